@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
-use mowgli_core::body::{Bodies, bodies};
+use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::expr::{Expr, here, me, members, nodes, range, size};
@@ -174,6 +174,11 @@ fn tail(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
     x.into().part("tail", [t.into()])
 }
 
+/// Reads an integer. Before a proof has shown that only integers are there, any other value counts as 0.
+fn read_count(x: Expr) -> Body {
+    body! { let v = Sv::read(x); v.int() }
+}
+
 impl Implementation for RblOverSv {
     fn target(&self) -> Name {
         Library::name(&self.0)
@@ -196,8 +201,8 @@ impl Implementation for RblOverSv {
             let back = |x: Expr| nodes(writer(x)).without(here());
             bodies! { Method:
                 Submit { x, message } by writer(x) => {
-                    let at = Sv::read(head(x));
-                    let tails = for t in (readers(x)) { Sv::read(tail(x, t)) };
+                    let at = read_count(head(x));
+                    let tails = for t in (readers(x)) { read_count(tail(x, t)) };
                     if ((at - tails.min() + message.len() + 1) > (size(x))) {
                         false
                     } else {
@@ -214,11 +219,11 @@ impl Implementation for RblOverSv {
                     }
                 }
                 Receive { x } by readers(x) => {
-                    let at = Sv::read(tail(x, me()));
-                    let end = Sv::read(head(x));
+                    let at = read_count(tail(x, me()));
+                    let end = read_count(head(x));
                     if (at < end) {
-                        let length = Sv::read(word(x, at));
-                        let words = for k in (range(1, length + 1)) { Sv::read(word(x, at + k)) };
+                        let length = read_count(word(x, at));
+                        let words = for k in (range(1, length + 1)) { read_count(word(x, at + k)) };
                         Sv::write(tail(x, me()), at + length + 1);
                         Sv::bcast(tail(x, me()), Val::NoWid, back(x));
                         if ((words.len()) == 1) { words.first() } else { words }

@@ -124,6 +124,8 @@ pub enum Function {
     Min,
     /// Negation.
     Not,
+    /// An integer as it is, and 0 for any other value.
+    Int,
 }
 
 /// Functions of two expressions.
@@ -319,6 +321,12 @@ impl Expr {
         Self::of(Function::Min, self)
     }
 
+    /// This integer, or 0 for any other value.
+    #[must_use]
+    pub fn int(self) -> Self {
+        Self::of(Function::Int, self)
+    }
+
     /// The part of a location with a role and indices, which are threads, nodes or integers.
     #[must_use]
     pub fn part(self, role: &'static str, indices: impl IntoIterator<Item = Self>) -> Self {
@@ -434,6 +442,7 @@ impl Function {
             (Self::Len, _) => Some(Val::Int(1)),
             (Self::Min, Val::Tuple(_)) => tuple().iter().min().copied(),
             (Self::Not, Val::Bool(b)) => Some(Val::Bool(!b)),
+            (Self::Int, _) => Some(Val::Int(v.int().unwrap_or(0))),
             _ => None,
         };
         applied.unwrap_or(v)
@@ -594,6 +603,7 @@ impl fmt::Display for Function {
             Self::Len => "len",
             Self::Min => "min",
             Self::Not => "not",
+            Self::Int => "int",
         })
     }
 }

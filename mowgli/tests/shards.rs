@@ -370,7 +370,8 @@ fn shards_that_are_missing_are_named_and_others_refused() {
         assert!(again.code == 2 && again.err.contains("damaged:2:"), "{}", again.err);
     }
     // What a line says of clients that there are not is not believed.
-    let renamed = first.replacen(r#""outcomes":"#, r#""renamed":[99999],"outcomes":"#, 1);
+    let renamed = first.replace(r#""renamed":["#, r#""renamed":[99999,"#);
+    assert_ne!(renamed, first, "some clients are others renamed");
     let strange = merge(&[with("strange", renamed), files[1].clone(), files[2].clone()]);
     assert_eq!((strange.code, timeless(&strange.out)), (0, timeless(&mowgli(&command).out)), "{}", strange.err);
     let taken = mowgli(&[&command[..], &["--shard", "2/3", "--out", &files[0]]].concat());
