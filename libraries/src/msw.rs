@@ -3,20 +3,23 @@
 //! LOCO-X App. H.6, Theorem H.10: a hash before the words tells the reader whether they belong together. It deliberately
 //! does not promise that a read succeeds.
 
+use std::sync::LazyLock;
+
 use itertools::Itertools;
 use mowgli_core::algebra::Spec;
+use mowgli_core::body::{Bodies, Body, bodies};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::{Expr, me, number, range, size as size_of};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait, home};
+use mowgli_rdma::wait::{self, Method as Rdma, Wait, home};
 
 use crate::entry::{Entry, Expected, Memory, Variant, bound, variant};
 
@@ -124,61 +127,64 @@ fn ill_sized(world: &World, method: Method) -> Option<String> {
 }
 
 /// The implementation over RDMA-WAIT: a hash before the words.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct MswOverWait {
-    /// The hash of the words, in one word.
-    pub hash: fn(&[Val]) -> Val,
+    hash: fn(&[Val]) -> Val,
+    bodies: Bodies,
 }
 
-/// x_0, x_1, and so on.
-fn part(x: Loc, k: usize) -> Loc {
-    x.part(format_args!("word_{k}"))
-}
-
-/// An injective hash in one word, which is a value of its own for each tuple. The word begins with the hash of what the location
-/// begins with, so that of all zeros need not be 0.
-fn hash(values: &[Val]) -> Val {
-    Val::tuple(values)
-}
-
-fn sum(values: &[Val]) -> Val {
-    Val::Int(values.iter().filter_map(|v| v.int()).fold(0, i64::wrapping_add))
-}
-
-/// The values of these words, read in this order, then `next`.
-fn read_all(words: Vec<Loc>, values: Vec<Val>, next: impl Fn(&[Val]) -> Val + Clone + Send + Sync + 'static) -> Prog {
-    match words.split_first() {
-        None => Prog::Val(next(&values)),
-        Some((&x, rest)) => {
-            let rest = rest.to_vec();
-            wait::read(x).bind(move |v| read_all(rest.clone(), [values.as_slice(), &[v]].concat(), next.clone()))
-        }
+impl MswOverWait {
+    /// The implementation with this hash, a function of one tuple, whose result is one word.
+    #[must_use]
+    pub fn hashed(hash: fn(&[Val]) -> Val) -> Self {
+        let of = |words: Expr| Expr::opaque("hash", hash, [words]);
+        let bodies = bodies! { Method:
+            Write { x, values } => {
+                Rdma::write(part(x, 0), of(values));
+                for k in (range(0, size_of(x))) { Rdma::write(part(x, k + 1), values.item(k)) }
+            }
+            TryRead { x } => {
+                let hash = Rdma::read(part(x, 0));
+                let words = for k in (range(0, size_of(x))) { Rdma::read(part(x, k + 1)) };
+                if (hash == (of(words))) { words } else { Val::Bot }
+            }
+            Get { x, y, d } => { copy_words(x, 1, |k| Rdma::get(part(x, k), part(y, k), d)) }
+            Put { x, y, d } => { copy_words(x, 1, |k| Rdma::put(part(x, k), part(y, k), d)) }
+            Wait { d } => { Rdma::wait(d) }
+        };
+        Self { hash, bodies }
     }
 }
 
-/// Writes the words of a location.
-fn write_all(x: Loc, values: impl IntoIterator<Item = Val>) -> Prog {
-    Prog::all(values.into_iter().enumerate().map(|(k, v)| wait::write(part(x, k), v)))
+/// `copy` of each word of a location, which has some words `beside` those of its value.
+fn copy_words(x: Expr, beside: i64, copy: impl FnOnce(Expr) -> Body) -> Body {
+    Body::each("k", range(0, size_of(x) + beside), copy)
 }
 
-fn if_equal(a: Val, b: Val, values: &[Val]) -> Val {
-    if a == b { Val::tuple(values) } else { Val::Bot }
+/// x_0, x_1, and so on.
+fn part(x: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
+    x.into().part("word", [k.into()])
+}
+
+/// An injective hash in one word: the tuple itself. The first word of a location begins with the hash of what the location
+/// begins with, so that of all zeros need not be 0.
+fn hash(tuple: &[Val]) -> Val {
+    tuple[0]
+}
+
+fn sum(tuple: &[Val]) -> Val {
+    let words = words_of(tuple[0]).unwrap_or_default();
+    Val::Int(words.iter().filter_map(|v| v.int()).fold(0, i64::wrapping_add))
+}
+
+fn first_word(tuple: &[Val]) -> Val {
+    let words = words_of(tuple[0]).unwrap_or_default();
+    Val::tuple(words.get(..1).unwrap_or_default())
 }
 
 /// What is no tuple is a fault.
 fn words_of(v: Val) -> Option<Vec<Val>> {
     if let Val::Tuple(values) = v { Some(values.parts().to_vec()) } else { None }
-}
-
-/// Put, Get and Wait of locations of which each has some words `beside` those of its value.
-fn word_by_word(world: &World, method: Method, beside: usize) -> Prog {
-    let each = |x, copy: &dyn Fn(usize) -> Prog| Prog::all((0..size(world, x).unwrap_or(0) + beside).map(copy));
-    match method {
-        Method::Put { x, y, d } => each(x, &|k| wait::put(part(x, k), part(y, k), d)),
-        Method::Get { x, y, d } => each(x, &|k| wait::get(part(x, k), part(y, k), d)),
-        Method::Wait { d } => wait::wait(d),
-        Method::Write { .. } | Method::TryRead { .. } => Prog::unit().repeat(),
-    }
 }
 
 /// The words of every location, with what is beside those of its value: what is before the value, and how many words after.
@@ -189,7 +195,7 @@ fn declare(world: &mut World, before: impl Fn(&[Val]) -> Val, after: usize) {
         let values = (0..object.size).map(|k| values.get(k).copied().unwrap_or(Val::Int(0)));
         let zeros = std::iter::repeat_n(Val::Int(0), after);
         let all = std::iter::once(before(&words_of(object.init).unwrap_or_default())).chain(values).chain(zeros);
-        world.objects.extend(all.enumerate().map(|(k, init)| (part(x, k), wait::word(node).init(init))));
+        world.objects.extend(all.enumerate().map(|(k, init)| (part(x, k as i64).loc(), wait::word(node).init(init))));
     }
 }
 
@@ -199,22 +205,11 @@ impl Implementation for MswOverWait {
     }
 
     fn declare(&self, world: &mut World) {
-        declare(world, self.hash, 0);
+        declare(world, |words| (self.hash)(&[Val::tuple(words)]), 0);
     }
 
-    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
-        let hash = self.hash;
-        match Method::of(call) {
-            Method::Write { x, values } => match words_of(values) {
-                Some(values) => write_all(x, [hash(&values)].into_iter().chain(values)),
-                None => Prog::unit().repeat(),
-            },
-            Method::TryRead { x } => {
-                let words = (0..=size(world, x).unwrap_or(0)).map(|k| part(x, k)).collect();
-                read_all(words, Vec::new(), move |v| if_equal(v[0], hash(&v[1..]), &v[1..]))
-            }
-            method => word_by_word(world, method, 1),
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(&self.bodies)
     }
 }
 
@@ -228,8 +223,39 @@ pub enum Guards {
 }
 
 /// How many writes a thread has made: what makes guards fresh.
-fn counter(t: Tid) -> Loc {
-    Loc(MSW.part(format_args!("guards_{t}")))
+fn counter(t: impl Into<Expr>) -> Expr {
+    Expr::from(Loc(MSW)).part("guards", [t.into()])
+}
+
+/// The place of word k of `words`, in the order in which they are read.
+fn nth(k: Expr, words: Expr, backward: bool) -> Expr {
+    if backward { words - k - 1 } else { k }
+}
+
+impl Guards {
+    fn bodies_with(backward: bool) -> Bodies {
+        bodies! { Method:
+            Write { x, values } => {
+                let n = Rdma::read(counter(me()));
+                Rdma::write(counter(me()), n + 1);
+                let guard = Expr::tuple([number(me()), n]);
+                Rdma::write(part(x, 0), guard);
+                for k in (range(0, size_of(x))) { Rdma::write(part(x, k + 1), values.item(k)) }
+                Rdma::write(part(x, size_of(x) + 1), guard);
+            }
+            TryRead { x } => {
+                let first = Rdma::read(part(x, nth(0.into(), size_of(x) + 2, backward)));
+                let words = for k in (range(1, size_of(x) + 1)) {
+                    Rdma::read(part(x, nth(k, size_of(x) + 2, backward)))
+                };
+                let last = Rdma::read(part(x, nth(size_of(x) + 1, size_of(x) + 2, backward)));
+                if (first == last) { if (backward) { words.reversed() } else { words } } else { Val::Bot }
+            }
+            Get { x, y, d } => { copy_words(x, 2, |k| Rdma::get(part(x, k), part(y, k), d)) }
+            Put { x, y, d } => { copy_words(x, 2, |k| Rdma::put(part(x, k), part(y, k), d)) }
+            Wait { d } => { Rdma::wait(d) }
+        }
+    }
 }
 
 impl Implementation for Guards {
@@ -239,39 +265,17 @@ impl Implementation for Guards {
 
     fn declare(&self, world: &mut World) {
         declare(world, |_| Val::Int(0), 1);
-        let counters: Vec<_> = world.tids().map(|t| (counter(t), wait::word(world.node_of(t)))).collect();
+        let counters: Vec<_> = world.tids().map(|t| (counter(t).loc(), wait::word(world.node_of(t)))).collect();
         world.objects.extend(counters);
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        match Method::of(call) {
-            Method::Write { x, values } => match words_of(values) {
-                Some(values) => prog! {
-                    let n = wait::read(counter(t));
-                    wait::write(counter(t), n.plus(1).unwrap_or(n));
-                    {
-                        let guard = Val::tuple(&[Val::Int(i64::from(t.0)), n]);
-                        write_all(x, [&[guard], &values[..], &[guard]].concat())
-                    }
-                },
-                None => Prog::unit().repeat(),
-            },
-            Method::TryRead { x } => {
-                let backward = *self == Self::Backward;
-                let mut words: Vec<Loc> = (0..size(world, x).unwrap_or(0) + 2).map(|k| part(x, k)).collect();
-                if backward {
-                    words.reverse();
-                }
-                read_all(words, Vec::new(), move |v| {
-                    let mut values = v[1..v.len() - 1].to_vec();
-                    if backward {
-                        values.reverse();
-                    }
-                    if_equal(v[0], v[v.len() - 1], &values)
-                })
-            }
-            method => word_by_word(world, method, 2),
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static FORWARD: LazyLock<Bodies> = LazyLock::new(|| Guards::bodies_with(false));
+        static BACKWARD: LazyLock<Bodies> = LazyLock::new(|| Guards::bodies_with(true));
+        Some(match self {
+            Self::Forward => &FORWARD,
+            Self::Backward => &BACKWARD,
+        })
     }
 }
 
@@ -311,12 +315,16 @@ impl Subject for Msw {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 1), (1, 2, 3)];
-    let hashed = |hash: fn(&[Val]) -> Val| MswOverWait { hash };
-    let first_word_only = hashed(|values| hash(values.get(..1).unwrap_or_default()));
     let variants = vec![
-        variant("published", "LOCO-X App. H.6", Sound, hashed(hash), bounds),
-        variant("first-word-only", "the hash is of the first word only", Unsound, first_word_only, bounds),
-        variant("sum", "the hash is the sum of the words", Unsound, hashed(sum), bounds),
+        variant("published", "LOCO-X App. H.6", Sound, MswOverWait::hashed(hash), bounds),
+        variant(
+            "first-word-only",
+            "the hash is of the first word only",
+            Unsound,
+            MswOverWait::hashed(first_word),
+            bounds,
+        ),
+        variant("sum", "the hash is the sum of the words", Unsound, MswOverWait::hashed(sum), bounds),
         variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, Guards::Forward, bounds),
         variant("guard-backward", "guards, read last to first (LOCO-X App. D)", Unsound, Guards::Backward, bounds),
     ];

@@ -118,6 +118,8 @@ pub enum Function {
     First,
     /// A tuple without its first part.
     Rest,
+    /// A tuple from last to first.
+    Reversed,
     /// The length of a tuple.
     Len,
     /// The smallest of a tuple.
@@ -309,6 +311,12 @@ impl Expr {
         Self::of(Function::Rest, self)
     }
 
+    /// A tuple from last to first.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self::of(Function::Reversed, self)
+    }
+
     /// The length of a tuple. A value that is none has the length 1.
     #[must_use]
     pub fn len(self) -> Self {
@@ -438,6 +446,7 @@ impl Function {
             (Self::Thread, Val::Int(n)) => u8::try_from(n).ok().map(|n| Tid(n).into()),
             (Self::First, Val::Tuple(_)) => tuple().first().copied(),
             (Self::Rest, Val::Tuple(_)) => tuple().get(1..).map(Val::tuple),
+            (Self::Reversed, Val::Tuple(_)) => Some(Val::tuple(&tuple().iter().rev().copied().collect::<Vec<_>>())),
             (Self::Len, Val::Tuple(_)) => Some(Val::Int(tuple().len() as i64)),
             (Self::Len, _) => Some(Val::Int(1)),
             (Self::Min, Val::Tuple(_)) => tuple().iter().min().copied(),
@@ -600,6 +609,7 @@ impl fmt::Display for Function {
             Self::Thread => "thread",
             Self::First => "first",
             Self::Rest => "rest",
+            Self::Reversed => "reversed",
             Self::Len => "len",
             Self::Min => "min",
             Self::Not => "not",
