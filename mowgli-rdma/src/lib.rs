@@ -35,6 +35,7 @@
 //! assert_eq!(finals(prog! { put(z, x, d); wait(d); write(x, one) }), [zero]);
 //! ```
 
+mod axioms;
 pub mod completions;
 pub mod core_rma;
 pub mod crash;

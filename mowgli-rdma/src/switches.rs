@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::axioms::{Axioms, addresses, crashes, global, relaxed, unsignalled};
 use crate::stamp::RdmaStamp::{aNLW, aNRW};
 use crate::stamp::{self, RdmaStamp};
 
@@ -98,6 +99,19 @@ impl Switches {
             "events" => Some(Self { events: true, ..self }),
             _ => None,
         }
+    }
+
+    /// The axioms of a model with these switches.
+    pub(crate) fn patched(self, mut a: Axioms) -> Axioms {
+        let patches: [(bool, &dyn Fn(&mut Axioms)); 5] = [
+            (self.unsignalled, &unsignalled::patch),
+            (self.increasing_addresses, &|a| addresses::patch(a, self.relaxed_ordering)),
+            (self.relaxed_ordering, &relaxed::patch),
+            (self.global_atomics, &global::patch),
+            (self.crashes, &crashes::patch),
+        ];
+        patches.iter().filter(|(is_on, _)| *is_on).for_each(|(_, patch)| patch(&mut a));
+        a
     }
 
     /// The stamp order: that of RDMA, and with relaxed ordering without (aNRW, aNRW) and (aNLW, aNLW).

@@ -18,6 +18,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 
+use crate::axioms::{self, Axioms, rmw};
 use crate::completions::{self, Queue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
@@ -145,13 +146,20 @@ impl Library for Tso {
 /// The consistency predicate of SYNC App. C, with these switches.
 fn consistency(switches: Switches) -> Spec {
     let awaited = if switches.events { pf() | completions::seen() } else { pf() };
-    wait::predicate(true, &awaited, true, None, switches)
+    switches.patched(published(&awaited)).spec(None)
 }
 
 /// The same, where polls take operations by this relation, to say more about it: [`pf`].
 #[must_use]
 pub fn polling(pf: &Rel) -> Spec {
-    wait::predicate(true, pf, true, None, Switches::OFF)
+    published(pf).spec(None)
+}
+
+/// The axioms, where polls take operations by this relation.
+fn published(pf: &Rel) -> Axioms {
+    let mut axioms = axioms::published(pf, axioms::atomic_reads());
+    rmw::patch(&mut axioms);
+    axioms
 }
 
 /// RDMA-TSO-RMW with these switches.
@@ -166,7 +174,7 @@ pub fn switched(switches: Switches) -> Libraries {
 /// The specification with this part of [`wait::IB`] left out of ib.
 #[must_use]
 pub fn without_in_ib(part: &'static str) -> Spec {
-    wait::predicate(true, &pf(), true, Some(part), Switches::OFF)
+    published(&pf()).spec(Some(part))
 }
 
 /// Clients of the model: those of RDMA-WAIT-RMW with polls in place of waits.

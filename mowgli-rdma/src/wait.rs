@@ -7,23 +7,25 @@
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Rel, Spec, SubView, cell, events, po, ppo, same, same_event, stamped, stamps};
+use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::crashes::Crashing;
-use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
-use crate::crash::{self, CRASH, Crash, cut_off, happened, missing};
+use crate::axioms::{self, Axioms};
+use crate::crash::{self, CRASH, Crash, cut_off};
 use crate::message::Message;
 use crate::stamp::RdmaStamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::stamp::{Piece, Qp};
 use crate::switches::Switches;
 use crate::way::Way;
+pub(crate) use crate::way::queue_pair;
+pub use crate::way::{WORDS, target};
 
 methods! {
     /// The methods of RDMA-WAIT-RMW.
@@ -118,31 +120,6 @@ pub fn wid(s: &SubView) -> Option<Val> {
     s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
 }
 
-/// The node that a subevent of the NIC is about, as a key.
-#[must_use]
-pub fn target(s: &SubView) -> Option<Val> {
-    RdmaStamp::of(s.sub.stamp).node().map(Val::Node)
-}
-
-/// The queue pair of a subevent of the NIC: thread, node and number.
-pub(crate) fn queue_pair(s: &SubView) -> Option<Val> {
-    let q = RdmaStamp::of(s.sub.stamp).queue_pair()?;
-    Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(q.to), Val::Int(i64::from(q.number))]))
-}
-
-/// Whether a subevent is of an operation that has no completion.
-pub(crate) fn is_unsignalled(s: &SubView) -> bool {
-    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
-}
-
-fn unsignalled_local_write(s: &SubView) -> bool {
-    is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNLW(_))
-}
-
-fn unsignalled_remote_write(s: &SubView) -> bool {
-    is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNRW(_))
-}
-
 /// What is wrong with a call of the memory beyond what the table says: the way in which it is made.
 pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::Method]) -> Option<String> {
     let fault = method::fault(world, thread, call, methods);
@@ -160,9 +137,6 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
             .map(|d| format!("an unsignalled operation has no completion of its own, and so no identifier {d}")),
     })
 }
-
-/// The most words of one operation.
-pub const WORDS: usize = 8;
 
 /// What is wrong with an operation of several words beyond what the table says.
 fn of_words(methods: &[method::Method], call: &Call) -> Option<String> {
@@ -242,8 +216,13 @@ impl Library for Wait {
 /// The consistency predicate of SYNC §3.2; without `rao`, atomic reads are not ordered (LOCO-X App. H.6).
 #[must_use]
 pub fn consistency(with_rao: bool) -> Spec {
-    // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
-    predicate(with_rao, &(po() & same(wid)), false, None, Switches::OFF)
+    let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
+    axioms::published(&awaited(), atomic_reads).spec(None)
+}
+
+/// An operation and a later Wait on its identifier.
+fn awaited() -> Rel {
+    po() & same(wid)
 }
 
 /// RDMA-WAIT-RMW with these switches.
@@ -251,7 +230,7 @@ pub fn consistency(with_rao: bool) -> Spec {
 pub fn switched(switches: Switches) -> Libraries {
     let words = Libraries::over(move |a, b| switches.to(a, b))
         .with(Wait)
-        .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches));
+        .respecified(WAIT, |spec| *spec = switches.patched(published()).spec(None));
     let words = if switches.crashes { words.with(Crash) } else { words };
     if switches.messages { words.with(Message) } else { words }
 }
@@ -264,173 +243,17 @@ pub fn crashing(switches: Switches) -> Crashing {
     Crashing { model, goes, stop, cuts: crash::cuts, is_issued: crash::is_issued }
 }
 
+fn published() -> Axioms {
+    axioms::published(&awaited(), axioms::atomic_reads())
+}
+
 /// The parts of ib.
 pub const IB: [&str; 8] = ["ippo", "iso", "rf", "pfg", "pfp", "nfo", "rb_i", "rmw"];
 
 /// The specification of RDMA-WAIT-RMW with this part left out of ib.
 #[must_use]
 pub fn without_in_ib(part: &'static str) -> Spec {
-    predicate(true, &(po() & same(wid)), false, Some(part), Switches::OFF)
-}
-
-/// What RDMA-WAIT-RMW and RDMA-TSO-RMW share. They differ in which later wait or poll completes an operation (`awaited`),
-/// and in whether ib orders the two writes of a remote read-modify-write. `without` is a part to leave out of ib; `switches`
-/// are what hardware promises less or more.
-pub(crate) fn predicate(
-    with_rao: bool,
-    awaited: &Rel,
-    remote_first: bool,
-    without: Option<&'static str>,
-    switches: Switches,
-) -> Spec {
-    let mut c = Spec::default();
-    let cpu_reads = stamped(aCR);
-    let cpu_writes = stamped(aCW);
-    let waits = stamped(aWT);
-    let local_writes = stamps(|a| matches!(a, aNLW(_)));
-    let remote_writes = stamps(|a| matches!(a, aNRW(_)));
-    let fences = stamps(|a| matches!(a, aRF(_)));
-    let same_qp = same(queue_pair);
-
-    // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
-    let [rf, mo, rb] = c.coherence();
-
-    // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
-    let local_reads = stamps(|a| matches!(a, aNLR(_)));
-    let far_reads = stamps(|a| matches!(a, aNRR(_) | aNAR(_)));
-    let nfo = c
-        .orient("nfo", (local_reads.cross(&local_writes) | far_reads.cross(&remote_writes)) & &same_qp)
-        .named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
-
-    // rao: a strict total order on the atomic reads of each node
-    let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
-    let rao = c.order("rao", atomic_reads, target).named("rao", "the atomic read of {a} comes before that of {b}");
-
-    // rf_e = rf \ [aCW]; (po n rf); [aCR]          rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
-    let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
-    let rb_i = (&rb & (po() | po().inv()))
-        .between(&cpu_reads, &cpu_writes)
-        .named("rb", "{a} read {a reads}, before {b} wrote");
-
-    let pfg = awaited.between(&local_writes, &waits).named("pfg", "{b} waits for {a}");
-    let pfp = awaited.between(&remote_writes, &waits).named("pfp", "{b} waits until {a} was sent");
-
-    // iso: the order inside one event, of an operation of several words for each of them
-    let halves =
-        |from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool| same_event().between(&stamps(from), &stamps(to));
-    let each_word = |from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool| {
-        words_to_words((0..WORDS).map(|word| (word, word)), from, to)
-    };
-    // A completion stands for all that was issued before it by its queue pair.
-    let [pfg, pfp] = if switches.unsignalled {
-        let completed = &pfg | &pfp;
-        let by_what_follows =
-            (po() & &same_qp).between(&remote_writes.or(&local_writes), &remote_writes.or(&local_writes));
-        let told = by_what_follows.then(&completed);
-        let sentence = "{b} waits for {a}, or for what comes after it on its queue pair";
-        [
-            (&pfg | told.between(&events(unsignalled_local_write), &waits)).named("pfg", sentence),
-            (&pfp | told.between(&events(unsignalled_remote_write), &waits)).named("pfp", sentence),
-        ]
-    } else {
-        [pfg, pfp]
-    };
-
-    let iso = (halves(|a| a == aMF, |a| a == aCR)
-        | each_word(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
-        | each_word(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
-        | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_))))
-    .named("iso", "{a} reads before it writes");
-    let first_write = stamps(move |a| remote_first && matches!(a, aNRW(_)));
-    let in_rmw = same_event().between(&first_write, &local_writes);
-
-    // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
-    let ippo = (ppo()
-        | po().between(&cpu_writes, &cpu_reads.or(&waits))
-        | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences))
-    .named("ippo", "{a} is issued before {b} in its thread");
-    // With relaxed ordering ppo lacks U_n [aNRW_n]; po; [aNRW_n] u [aNLW_n]; po; [aNLW_n], which the card still issues so.
-    let in_order = po() & &same_qp;
-    let issued = in_order.between(&remote_writes, &remote_writes) | in_order.between(&local_writes, &local_writes);
-    let ippo = if switches.relaxed_ordering {
-        (ippo | issued).named("ippo", "{a} is issued before {b} in its thread")
-    } else {
-        ippo
-    };
-    // With increasing addresses each word of an operation is read, and written, before the next one.
-    let rising = in_order_of_addresses();
-    let ippo = if switches.increasing_addresses {
-        (ippo | &rising).named("ippo", "{a} is issued before {b} in its thread")
-    } else {
-        ippo
-    };
-
-    // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+, in RDMA-TSO-RMW with (aNRW, aNLW) of each RMW
-    let parts = IB.into_iter().zip([&ippo, &iso, &rf, &pfg, &pfp, &nfo, &rb_i, &in_rmw]);
-    let parts = parts.filter(|(name, _)| Some(*name) != without).map(|(_, part)| part.clone());
-    let ib = parts.reduce(|all, part| all | part).expect("eight parts, and one is left out").plus();
-    c.irreflexive("ib", &ib);
-    if switches.crashes {
-        // What has happened comes after nothing that is missing.
-        c.empty("cut-off", &ib.between(&events(missing), &events(happened)));
-    }
-
-    let atomic = remote_writes
-        .on()
-        .then(&iso.inv())
-        .then(&rao)
-        .named("atomic", "{a} is over before {b} begins: remote updates of one node exclude each other");
-
-    // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
-    c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
-    c.so_of_paths("ib", &stamps(RdmaStamp::is_instantaneous).on().then(&ib));
-    if switches.increasing_addresses && !switches.relaxed_ordering {
-        c.so([&rising]);
-    }
-    if switches.relaxed_ordering {
-        // so = ... u U_n ([aNRW_n]; iso^-1; [aNAR_n]; po; [aNRW_n]) u ([aNLW_n]; po; [aNLW_n]; pfg)
-        let behind_atomic = in_order.between(&stamps(|a| matches!(a, aNAR(_))), &remote_writes);
-        let behind_atomic = remote_writes
-            .on()
-            .then(&iso.inv())
-            .then(&behind_atomic)
-            .named("behind", "{b} does not pass the atomic {a}");
-        let completed = in_order
-            .between(&local_writes, &local_writes)
-            .then(&pfg)
-            .named("completed", "{b} waits for an operation after {a}, and so for {a}");
-        c.so([&behind_atomic, &completed]);
-    }
-    if switches.global_atomics {
-        // gao: for each location a strict total order on aNAR u aCAS; so = ... u gao u ([aNRW]; iso^-1; gao)
-        let atomics = stamps(|a| matches!(a, aNAR(_) | aCAS));
-        let gao = c.order("gao", atomics, cell).named("gao", "the atomic {a} comes before the atomic {b}");
-        let global = remote_writes
-            .on()
-            .then(&iso.inv())
-            .then(&gao)
-            .named("global", "{a} is over before {b}: updates by the card and by a CPU exclude each other");
-        c.so([&gao, &global]);
-    }
-    c
-}
-
-/// Inside one event, for each of these pairs of words, from what is of the one to what is of the other.
-fn words_to_words(
-    words: impl Iterator<Item = (usize, usize)>,
-    from: fn(RdmaStamp) -> bool,
-    to: fn(RdmaStamp) -> bool,
-) -> Rel {
-    let of = |word: usize, is: fn(RdmaStamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
-    let all = words.map(|(a, b)| same_event().between(&of(a, from), &of(b, to)));
-    all.reduce(|all, next| all | next).expect("an operation may have several words")
-}
-
-/// From each word of an operation to the next, from what reads it to what reads that, and from what writes it to what writes that.
-fn in_order_of_addresses() -> Rel {
-    let rising = |is: fn(RdmaStamp) -> bool| words_to_words((1..WORDS).map(|word| (word - 1, word)), is, is);
-    let all = rising(|a| matches!(a, aNLR(_) | aNRR(_))) | rising(|a| matches!(a, aNRW(_) | aNLW(_)));
-    all.named("address", "{a} is of a word before that of {b}")
+    published().spec(Some(part))
 }
 
 impl Method {

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use mowgli_core::algebra::SubView;
 use mowgli_core::ids::{Name, Node};
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 
-use crate::stamp::Qp;
+use crate::stamp::{Qp, RdmaStamp};
 
 /// By which of the thread's queue pairs to the node, and whether there is a completion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,6 +66,26 @@ impl fmt::Display for Way {
             (q, false) => write!(f, "q{q},unsignalled"),
         }
     }
+}
+
+/// The most words of one operation.
+pub const WORDS: usize = 8;
+
+/// The node that a subevent of the NIC is about, as a key.
+#[must_use]
+pub fn target(s: &SubView) -> Option<Val> {
+    RdmaStamp::of(s.sub.stamp).node().map(Val::Node)
+}
+
+/// The queue pair of a subevent of the NIC: thread, node and number.
+pub(crate) fn queue_pair(s: &SubView) -> Option<Val> {
+    let q = RdmaStamp::of(s.sub.stamp).queue_pair()?;
+    Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(q.to), Val::Int(i64::from(q.number))]))
+}
+
+/// Whether a subevent is of an operation that has no completion.
+pub(crate) fn is_unsignalled(s: &SubView) -> bool {
+    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
 }
 
 #[cfg(test)]

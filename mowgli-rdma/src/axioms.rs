@@ -1,0 +1,206 @@
+//! The axioms of RDMA-WAIT-RMW (SYNC §3.2, Def. 3), as a record of named relations.
+//!
+//! [`published`] is the definition as it is printed. Other models are this record with some relations changed: RDMA-TSO-RMW
+//! ([`rmw`]), and each switch of [`Switches`](crate::Switches), in a file of its own below this one. [`Axioms::spec`] then
+//! derives `ib` and `so`, which are the same unions for all of them.
+
+use mowgli_core::algebra::{Rel, Set, Spec, po, ppo, same, same_event, stamped, stamps};
+
+use crate::stamp::RdmaStamp::{self, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::way::{WORDS, queue_pair, target};
+
+pub(crate) mod addresses;
+pub(crate) mod crashes;
+pub(crate) mod global;
+pub(crate) mod relaxed;
+pub(crate) mod rmw;
+pub(crate) mod unsignalled;
+
+/// The relations of Def. 3 by their names there.
+pub(crate) struct Axioms {
+    /// The choices of an execution, with what else is demanded of it.
+    pub spec: Spec,
+    pub rf: Rel,
+    pub mo: Rel,
+    pub rb: Rel,
+    pub nfo: Rel,
+    pub rao: Rel,
+    pub rf_e: Rel,
+    pub rb_i: Rel,
+    pub pfg: Rel,
+    pub pfp: Rel,
+    pub iso: Rel,
+    pub ippo: Rel,
+    /// Parts of `ib` beyond those of Def. 3, with their names.
+    pub more_ib: Vec<(&'static str, Rel)>,
+    /// Parts of `so` beyond those of Def. 3.
+    pub more_so: Vec<Rel>,
+    /// Pairs that `ib` must not have: a name, and from what to what.
+    pub never: Vec<(&'static str, Set, Set)>,
+}
+
+/// The axioms as published. `awaited` relates an operation to the waits, or polls, that complete it. `atomic_reads` are those
+/// that rao orders: the aNAR, or none (LOCO-X App. H.6).
+pub(crate) fn published(awaited: &Rel, atomic_reads: Set) -> Axioms {
+    let mut c = Spec::default();
+    let (cpu_reads, cpu_writes, waits) = (stamped(aCR), stamped(aCW), stamped(aWT));
+
+    // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
+    let [rf, mo, rb] = c.coherence();
+    // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
+    let nfo = c
+        .orient("nfo", (local_reads().cross(&local_writes()) | far_reads().cross(&remote_writes())) & same(queue_pair))
+        .named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
+    // rao: a strict total order on the atomic reads of each node
+    let rao = c.order("rao", atomic_reads, target).named("rao", "the atomic read of {a} comes before that of {b}");
+
+    // rf_e = rf \ ([aCW]; (po n rf); [aCR])
+    let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
+    // rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
+    let rb_i = (&rb & (po() | po().inv()))
+        .between(&cpu_reads, &cpu_writes)
+        .named("rb", "{a} read {a reads}, before {b} wrote");
+    // pfg = (aNLW of e1, aWT of e2) and pfp = (aNRW of e1, aWT of e2), where e2 waits for e1
+    let pfg = awaited.between(&local_writes(), &waits).named("pfg", "{b} waits for {a}");
+    let pfp = awaited.between(&remote_writes(), &waits).named("pfp", "{b} waits until {a} was sent");
+    // iso: within one event, aMF before aCR, aNRR before aNLW, aNLR before aNRW, aNAR before aNLW and before aNRW
+    let iso = (within(|a| a == aMF, |a| a == aCR)
+        | each_word(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
+        | each_word(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
+        | within(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_))))
+    .named("iso", "{a} reads before it writes");
+    // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
+    let ippo = issued(
+        ppo()
+            | po().between(&cpu_writes, &cpu_reads.or(&waits))
+            | in_order().between(&remote_writes().or(&local_writes()), &stamps(|a| matches!(a, aRF(_)))),
+    );
+    let (more_ib, more_so, never) = Default::default();
+    Axioms { spec: c, rf, mo, rb, nfo, rao, rf_e, rb_i, pfg, pfp, iso, ippo, more_ib, more_so, never }
+}
+
+impl Axioms {
+    /// The parts of `ib`, by name.
+    pub fn ib_parts(&self) -> Vec<(&'static str, Rel)> {
+        let Self { ippo, iso, rf, pfg, pfp, nfo, rb_i, .. } = self;
+        let published = [ippo, iso, rf, pfg, pfp, nfo, rb_i].map(Rel::clone);
+        let names = ["ippo", "iso", "rf", "pfg", "pfp", "nfo", "rb_i"];
+        names.into_iter().zip(published).chain(self.more_ib.iter().cloned()).collect()
+    }
+
+    /// `ib` irreflexive, and `so`. `without` is a part to leave out of `ib`, to see what it is for.
+    pub fn spec(self, without: Option<&'static str>) -> Spec {
+        // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
+        let parts = self.ib_parts().into_iter().filter(|(name, _)| Some(*name) != without).map(|(_, part)| part);
+        let ib = parts.reduce(|all, part| all | part).expect("seven parts, and one is left out").plus();
+        let Self { spec: mut c, iso, rf_e, pfg, nfo, rb, mo, rao, more_so, never, .. } = self;
+        c.irreflexive("ib", &ib);
+        for (name, from, to) in never {
+            c.empty(name, &ib.between(&from, &to));
+        }
+        // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
+        let atomic = remote_writes()
+            .on()
+            .then(&iso.inv())
+            .then(&rao)
+            .named("atomic", "{a} is over before {b} begins: remote updates of one node exclude each other");
+        c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
+        c.so_of_paths("ib", &stamps(RdmaStamp::is_instantaneous).on().then(&ib));
+        c.so(&more_so);
+        c
+    }
+}
+
+/// The atomic reads that rao orders in RDMA-WAIT-RMW: all.
+pub(crate) fn atomic_reads() -> Set {
+    stamps(|a| matches!(a, aNAR(_)))
+}
+
+fn local_reads() -> Set {
+    stamps(|a| matches!(a, aNLR(_)))
+}
+
+fn far_reads() -> Set {
+    stamps(|a| matches!(a, aNRR(_) | aNAR(_)))
+}
+
+fn local_writes() -> Set {
+    stamps(|a| matches!(a, aNLW(_)))
+}
+
+fn remote_writes() -> Set {
+    stamps(|a| matches!(a, aNRW(_)))
+}
+
+/// Program order on one queue pair.
+fn in_order() -> Rel {
+    po() & same(queue_pair)
+}
+
+/// A relation as `ippo`, with its name and sentence.
+fn issued(ippo: Rel) -> Rel {
+    ippo.named("ippo", "{a} is issued before {b} in its thread")
+}
+
+/// Pairs within one event.
+fn within(from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool) -> Rel {
+    same_event().between(&stamps(from), &stamps(to))
+}
+
+/// Pairs within one event, for each word of its operation.
+fn each_word(from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool) -> Rel {
+    words_to_words((0..WORDS).map(|word| (word, word)), from, to)
+}
+
+/// Pairs within one event, from the first to the second of each of these pairs of words.
+fn words_to_words(
+    words: impl Iterator<Item = (usize, usize)>,
+    from: fn(RdmaStamp) -> bool,
+    to: fn(RdmaStamp) -> bool,
+) -> Rel {
+    let of = |word: usize, is: fn(RdmaStamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
+    let all = words.map(|(a, b)| same_event().between(&of(a, from), &of(b, to)));
+    all.reduce(|all, next| all | next).expect("an operation may have several words")
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::cat::cat;
+    use mowgli_core::library::Libraries;
+
+    use crate::stamp::to;
+    use crate::wait::{WAIT, Wait};
+
+    /// SYNC §3.2, Def. 3, in cat: `&` for n, `|` for u, and po on the subevents of one queue pair for U_n.
+    const PUBLISHED: &str = "\
+let nfo-pairs = ((aNLR * aNLW) | ((aNAR | aNRR) * aNRW)) & same-queue-pair
+let rao = rao-line & same-target
+let ippo = ppo | [aCW]; po; [aCR | aWT] | [aNRW | aNLW]; po & same-queue-pair; [aRF]
+let iso = [aMF]; same-event; [aCR] | [aNRR]; same-event; [aNLW] | [aNLR]; same-event; [aNRW] | [aNAR]; same-event; [aNRW | aNLW]
+let pfg = [aNLW]; po & same-wid; [aWT]
+let pfp = [aNRW]; po & same-wid; [aWT]
+let rb = (rf^-1; mo | ((R \\ range(rf)) * W) & loc) \\ id
+let rb-2 = [aCR]; rb & (po | po^-1); [aCW]
+let ib = (ippo | iso | rf | pfg | pfp | nfo | rb-2)+
+let rf-2 = rf \\ ([aCW]; po; [aCR])
+let atomic = [aNRW]; iso^-1; rao
+let ib-2 = [_ \\ (aCW | aNRW | aNLW)]; ib
+let so = iso | rf-2 | pfg | nfo | rb | mo | rao | atomic | ib-2
+irreflexive ib as ib";
+
+    #[test]
+    fn the_axioms_are_those_of_the_paper() {
+        let text = cat("RDMA_WAIT", &Libraries::over(to).with(Wait), WAIT).unwrap();
+        let is_of_ours = |line: &&str| PUBLISHED.lines().any(|known| known == *line);
+        let found: Vec<&str> = text.lines().filter(is_of_ours).collect();
+        assert_eq!(found.join("\n"), PUBLISHED, "{text}");
+        // What else there is: the vocabulary of cat, ppo, hb, and how cat chooses nfo and rao.
+        let rest = ["let W", "let rf ", "let co", "let ppo", "let mo", "with ", "let nfo ", "let hb", "irreflexive hb"];
+        let others = text.lines().skip_while(|line| !line.starts_with("let W")).filter(|line| !is_of_ours(line));
+        let unknown: Vec<&str> = others
+            .filter(|line| !line.is_empty() && !line.starts_with("  |"))
+            .filter(|line| !rest.iter().any(|start| line.starts_with(start)))
+            .collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+}
