@@ -50,8 +50,6 @@ pub struct Checked {
     pub larger: Bound,
     /// The libraries of the implementation's executions.
     pub libraries: Libraries,
-    /// The implementation, and those below it if the whole stack was asked about.
-    pub implementations: Vec<Arc<dyn Implementation>>,
     /// What was found.
     pub report: Report,
     /// How long it took.
@@ -140,14 +138,14 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
     entry::misuse(entry, variant, bound, &expired)?;
-    let (mut report, below, libraries, implementations) = with_question(entry, variant, bound, options, |question| {
+    let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
             _ if bound.crashes > 0 => outcomes(question),
             Ask::Soundness => run(question),
             Ask::Local => local(question),
             Ask::Through => outcomes(question),
         };
-        (report, question.below.clone(), question.in_force(), question.chain.clone())
+        (report, question.below.clone(), question.in_force())
     })?;
     entry::lost_result(entry, variant, &report)?;
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -172,7 +170,6 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
         bound: entry.covered(bound, &expired),
         larger: larger(variant, bound),
         libraries,
-        implementations,
         report,
         time: start.elapsed(),
     })
@@ -464,10 +461,7 @@ impl Checked {
             out.push_str(&stuck::sentence(&self.libraries, stuck, thread));
             out.push('\n');
         }
-        out + &format!(
-            "\nwith the events\n{}\n",
-            show::events(&stuck.execution, &self.implementations, &Names::default())
-        )
+        out + &format!("\nwith the events\n{}\n", show::events(&stuck.execution, &Names::default()))
     }
 
     /// Methods of which nothing was checked. None where a counterexample ended the check early.
@@ -575,10 +569,7 @@ impl Checked {
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
             out.push_str(&print::client(self.model(), "client", world, client, &violation.execution.outputs));
-            out.push_str(&format!(
-                "\nwith the events\n{}\n",
-                show::events(&violation.execution, &self.implementations, &Names::default())
-            ));
+            out.push_str(&format!("\nwith the events\n{}\n", show::events(&violation.execution, &Names::default())));
             if !violation.beyond.is_empty() {
                 let beyond = violation.beyond.iter().copied().collect();
                 out.push_str("where hb has, beside (ppo u so)+,\n");
@@ -597,8 +588,7 @@ impl Checked {
             let implemented = vec![format!("{}:{}", self.library, self.variant)];
             out.push_str(&format!("{}\n\n{}", self.title(), explain::marked(&litmus, &implemented, 0)));
             let (libraries, names) = (&self.libraries, &Names::default());
-            let implementations = &self.implementations;
-            let scene = Scene { libraries, execution: &c.execution, judged: &judged, names, implementations };
+            let scene = Scene { libraries, execution: &c.execution, judged: &judged, names };
             let registers = print::registers(&c.client, &c.outcome);
             out.push_str(&explain::witness(&registers, &implemented, &scene));
             if registers.is_empty() && matches!(c.refutations.so_far(), (found, None) if found.is_empty()) {

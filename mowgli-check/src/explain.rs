@@ -59,8 +59,6 @@ pub struct Explained {
     pub test: Test,
     /// The libraries of its model.
     pub libraries: Libraries,
-    /// The implementations that the execution runs.
-    pub implementations: Vec<Arc<dyn Implementation>>,
     /// Why the specifications forbid the outcome; `None` if they allow it.
     pub refutations: Option<Found<Vec<Refutation>>>,
     /// Whether no execution of the program ends, so that no condition holds in any.
@@ -256,7 +254,7 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
         }
     })?;
     let vacuous = finding.execution.is_none() && is_vacuous(catalogue, &test, &finding.implemented, limits)?;
-    Ok(Explained { libraries, implementations: chain, finding, judged, test, refutations, vacuous })
+    Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
 }
 
 /// The judge's reading of a finding's execution.
@@ -308,14 +306,14 @@ impl Explained {
     /// The events of the execution, if there is one.
     #[must_use]
     pub fn events(&self) -> Option<String> {
-        self.finding.execution.as_ref().map(|e| show::events(e, &self.implementations, &self.names()))
+        self.finding.execution.as_ref().map(|e| show::events(e, &self.names()))
     }
 
     /// The execution, to be shown with these names; if there is one.
     #[must_use]
     pub fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a>> {
         let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
-        Some(Scene { libraries: &self.libraries, execution, judged, names, implementations: &self.implementations })
+        Some(Scene { libraries: &self.libraries, execution, judged, names })
     }
 
     /// The execution as a graph in the DOT language, if there is one.
@@ -383,8 +381,8 @@ pub fn standstills(
         let libraries = replaced.fold(libraries.clone(), |all, name| all.without(name));
         let judged = judge(&libraries, &stuck.execution).expect("what is stuck is consistent");
         let (libraries, execution) = (&libraries, &stuck.execution);
-        let scene = Scene { libraries, execution, judged: &judged, names: &names, implementations: &chain };
-        let events = show::events(&stuck.execution, &chain, &names);
+        let scene = Scene { libraries, execution, judged: &judged, names: &names };
+        let events = show::events(execution, &names);
         let _ =
             writeln!(text, "{}{events}{}", stuck::text(test, &BTreeMap::from([(kind, whys)])), show::relations(&scene));
         dot.get_or_insert_with(|| show::dot(&format!("{}: stuck", test.name), &scene));
@@ -397,8 +395,7 @@ pub fn standstills(
 pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_>) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
-    let events = show::events(scene.execution, scene.implementations, scene.names);
-    let relations = show::relations(scene);
+    let (events, relations) = (show::events(scene.execution, scene.names), show::relations(scene));
     let head = if values.is_empty() {
         format!("This execution{of} ends:")
     } else {

@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::body::CallTerm;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
-use mowgli_core::provenance::statements;
 use mowgli_core::value::Val;
 use mowgli_rdma::tso;
 
@@ -95,22 +91,19 @@ pub struct Scene<'a> {
     pub judged: &'a Judged,
     /// What threads and words are called.
     pub names: &'a Names,
-    /// The implementations that its calls were replaced by.
-    pub implementations: &'a [Arc<dyn Implementation>],
 }
 
-/// The place of a statement in its source: `bal.rs:131`.
+/// The line of the body that made an event, as `bal.rs:131`; `None` for an event of the client itself.
 #[must_use]
-pub fn place(statement: &CallTerm) -> String {
-    let file = statement.place.file();
-    format!("{}:{}", file.rsplit_once(['/', '\\']).map_or(file, |(_, name)| name), statement.place.line())
+pub fn line(execution: &Execution, event: usize) -> Option<String> {
+    execution.groups[event]?;
+    execution.events[event].call.place.text()
 }
 
-/// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote, and the
-/// statement of the body that made it.
+/// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote, and the line
+/// of the body that made it.
 #[must_use]
-pub fn events(execution: &Execution, implementations: &[Arc<dyn Implementation>], names: &Names) -> String {
-    let statements = statements(execution, implementations);
+pub fn events(execution: &Execution, names: &Names) -> String {
     let mut out = String::new();
     for thread in execution.world.tids() {
         let _ = writeln!(out, "  {} on node {}", names.thread(thread), execution.world.node_of(thread));
@@ -129,8 +122,8 @@ pub fn events(execution: &Execution, implementations: &[Arc<dyn Implementation>]
                 format!("{}{read}{wrote}", s.sub.stamp)
             });
             let event = names.event(&execution.events[e]);
-            let statement = statements[e].map_or(String::new(), |s| format!("  -- {s}, {}", place(s)));
-            let _ = writeln!(out, "{indent}{event}  [{}]{statement}", subs.collect::<Vec<_>>().join("; "));
+            let line = line(execution, e).map_or(String::new(), |line| format!("  {line}"));
+            let _ = writeln!(out, "{indent}{event}  [{}]{line}", subs.collect::<Vec<_>>().join("; "));
         }
     }
     out

@@ -227,15 +227,6 @@ impl Body {
         }
     }
 
-    /// The statements that make the calls of one run, in order, where the calls return these results. It ends with the last
-    /// result, so a run that has not ended is given as far as it went.
-    #[must_use]
-    pub fn run(&self, scope: &Scope, results: &[Val]) -> Vec<&CallTerm> {
-        let mut run = Run { results: results.iter(), made: Vec::new() };
-        let _ = run.value(self, scope);
-        run.made
-    }
-
     /// This statement and all that it contains, from first to last.
     pub fn statements(&self, visit: &mut dyn FnMut(&Self)) {
         visit(self);
@@ -254,71 +245,10 @@ impl Body {
     }
 }
 
-/// A run of a body with given results.
-struct Run<'b, 'r> {
-    results: std::slice::Iter<'r, Val>,
-    made: Vec<&'b CallTerm>,
-}
-
-/// Why a statement has no value in a run.
-enum Left {
-    /// It breaks out of the innermost loop with this value.
-    Broke(Val),
-    /// There are no more results.
-    End,
-}
-
-impl<'b> Run<'b, '_> {
-    fn value(&mut self, body: &'b Body, scope: &Scope) -> Result<Val, Left> {
-        match body.stmt() {
-            Stmt::Value(e) => Ok(e.eval(scope)),
-            Stmt::Call(call) => match method::program(call.eval(scope)) {
-                Prog::Call(_) => {
-                    let result = self.results.next().ok_or(Left::End)?;
-                    self.made.push(call);
-                    Ok(*result)
-                }
-                _ => Ok(Val::Unit),
-            },
-            Stmt::Let(var, first, rest) => {
-                let v = self.value(first, scope)?;
-                match var {
-                    Some(var) => self.value(rest, &scope.with(*var, v)),
-                    None => self.value(rest, scope),
-                }
-            }
-            Stmt::If(condition, yes, no) => {
-                self.value(if condition.eval(scope) == Val::Bool(true) { yes } else { no }, scope)
-            }
-            Stmt::Loop(round) => loop {
-                let left = self.results.len();
-                match self.value(round, scope) {
-                    // An iteration without a call is repeated for ever.
-                    Ok(_) if self.results.len() == left => return Err(Left::End),
-                    Ok(_) => {}
-                    Err(Left::Broke(v)) => return Ok(v),
-                    Err(Left::End) => return Err(Left::End),
-                }
-            },
-            Stmt::Break(e) => Err(Left::Broke(e.eval(scope))),
-            Stmt::For(var, set, round) => {
-                elements(set.eval(scope))
-                    .into_iter()
-                    .try_for_each(|v| self.value(round, &scope.with(*var, v)).map(drop))?;
-                Ok(Val::Unit)
-            }
-            Stmt::Collect(var, set, round) => {
-                let all = elements(set.eval(scope)).into_iter().map(|v| self.value(round, &scope.with(*var, v)));
-                Ok(Val::tuple(&all.collect::<Result<Vec<_>, _>>()?))
-            }
-        }
-    }
-}
-
 impl CallTerm {
     fn eval(&self, scope: &Scope) -> Call {
         let args: Vec<Val> = self.args.iter().map(|e| e.eval(scope)).collect();
-        Call::new(self.library, self.method, &args)
+        Call::new(self.library, self.method, &args).at(self.place)
     }
 }
 

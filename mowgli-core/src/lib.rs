@@ -99,7 +99,6 @@ pub mod method;
 pub mod outcome;
 pub mod problem;
 pub mod program;
-pub mod provenance;
 pub mod relation;
 pub mod repair;
 pub mod runs;

@@ -202,9 +202,11 @@ macro_rules! methods {
     ) => {
         $(#[$doc])*
         #[must_use]
+        #[track_caller]
         #[allow(dead_code, reason = "not every program makes every call")]
         $vis fn $call($($library: $Name,)? $($x: $crate::argument!(given $kind)),*) -> $crate::program::Prog {
-            $crate::method::program($crate::event::Call::new($NAME, stringify!($M), &[$($x.into()),*]))
+            let call = $crate::event::Call::new($NAME, stringify!($M), &[$($x.into()),*]);
+            $crate::method::program(call.at(::std::panic::Location::caller()))
         }
     };
 }

@@ -1,6 +1,9 @@
 //! Events, their subevents, and the shapes that a library gives to a call (LOCO §3.2).
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::panic::Location;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +21,66 @@ pub struct Call {
     pub method: Name,
     /// The arguments, in the paper's order.
     pub args: Few<Val>,
+    /// Where it stands in the source, if it is made by a body.
+    #[serde(skip)]
+    pub place: Place,
+}
+
+/// A place in the source: a file and a line. It says nothing about the call that stands there, so any two are equal.
+#[derive(Clone, Copy, Default)]
+pub struct Place(Option<&'static Location<'static>>);
+
+impl Place {
+    /// The name of the file and the line, as `bal.rs:131`; `None` if the place is not known.
+    #[must_use]
+    pub fn text(self) -> Option<String> {
+        let file = self.0?.file();
+        let name = file.rsplit_once(['/', '\\']).map_or(file, |(_, name)| name);
+        Some(format!("{name}:{}", self.0?.line()))
+    }
+}
+
+impl From<&'static Location<'static>> for Place {
+    fn from(location: &'static Location<'static>) -> Self {
+        Self(Some(location))
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Place {}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, _: &Self) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl Call {
     /// The call `method(args)` of `library`.
     #[must_use]
     pub fn new(library: Name, method: &'static str, args: &[Val]) -> Self {
-        Self { library, method: Name::literal(method), args: Few::of(args) }
+        Self { library, method: Name::literal(method), args: Few::of(args), place: Place::default() }
+    }
+
+    /// The same call, which stands here in the source.
+    #[must_use]
+    pub fn at(self, place: &'static Location<'static>) -> Self {
+        Self { place: place.into(), ..self }
     }
 
     /// The argument at this position, as a location.

@@ -275,7 +275,7 @@ fn shown(model: Model, instance: &Instance) -> String {
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
     text.push_str(&format!(
         "with the events\n{}",
-        crate::show::events(&instance.execution, &[], &crate::show::Names::default())
+        crate::show::events(&instance.execution, &crate::show::Names::default())
     ));
     if instance.part.len() < instance.execution.events.len() {
         let part = instance.part.iter().map(|&e| instance.execution.events[e].to_string());

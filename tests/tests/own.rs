@@ -416,8 +416,7 @@ fn relations_are_known_by_their_roles() {
     let orders: Vec<_> = execution.chosen_as(&libraries, Role::Order).collect();
     assert!(orders.is_empty(), "{orders:?}");
     let judged = judge(&libraries, &execution).expect("search and judge agree");
-    let names = &Names::default();
-    let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names, implementations: &[] };
+    let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names: &Names::default() };
     let shown = relations(&scene);
     assert!(shown.contains("  mo of pile\n") && shown.contains("  ib of pile\n"), "{shown}");
     assert!(!shown.contains("rf2 of pile"), "{shown}");

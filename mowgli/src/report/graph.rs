@@ -5,12 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::explain::{Explained, Words};
 use crate::litmus::test::Test;
 use crate::litmus::{core_rma, print};
-use crate::show::{Scene, named, place, reduced};
+use crate::show::{Scene, line, named, reduced};
 use mowgli_core::execution::Pairs;
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::Found;
-use mowgli_core::provenance::statements;
 use mowgli_core::search::refute::{End, Refutation};
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::core_rma::execution::Witness;
@@ -55,9 +54,9 @@ struct Call {
 #[derive(Clone, Debug, Serialize)]
 struct Event {
     label: String,
-    /// The statement of the body that made it, with its place in the source.
+    /// The line of the body that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<String>,
+    line: Option<String>,
     subs: Vec<Sub>,
 }
 
@@ -127,7 +126,6 @@ impl Graph {
             }
             Some(call)
         };
-        let statements = statements(execution, scene.implementations);
         let mut calls: Vec<Call> = Vec::new();
         for thread in execution.world.tids() {
             let mut open = None;
@@ -149,9 +147,8 @@ impl Graph {
                 });
                 // An event that is the whole call needs no name of its own.
                 let label = call.map_or_else(String::new, |_| names.statement(event));
-                let code = statements[e].map(|s| format!("{s}, {}", place(s)));
                 let last = calls.last_mut().expect("one was begun");
-                last.events.push(Event { label, code, subs: subs.collect() });
+                last.events.push(Event { label, line: line(execution, e), subs: subs.collect() });
             }
         }
         let relations = named(scene).into_iter().map(|(library, name, pairs)| Relation {
@@ -194,7 +191,7 @@ impl Graph {
                     text: core_rma::action(test, witness, id),
                     write: None,
                 });
-                let events = vec![Event { label: String::new(), code: None, subs: subs.collect() }];
+                let events = vec![Event { label: String::new(), line: None, subs: subs.collect() }];
                 calls.push(Call { events, ..Call::new(thread, label.clone()) });
             }
         }

@@ -300,8 +300,7 @@ impl Shown {
         let scene = |execution: &Execution| {
             let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
             let (libraries, names) = (&checked.libraries, &Names::default());
-            let implementations = &checked.implementations;
-            Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names, implementations })
+            Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
         };
         let found = checked.counterexample();
         let shown = |c: &Counterexample| {
@@ -396,9 +395,7 @@ fn graphs_over(
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     let drawn = |judged| {
-                        let (libraries, execution, names) = (all, &e, &names);
-                        let scene = Scene { libraries, execution, judged: &judged, names, implementations: chain };
-                        Graph::new(&test.name, &scene)
+                        Graph::new(&test.name, &Scene { libraries: all, execution: &e, judged: &judged, names: &names })
                     };
                     found.extend(judge(all, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }
