@@ -53,7 +53,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::event::Call;
+use crate::event::{Call, Place};
 use crate::expr::{Expr, Scope, Term, Var, me};
 use crate::ids::{Name, Tid};
 use crate::method;
@@ -96,7 +96,7 @@ pub struct CallTerm {
     /// The arguments.
     pub args: Vec<Expr>,
     /// Where the call stands in the source.
-    pub place: &'static Location<'static>,
+    pub place: Place,
 }
 
 thread_local! {
@@ -132,7 +132,7 @@ impl Body {
     #[track_caller]
     pub fn call(library: Name, method: &'static str, args: impl IntoIterator<Item = Expr>) -> Self {
         let args = args.into_iter().collect();
-        Stmt::Call(CallTerm { library, method, args, place: Location::caller() }).into()
+        Stmt::Call(CallTerm { library, method, args, place: Location::caller().into() }).into()
     }
 
     /// The body that does nothing, with the value `()`.
@@ -213,8 +213,11 @@ impl Body {
                 })
             }
             Stmt::If(condition, yes, no) => {
-                let branch = if condition.eval(scope) == Val::Bool(true) { yes } else { no };
-                branch.program(scope)
+                if scope.decide(*condition) {
+                    yes.program(scope)
+                } else {
+                    no.program(scope)
+                }
             }
             Stmt::Loop(round) => round.program(scope).repeat(),
             Stmt::Break(e) => Prog::Break(1, e.eval(scope)),
@@ -227,8 +230,32 @@ impl Body {
         }
     }
 
-    /// This statement and all that it contains, from first to last.
-    pub fn statements(&self, visit: &mut dyn FnMut(&Self)) {
+    /// The conditions on results of calls, and on the arguments that are data by this predicate on positions. The others are
+    /// about threads, nodes and objects alone.
+    #[must_use]
+    pub fn conditions_on_data(&self, is_data: &dyn Fn(usize) -> bool) -> Vec<Expr> {
+        let (mut results, mut all) = (Vec::new(), Vec::new());
+        self.statements(&mut |body| match body.stmt() {
+            Stmt::Let(Some(var), ..) => results.push(*var),
+            Stmt::If(condition, ..) => all.push(*condition),
+            _ => {}
+        });
+        all.retain(|condition| {
+            let mut is_on_data = false;
+            condition.each(&mut |e| {
+                is_on_data |= match e.term() {
+                    Term::Var(var) => results.contains(var),
+                    Term::Arg(position, _) => is_data(*position),
+                    _ => false,
+                };
+            });
+            is_on_data
+        });
+        all
+    }
+
+    /// Visits this statement and all that it contains, from first to last.
+    fn statements(&self, visit: &mut dyn FnMut(&Self)) {
         visit(self);
         match self.stmt() {
             Stmt::Let(_, first, rest) => {
@@ -248,7 +275,7 @@ impl Body {
 impl CallTerm {
     fn eval(&self, scope: &Scope) -> Call {
         let args: Vec<Val> = self.args.iter().map(|e| e.eval(scope)).collect();
-        Call::new(self.library, self.method, &args).at(self.place)
+        Call { place: self.place, ..Call::new(self.library, self.method, &args) }
     }
 }
 
@@ -309,8 +336,13 @@ impl Bodies {
     /// The program of a call by a thread. A method without a body never returns.
     #[must_use]
     pub fn program(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let body = self.get(call.method.text());
-        body.map_or_else(|| Prog::unit().repeat(), |body| body.program(&Scope::new(world, thread, &call.args)))
+        self.program_in(&Scope::new(world, thread, &call.args), call)
+    }
+
+    /// The same in the scope of the call.
+    #[must_use]
+    pub fn program_in(&self, scope: &Scope, call: &Call) -> Prog {
+        self.get(call.method.text()).map_or_else(|| Prog::unit().repeat(), |body| body.program(scope))
     }
 
     /// All, in the order in which they were given, with the names of their methods.

@@ -27,7 +27,7 @@ pub struct Call {
 }
 
 /// A place in the source: a file and a line. It says nothing about the call that stands there, so any two are equal.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Place(Option<&'static Location<'static>>);
 
 impl Place {

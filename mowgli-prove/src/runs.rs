@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event, Sub};
+use mowgli_core::expr::{Decisions, Expr, Scope, Term};
 use mowgli_core::ids::{Loc, Name, Tid, Wid};
 use mowgli_core::implementation::add_parts;
 use mowgli_core::library::Library;
-use mowgli_core::method::{self, Returns};
+use mowgli_core::method::{self, Kind, Returns};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
@@ -374,7 +375,8 @@ impl Source<'_> {
         let first_result = arguments.iter().map(|argument| argument.width()).sum();
         let mut places = first_result;
         let sizes = self.sizes(&worlds[0].0);
-        let bases = self.bases(library, method, arguments, &worlds[0], which)?;
+        let decisions = &Arc::default();
+        let bases = self.bases(library, (method, arguments), &worlds[0], (which, decisions))?;
         let based = |all: Vec<Data>, w: usize| {
             all.iter().cartesian_product(&bases).map(|(data, base)| data.beside(base, w, which)).collect::<Vec<Data>>()
         };
@@ -403,7 +405,8 @@ impl Source<'_> {
                     for data in data {
                         let call = Call::new(self.library, method.text(), &data.given(arguments, &names));
                         if library.fault(before, thread, &call).is_none() {
-                            let looked_at = self.every_way(library, after, thread, &call, (data, which), &mut runs)?;
+                            let looked_at =
+                                self.every_way(library, after, thread, &call, (data, which, decisions), &mut runs)?;
                             places = places.max(looked_at);
                         }
                     }
@@ -416,12 +419,55 @@ impl Source<'_> {
         let mut small = Vec::new();
         if which == Which::Short {
             let data = based(Data::small(places, first_result), 0);
-            self.with_small(library, (method, arguments), worlds, &data, &mut small)?;
-            let constants = constants(runs.iter().chain(&small));
+            self.with_small(library, (method, arguments), worlds, (&data, decisions), &mut small)?;
+            let mut constants = constants(runs.iter().chain(&small));
+            constants.extend(self.literals(library, method));
             let data = based(Data::constants(places, &constants), 0);
-            self.with_small(library, (method, arguments), worlds, &data, &mut small)?;
+            self.with_small(library, (method, arguments), worlds, (&data, decisions), &mut small)?;
         }
+        self.decided_both_ways(library, method, decisions)?;
         Ok(Runs { usual: runs, small })
+    }
+
+    /// The conditions on data of the body of a method; none for a body that is a Rust function.
+    fn conditions(&self, library: &dyn Library, method: Name) -> Vec<Expr> {
+        let body = self.implementation.bodies().and_then(|all| all.get(method.text()));
+        let takes = library.methods().iter().find(|m| m.name == method.text()).map_or(&[][..], |m| m.takes);
+        let is_data = |position: usize| takes.get(position).is_some_and(|(_, kind)| *kind == Kind::Value);
+        body.map(|body| body.conditions_on_data(&is_data)).unwrap_or_default()
+    }
+
+    /// The literals that the body of a method compares data with: runs try each of them.
+    fn literals(&self, library: &dyn Library, method: Name) -> BTreeSet<Val> {
+        let mut all = BTreeSet::new();
+        for condition in self.conditions(library, method) {
+            condition
+                .each(&mut |e| all.extend(if let Term::Val(v @ Val::Int(_)) = e.term() { Some(*v) } else { None }));
+        }
+        all
+    }
+
+    /// A template says nothing of what a body does behind a condition that no run has decided so.
+    ///
+    /// # Errors
+    /// If a condition on data has one value in all runs.
+    fn decided_both_ways(&self, library: &dyn Library, method: Name, decisions: &Decisions) -> Result<(), String> {
+        for condition in self.conditions(library, method) {
+            if let Some(missing) = [true, false].into_iter().find(|is| !decisions.has(condition, *is)) {
+                return Err(format!(
+                    "in no run that was tried is `{condition}` {missing}, so what it does then is not known"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The program of a call, which notes how conditions are decided.
+    fn program(&self, world: &World, thread: Tid, call: &Call, decisions: &Arc<Decisions>) -> Prog {
+        match self.implementation.bodies() {
+            Some(bodies) => bodies.program_in(&Scope::new(world, thread, &call.args).noting(decisions), call),
+            None => self.implementation.body(world, thread, call),
+        }
     }
 
     /// Adds the runs with these data, of one call in the first world and of one in the last.
@@ -430,7 +476,7 @@ impl Source<'_> {
         library: &dyn Library,
         (method, arguments): (Name, &[Argument]),
         worlds: &[(World, Arc<World>)],
-        data: &[Data],
+        (data, decisions): (&[Data], &Arc<Decisions>),
         runs: &mut Vec<Run>,
     ) -> Result<(), String> {
         for (before, after) in worlds.iter().take(1).chain(worlds.iter().skip(1).last()) {
@@ -445,7 +491,7 @@ impl Source<'_> {
             for data in data {
                 let call = call(&names, data);
                 if library.fault(before, thread, &call).is_none() {
-                    self.every_way(library, after, thread, &call, (data, Which::Short), runs)?;
+                    self.every_way(library, after, thread, &call, (data, Which::Short, decisions), runs)?;
                 }
             }
         }
@@ -456,17 +502,16 @@ impl Source<'_> {
     fn bases(
         &self,
         library: &dyn Library,
-        method: Name,
-        arguments: &[Argument],
+        (method, arguments): (Name, &[Argument]),
         (before, after): &(World, Arc<World>),
-        which: Which,
+        (which, decisions): (Which, &Arc<Decisions>),
     ) -> Result<Vec<Vec<(usize, Val)>>, String> {
         let (thread, names) = (Tid(1), self.names(arguments, before).swap_remove(0));
         let returns = |data: &Data| {
             let args = data.given(arguments, &names);
             let (call, mut runs) = (Call::new(self.library, method.text(), &args), Vec::new());
             if library.fault(before, thread, &call).is_none() {
-                self.every_way(library, after, thread, &call, (data, which), &mut runs)?;
+                self.every_way(library, after, thread, &call, (data, which, decisions), &mut runs)?;
             }
             Ok::<bool, String>(!runs.is_empty())
         };
@@ -514,13 +559,13 @@ impl Source<'_> {
         world: &Arc<World>,
         thread: Tid,
         call: &Call,
-        (data, which): (&Data, Which),
+        of: (&Data, Which, &Arc<Decisions>),
         runs: &mut Vec<Run>,
     ) -> Result<usize, String> {
         let mut todo: Vec<(Vec<usize>, Option<usize>)> = vec![(Vec::new(), None)];
         let mut places = 0;
         while let Some((ways, rounds)) = todo.pop() {
-            match self.run(library, world, thread, call, (data, which), (&ways, rounds))? {
+            match self.run(library, world, thread, call, of, (&ways, rounds))? {
                 Ran::Never(looked_at) => places = places.max(looked_at),
                 Ran::HasRounds => todo.extend((0..=ROUNDS).rev().map(|rounds| (ways.clone(), Some(rounds)))),
                 Ran::Open(several) => {
@@ -543,7 +588,7 @@ impl Source<'_> {
         world: &Arc<World>,
         thread: Tid,
         call: &Call,
-        (data, which): (&Data, Which),
+        (data, which, decisions): (&Data, Which, &Arc<Decisions>),
         (ways, rounds): (&[usize], Option<usize>),
     ) -> Result<Ran, String> {
         let mut run = Run {
@@ -565,7 +610,7 @@ impl Source<'_> {
             run.env.computed = Computed::Anything;
         }
         let mut making = Making { source: self, world, data, which, ways, run: &mut run, place, round: None, loops: 0 };
-        let came = making.follow(&self.implementation.body(world, thread, call), false);
+        let came = making.follow(&self.program(world, thread, call, decisions), false);
         let places = making.place.min(Data::PLACES);
         match came {
             Ok(Flow::Value(result)) => run.result = result,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Call;
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
@@ -12,6 +14,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::rbl::{self, Rbl, RblOverSv};
+use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, sv};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
@@ -547,6 +550,54 @@ fn implementations_that_are_not_uniform_have_no_template() {
         assert_eq!(untold.is_empty(), what == "always", "{what}: {untold:?}");
     }
     assert_eq!(untold(entry, Arc::new(NotUniform(|_, _, _| false))), Vec::<String>::new());
+}
+
+/// RDMA-SC-RMW as published, but for a CAS of which this holds: that one returns 7.
+struct OneCas(Bodies);
+
+impl OneCas {
+    fn when(is_it: fn(Expr, Expr, Expr) -> Expr) -> Self {
+        let published = ScRmwOverNlock.bodies().unwrap();
+        let of = |method: &str| published.get(method).unwrap().clone();
+        Self(bodies! { Sc:
+            Write { x, v } => { of("Write") }
+            Read { x } => { of("Read") }
+            FAA { x, v } => { of("FAA") }
+            CAS { x, v1, v2 } => { let found = of("CAS"); if (is_it(v1, v2, found)) { 7 } else { found } }
+        })
+    }
+}
+
+impl Implementation for OneCas {
+    fn target(&self) -> Name {
+        ScRmwOverNlock.target()
+    }
+
+    fn declare(&self, world: &mut World) {
+        ScRmwOverNlock.declare(world);
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(&self.0)
+    }
+}
+
+/// Runs do not reach a condition on three constants. Its term shows it, and so there is no template.
+#[test]
+fn a_condition_that_no_run_decides_is_named() {
+    let all = catalogue();
+    let entry = named(&all, "sc-rmw").unwrap();
+    let rare = OneCas::when(|v1, v2, found| v1.is(17) & v2.is(23) & found.is(29));
+    assert_eq!(
+        untold(entry, Arc::new(rare)),
+        [
+            "CAS: in no run that was tried is `((v1 = 17) and (v2 = 23)) and (found = 29)` true, so what it does then is not known"
+        ]
+    );
+    // A constant that is larger than all that runs try by themselves is tried because the term has it.
+    let large = untold(entry, Arc::new(OneCas::when(|v1, _, _| v1.is(123_456))));
+    assert!(matches!(&large[..], [why] if why.starts_with("CAS: runs with small numbers contradict")), "{large:?}");
+    assert_eq!(untold(entry, Arc::new(ScRmwOverNlock)), Vec::<String>::new());
 }
 
 /// In how many executions all axioms hold, up to the first in which one does not.
