@@ -434,10 +434,12 @@ impl Body {
 /// | `loop { .. }` | iterations of this until one breaks |
 /// | `break`, `break v` | out of the innermost loop |
 /// | `if (c) { .. } else { .. }` | the one or the other; nothing without `else` |
+/// | `let v = if (c) { .. } else { .. };` | the value of the one or of the other |
 /// | `for x in (s) { .. }` | once for each node of a set, or part of a tuple |
 /// | `let all = for x in (s) { .. };` | the same, with the tuple of the values |
 ///
-/// A condition is an expression, or two of them, each a name or in parentheses, with `==`, `!=`, `<` or `>` between them.
+/// A condition is an expression, or two of them, each a name or in parentheses, with `==`, `!=`, `<`, `>`, `<=` or `>=` between
+/// them.
 #[macro_export]
 macro_rules! body {
     () => { $crate::body::Body::unit() };
@@ -447,6 +449,13 @@ macro_rules! body {
     (let $name:ident = for $x:ident in ($all:expr) { $($body:tt)+ }; $($rest:tt)*) => {
         $crate::body::Body::bind(
             $crate::body::Body::collect(stringify!($x), $all, |$x| $crate::body!($($body)+)),
+            stringify!($name),
+            |$name| $crate::body!($($rest)*),
+        )
+    };
+    (let $name:ident = if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ }; $($rest:tt)*) => {
+        $crate::body::Body::bind(
+            $crate::body!(if ($($c)+) { $($yes)+ } else { $($no)+ }),
             stringify!($name),
             |$name| $crate::body!($($rest)*),
         )
@@ -500,6 +509,12 @@ macro_rules! condition {
     };
     ($a:tt > $b:tt) => {
         $crate::expr::Expr::from($a).above($b)
+    };
+    ($a:tt <= $b:tt) => {
+        !$crate::expr::Expr::from($a).above($b)
+    };
+    ($a:tt >= $b:tt) => {
+        !$crate::expr::Expr::from($a).below($b)
     };
     ($c:expr) => {
         $c

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::ops::{Add, BitAnd, BitOr, Not, Rem, Sub};
+use std::ops::{Add, BitAnd, BitOr, Div, Not, Rem, Sub};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::ids::{Loc, Node as Machine, NodeSet, Tid, Wid};
@@ -112,7 +112,7 @@ pub enum Function {
     Size,
     /// The number of a thread.
     Number,
-    /// The thread with a number.
+    /// The thread with a number. A value that is the number of no thread counts as 1.
     Thread,
     /// The first of a tuple.
     First,
@@ -122,8 +122,12 @@ pub enum Function {
     Reversed,
     /// The length of a tuple.
     Len,
-    /// The smallest of a tuple.
+    /// The smallest of a tuple or of a set of nodes.
     Min,
+    /// Whether a value is a location, as a word has that points to something, or to nothing.
+    IsLoc,
+    /// The work identifier with the name of a location: of `x.lease_1` the identifier `x.lease_1`.
+    AsWid,
     /// Negation.
     Not,
     /// An integer as it is, and 0 for any other value.
@@ -137,6 +141,8 @@ pub enum Op {
     Add,
     /// The difference of two integers modulo 2^64.
     Sub,
+    /// The quotient of a division, rounded down, as goes with [`Op::Rem`].
+    Div,
     /// The remainder of a division, never negative.
     Rem,
     /// Whether two values are equal.
@@ -147,7 +153,7 @@ pub enum Op {
     And,
     /// Disjunction.
     Or,
-    /// A set of nodes without one node.
+    /// A set of nodes without one node, or a tuple without the parts that are equal to a value.
     Without,
     /// The part of a tuple at this position, from 0.
     Item,
@@ -310,7 +316,7 @@ impl Expr {
         other.into().op(Op::Lt, self)
     }
 
-    /// This set of nodes without a node.
+    /// This set of nodes without a node, or this tuple without the parts that are equal to a value.
     #[must_use]
     pub fn without(self, node: impl Into<Self>) -> Self {
         self.op(Op::Without, node)
@@ -352,7 +358,7 @@ impl Expr {
         Self::of(Function::Len, self)
     }
 
-    /// The smallest part of a tuple.
+    /// The smallest part of a tuple, or node of a set.
     #[must_use]
     pub fn min(self) -> Self {
         Self::of(Function::Min, self)
@@ -364,7 +370,21 @@ impl Expr {
         Self::of(Function::Int, self)
     }
 
-    /// The part of a location with a role and indices, which are threads, nodes or integers.
+    /// Whether this is a location: a word may hold one, and something else where it points to nothing.
+    #[must_use]
+    pub fn is_loc(self) -> Self {
+        Self::of(Function::IsLoc, self)
+    }
+
+    /// The work identifier with the name of this location. One that has indices is made from a part:
+    /// `x.part("lease", [k]).as_wid()`.
+    #[must_use]
+    pub fn as_wid(self) -> Self {
+        Self::of(Function::AsWid, self)
+    }
+
+    /// The part of a location with a role and indices, which are threads, nodes or integers. Any other value counts as 0, since
+    /// an index may come from memory, which holds anything in a body that is wrong.
     #[must_use]
     pub fn part(self, role: &'static str, indices: impl IntoIterator<Item = Self>) -> Self {
         Term::Part(self, role, indices.into_iter().collect()).into()
@@ -388,13 +408,22 @@ impl Expr {
         Term::Opaque(name, Opaque(function), args.into_iter().collect()).into()
     }
 
+    /// The value of a closed expression: one in which there is no variable, no argument, and nothing of a world.
+    ///
+    /// # Panics
+    /// If there is a variable or an argument in it.
+    #[must_use]
+    pub fn value(self) -> Val {
+        self.eval(&NOWHERE)
+    }
+
     /// The location that a closed expression names.
     ///
     /// # Panics
     /// If it names none.
     #[must_use]
     pub fn loc(self) -> Loc {
-        self.eval(&NOWHERE).loc().unwrap_or_else(|| panic!("{self} is not a location"))
+        self.value().loc().unwrap_or_else(|| panic!("{self} is not a location"))
     }
 
     /// The value in a scope. A body is defined whatever memory holds, so a function of a wrong argument has a value too: that
@@ -452,7 +481,10 @@ struct Role<'a>(&'a str, &'a [Val]);
 impl fmt::Display for Role<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)?;
-        self.1.iter().try_for_each(|index| write!(f, "_{index}"))
+        self.1.iter().try_for_each(|index| match index {
+            Val::Thread(_) | Val::Node(_) | Val::Int(_) => write!(f, "_{index}"),
+            _ => f.write_str("_0"),
+        })
     }
 }
 
@@ -472,13 +504,16 @@ impl Function {
             }
             (Self::Size, Val::Loc(x)) => world.objects.get(&x).map(|o| Val::Int(o.size as i64)),
             (Self::Number, Val::Thread(t)) => Some(Val::Int(t.0.into())),
-            (Self::Thread, Val::Int(n)) => u8::try_from(n).ok().map(|n| Tid(n).into()),
+            (Self::Thread, _) => Some(Tid(v.int().and_then(|n| u8::try_from(n).ok()).unwrap_or(1)).into()),
             (Self::First, Val::Tuple(_)) => tuple().first().copied(),
             (Self::Rest, Val::Tuple(_)) => tuple().get(1..).map(Val::tuple),
             (Self::Reversed, Val::Tuple(_)) => Some(Val::tuple(&tuple().iter().rev().copied().collect::<Vec<_>>())),
             (Self::Len, Val::Tuple(_)) => Some(Val::Int(tuple().len() as i64)),
             (Self::Len, _) => Some(Val::Int(1)),
             (Self::Min, Val::Tuple(_)) => tuple().iter().min().copied(),
+            (Self::Min, Val::Nodes(all)) => all.iter().min().map(Val::from),
+            (Self::IsLoc, _) => Some(Val::Bool(v.loc().is_some())),
+            (Self::AsWid, Val::Loc(x)) => Some(Wid(x.0).into()),
             (Self::Not, Val::Bool(b)) => Some(Val::Bool(!b)),
             (Self::Int, _) => Some(Val::Int(v.int().unwrap_or(0))),
             _ => None,
@@ -492,12 +527,16 @@ impl Op {
         let applied = match (self, a, b) {
             (Self::Add, _, Val::Int(k)) => a.plus(k),
             (Self::Sub, _, Val::Int(k)) => a.plus(k.wrapping_neg()),
+            (Self::Div, Val::Int(n), Val::Int(k)) => n.checked_div_euclid(k).map(Val::Int),
             (Self::Rem, Val::Int(n), Val::Int(k)) => n.checked_rem_euclid(k).map(Val::Int),
             (Self::Eq, ..) => Some(Val::Bool(a == b)),
             (Self::Lt, ..) => Some(Val::Bool(a < b)),
             (Self::And, Val::Bool(a), Val::Bool(b)) => Some(Val::Bool(a && b)),
             (Self::Or, Val::Bool(a), Val::Bool(b)) => Some(Val::Bool(a || b)),
             (Self::Without, Val::Nodes(all), Val::Node(n)) => Some(all.without(n).into()),
+            (Self::Without, Val::Tuple(all), _) => {
+                Some(Val::tuple(&all.parts().iter().copied().filter(|v| *v != b).collect::<Vec<_>>()))
+            }
             (Self::Item, Val::Tuple(all), Val::Int(n)) => {
                 usize::try_from(n).ok().and_then(|n| all.parts().get(n)).copied()
             }
@@ -515,6 +554,7 @@ impl Op {
         match self {
             Self::Add => "+",
             Self::Sub => "-",
+            Self::Div => "/",
             Self::Rem => "%",
             Self::Eq => "=",
             Self::Lt => "<",
@@ -594,7 +634,7 @@ pub fn number(t: impl Into<Expr>) -> Expr {
     Expr::of(Function::Number, t)
 }
 
-/// The thread with a number.
+/// The thread with a number. A value that is the number of no thread counts as 1.
 #[must_use]
 pub fn thread(n: impl Into<Expr>) -> Expr {
     Expr::of(Function::Thread, n)
@@ -614,6 +654,7 @@ macro_rules! operators {
 operators! {
     Add add Add;
     Sub sub Sub;
+    Div div Div;
     Rem rem Rem;
     BitAnd bitand And;
     BitOr bitor Or;
@@ -641,6 +682,8 @@ impl fmt::Display for Function {
             Self::Reversed => "reversed",
             Self::Len => "len",
             Self::Min => "min",
+            Self::IsLoc => "is_location",
+            Self::AsWid => "id",
             Self::Not => "not",
             Self::Int => "int",
         })
@@ -671,6 +714,7 @@ impl fmt::Display for Expr {
             Term::AllThreads => f.write_str("all_threads"),
             Term::Of(Function::Not, of) => match of.0 {
                 Term::Op(Op::Eq, one, other) => write!(f, "{} != {}", Operand(*one), Operand(*other)),
+                Term::Op(Op::Lt, one, other) => write!(f, "{} <= {}", Operand(*other), Operand(*one)),
                 _ => write!(f, "not {}", Operand(*of)),
             },
             Term::Of(function, of) => write!(f, "{function}({of})"),
@@ -691,5 +735,50 @@ impl fmt::Display for Expr {
 impl fmt::Debug for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn int(n: i64) -> Expr {
+        n.into()
+    }
+
+    #[test]
+    fn a_quotient_goes_with_its_remainder() {
+        for n in [-201, -1, 0, 7, 302] {
+            let [quotient, remainder] = [int(n) / 100, int(n) % 100].map(|e| e.value().int().unwrap());
+            assert!(quotient * 100 + remainder == n && (0..100).contains(&remainder), "{n}");
+        }
+    }
+
+    #[test]
+    fn what_memory_holds_is_always_some_index() {
+        let x = Expr::from(Loc::new("x"));
+        let part = |index: Val| x.part("p", [index.into()]).loc();
+        assert_eq!(
+            [Val::Int(2), Val::Bot, Val::Loc(x.loc())].map(part),
+            ["p_2", "p_0", "p_0"].map(|role| x.loc().part(role))
+        );
+        let thread = |n: Val| thread(n).value();
+        assert_eq!([Val::Int(2), Val::Int(-1), Val::Unit].map(thread), [2, 1, 1].map(|n| Tid(n).into()));
+    }
+
+    #[test]
+    fn an_identifier_has_the_name_of_its_location() {
+        let x = Loc::new("x");
+        assert_eq!(Expr::from(x).part("lease", [1.into()]).as_wid().value(), x.wid("lease_1").into());
+        assert_eq!([x.into(), int(0)].map(|e: Expr| e.is_loc().value()), [true, false].map(Val::Bool));
+    }
+
+    #[test]
+    fn sets_and_tuples_have_a_smallest_part_and_lose_others() {
+        let all: NodeSet = [Machine(2), Machine(1)].into_iter().collect();
+        assert_eq!(Expr::from(all).min().value(), Machine(1).into());
+        let threads = [1, 2, 3].map(|n| Expr::from(Tid(n)));
+        assert_eq!(Expr::tuple(threads).without(threads[1]), Expr::tuple(threads).without(Tid(2)));
+        assert_eq!(Expr::tuple(threads).without(Tid(2)).value(), Val::tuple(&[Tid(1).into(), Tid(3).into()]));
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use mowgli_core::algebra::SubView;
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
@@ -54,6 +55,12 @@ impl Way {
 impl From<Way> for Val {
     fn from(way: Way) -> Self {
         Self::Way(Name::new(&way.to_string()))
+    }
+}
+
+impl From<Way> for Expr {
+    fn from(way: Way) -> Self {
+        Val::from(way).into()
     }
 }
 
