@@ -1,7 +1,8 @@
 //! What a library over RDMA is written with: `use mowgli_libraries::prelude::*;`. Over x86-TSO it is [`crate::x86::prelude`].
 //!
-//! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. The calls of RDMA-WAIT-RMW are functions, as
-//! `wait::put(x, y, d)`, and [`Rdma`] has their patterns; those of shared variables are `sv::bcast(x, d, nodes)` and [`sv::Method`].
+//! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. [`Rdma`] and [`Shared`] have their calls, as
+//! `Rdma::put(x, y, d)` and `Shared::bcast(x, d, nodes)` in a body, and the patterns of these calls, as `Rdma::Put { x, y, d }`, for edits.
+//! What an edit puts in place of a call is a program: `wait::put(x, y, d)`, `sv::bcast(x, d, nodes)`.
 
 pub use any::*;
 pub use mowgli_core::ids::{Node, NodeSet, Wid};
@@ -9,7 +10,7 @@ pub use mowgli_rdma::RdmaStamp::{self, *};
 pub use mowgli_rdma::to;
 pub use mowgli_rdma::wait::{self, Method as Rdma, Wait};
 
-pub use crate::sv::{self, Sv};
+pub use crate::sv::{self, Method as Shared, Sv};
 
 /// What a library over any memory model is written with.
 pub mod any {
@@ -19,7 +20,9 @@ pub mod any {
     pub use mowgli_core::body::{Bodies, Body, bodies, body};
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-    pub use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members, node, nodes, range, size};
+    pub use mowgli_core::expr::{
+        Expr, all_nodes, all_threads, here, me, members, node, nodes, number, range, size, thread,
+    };
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
     pub use mowgli_core::library::{Libraries, Library};

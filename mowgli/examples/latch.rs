@@ -24,22 +24,27 @@ fn spec(c: &mut Spec) {
     c.so([&same_event().then(&rf).named("seen", "{b} saw the latch that {a} raised")]);
 }
 
-/// Over a shared variable for each latch: a fence, a write, a broadcast to the other nodes.
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    match method {
-        Method::Raise { x } => prog! {
-            sv::gf(world.all_nodes());
-            sv::write(x.part("raised"), 1);
-            sv::bcast(x.part("raised"), Val::NoWid, world.other_nodes(t))
-        },
-        Method::Check { x } => sv::read(x.part("raised")),
+/// The shared variable that a latch is.
+fn raised(x: Expr) -> Expr {
+    x.part("raised", [])
+}
+
+/// A raise is a fence, a write, and a broadcast to the other nodes.
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Raise { x } => {
+            Shared::gf(all_nodes());
+            Shared::write(raised(x), 1);
+            Shared::bcast(raised(x), Val::NoWid, all_nodes().without(here()))
+        }
+        Check { x } => { Shared::read(raised(x)) }
     }
 }
 
 /// Published over shared variables, and the variant that is to be caught: up to 2 threads, 2 nodes, 2 calls of a thread.
 pub fn entry() -> Entry {
-    let latch = Over::new(body).part("raised", sv::variable());
-    let no_fence = latch.clone().without(calls!(sv::Method::GF { .. }));
+    let latch = Over::<Method>::terms(bodies()).part("raised", sv::variable());
+    let no_fence = latch.clone().without(calls!(Shared::GF { .. }));
     Entry::rdma(Simple::new(shape, spec), Sv).published(latch, &[(2, 2, 2)]).broken("no-fence", no_fence)
 }
 mowgli::main!(entry());

@@ -10,23 +10,30 @@ use mowgli_libraries::x86::prelude::*;
 
 const TICKET: Name = Name::literal("ticket");
 
-/// The next ticket and the one that is served are words of the lock, which no client can name.
-fn body(_: &World, _: Tid, method: Method) -> Prog {
-    let (Method::Acq { x } | Method::Rel { x }) = method;
-    let [next, served] = ["next", "served"].map(|role| x.part(role));
-    match method {
-        Method::Acq { .. } => prog! {
-            let ticket = faa(next, 1);
-            loop { let turn = read(served); if (turn == ticket) { break } }
-        },
-        Method::Rel { .. } => prog! { let turn = read(served); write(served, turn.plus(1).unwrap_or(turn)) },
+/// The next ticket: a word of the lock, which no client can name.
+fn next(x: Expr) -> Expr {
+    x.part("next", [])
+}
+
+/// The ticket that is served, a word of the lock too.
+fn served(x: Expr) -> Expr {
+    x.part("served", [])
+}
+
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Acq { x } => {
+            let ticket = Tso::faa(next(x), 1);
+            loop { let turn = Tso::read(served(x)); if (turn == ticket) { break } }
+        }
+        Rel { x } => { let turn = Tso::read(served(x)); Tso::write(served(x), turn + 1) }
     }
 }
 
 /// The lock with its implementation, and the variants that are to be caught. One of them is safe, and never ends.
 pub fn entry() -> Entry {
     // All locks have one method table.
-    let ticket = Over::of(TICKET, Method::of, body).part("next", word()).part("served", word());
+    let ticket = Over::<Method>::terms_of(TICKET, bodies()).part("next", word()).part("served", word());
     // A ticket is read, and then the next one is written: two threads may get the same.
     let two_steps = ticket.clone().replace(calls!(
         Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }

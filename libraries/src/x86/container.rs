@@ -11,6 +11,7 @@
 
 use mowgli_core::algebra::{Spec, SubView, events, po, stamped};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, Method};
@@ -24,7 +25,7 @@ use mowgli_x86::tso::{MACHINE, on_one_machine, word};
 
 use crate::entry::{Entry, Memory, Variant};
 use crate::sc_rmw::sequentially_consistent;
-use crate::x86::words::{NULL, field};
+use crate::x86::words::field;
 
 /// A container: what is put in, and what is taken out or bottom.
 #[derive(Clone, Copy, Debug)]
@@ -178,31 +179,30 @@ const NODES: usize = 4;
 
 /// The word of a node that holds its value.
 #[must_use]
-pub fn value(node: Val) -> Val {
+pub fn value(node: impl Into<Expr>) -> Expr {
     field(node, "value")
 }
 
 /// The word of a node that holds the location of another.
 #[must_use]
-pub fn next(node: Val) -> Val {
+pub fn next(node: impl Into<Expr>) -> Expr {
     field(node, "next")
 }
 
 /// The words of these nodes.
 pub(crate) fn nodes(nodes: impl IntoIterator<Item = Val>) -> impl Iterator<Item = (Loc, Object)> {
-    nodes.into_iter().flat_map(|n| [value(n), next(n)]).filter_map(Val::loc).map(|x| (x, word()))
+    nodes.into_iter().flat_map(|n| [value(n), next(n)]).map(|x| (x.loc(), word()))
+}
+
+/// The nodes that the threads have for an object: parts of it.
+#[must_use]
+pub fn nodes_of(world: &World, x: Loc) -> Vec<(Loc, Object)> {
+    nodes(world.tids().flat_map(|t| records(x, t).take(NODES))).collect()
 }
 
 /// Declares, for each object of a library, the nodes of all threads.
 pub fn declare_nodes(library: Name, world: &mut World) {
     for x in world.locations(library) {
-        let all: Vec<Val> = world.tids().flat_map(|t| records(x, t).take(NODES)).collect();
-        world.objects.extend(nodes(all));
+        world.objects.extend(nodes_of(world, x));
     }
-}
-
-/// Whether a value is no location.
-#[must_use]
-pub fn is_null(v: Val) -> bool {
-    v == NULL
 }

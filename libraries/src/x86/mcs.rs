@@ -3,14 +3,16 @@
 //! *Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors* (TOCS 1991, Fig. 5). A thread's record has
 //! two words, `next` and `locked`; its location is what the word `tail` of the lock and the record before it hold.
 
+use std::sync::LazyLock;
+
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::{Expr, me};
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, cas, read, word, write, xchg};
+use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -24,20 +26,25 @@ pub const MCSLOCK: Name = Name::literal("mcslock");
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mcs;
 
-fn tail(x: Loc) -> Loc {
-    x.part("tail")
+fn tail(x: impl Into<Expr>) -> Expr {
+    x.into().part("tail", [])
 }
 
 /// A thread's record.
-fn record(x: Loc, t: Tid) -> Val {
-    x.part(format_args!("record_{t}")).into()
+fn record(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("record", [t.into()])
 }
 
-fn next(record: Val) -> Val {
+/// The calling thread's record.
+fn own(x: Expr) -> Expr {
+    record(x, me())
+}
+
+fn next(record: Expr) -> Expr {
     field(record, "next")
 }
 
-fn locked(record: Val) -> Val {
+fn locked(record: Expr) -> Expr {
     field(record, "locked")
 }
 
@@ -49,36 +56,38 @@ impl Implementation for Mcs {
     fn declare(&self, world: &mut World) {
         for x in world.locations(MCSLOCK) {
             let records = world.tids().map(|t| record(x, t));
-            let words = records.flat_map(|r| [next(r), locked(r)]).filter_map(Val::loc).chain([tail(x)]);
-            world.objects.extend(words.map(|x| (x, word())).collect::<Vec<_>>());
+            let words = records.flat_map(|r| [next(r), locked(r)]).chain([tail(x)]);
+            world.objects.extend(words.map(|x| (x.loc(), word())).collect::<Vec<_>>());
         }
     }
 
-    fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
-        let (tail, own) = (tail(call.loc(0)), record(call.loc(0), t));
-        match Method::of(call) {
-            Method::Acq { .. } => prog! {
-                write(next(own), NULL);
-                let last = xchg(tail, own);
-                if (last != NULL) {
-                    write(locked(own), 1);
-                    write(next(last), own);
-                    loop { let v = read(locked(own)); if (v == Val::Int(0)) { break } }
-                }
-            },
-            Method::Rel { .. } => prog! {
-                let n = read(next(own));
-                if (n == NULL) {
-                    let last = cas(tail, own, NULL);
-                    if (last != own) {
-                        let n = loop { let n = read(next(own)); if (n != NULL) { break n } };
-                        write(locked(n), 0)
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => {
+                    Tso::write(next(own(x)), NULL);
+                    let last = Tso::xchg(tail(x), own(x));
+                    if (last != NULL) {
+                        Tso::write(locked(own(x)), 1);
+                        Tso::write(next(last), own(x));
+                        loop { let v = Tso::read(locked(own(x))); if (v == 0) { break } }
                     }
-                } else {
-                    write(locked(n), 0)
                 }
-            },
-        }
+                Rel { x } => {
+                    let n = Tso::read(next(own(x)));
+                    if (n == NULL) {
+                        let last = Tso::cas(tail(x), own(x), NULL);
+                        if (last != (own(x))) {
+                            let n = loop { let n = Tso::read(next(own(x))); if (n != NULL) { break n } };
+                            Tso::write(locked(n), 0)
+                        }
+                    } else {
+                        Tso::write(locked(n), 0)
+                    }
+                }
+            }
+        });
+        Some(&BODIES)
     }
 }
 
@@ -90,9 +99,8 @@ pub fn entry() -> Entry {
     let two_steps =
         Mcs.replace(calls!(Tso::Xchg { x, v } => prog! { let last = read(x); write(x, v); Prog::Val(last) }));
     // The mark may overwrite the release.
-    let link_first = Mcs.swap(
-        calls!(|here| Tso::Write { x, .. } in Method::Acq { x: l } if locked(record(l, here.thread)) == x.into()),
-    );
+    let link_first = Mcs
+        .swap(calls!(|here| Tso::Write { x, .. } in Method::Acq { x: l } if locked(record(l, here.thread)).loc() == x));
     // A thread that finds itself to be no longer the last goes on as if it were.
     let no_hand_over =
         Mcs.replace(calls!(Tso::CAS { x, v1, v2 } in Method::Rel { .. } => cas(x, v1, v2).map(move |_| v1)));

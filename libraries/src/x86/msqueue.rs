@@ -7,21 +7,21 @@
 //! [`MsQueue`]. The implementation that is checked by default waits for the thread that has linked its node ([`waiting`]), so
 //! that its loops only look: rounds with effects are bounded, and in those that are guessed the bound is reached.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::Expr;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::method::methods;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::pool::new;
-use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
+use mowgli_x86::pool::Method as Pool;
+use mowgli_x86::tso::{Method as Tso, word};
 
 use crate::entry::{Entry, Expected, variant};
-use crate::x86::container::{self, Container, declare_nodes, is_null, next, nodes, value};
+use crate::x86::container::{self, Container, declare_nodes, next, nodes, value};
 use crate::x86::words::{NULL, without_comparing};
 
 methods! {
@@ -41,9 +41,17 @@ pub const LIBRARY: Container = Container { name: MSQUEUE, methods: Method::TABLE
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MsQueue;
 
-/// Head, tail, and the node to begin with.
-fn parts(x: Loc) -> [Loc; 3] {
-    ["head", "tail", "dummy"].map(|role| x.part(role))
+fn head(x: impl Into<Expr>) -> Expr {
+    x.into().part("head", [])
+}
+
+fn tail(x: impl Into<Expr>) -> Expr {
+    x.into().part("tail", [])
+}
+
+/// The node to begin with.
+fn dummy(x: impl Into<Expr>) -> Expr {
+    x.into().part("dummy", [])
 }
 
 impl Implementation for MsQueue {
@@ -54,69 +62,59 @@ impl Implementation for MsQueue {
     fn declare(&self, world: &mut World) {
         declare_nodes(MSQUEUE, world);
         for x in world.locations(MSQUEUE) {
-            let [head, tail, dummy] = parts(x);
-            world.objects.extend([head, tail].map(|end| (end, word().init(dummy.into()))));
-            world.objects.extend(nodes([dummy.into()]));
+            let dummy = dummy(x).loc().into();
+            world.objects.extend([head(x), tail(x)].map(|end| (end.loc(), word().init(dummy))));
+            world.objects.extend(nodes([dummy]));
         }
     }
 
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        match Method::of(call) {
-            Method::Enq { x, v } => enqueue(x, v),
-            Method::Deq { x } => dequeue(x),
-        }
-    }
-}
-
-fn enqueue(x: Loc, v: Val) -> Prog {
-    let [_, tail, _] = parts(x);
-    prog! {
-        let node = new(x);
-        write(value(node), v);
-        let last = loop {
-            let last = read(tail);
-            let after = read(next(last));
-            if (is_null(after)) {
-                let found = cas(next(last), NULL, node);
-                if (is_null(found)) { break last }
-            } else {
-                cas(tail, last, after)
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Enq { x, v } => {
+                    let node = Pool::new(x);
+                    Tso::write(value(node), v);
+                    let last = loop {
+                        let last = Tso::read(tail(x));
+                        let after = Tso::read(next(last));
+                        if (after == NULL) {
+                            let found = Tso::cas(next(last), NULL, node);
+                            if (found == NULL) { break last }
+                        } else {
+                            Tso::cas(tail(x), last, after)
+                        }
+                    };
+                    Tso::cas(tail(x), last, node);
+                }
+                Deq { x } => {
+                    loop {
+                        let first = Tso::read(head(x));
+                        let last = Tso::read(tail(x));
+                        let second = Tso::read(next(first));
+                        if (first == last) {
+                            if (second == NULL) { break Val::Bot } else { Tso::cas(tail(x), last, second) }
+                        } else {
+                            // Where there is no second one, the three do not belong together.
+                            if (second != NULL) {
+                                let v = Tso::read(value(second));
+                                let found = Tso::cas(head(x), first, second);
+                                if (found == first) { break v }
+                            }
+                        }
+                    }
+                }
             }
-        };
-        cas(tail, last, node);
-        Prog::unit()
-    }
-}
-
-fn dequeue(x: Loc) -> Prog {
-    let [head, tail, _] = parts(x);
-    prog! {
-        loop {
-            let first = read(head);
-            let last = read(tail);
-            let second = read(next(first));
-            match (first == last, is_null(second)) {
-                (true, true) => Prog::Break(1, Val::Bot),
-                (true, false) => cas(tail, last, second),
-                // The three do not belong together.
-                (false, true) => Prog::unit(),
-                (false, false) => prog! {
-                    let v = read(value(second));
-                    let found = cas(head, first, second);
-                    if (found == first) { break v }
-                },
-            }
-        }
+        });
+        Some(&BODIES)
     }
 }
 
 /// A queue that waits for a tail that lags behind.
 #[must_use]
 pub fn waiting() -> Edited {
-    let tail = |x: Loc| parts(x)[1];
     MsQueue
-        .without(calls!(Tso::CAS { x, .. } in Method::Enq { x: q, .. } if x == tail(q)).in_loops())
-        .without(calls!(Tso::CAS { x, .. } in Method::Deq { x: q } if x == tail(q)))
+        .without(calls!(Tso::CAS { x, .. } in Method::Enq { x: q, .. } if x == tail(q).loc()).in_loops())
+        .without(calls!(Tso::CAS { x, .. } in Method::Deq { x: q } if x == tail(q).loc()))
 }
 
 /// What the catalogue says of it.

@@ -1,13 +1,14 @@
 //! A spin lock: one word, taken by a compare-and-swap.
 
+use std::sync::LazyLock;
+
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::{Expr, all_threads, me};
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::program::{Prog, prog};
-use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, cas, mfence, read, word, write};
+use mowgli_x86::tso::{Method as Tso, word, write};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -21,8 +22,8 @@ pub const SPINLOCK: Name = Name::literal("spinlock");
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin;
 
-fn taken(x: Loc) -> Loc {
-    x.part("taken")
+fn taken(x: impl Into<Expr>) -> Expr {
+    x.into().part("taken", [])
 }
 
 impl Implementation for Spin {
@@ -31,15 +32,17 @@ impl Implementation for Spin {
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.extend(world.locations(SPINLOCK).into_iter().map(|x| (taken(x), word())));
+        world.objects.extend(world.locations(SPINLOCK).into_iter().map(|x| (taken(x).loc(), word())));
     }
 
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let x = taken(call.loc(0));
-        match Method::of(call) {
-            Method::Acq { .. } => prog! { loop { let v = cas(x, 0, 1); if (v == Val::Int(0)) { break } } },
-            Method::Rel { .. } => write(x, 0),
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => { loop { let v = Tso::cas(taken(x), 0, 1); if (v == 0) { break } } }
+                Rel { x } => { Tso::write(taken(x), 0) }
+            }
+        });
+        Some(&BODIES)
     }
 }
 
@@ -48,8 +51,8 @@ impl Implementation for Spin {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Flags;
 
-fn flag(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("flag_{t}"))
+fn flag(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("flag", [t.into()])
 }
 
 impl Implementation for Flags {
@@ -58,22 +61,25 @@ impl Implementation for Flags {
     }
 
     fn declare(&self, world: &mut World) {
-        let flags = |x| world.tids().map(move |t| (flag(x, t), word()));
+        let flags = |x| world.tids().map(move |t| (flag(x, t).loc(), word()));
         let all: Vec<_> = world.locations(SPINLOCK).into_iter().flat_map(flags).collect();
         world.objects.extend(all);
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        let others: Vec<Tid> = world.tids().filter(|&o| o != t).collect();
-        match Method::of(call) {
-            Method::Acq { .. } => prog! {
-                write(flag(x, t), 1);
-                mfence();
-                for o in (others.clone()) { loop { let v = read(flag(x, o)); if (v == Val::Int(0)) { break } } }
-            },
-            Method::Rel { .. } => write(flag(x, t), 0),
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => {
+                    Tso::write(flag(x, me()), 1);
+                    Tso::mfence();
+                    for t in (all_threads().without(me())) {
+                        loop { let v = Tso::read(flag(x, t)); if (v == 0) { break } }
+                    }
+                }
+                Rel { x } => { Tso::write(flag(x, me()), 0) }
+            }
+        });
+        Some(&BODIES)
     }
 }
 

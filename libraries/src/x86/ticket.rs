@@ -1,12 +1,15 @@
 //! A ticket lock: a fetch-and-add gives each thread its turn.
 
+use std::sync::LazyLock;
+
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::Expr;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, faa, read, word, write};
+use mowgli_x86::tso::{Method as Tso, read, word, write};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -19,9 +22,14 @@ pub const TICKETLOCK: Name = Name::literal("ticketlock");
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ticket;
 
-/// The next ticket, and the one whose turn it is.
-fn words(x: Loc) -> [Loc; 2] {
-    ["next", "serving"].map(|role| x.part(role))
+/// The next ticket.
+fn next(x: impl Into<Expr>) -> Expr {
+    x.into().part("next", [])
+}
+
+/// The ticket whose turn it is.
+fn serving(x: impl Into<Expr>) -> Expr {
+    x.into().part("serving", [])
 }
 
 impl Implementation for Ticket {
@@ -30,19 +38,21 @@ impl Implementation for Ticket {
     }
 
     fn declare(&self, world: &mut World) {
-        let words = world.locations(TICKETLOCK).into_iter().flat_map(words);
-        world.objects.extend(words.map(|x| (x, word())).collect::<Vec<_>>());
+        let words = world.locations(TICKETLOCK).into_iter().flat_map(|x| [next(x), serving(x)]);
+        world.objects.extend(words.map(|x| (x.loc(), word())).collect::<Vec<_>>());
     }
 
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let [next, serving] = words(call.loc(0));
-        match Method::of(call) {
-            Method::Acq { .. } => prog! {
-                let v = faa(next, 1);
-                loop { let turn = read(serving); if (turn == v) { break } }
-            },
-            Method::Rel { .. } => prog! { let v = read(serving); write(serving, v.plus(1).unwrap_or(v)) },
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => {
+                    let v = Tso::faa(next(x), 1);
+                    loop { let turn = Tso::read(serving(x)); if (turn == v) { break } }
+                }
+                Rel { x } => { let v = Tso::read(serving(x)); Tso::write(serving(x), v + 1) }
+            }
+        });
+        Some(&BODIES)
     }
 }
 

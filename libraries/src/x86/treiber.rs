@@ -3,20 +3,22 @@
 //! *Systems Programming: Coping with Parallelism* (IBM RJ 5118, 1986). Nodes are used once: one that is popped is not
 //! pushed again, so a compare-and-swap does not take one node for another.
 
+use std::sync::LazyLock;
+
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::expr::Expr;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::method::methods;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::pool::new;
-use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
+use mowgli_x86::pool::Method as Pool;
+use mowgli_x86::tso::{Method as Tso, read, word};
 
 use crate::entry::{Entry, Expected, variant};
-use crate::x86::container::{self, Container, declare_nodes, is_null, next, value};
-use crate::x86::words::without_comparing;
+use crate::x86::container::{self, Container, declare_nodes, next, value};
+use crate::x86::words::{NULL, without_comparing};
 
 methods! {
     /// What can be done with a stack.
@@ -35,8 +37,8 @@ pub const LIBRARY: Container = Container { name: TREIBER, methods: Method::TABLE
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Treiber;
 
-fn top(x: Loc) -> Loc {
-    x.part("top")
+fn top(x: impl Into<Expr>) -> Expr {
+    x.into().part("top", [])
 }
 
 impl Implementation for Treiber {
@@ -46,43 +48,45 @@ impl Implementation for Treiber {
 
     fn declare(&self, world: &mut World) {
         declare_nodes(TREIBER, world);
-        world.objects.extend(world.locations(TREIBER).into_iter().map(|x| (top(x), word())));
+        world.objects.extend(world.locations(TREIBER).into_iter().map(|x| (top(x).loc(), word())));
     }
 
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let top = top(call.loc(0));
-        match Method::of(call) {
-            Method::Push { x, v } => prog! {
-                let n = new(x);
-                write(value(n), v);
-                loop {
-                    let first = read(top);
-                    write(next(n), first);
-                    let found = cas(top, first, n);
-                    if (found == first) { break }
-                }
-            },
-            Method::Pop { .. } => prog! {
-                loop {
-                    let first = read(top);
-                    if (is_null(first)) {
-                        break Val::Bot
-                    } else {
-                        let second = read(next(first));
-                        let found = cas(top, first, second);
-                        if (found == first) { let v = read(value(first)); break v }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Push { x, v } => {
+                    let node = Pool::new(x);
+                    Tso::write(value(node), v);
+                    loop {
+                        let first = Tso::read(top(x));
+                        Tso::write(next(node), first);
+                        let found = Tso::cas(top(x), first, node);
+                        if (found == first) { break }
                     }
                 }
-            },
-        }
+                Pop { x } => {
+                    loop {
+                        let first = Tso::read(top(x));
+                        if (first == NULL) {
+                            break Val::Bot
+                        } else {
+                            let second = Tso::read(next(first));
+                            let found = Tso::cas(top(x), first, second);
+                            if (found == first) { let v = Tso::read(value(first)); break v }
+                        }
+                    }
+                }
+            }
+        });
+        Some(&BODIES)
     }
 }
 
 /// A pop that does not look whether there is a node: what is no location is taken for one.
 #[must_use]
 pub fn without_null_check() -> impl Implementation {
-    let not_null = |v: Val| if is_null(v) { Val::Int(-1) } else { v };
-    Treiber.replace(calls!(Tso::Read { x } in Method::Pop { x: s } if x == top(s) => read(x).map(not_null)))
+    let not_null = |v: Val| if v == NULL { Val::Int(-1) } else { v };
+    Treiber.replace(calls!(Tso::Read { x } in Method::Pop { x: s } if x == top(s).loc() => read(x).map(not_null)))
 }
 
 /// What the catalogue says of it.

@@ -1,6 +1,7 @@
 //! What the libraries over x86-TSO share: clients on one machine, locations as values, broken compare-and-swaps.
 
 use mowgli_core::event::Call;
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -36,6 +37,6 @@ pub const NULL: Val = Val::Int(0);
 
 /// A word of the record at a location that was read. Of what is no location there is none, and an access to it is a fault.
 #[must_use]
-pub fn field(record: Val, role: &str) -> Val {
-    record.loc().map_or(record, |x: Loc| x.part(role).into())
+pub fn field(record: impl Into<Expr>, role: &'static str) -> Expr {
+    record.into().part(role, [])
 }

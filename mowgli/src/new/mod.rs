@@ -132,7 +132,7 @@ impl Example {
                 litmus: include_str!("latch.litmus"),
                 dependencies: &[LIBRARIES],
                 broken: "no-fence",
-                to_break: Some(("sv::gf(world.all_nodes());", "")),
+                to_break: Some(("Shared::gf(all_nodes());", "")),
             },
             Self::Ticketlock => Parts {
                 name: "ticketlock",
