@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::guard::{Guard, Method};
-use crate::shared::{at_home, fetch, found, home, is_part, number, of, of_threads, own, swapped};
+use crate::shared::{at_home, fetch, found, home, is_part, of, of_threads, own, swapped};
 
 const ALOCK: Name = Name::literal("alock");
 
@@ -16,66 +16,87 @@ const ALOCK: Name = Name::literal("alock");
 const LOCAL: i64 = 1;
 const REMOTE: i64 = 2;
 
-fn is_here(world: &World, t: Tid, x: Loc) -> bool {
-    world.node_of(t) == home(world, x)
+/// Whether a thread is of the local queue: of those on the lock's node.
+fn is_here(x: Expr) -> Expr {
+    here().is(node(x))
 }
 
 /// Peterson's protocol: the leader of a queue gives way, and waits while the other queue has one that has not given way since.
-fn lead(local: bool, x: Loc, t: Tid) -> Prog {
-    let (victim, p, d) = (x.part("victim"), own(x, "p", t), Val::Wid(x.wid("d")));
-    let give_way =
-        if local { wait::xchg(victim, LOCAL) } else { wait::put(victim, own(x, "remote", t), d).then(wait::wait(d)) };
-    let look = move |at| if local { wait::read(at) } else { fetch(p, at, d) };
-    let (me, other) = if local { (LOCAL, "rtail") } else { (REMOTE, "ltail") };
-    prog! {
+fn lead(local: bool, x: Expr) -> Body {
+    let (victim, d) = (x.part("victim", []), x.wid("d"));
+    let give_way = if local {
+        Rdma::xchg(victim, LOCAL)
+    } else {
+        body! { Rdma::put(victim, own(x, "remote"), d); Rdma::wait(d) }
+    };
+    let look = |at| if local { Rdma::read(at) } else { fetch(own(x, "p"), at, d) };
+    let (mine, other) = if local { (LOCAL, "rtail") } else { (REMOTE, "ltail") };
+    body! {
         give_way;
         loop {
             let last = look(victim);
-            if (last != Val::Int(me)) { break }
-            let tail = look(x.part(other));
-            if (tail == Val::Int(0)) { break }
+            if (last != mine) { break }
+            let tail = look(x.part(other, []));
+            if (tail == 0) { break }
         }
     }
 }
 
 /// Writes a word of a thread of the same queue.
-fn tell(local: bool, word: Loc, from: Loc, v: Val, d: Val) -> Prog {
+fn tell(local: bool, word: Expr, from: Expr, v: Expr, d: Expr) -> Body {
     if local {
-        wait::write(word, v)
+        Rdma::write(word, v)
     } else {
-        prog! { wait::write(from, v); wait::put(word, from, d); wait::wait(d) }
+        body! { Rdma::write(from, v); Rdma::put(word, from, d); Rdma::wait(d) }
+    }
+}
+
+/// The tail of a queue.
+fn tail(local: bool, x: Expr) -> Expr {
+    x.part(if local { "ltail" } else { "rtail" }, [])
+}
+
+fn acquire(local: bool, x: Expr, budget: i64) -> Body {
+    let (mine, d) = (own(x, "budget"), x.wid("d"));
+    let enter = if local {
+        Rdma::xchg(tail(local, x), number(me()))
+    } else {
+        swapped(own(x, "p"), tail(local, x), number(me()), d)
+    };
+    body! {
+        Rdma::write(own(x, "next"), 0);
+        Rdma::write(mine, -1);
+        let before = enter;
+        let left = if (before == 0) { before } else {
+            tell(local, of(x, "next", thread(before)), own(x, "from"), number(me()), d);
+            loop { let v = Rdma::read(mine); if (v != (-1)) { break v } }
+        };
+        if (left == 0) { lead(local, x); Rdma::write(mine, budget) }
+    }
+}
+
+fn release(local: bool, x: Expr) -> Body {
+    let d = x.wid("d");
+    let leave = if local {
+        Rdma::cas(tail(local, x), number(me()), 0)
+    } else {
+        found(own(x, "p"), tail(local, x), number(me()), 0, d)
+    };
+    body! {
+        let left = Rdma::read(own(x, "budget"));
+        let last = leave;
+        if (last != (number(me()))) {
+            let successor = loop { let v = Rdma::read(own(x, "next")); if (v != 0) { break v } };
+            tell(local, of(x, "budget", thread(successor)), own(x, "from"), left - 1, d)
+        }
     }
 }
 
 /// The bodies, with as many sections of a queue in a row as the budget says, for threads of which some are in the local queue.
-fn body(budget: i64, is_local: fn(&World, Tid, Loc) -> bool) -> impl Fn(&World, Tid, Method) -> Prog {
-    move |world, t, method| {
-        let (Method::Acq { x } | Method::Rel { x } | Method::Share { x }) = method;
-        let (me, local, d) = (number(t), is_local(world, t, x), Val::Wid(x.wid("d")));
-        let tail = x.part(if local { "ltail" } else { "rtail" });
-        let [p, mine, next, from] = ["p", "budget", "next", "from"].map(|role| own(x, role, t));
-        if let Method::Rel { .. } = method {
-            let leave = if local { wait::cas(tail, me, 0) } else { found(p, tail, me, 0, d) };
-            return prog! {
-                let left = wait::read(mine);
-                let last = leave.clone();
-                if (last != Val::Int(me)) {
-                    let successor = loop { let v = wait::read(next); if (v != Val::Int(0)) { break v } };
-                    tell(local, of(x, "budget", successor), from, left.plus(-1).unwrap_or(left), d)
-                }
-            };
-        }
-        let enter = if local { wait::xchg(tail, me) } else { swapped(p, tail, me, d) };
-        prog! {
-            wait::write(next, 0);
-            wait::write(mine, -1);
-            let before = enter;
-            let left = if before == Val::Int(0) { Prog::Val(before) } else { prog! {
-                tell(local, of(x, "next", before), from, me.into(), d);
-                loop { let v = wait::read(mine); if (v != Val::Int(-1)) { break v } }
-            } };
-            if (left == Val::Int(0)) { lead(local, x, t); wait::write(mine, budget) }
-        }
+fn bodies(budget: i64, is_local: fn(Expr) -> Expr) -> Bodies {
+    bodies! { Method:
+        Acq { x } => { if (is_local(x)) { acquire(true, x, budget) } else { acquire(false, x, budget) } }
+        Rel { x } => { if (is_local(x)) { release(true, x) } else { release(false, x) } }
     }
 }
 
@@ -85,17 +106,20 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Stuck, Unsound};
     let small = &[(2, 2, 2)];
     let made = |budget, is_local| {
-        let over = Over::of(ALOCK, Method::of, body(budget, is_local)).parts(of_threads("remote", REMOTE));
+        let over = Over::<Method>::terms_of(ALOCK, bodies(budget, is_local)).parts(of_threads("remote", REMOTE));
         let over = ["rtail", "ltail", "victim"].into_iter().fold(over, |over, role| over.parts(at_home(role)));
         ["p", "budget", "next", "from"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
     };
     let alock = made(5, is_here);
     let stored = alock.clone().replace(calls!(Rdma::Xchg { x, v } if is_part(x, "victim") => wait::write(x, v)));
     let no_victim = alock.clone().without(calls!(Rdma::Put { x, .. } if is_part(x, "victim")));
-    let one_queue = made(5, |_, _, _| false).replace(calls!(|here|
+    let one_queue = made(5, |_| false.into()).replace(calls!(|here|
         Rdma::RCAS { x: p, y, v1, v2, .. } if here.world.home(y) == Some(here.world.node_of(here.thread))
             => prog! { let v = wait::cas(y, v1, v2); wait::write(p, v) }));
-    let release = |world: &World, t, x| if is_here(world, t, x) { aCW } else { aNRW(home(world, x).into()) };
+    let release = |world: &World, t, x| match home(world, x) {
+        n if n == world.node_of(t) => aCW,
+        n => aNRW(n.into()),
+    };
     Guard::exclusive(ALOCK, release)
         .entry()
         .with(variant("published", "as qplock has it", Sound, alock, small))

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, Role, is_part, messages, next, of_threads, on, on_members, own, place, places, readers, received, sent,
+    Kind, Role, is_part, messages, of_threads, on, on_members, own, place, places, received, sent, targets,
 };
 
 methods! {
@@ -31,30 +31,25 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    let here = world.node_of(t);
-    match method {
-        Method::Send { x, v } => {
-            let (index, receivers) = (on(x, "counted", here), readers(world, x));
-            prog! {
-                let k = wait::read(index);
-                wait::write(place(x, "row", here, k), v);
-                wait::write(index, next(k));
-                for n in (receivers.iter()) {
-                    wait::put(place(x, "slot", n, k), place(x, "row", here, k), Val::NoWid);
-                    wait::put(on(x, "index", n), index, x.wid("d"))
-                }
+fn bodies() -> Bodies {
+    let counted = |x: Expr| on(x, "counted", here());
+    let row = |x: Expr, k: Expr| place(x, "row", here(), k);
+    bodies! { Method:
+        Send { x, v } => {
+            let k = Rdma::read(counted(x));
+            Rdma::write(row(x, k), v);
+            Rdma::write(counted(x), k + 1);
+            for n in (targets(x)) {
+                Rdma::put(place(x, "slot", n, k), row(x, k), Val::NoWid);
+                Rdma::put(on(x, "index", n), counted(x), x.wid("d"))
             }
         }
-        Method::Receive { x } => {
-            let received = own(x, "received", t);
-            prog! {
-                let k = wait::read(received);
-                let index = wait::read(on(x, "index", here));
-                if (index <= k) { Prog::Val(Val::Bot) } else {
-                    wait::write(received, next(k));
-                    wait::read(place(x, "slot", here, k))
-                }
+        Receive { x } => {
+            let k = Rdma::read(own(x, "received"));
+            let index = Rdma::read(on(x, "index", here()));
+            if (index <= k) { Val::Bot } else {
+                Rdma::write(own(x, "received"), k + 1);
+                Rdma::read(place(x, "slot", here(), k))
             }
         }
     }
@@ -65,7 +60,7 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (3, 3, 1)];
-    let sst = Over::new(body)
+    let sst = Over::<Method>::terms(bodies())
         .parts(places(&["slot", "row"]))
         .parts(on_members("index"))
         .parts(on_members("counted"))

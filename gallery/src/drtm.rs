@@ -6,7 +6,7 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::clocks::{Method as Clocks, Time, over, valid};
+use crate::clocks::{Method as Clocks, Time};
 use crate::shared::{Kind, at_home, fetch, found, home, of_threads, own, put_there, register, whole};
 
 methods! {
@@ -30,55 +30,59 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 /// The lock of a record is LOCKED, 2k where it is free for the k-th time, or 2k + 1 where it is leased then.
 const LOCKED: Val = Val::Int(-1);
 
-fn is_leased(state: Val) -> bool {
-    state.int().is_some_and(|s| s % 2 == 1)
+fn is_leased(state: Expr) -> Expr {
+    state.above(0) & (state % 2).is(1)
 }
 
 /// The lease that there is, or may be, in a state.
-fn of_state(x: Loc, state: Val) -> Val {
-    Val::Wid(x.wid(format_args!("lease_{}", state.int().unwrap_or(0) / 2)))
+fn lease(x: Expr, state: Expr) -> Expr {
+    x.part("lease", [state / 2]).as_wid()
 }
 
-fn after(state: Val, more: i64) -> Val {
-    state.plus(more).unwrap_or(state)
+/// The state in which the record is free next.
+fn free_after(state: Expr) -> Expr {
+    state - state % 2 + 2
 }
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let words = |x: Loc| (x.part("lock"), own(x, "p", t), Val::Wid(x.wid("d")));
-    match method {
-        Method::Read { x } => {
-            let ((lock, p, d), q) = (words(x), own(x, "q", t));
-            prog! {
-                let state = fetch(p, lock, d);
-                let seen = if state == LOCKED || is_leased(state) { Prog::Val(state) } else { found(p, lock, state, after(state, 1), d) };
-                if (seen != state || state == LOCKED) { Prog::Val(Val::Bot) } else {
-                    wait::get(p, x.part("a"), d);
-                    wait::get(q, x.part("b"), d);
-                    wait::wait(d);
-                    let a = wait::read(p);
-                    let b = wait::read(q);
-                    let valid = valid(of_state(x, state));
-                    if (valid == Val::Bool(true)) { whole(a, b) } else { Prog::Val(Val::Bot) }
-                }
-            }
+fn read_record(x: Expr) -> Body {
+    let (lock, p, q, d) = (x.part("lock", []), own(x, "p"), own(x, "q"), x.wid("d"));
+    body! {
+        let state = fetch(p, lock, d);
+        let seen = if (state.is(LOCKED) | is_leased(state)) { state } else { found(p, lock, state, state + 1, d) };
+        if (seen.is_not(state) | state.is(LOCKED)) { Val::Bot } else {
+            Rdma::get(p, x.part("a", []), d);
+            Rdma::get(q, x.part("b", []), d);
+            Rdma::wait(d);
+            let a = Rdma::read(p);
+            let b = Rdma::read(q);
+            let valid = Clocks::valid(lease(x, state));
+            if (valid) { whole(a, b) } else { Val::Bot }
         }
-        Method::Write { x, v } => {
-            let ((lock, p, d), q) = (words(x), own(x, "q", t));
-            prog! {
-                let state = fetch(p, lock, d);
-                let free = if is_leased(state) { over(of_state(x, state)) } else { Prog::Val((state != LOCKED).into()) };
-                let seen = if free == Val::Bool(true) { found(p, lock, state, LOCKED, d) } else { Prog::Val(LOCKED) };
-                if (seen == LOCKED || seen != state) { Prog::Val(Val::Bool(false)) } else {
-                    wait::write(q, v);
-                    wait::put(x.part("a"), q, d);
-                    wait::put(x.part("b"), q, d);
-                    wait::write(p, after(state, if is_leased(state) { 1 } else { 2 }));
-                    wait::put(lock, p, d);
-                    wait::wait(d);
-                    Prog::Val(Val::Bool(true))
-                }
-            }
+    }
+}
+
+fn write_record(x: Expr, v: Expr) -> Body {
+    let (lock, p, q, d) = (x.part("lock", []), own(x, "p"), own(x, "q"), x.wid("d"));
+    body! {
+        let state = fetch(p, lock, d);
+        let free = if (is_leased(state)) { Clocks::over(lease(x, state)) } else { state.is_not(LOCKED) };
+        let seen = if (free) { found(p, lock, state, LOCKED, d) } else { LOCKED };
+        if (seen.is(LOCKED) | seen.is_not(state)) { false } else {
+            Rdma::write(q, v);
+            Rdma::put(x.part("a", []), q, d);
+            Rdma::put(x.part("b", []), q, d);
+            Rdma::write(p, free_after(state));
+            Rdma::put(lock, p, d);
+            Rdma::wait(d);
+            true
         }
+    }
+}
+
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Write { x, v } => { write_record(x, v) }
+        Read { x } => { read_record(x) }
     }
 }
 
@@ -90,8 +94,10 @@ pub fn entry() -> Entry {
         vec![(x.part("a"), word()), (x.part("b"), word())]
     };
     let roles = ["p", "q"].into_iter();
-    let drtm =
-        roles.fold(Over::new(body), |over, role| over.parts(of_threads(role, 0))).parts(at_home("lock")).parts(record);
+    let drtm = roles
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
+        .parts(at_home("lock"))
+        .parts(record);
     let unchecked = drtm.clone().replace(calls!(Clocks::Valid { .. } => Prog::Val(true.into())));
     let at_once = drtm.clone().replace(calls!(Clocks::Over { .. } => Prog::Val(true.into())));
     let below = Libraries::over(to).with(Wait).with(Time);

@@ -7,26 +7,25 @@
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{at_home, elsewhere, lock_entry, of_threads, own};
+use crate::shared::{at_home, elsewhere, fetch, lock_entry, of_threads, own};
 
 const DSLR: Name = Name::literal("dslr");
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let (Method::Acq { x } | Method::Rel { x }) = method;
-    let (max, count, p, d) = (x.part("max"), x.part("count"), own(x, "p", t), Val::Wid(x.wid("d")));
-    match method {
-        Method::Acq { .. } => prog! {
-            wait::rfaa(p, max, 1, d);
-            wait::wait(d);
-            let ticket = wait::read(p);
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Acq { x } => {
+            Rdma::rfaa(own(x, "p"), x.part("max", []), 1, x.wid("d"));
+            Rdma::wait(x.wid("d"));
+            let ticket = Rdma::read(own(x, "p"));
             loop {
-                wait::get(p, count, d);
-                wait::wait(d);
-                let turn = wait::read(p);
+                let turn = fetch(own(x, "p"), x.part("count", []), x.wid("d"));
                 if (turn == ticket) { break }
             }
-        },
-        Method::Rel { .. } => wait::rfaa(p, count, 1, d).then(wait::wait(d)),
+        }
+        Rel { x } => {
+            Rdma::rfaa(own(x, "p"), x.part("count", []), 1, x.wid("d"));
+            Rdma::wait(x.wid("d"))
+        }
     }
 }
 
@@ -36,7 +35,10 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 4), (3, 2, 2)];
     let small = &[(2, 2, 2)];
-    let dslr = Over::of(DSLR, Method::of, body).parts(at_home("max")).parts(at_home("count")).parts(of_threads("p", 9));
+    let dslr = Over::<Method>::terms_of(DSLR, bodies())
+        .parts(at_home("max"))
+        .parts(at_home("count"))
+        .parts(of_threads("p", 9));
     let two_queue_pairs = dslr.clone().declaring("the counter lies on another node", elsewhere("count"));
     let read_max = dslr.clone().replace(calls!(Rdma::RFAA { x, y, d, .. } in Method::Acq { .. } => wait::get(x, y, d)));
     lock_entry(DSLR)

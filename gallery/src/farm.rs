@@ -6,7 +6,6 @@
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
-use mowgli_rdma::wait::row;
 
 use crate::shared::{Kind, at_home, fetch, found, got_from, of_threads, own, put_there, register, whole};
 
@@ -30,51 +29,57 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 /// A line is 100 times the version, which is odd while it is locked, and the data.
 const VERSION: i64 = 100;
 
-fn version(line: Val) -> i64 {
-    line.int().unwrap_or(0) / VERSION
+fn version(line: Expr) -> Expr {
+    line.int() / VERSION
 }
 
-fn data(line: Val) -> Val {
-    (line.int().unwrap_or(0) % VERSION).into()
+fn data(line: Expr) -> Expr {
+    line.int() % VERSION
 }
 
-fn agree(one: Val, two: Val) -> bool {
-    version(one) == version(two) && version(one) % 2 == 0
+fn is_free(line: Expr) -> Expr {
+    (version(line) % 2).is(0)
 }
 
-/// The first line only.
-fn is_free(one: Val, _: Val) -> bool {
-    version(one) % 2 == 0
+fn agree(one: Expr, two: Expr) -> Expr {
+    version(one).is(version(two)) & is_free(one)
+}
+
+fn write_lines(x: Expr, v: Expr) -> Body {
+    let (a, b, d, [p, q]) = (x.part("a", []), x.part("b", []), x.wid("d"), ["p", "q"].map(|role| own(x, role)));
+    body! {
+        let line = loop {
+            let line = fetch(p, a, d);
+            if (is_free(line)) {
+                let seen = found(p, a, line, line + VERSION, d);
+                if (seen == line) { break line }
+            }
+        };
+        Rdma::write(q, line.int() - data(line) + 2 * VERSION + v);
+        Rdma::put(b, q, d);
+        Rdma::put(a, q, d);
+        Rdma::wait(d)
+    }
+}
+
+fn read_lines(x: Expr, holds: fn(Expr, Expr) -> Expr) -> Body {
+    let (lines, d, [p, q]) = (["a", "b"].map(|role| x.part(role, [])), x.wid("d"), ["p", "q"].map(|role| own(x, role)));
+    body! {
+        loop {
+            Rdma::get_words(Way::USUAL, Expr::tuple([p, q]), Expr::tuple(lines), d);
+            Rdma::wait(d);
+            let one = Rdma::read(p);
+            let two = Rdma::read(q);
+            if (holds(one, two)) { let v = whole(data(one), data(two)); break v }
+        }
+    }
 }
 
 /// The bodies, with what a reader asks of the lines.
-fn body(t: Tid, method: Method, holds: fn(Val, Val) -> bool) -> Prog {
-    let (Method::Write { x, .. } | Method::Read { x }) = method;
-    let (a, b, d, [p, q]) = (x.part("a"), x.part("b"), Val::Wid(x.wid("d")), ["p", "q"].map(|role| own(x, role, t)));
-    match method {
-        Method::Write { v, .. } => prog! {
-            let line = loop {
-                let line = fetch(p, a, d);
-                if (is_free(line, line)) {
-                    let seen = found(p, a, line, line.plus(VERSION).unwrap_or(line), d);
-                    if (seen == line) { break line }
-                }
-            };
-            let new = Prog::Val(((version(line) + 2) * VERSION + v.int().unwrap_or(0)).into());
-            wait::write(q, new);
-            wait::put(b, q, d);
-            wait::put(a, q, d);
-            wait::wait(d)
-        },
-        Method::Read { .. } => prog! {
-            loop {
-                wait::get_words(Way::USUAL, row(&[p, q]), row(&[a, b]), d);
-                wait::wait(d);
-                let one = wait::read(p);
-                let two = wait::read(q);
-                if (holds(one, two)) { let v = whole(data(one), data(two)); break v }
-            }
-        },
+fn bodies(holds: fn(Expr, Expr) -> Expr) -> Bodies {
+    bodies! { Method:
+        Write { x, v } => { write_lines(x, v) }
+        Read { x } => { read_lines(x, holds) }
     }
 }
 
@@ -84,11 +89,11 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 1), (1, 2, 2)];
     let asking = |holds| {
-        let over = Over::new(move |_, t, method| body(t, method, holds));
+        let over = Over::<Method>::terms(bodies(holds));
         let over = ["a", "b"].into_iter().fold(over, |over, role| over.parts(at_home(role)));
         ["p", "q"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
     };
-    let (farm, first_line) = (asking(agree), asking(is_free));
+    let (farm, first_line) = (asking(agree), asking(|one, _| is_free(one)));
     let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into()));
     let no_lock = farm.clone().without(calls!(Rdma::RCAS { .. }));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)

@@ -6,7 +6,7 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, Role, by_second, is_part, next, on, on_members, place, places, readers, register, sent};
+use crate::shared::{Kind, Role, by_second, is_part, on, on_members, place, places, register, sent, targets};
 
 methods! {
     enum Method of LOG = "log" {
@@ -29,33 +29,34 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    let here = world.node_of(t);
-    match method {
-        Method::Append { x, v } => {
-            let (count, d, replicas) = (on(x, "count", here), Val::Wid(x.wid("d")), readers(world, x));
-            prog! {
-                let k = wait::read(count);
-                wait::write(place(x, "source", here, k), v);
-                wait::write(count, next(k));
-                for n in (replicas.iter()) {
-                    wait::put(place(x, "entry", n, k), place(x, "source", here, k), Val::NoWid);
-                    wait::put(on(x, "tail", n), count, d)
-                };
-                wait::wait(d)
+fn bodies() -> Bodies {
+    let count = |x: Expr| on(x, "count", here());
+    let source = |x: Expr, k: Expr| place(x, "source", here(), k);
+    bodies! { Method:
+        Append { x, v } => {
+            let k = Rdma::read(count(x));
+            Rdma::write(source(x, k), v);
+            Rdma::write(count(x), k + 1);
+            for n in (targets(x)) {
+                Rdma::put(place(x, "entry", n, k), source(x, k), Val::NoWid);
+                Rdma::put(on(x, "tail", n), count(x), x.wid("d"))
             }
+            Rdma::wait(x.wid("d"))
         }
-        Method::Last { x } => prog! {
-            let k = wait::read(on(x, "tail", here));
-            if (k == Val::Int(0)) { Prog::Val(k) } else { wait::read(place(x, "entry", here, k.plus(-1).unwrap_or(k))) }
-        },
+        Last { x } => {
+            let k = Rdma::read(on(x, "tail", here()));
+            if (k == 0) { k } else { Rdma::read(place(x, "entry", here(), k - 1)) }
+        }
     }
 }
 
 /// As published, and what is to be caught.
 #[must_use]
 pub fn entry() -> Entry {
-    let log = Over::new(body).parts(places(&["entry", "source"])).parts(on_members("tail")).parts(on_members("count"));
+    let log = Over::<Method>::terms(bodies())
+        .parts(places(&["entry", "source"]))
+        .parts(on_members("tail"))
+        .parts(on_members("count"));
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
     let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
     let second = log.clone().replace(by_second("tail"));

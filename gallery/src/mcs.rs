@@ -8,31 +8,30 @@
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{at_home, fetch, found, is_part, lock_entry, number, of, of_threads, own, swapped};
+use crate::shared::{
+    at_home, fetched, found, is_part, lock_entry, of, of_threads, of_threads_with_numbers, own, swapped,
+};
 
 const MCS: Name = Name::literal("mcs");
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let (Method::Acq { x } | Method::Rel { x }) = method;
-    let (tail, p, me, d) = (x.part("tail"), own(x, "p", t), own(x, "me", t), Val::Wid(x.wid("d")));
-    let [waiting, next, free] = ["waiting", "next", "free"].map(|role| own(x, role, t));
-    match method {
-        Method::Acq { .. } => prog! {
-            wait::write(next, 0);
-            wait::write(waiting, 1);
-            let before = swapped(p, tail, number(t), d);
-            if (before != Val::Int(0)) {
-                wait::put(of(x, "next", before), me, d);
-                loop { let v = wait::read(waiting); if (v == Val::Int(0)) { break } }
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Acq { x } => {
+            Rdma::write(own(x, "next"), 0);
+            Rdma::write(own(x, "waiting"), 1);
+            let before = swapped(own(x, "p"), x.part("tail", []), number(me()), x.wid("d"));
+            if (before != 0) {
+                Rdma::put(of(x, "next", thread(before)), own(x, "me"), x.wid("d"));
+                loop { let v = Rdma::read(own(x, "waiting")); if (v == 0) { break } }
             }
-        },
-        Method::Rel { .. } => prog! {
-            let last = found(p, tail, number(t), 0, d);
-            if (last != Val::Int(number(t))) {
-                let successor = loop { let v = wait::read(next); if (v != Val::Int(0)) { break v } };
-                wait::put(of(x, "waiting", successor), free, Val::NoWid)
+        }
+        Rel { x } => {
+            let last = found(own(x, "p"), x.part("tail", []), number(me()), 0, x.wid("d"));
+            if (last != (number(me()))) {
+                let successor = loop { let v = Rdma::read(own(x, "next")); if (v != 0) { break v } };
+                Rdma::put(of(x, "waiting", thread(successor)), own(x, "free"), Val::NoWid)
             }
-        },
+        }
     }
 }
 
@@ -42,22 +41,22 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2)];
     let roles = ["p", "waiting", "next", "free"].into_iter();
-    let mcs = roles.fold(Over::of(MCS, Method::of, body), |over, role| over.parts(of_threads(role, 0)));
-    let mcs = mcs.parts(at_home("tail")).parts(|world, x| {
-        world.tids().map(|t| (own(x, "me", t), wait::word(world.node_of(t)).init(number(t).into()))).collect()
-    });
+    let mcs = roles.fold(Over::<Method>::terms_of(MCS, bodies()), |over, role| over.parts(of_threads(role, 0)));
+    let mcs = mcs.parts(at_home("tail")).parts(of_threads_with_numbers("me"));
     // Who knows a successor hands over at once.
     let hands_over = mcs.clone().around("a release looks for a successor first", |here, body| {
         let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
         let rest = body(here.call.clone());
         Some(prog! {
-            let successor = wait::read(own(x, "next", t));
-            if (successor != Val::Int(0)) { wait::put(of(x, "waiting", successor), own(x, "free", t), Val::NoWid) } else { rest.clone() }
+            let successor = wait::read(of(x, "next", t).loc());
+            if (successor != Val::Int(0)) {
+                wait::put(of(x, "waiting", thread(successor)).loc(), of(x, "free", t).loc(), Val::NoWid)
+            } else { rest.clone() }
         })
     });
     let flushed = hands_over.clone().around("a release gets a word of the lock's node first", |here, body| {
         let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
-        Some(fetch(own(x, "p", t), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
+        Some(fetched(of(x, "p", t).loc(), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
     });
     let no_queue = mcs.clone().without_loops(calls!(Rdma::Read { x } if is_part(x, "waiting")));
     lock_entry(MCS)

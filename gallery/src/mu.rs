@@ -10,7 +10,7 @@ use mowgli_rdma::Way;
 use mowgli_rdma::wait::{row, words};
 
 use crate::shared::{
-    Kind, Role, in_order_of_addresses, is_part, messages, next, of_threads, own, place, places, readers, received, sent,
+    Kind, Role, in_order_of_addresses, is_part, messages, of_threads, own, place, places, received, sent, targets,
 };
 
 methods! {
@@ -34,34 +34,30 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 }
 
 /// The words of an entry, in order of addresses.
-fn entry_at(x: Loc, n: Node, k: Val) -> Val {
-    row(&["length", "payload", "canary"].map(|role| place(x, role, n, k)))
+fn entry_at(x: Expr, n: Expr, k: Expr) -> Expr {
+    Expr::tuple(["length", "payload", "canary"].map(|role| place(x, role, n, k)))
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    let (here, one) = (world.node_of(t), move |x| own(x, "one", t));
-    match method {
-        Method::Propose { x, v } => {
-            let (count, followers) = (own(x, "count", t), readers(world, x));
-            prog! {
-                let k = wait::read(count);
-                wait::write(count, next(k));
-                wait::write(place(x, "source", here, k), v);
-                for n in (followers.iter()) {
-                    wait::put_words(Way::USUAL, entry_at(x, n, k), row(&[one(x), place(x, "source", here, k), one(x)]), Val::NoWid)
-                }
-            }
+/// The words that an entry is put from.
+fn source(x: Expr, k: Expr) -> Expr {
+    Expr::tuple([own(x, "one"), place(x, "source", here(), k), own(x, "one")])
+}
+
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Propose { x, v } => {
+            let k = Rdma::read(own(x, "count"));
+            Rdma::write(own(x, "count"), k + 1);
+            Rdma::write(place(x, "source", here(), k), v);
+            for n in (targets(x)) { Rdma::put_words(Way::USUAL, entry_at(x, n, k), source(x, k), Val::NoWid) }
         }
-        Method::Follow { x } => {
-            let count = own(x, "count", t);
-            prog! {
-                let k = wait::read(count);
-                let length = wait::read(place(x, "length", here, k));
-                let canary = wait::read(place(x, "canary", here, k));
-                if (length == Val::Int(0) || canary == Val::Int(0)) { Prog::Val(Val::Bot) } else {
-                    wait::write(count, next(k));
-                    wait::read(place(x, "payload", here, k))
-                }
+        Follow { x } => {
+            let k = Rdma::read(own(x, "count"));
+            let length = Rdma::read(place(x, "length", here(), k));
+            let canary = Rdma::read(place(x, "canary", here(), k));
+            if (length.is(0) | canary.is(0)) { Val::Bot } else {
+                Rdma::write(own(x, "count"), k + 1);
+                Rdma::read(place(x, "payload", here(), k))
             }
         }
     }
@@ -71,7 +67,8 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
 #[must_use]
 pub fn entry() -> Entry {
     let roles = &["length", "payload", "canary", "source"];
-    let mu = Over::new(body).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
+    let mu =
+        Over::<Method>::terms(bodies()).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
     // Between queue pairs there is as little order as between words whose addresses do not matter.
     let any_order = mu.clone().replace(calls!(Rdma::PutWords { xs, ys, d, .. } => Prog::all(
         (1..).zip(words(xs).into_iter().zip(words(ys))).map(|(queue, (x, y))| wait::put_by(Way { queue, ..Way::USUAL }, x, y, d))

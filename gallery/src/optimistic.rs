@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, at_home, elsewhere, got_from, home, is_part, next, of_threads, own, put_there, register, whole,
+    Kind, at_home, elsewhere, fetch, found, got_from, home, is_part, of_threads, own, put_there, register, whole,
 };
 
 methods! {
@@ -28,55 +28,57 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-fn is_free(version: Val) -> bool {
-    version.int().is_some_and(|v| v % 2 == 0)
+fn is_free(version: Expr) -> Expr {
+    (version % 2).is(0)
 }
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let words = |x: Loc| (x.part("version"), x.part("a"), x.part("b"), Val::Wid(x.wid("d")), Val::Wid(x.wid("e")));
-    match method {
-        Method::Write { x, v } => {
-            let ((version, a, b, d, _), [p, q]) = (words(x), ["p", "q"].map(|role| own(x, role, t)));
-            prog! {
-                let k = loop {
-                    wait::get(p, version, d);
-                    wait::wait(d);
-                    let k = wait::read(p);
-                    if (is_free(k)) {
-                        wait::rcas(p, version, k, next(k), d);
-                        wait::wait(d);
-                        let found = wait::read(p);
-                        if (found == k) { break k }
-                    }
-                };
-                wait::write(p, v);
-                wait::write(q, next(next(k)));
-                wait::put(a, p, d);
-                wait::put(b, p, d);
-                wait::put(version, q, d);
-                wait::wait(d)
+fn write_words(x: Expr, v: Expr) -> Body {
+    let ([version, a, b], d) = (["version", "a", "b"].map(|role| x.part(role, [])), x.wid("d"));
+    let [p, q] = ["p", "q"].map(|role| own(x, role));
+    body! {
+        let k = loop {
+            let k = fetch(p, version, d);
+            if (is_free(k)) {
+                let seen = found(p, version, k, k + 1, d);
+                if (seen == k) { break k }
             }
+        };
+        Rdma::write(p, v);
+        Rdma::write(q, k + 2);
+        Rdma::put(a, p, d);
+        Rdma::put(b, p, d);
+        Rdma::put(version, q, d);
+        Rdma::wait(d)
+    }
+}
+
+fn read_words(x: Expr) -> Body {
+    let ([version, a, b], [d, e]) =
+        (["version", "a", "b"].map(|role| x.part(role, [])), ["d", "e"].map(|role| x.wid(role)));
+    let [p, q, r, s] = ["p", "q", "r", "s"].map(|role| own(x, role));
+    body! {
+        loop {
+            Rdma::get(p, version, d);
+            Rdma::wait(d);
+            Rdma::get(q, a, d);
+            Rdma::wait(d);
+            Rdma::get(r, b, d);
+            Rdma::wait(d);
+            Rdma::get(s, version, e);
+            Rdma::wait(e);
+            let before = Rdma::read(p);
+            let one = Rdma::read(q);
+            let two = Rdma::read(r);
+            let after = Rdma::read(s);
+            if (before.is(after) & is_free(before)) { let v = whole(one, two); break v }
         }
-        Method::Read { x } => {
-            let ((version, a, b, d, e), [p, q, r, s]) = (words(x), ["p", "q", "r", "s"].map(|role| own(x, role, t)));
-            prog! {
-                loop {
-                    wait::get(p, version, d);
-                    wait::wait(d);
-                    wait::get(q, a, d);
-                    wait::wait(d);
-                    wait::get(r, b, d);
-                    wait::wait(d);
-                    wait::get(s, version, e);
-                    wait::wait(e);
-                    let before = wait::read(p);
-                    let one = wait::read(q);
-                    let two = wait::read(r);
-                    let after = wait::read(s);
-                    if (before == after && is_free(before)) { let v = whole(one, two); break v }
-                }
-            }
-        }
+    }
+}
+
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Write { x, v } => { write_words(x, v) }
+        Read { x } => { read_words(x) }
     }
 }
 
@@ -87,7 +89,9 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 2, 1), (1, 2, 2)];
     let small = &[(2, 2, 1)];
     let words = ["version", "a", "b"].map(at_home).into_iter();
-    let over = ["p", "q", "r", "s"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let over = ["p", "q", "r", "s"]
+        .into_iter()
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
     let published = words.fold(over, Over::parts);
     let polls = || calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into());
     let fenced = published.clone().replace(

@@ -6,7 +6,6 @@
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
-use mowgli_rdma::wait::row;
 
 use crate::shared::{Kind, Role, of_threads, own, register, whole};
 
@@ -38,35 +37,38 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 }
 
 /// A checksum without collisions.
-fn both(a: Val, b: Val) -> Val {
-    Val::tuple(&[a, b])
+fn both(a: Expr, b: Expr) -> Expr {
+    Expr::tuple([a, b])
 }
 
 /// One with collisions.
-fn sum(a: Val, b: Val) -> Val {
-    (a.int().unwrap_or(0) + b.int().unwrap_or(0)).into()
+fn sum(a: Expr, b: Expr) -> Expr {
+    a.int() + b.int()
 }
 
-fn body(t: Tid, method: Method, checksum: fn(Val, Val) -> Val) -> Prog {
-    let (Method::Write { x, .. } | Method::Read { x }) = method;
-    let ([a, b, check], d) = (["a", "b", "check"].map(|role| x.part(role)), Val::Wid(x.wid("d")));
-    let [p, q, r] = ["p", "q", "r"].map(|role| own(x, role, t));
-    match method {
-        Method::Write { v, .. } => prog! {
-            wait::write(a, v);
-            wait::write(b, v);
-            wait::write(check, checksum(v, v))
-        },
-        Method::Read { .. } => prog! {
-            loop {
-                wait::get_words(Way::USUAL, row(&[p, q, r]), row(&[a, b, check]), d);
-                wait::wait(d);
-                let one = wait::read(p);
-                let two = wait::read(q);
-                let found = wait::read(r);
-                if (found == checksum(one, two)) { let v = whole(one, two); break v }
-            }
-        },
+fn read_record(x: Expr, checksum: fn(Expr, Expr) -> Expr) -> Body {
+    let (record, [p, q, r]) =
+        (["a", "b", "check"].map(|role| x.part(role, [])), ["p", "q", "r"].map(|role| own(x, role)));
+    body! {
+        loop {
+            Rdma::get_words(Way::USUAL, Expr::tuple([p, q, r]), Expr::tuple(record), x.wid("d"));
+            Rdma::wait(x.wid("d"));
+            let one = Rdma::read(p);
+            let two = Rdma::read(q);
+            let found = Rdma::read(r);
+            if (found == (checksum(one, two))) { let v = whole(one, two); break v }
+        }
+    }
+}
+
+fn bodies(checksum: fn(Expr, Expr) -> Expr) -> Bodies {
+    bodies! { Method:
+        Write { x, v } => {
+            Rdma::write(x.part("a", []), v);
+            Rdma::write(x.part("b", []), v);
+            Rdma::write(x.part("check", []), checksum(v, v))
+        }
+        Read { x } => { read_record(x, checksum) }
     }
 }
 
@@ -74,10 +76,10 @@ fn body(t: Tid, method: Method, checksum: fn(Val, Val) -> Val) -> Prog {
 #[must_use]
 pub fn entry() -> Entry {
     let bounds = &[(2, 2, 2), (3, 2, 1)];
-    let by = |checksum: fn(Val, Val) -> Val| {
-        let over = Over::new(move |_, t, method| body(t, method, checksum)).parts(move |world, x| {
+    let by = |checksum: fn(Expr, Expr) -> Expr| {
+        let over = Over::<Method>::terms(bodies(checksum)).parts(move |world, x| {
             let word = wait::word(home(world, x));
-            let check = word.clone().init(checksum(0.into(), 0.into()));
+            let check = word.clone().init(checksum(0.into(), 0.into()).value());
             vec![(x.part("a"), word.clone()), (x.part("b"), word), (x.part("check"), check)]
         });
         ["p", "q", "r"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))

@@ -7,7 +7,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, at_home, elsewhere, fetch, got_from, home, is_part, next, of_threads, own, put_there, register,
+    Kind, at_home, elsewhere, fetch, fetched, found, got_from, home, is_part, of, of_threads, own, put_there, register,
 };
 
 methods! {
@@ -28,43 +28,35 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 }
 
 /// The k-th block of a thread.
-fn block(x: Loc, t: Tid, k: Val) -> Loc {
-    x.part(format_args!("block_{t}_{}", k.int().unwrap_or(0)))
+fn block(x: impl Into<Expr>, t: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
+    x.into().part("block", [t.into(), k.into()])
 }
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let words = |x: Loc| (x.part("slot"), own(x, "p", t), Val::Wid(x.wid("d")));
-    match method {
-        Method::Update { x, v } => {
-            let ((slot, p, d), count, q) = (words(x), own(x, "count", t), own(x, "q", t));
-            prog! {
-                let k = wait::read(count);
-                wait::write(count, next(k));
-                wait::write(q, v);
-                wait::put(block(x, t, k), q, x.wid("e"));
-                loop {
-                    let old = fetch(p, slot, d);
-                    wait::rcas(p, slot, old, block(x, t, k), d);
-                    wait::wait(d);
-                    let found = wait::read(p);
-                    if (found == old) { break }
-                };
-                wait::wait(x.wid("e"))
+fn bodies() -> Bodies {
+    let slot = |x: Expr| x.part("slot", []);
+    bodies! { Method:
+        Update { x, v } => {
+            let k = Rdma::read(own(x, "count"));
+            Rdma::write(own(x, "count"), k + 1);
+            Rdma::write(own(x, "q"), v);
+            Rdma::put(block(x, me(), k), own(x, "q"), x.wid("e"));
+            loop {
+                let old = fetch(own(x, "p"), slot(x), x.wid("d"));
+                let seen = found(own(x, "p"), slot(x), old, block(x, me(), k), x.wid("d"));
+                if (seen == old) { break }
             }
+            Rdma::wait(x.wid("e"))
         }
-        Method::Lookup { x } => {
-            let (slot, p, d) = words(x);
-            prog! {
-                let at = fetch(p, slot, d);
-                if (at.loc().is_some()) { fetch(p, at.loc().unwrap_or(p), d) } else { Prog::Val(at) }
-            }
+        Lookup { x } => {
+            let at = fetch(own(x, "p"), slot(x), x.wid("d"));
+            if (at.is_loc()) { fetch(own(x, "p"), at, x.wid("d")) } else { at }
         }
     }
 }
 
 /// The blocks that threads can use, on the node of the slot. What is in them before is nobody's value.
 fn blocks(world: &World, x: Loc) -> Vec<(Loc, Object)> {
-    let of = |t| (0..2).map(move |k| (block(x, t, k.into()), wait::word(home(world, x)).init(7.into())));
+    let of = |t| (0..2).map(move |k: i64| (block(x, t, k).loc(), wait::word(home(world, x)).init(7.into())));
     world.tids().flat_map(of).collect()
 }
 
@@ -74,15 +66,17 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 1), (1, 2, 2)];
     let roles = ["p", "q", "count"].into_iter();
-    let race =
-        roles.fold(Over::new(body), |over, role| over.parts(of_threads(role, 0))).parts(at_home("slot")).parts(blocks);
+    let race = roles
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
+        .parts(at_home("slot"))
+        .parts(blocks);
     let other_node = race.clone().declaring("blocks lie on another node", elsewhere("block"));
     let completed = other_node.clone().replace(
         calls!(|here| Rdma::Put { x: block, y, d } in Method::Update { .. } => wait::put(block, y, d).then(wait::wait(d))),
     );
     // A get of the block behind its put.
     let flushed = other_node.clone().replace(calls!(|here| Rdma::Put { x: block, y, d } in Method::Update { x, .. } =>
-            wait::put(block, y, d).then(fetch(own(x, "p", here.thread), block, x.wid("d").into()))));
+            wait::put(block, y, d).then(fetched(of(x, "p", here.thread).loc(), block, x.wid("d").into()))));
     let block_last = race.clone().delay(calls!(Rdma::Put { x, .. } if is_part(x, "block")));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)
         .with(variant("published", "block and slot on one node", Sound, race, bounds).writing(&[1, 2]))

@@ -9,7 +9,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::guard::{Guard, Method};
-use crate::shared::{at_home, fetch, found, is_part, next, number, of, of_threads, own, swapped};
+use crate::shared::{at_home, fetch, fetched, found, is_part, of, of_threads, of_threads_with_numbers, own, swapped};
 
 const RMARW: Name = Name::literal("rmarw");
 
@@ -20,48 +20,56 @@ const LOCK: i64 = 0;
 const TURN: i64 = 1;
 const NOTHING: i64 = 2;
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let (Method::Acq { x } | Method::Rel { x } | Method::Share { x }) = method;
-    let (inside, tail, d) = (x.part("inside"), x.part("tail"), Val::Wid(x.wid("d")));
-    let [p, told, successor, mode] = ["p", "told", "next", "mode"].map(|role| own(x, role, t));
-    let add = move |v: i64| wait::rfaa(p, inside, v, d).then(wait::wait(d));
-    let claim = move || prog! { add(FLAG); loop { let v = fetch(p, inside, d); if (v == Val::Int(FLAG)) { break } } };
-    match method {
-        Method::Acq { .. } => prog! {
-            wait::write(successor, 0);
-            wait::write(told, NOTHING);
-            wait::write(mode, 1);
-            let before = swapped(p, tail, number(t), d);
-            let turn = if before == Val::Int(0) { Prog::Val(TURN.into()) } else { prog! {
-                wait::put(of(x, "next", before), own(x, "me", t), d);
-                loop { let v = wait::read(told); if (v != Val::Int(NOTHING)) { break v } }
-            } };
-            if (turn == Val::Int(TURN)) { claim() }
-        },
-        Method::Share { .. } => prog! {
-            wait::write(mode, 0);
+/// Adds to the word that has the flag and the count.
+fn add(x: Expr, v: i64) -> Body {
+    body! { Rdma::rfaa(own(x, "p"), x.part("inside", []), v, x.wid("d")); Rdma::wait(x.wid("d")) }
+}
+
+fn inside(x: Expr) -> Body {
+    fetch(own(x, "p"), x.part("inside", []), x.wid("d"))
+}
+
+fn bodies() -> Bodies {
+    let tail = |x: Expr| x.part("tail", []);
+    bodies! { Method:
+        Acq { x } => {
+            Rdma::write(own(x, "next"), 0);
+            Rdma::write(own(x, "told"), NOTHING);
+            Rdma::write(own(x, "mode"), 1);
+            let before = swapped(own(x, "p"), tail(x), number(me()), x.wid("d"));
+            let turn = if (before == 0) { TURN } else {
+                Rdma::put(of(x, "next", thread(before)), own(x, "me"), x.wid("d"));
+                loop { let v = Rdma::read(own(x, "told")); if (v != NOTHING) { break v } }
+            };
+            if (turn == TURN) {
+                add(x, FLAG);
+                loop { let v = inside(x); if (v == FLAG) { break } }
+            }
+        }
+        Rel { x } => {
+            let exclusive = Rdma::read(own(x, "mode"));
+            let follows = Rdma::read(own(x, "next"));
+            if (exclusive == 0) { add(x, -1) } else {
+                if (follows != 0) { Rdma::put(of(x, "told", thread(follows)), own(x, "lock"), Val::NoWid) } else {
+                    add(x, -FLAG);
+                    let last = found(own(x, "p"), tail(x), number(me()), 0, x.wid("d"));
+                    if (last != (number(me()))) {
+                        let follows = loop { let v = Rdma::read(own(x, "next")); if (v != 0) { break v } };
+                        Rdma::put(of(x, "told", thread(follows)), own(x, "turn"), Val::NoWid)
+                    }
+                }
+            }
+        }
+        Share { x } => {
+            Rdma::write(own(x, "mode"), 0);
             loop {
-                let v = fetch(p, inside, d);
-                if (v < Val::Int(FLAG)) {
-                    let seen = found(p, inside, v, next(v), d);
+                let v = inside(x);
+                if (v < FLAG) {
+                    let seen = found(own(x, "p"), x.part("inside", []), v, v + 1, x.wid("d"));
                     if (seen == v) { break }
                 }
             }
-        },
-        Method::Rel { .. } => prog! {
-            let exclusive = wait::read(mode);
-            let follows = wait::read(successor);
-            if (exclusive == Val::Int(0)) { add(-1) } else { prog! {
-                if (follows != Val::Int(0)) { wait::put(of(x, "told", follows), own(x, "lock", t), Val::NoWid) } else {
-                    add(-FLAG);
-                    let last = found(p, tail, number(t), 0, d);
-                    if (last != Val::Int(number(t))) {
-                        let follows = loop { let v = wait::read(successor); if (v != Val::Int(0)) { break v } };
-                        wait::put(of(x, "told", follows), own(x, "turn", t), Val::NoWid)
-                    }
-                }
-            } }
-        },
+        }
     }
 }
 
@@ -71,14 +79,12 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2)];
     let words = [("p", 0), ("told", NOTHING), ("next", 0), ("mode", 0), ("lock", LOCK), ("turn", TURN)];
-    let lock = Over::of(RMARW, Method::of, body).parts(at_home("tail")).parts(at_home("inside"));
+    let lock = Over::<Method>::terms_of(RMARW, bodies()).parts(at_home("tail")).parts(at_home("inside"));
     let lock = words.into_iter().fold(lock, |over, (role, init)| over.parts(of_threads(role, init)));
-    let lock = lock.parts(|world, x| {
-        world.tids().map(|t| (own(x, "me", t), wait::word(world.node_of(t)).init(number(t).into()))).collect()
-    });
+    let lock = lock.parts(of_threads_with_numbers("me"));
     let flushed = lock.clone().around("a release gets a word of the lock's node first", |here, body| {
         let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
-        Some(fetch(own(x, "p", t), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
+        Some(fetched(of(x, "p", t).loc(), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
     });
     let waits = || calls!(Rdma::Get { y, .. } in Method::Acq { .. } if is_part(y, "inside"));
     let readers_stay = flushed.clone().without_loops(waits());

@@ -6,10 +6,11 @@
 //! is dead says only that it makes no more calls: what it issued may arrive later, or never.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::crash;
+use mowgli_rdma::crash::Method as Crash;
 
 use crate::shared::{
-    Kind, Role, by_second, fetch, found, is_part, next, of_threads, own, place, places, readers, whole, with_crashes,
+    Kind, Role, by_second, fetch, found, is_part, of, of_threads, own, place, places, readers, targets, whole,
+    with_crashes,
 };
 
 methods! {
@@ -51,59 +52,63 @@ fn spec(c: &mut Spec) {
 }
 
 /// What the tail is once it is sealed; it is sealed once.
-fn sealed(tail: Val) -> Val {
-    if matches!(tail, Val::Tuple(_)) { tail } else { Val::tuple(&[tail, Val::Bool(true)]) }
+fn sealed(tail: Expr) -> Expr {
+    Expr::tuple([tail.first(), true.into()])
 }
 
-/// The last entry, where this is the tail: both its words, or 0 if there is none.
-fn entry_of(x: Loc, n: Node, p: Loc, tail: Val, d: Val) -> Prog {
-    let count = if let Val::Tuple(sealed) = tail { sealed.parts()[0] } else { tail };
-    let at = move |role| place(x, role, n, count.plus(-1).unwrap_or(count));
-    prog! {
-        if (count == Val::Int(0)) { Prog::Val(count) } else {
-            let a = fetch(p, at("first"), d);
-            let b = fetch(p, at("second"), d);
+/// An entry's word with this role, on the node of the log.
+fn word(x: Expr, role: &'static str, k: Expr) -> Expr {
+    place(x, role, targets(x).min(), k)
+}
+
+/// The last entry, where this is the tail, sealed or not: both its words, or 0 if there is none.
+fn entry_of(x: Expr, tail: Expr) -> Body {
+    let (count, p, d) = (tail.first(), own(x, "p"), x.wid("d"));
+    body! {
+        if (count == 0) { count } else {
+            let a = fetch(p, word(x, "first", count - 1), d);
+            let b = fetch(p, word(x, "second", count - 1), d);
             whole(a, b)
         }
     }
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    let (Method::Append { x, .. } | Method::Seal { x } | Method::Last { x }) = method;
-    let (n, here, owner, tail) = (home(world, x), world.node_of(t), world.objects[&x].members[0], x.part("tail"));
-    let (count, p, q, d) = (own(x, "count", t), own(x, "p", t), own(x, "q", t), Val::Wid(x.wid("d")));
-    let source = move |k| place(x, "source", here, k);
-    match method {
-        Method::Append { v, .. } => prog! {
-            let k = wait::read(count);
-            wait::write(source(k), v);
-            wait::write(count, next(k));
-            wait::put(place(x, "first", n, k), source(k), Val::NoWid);
-            wait::put(place(x, "second", n, k), source(k), Val::NoWid);
-            wait::rcas(q, tail, k, next(k), Val::NoWid)
-        },
-        Method::Seal { .. } => prog! {
-            crash::dead(owner);
+fn bodies() -> Bodies {
+    let tail = |x: Expr| x.part("tail", []);
+    let source = |x: Expr, k: Expr| place(x, "source", here(), k);
+    bodies! { Method:
+        Append { x, v } => {
+            let k = Rdma::read(own(x, "count"));
+            Rdma::write(source(x, k), v);
+            Rdma::write(own(x, "count"), k + 1);
+            Rdma::put(word(x, "first", k), source(x, k), Val::NoWid);
+            Rdma::put(word(x, "second", k), source(x, k), Val::NoWid);
+            Rdma::rcas(own(x, "q"), tail(x), k, k + 1, Val::NoWid)
+        }
+        Seal { x } => {
+            Crash::dead(members(x).first());
             let old = loop {
-                let old = fetch(p, tail, d);
-                let seen = found(p, tail, old, sealed(old), d);
+                let old = fetch(own(x, "p"), tail(x), x.wid("d"));
+                let seen = found(own(x, "p"), tail(x), old, sealed(old), x.wid("d"));
                 if (seen == old) { break old }
             };
-            entry_of(x, n, p, old, d)
-        },
-        Method::Last { .. } => prog! { let now = fetch(p, tail, d); entry_of(x, n, p, now, d) },
+            entry_of(x, old)
+        }
+        Last { x } => { let now = fetch(own(x, "p"), tail(x), x.wid("d")); entry_of(x, now) }
     }
 }
 
 /// As published, and what is to be caught.
 #[must_use]
 pub fn entry() -> Entry {
-    let seal = ["count", "p", "q"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let seal = ["count", "p", "q"]
+        .into_iter()
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
     let seal = seal.parts(places(&["first", "second", "source"]));
     let seal = seal.parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
     // The dead writer's tail overwrites what sealed it.
     let by_put = seal.clone().replace(calls!(|here| Rdma::RCAS { y, .. } in Method::Append { x, .. } =>
-        wait::put(y, own(x, "count", here.thread), Val::NoWid)));
+        wait::put(y, of(x, "count", here.thread).loc(), Val::NoWid)));
     let tail_first = seal.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "second")));
     let unsealed =
         seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => wait::get(p, y, d)));

@@ -111,6 +111,12 @@ pub fn readers(world: &World, x: Loc) -> NodeSet {
     world.objects[&x].members.iter().skip(1).map(|&t| world.node_of(t)).collect()
 }
 
+/// The nodes of an object's readers, in a body.
+#[must_use]
+pub fn targets(x: Expr) -> Expr {
+    nodes(members(x).rest())
+}
+
 impl<M: Methods> Library for Kind<M> {
     fn name(&self) -> Name {
         M::LIBRARY
@@ -204,15 +210,32 @@ pub fn home(world: &World, x: Loc) -> Node {
     wait::home(world, x)
 }
 
-/// The word of a thread, for what it sends and gets.
+/// The word of the calling thread, for what it sends and gets.
 #[must_use]
-pub fn own(x: Loc, role: &str, t: Tid) -> Loc {
-    x.part(format_args!("{role}_{t}"))
+pub fn own(x: Expr, role: &'static str) -> Expr {
+    of(x, role, me())
+}
+
+/// The word with this role of a thread.
+#[must_use]
+pub fn of(x: impl Into<Expr>, role: &'static str, t: impl Into<Expr>) -> Expr {
+    x.into().part(role, [t.into()])
 }
 
 /// A word of each thread, on its node: a part of an object.
 pub fn of_threads(role: &'static str, init: i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| world.tids().map(|t| (own(x, role, t), wait::word(world.node_of(t)).init(init.into()))).collect()
+    move |world, x| {
+        let word = |t| wait::word(world.node_of(t)).init(init.into());
+        world.tids().map(|t| (of(x, role, t).loc(), word(t))).collect()
+    }
+}
+
+/// A word of each thread, on its node, that holds the number of the thread. No thread has the number 0, which stands for nobody.
+pub fn of_threads_with_numbers(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
+    move |world, x| {
+        let word = |t: Tid| wait::word(world.node_of(t)).init(i64::from(t.0).into());
+        world.tids().map(|t| (of(x, role, t).loc(), word(t))).collect()
+    }
 }
 
 /// A word on the node of an object.
@@ -222,38 +245,32 @@ pub fn at_home(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)>
 
 /// Reads a remote word through the thread's own, and waits for it.
 #[must_use]
-pub fn fetch(to: Loc, from: Loc, d: Val) -> Prog {
+pub fn fetch(to: Expr, from: Expr, d: Expr) -> Body {
+    body! { Rdma::get(to, from, d); Rdma::wait(d); Rdma::read(to) }
+}
+
+/// The same for an edit, which puts programs in place of calls.
+#[must_use]
+pub fn fetched(to: Loc, from: Loc, d: Val) -> Prog {
     prog! { wait::get(to, from, d); wait::wait(d); wait::read(to) }
 }
 
 /// Compares and swaps by the card, waits for it, and reads what was found.
 #[must_use]
-pub fn found(p: Loc, y: Loc, expected: impl Into<Val>, v: impl Into<Val>, d: Val) -> Prog {
-    prog! { wait::rcas(p, y, expected.into(), v.into(), d); wait::wait(d); wait::read(p) }
+pub fn found(p: Expr, y: Expr, expected: impl Into<Expr>, v: impl Into<Expr>, d: Expr) -> Body {
+    body! { Rdma::rcas(p, y, expected, v, d); Rdma::wait(d); Rdma::read(p) }
 }
 
 /// Swaps by the card, as a loop of compare-and-swaps.
 #[must_use]
-pub fn swapped(p: Loc, y: Loc, v: i64, d: Val) -> Prog {
-    prog! {
+pub fn swapped(p: Expr, y: Expr, v: Expr, d: Expr) -> Body {
+    body! {
         loop {
             let last = fetch(p, y, d);
             let seen = found(p, y, last, v, d);
             if (seen == last) { break last }
         }
     }
-}
-
-/// A thread as the value of a word; no thread is 0.
-#[must_use]
-pub fn number(t: Tid) -> i64 {
-    i64::from(t.0)
-}
-
-/// The word with this role of the thread that a value names.
-#[must_use]
-pub fn of(x: Loc, role: &str, number: Val) -> Loc {
-    own(x, role, Tid(u8::try_from(number.int().unwrap_or(1)).unwrap_or(1)))
 }
 
 /// Whether this is the part with a role that begins so, of whatever object.
@@ -305,14 +322,8 @@ pub fn messages(c: &mut Spec) {
 
 /// Place k of a part with places.
 #[must_use]
-pub fn place(x: Loc, role: &str, n: Node, k: Val) -> Loc {
-    x.part(format_args!("{role}_{}_{n}", k.int().unwrap_or(0)))
-}
-
-/// The number after k.
-#[must_use]
-pub fn next(k: Val) -> Val {
-    k.plus(1).unwrap_or(k)
+pub fn place(x: impl Into<Expr>, role: &'static str, n: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
+    x.into().part(role, [k.into(), n.into()])
 }
 
 /// So many places there are: more than a client within the bounds makes calls.
@@ -323,23 +334,23 @@ pub fn places(roles: &'static [&'static str]) -> impl Fn(&World, Loc) -> Vec<(Lo
     move |world, x| {
         let nodes = world.member_nodes(x);
         let all = itertools::iproduct!(nodes.iter(), roles, 0..PLACES);
-        all.map(|(n, role, k)| (place(x, role, n, k.into()), wait::word(n))).collect()
+        all.map(|(n, role, k)| (place(x, role, n, k).loc(), wait::word(n))).collect()
     }
 }
 
 /// A word on each node of the writer and the readers.
 pub fn on_members(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| world.member_nodes(x).iter().map(|n| (on(x, role, n), wait::word(n))).collect()
+    move |world, x| world.member_nodes(x).iter().map(|n| (on(x, role, n).loc(), wait::word(n))).collect()
 }
 
 /// The word of an object on a node.
 #[must_use]
-pub fn on(x: Loc, role: &str, n: Node) -> Loc {
-    x.part(format_args!("{role}_{n}"))
+pub fn on(x: impl Into<Expr>, role: &'static str, n: impl Into<Expr>) -> Expr {
+    x.into().part(role, [n.into()])
 }
 
 /// What two words are that are to be the same; a pair if they are not.
 #[must_use]
-pub fn whole(a: Val, b: Val) -> Prog {
-    Prog::Val(if a == b { a } else { Val::tuple(&[a, b]) })
+pub fn whole(a: Expr, b: Expr) -> Body {
+    body! { if (a == b) { a } else { Expr::tuple([a, b]) } }
 }

@@ -5,12 +5,12 @@
 //! the node, and a page in order of its addresses, so it is over RDMA-WAIT-RMW with increasing addresses; and, as is found here, that
 //! a READ does not follow that order. Left out: the tree, and the tables of waiting threads.
 
+use mowgli_core::edit::Here;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
-use mowgli_rdma::wait::row;
 
 use crate::shared::{
-    Kind, at_home, fetch, got_from, in_order_of_addresses, next, of_threads, own, put_there, register, whole,
+    Kind, at_home, fetch, found, got_from, in_order_of_addresses, of_threads, own, put_there, register, whole,
 };
 
 methods! {
@@ -33,60 +33,67 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 /// The words of a page, in order of addresses, and its lock.
 const PAGE: [&str; 5] = ["front", "a", "b", "rear", "lock"];
 
-fn write_page(x: Loc, t: Tid, v: Val) -> Prog {
-    let ([front, a, b, rear, lock], d) = (PAGE.map(|role| x.part(role)), Val::Wid(x.wid("d")));
-    let [p, q, free] = ["p", "q", "free"].map(|role| own(x, role, t));
-    prog! {
+fn write_page(x: Expr, v: Expr) -> Body {
+    let ([front, a, b, rear, lock], d) = (PAGE.map(|role| x.part(role, [])), x.wid("d"));
+    let [p, q, free] = ["p", "q", "free"].map(|role| own(x, role));
+    body! {
         loop {
-            wait::rcas(p, lock, 0, 1, d);
-            wait::wait(d);
-            let found = wait::read(p);
-            if (found == Val::Int(0)) { break }
-        };
+            let seen = found(p, lock, 0, 1, d);
+            if (seen == 0) { break }
+        }
         let k = fetch(p, front, d);
-        wait::write(p, next(k));
-        wait::write(q, v);
-        wait::put_words(Way::USUAL, row(&[front, a, b, rear]), row(&[p, q, q, p]), d);
-        wait::put(lock, free, d);
-        wait::wait(d)
+        Rdma::write(p, k + 1);
+        Rdma::write(q, v);
+        Rdma::put_words(Way::USUAL, Expr::tuple([front, a, b, rear]), Expr::tuple([p, q, q, p]), d);
+        Rdma::put(lock, free, d);
+        Rdma::wait(d)
     }
 }
 
 /// Reads the page by one READ, until both versions agree.
-fn read_at_once(x: Loc, t: Tid) -> Prog {
-    let ([front, a, b, rear, _], d) = (PAGE.map(|role| x.part(role)), Val::Wid(x.wid("d")));
-    let [p, q, r, s] = ["p", "q", "r", "s"].map(|role| own(x, role, t));
-    prog! {
+fn read_at_once(x: Expr) -> Body {
+    let ([front, a, b, rear, _], d) = (PAGE.map(|role| x.part(role, [])), x.wid("d"));
+    let [p, q, r, s] = ["p", "q", "r", "s"].map(|role| own(x, role));
+    body! {
         loop {
-            wait::get_words(Way::USUAL, row(&[p, q, r, s]), row(&[front, a, b, rear]), d);
-            wait::wait(d);
-            let one = wait::read(p);
-            let a = wait::read(q);
-            let b = wait::read(r);
-            let other = wait::read(s);
+            Rdma::get_words(Way::USUAL, Expr::tuple([p, q, r, s]), Expr::tuple([front, a, b, rear]), d);
+            Rdma::wait(d);
+            let one = Rdma::read(p);
+            let a = Rdma::read(q);
+            let b = Rdma::read(r);
+            let other = Rdma::read(s);
             if (one == other) { let v = whole(a, b); break v }
         }
     }
 }
 
 /// Reads the page word by word in this order, until both versions agree.
-fn read_page(x: Loc, t: Tid, [first, second, third, fourth]: [&'static str; 4]) -> Prog {
-    let (p, d) = (own(x, "p", t), Val::Wid(x.wid("d")));
-    prog! {
+fn read_page(x: Expr, order: [&'static str; 4]) -> Body {
+    let (p, d, [first, second, third, fourth]) = (own(x, "p"), x.wid("d"), order.map(|role| x.part(role, [])));
+    body! {
         loop {
-            let one = fetch(p, x.part(first), d);
-            let a = fetch(p, x.part(second), d);
-            let b = fetch(p, x.part(third), d);
-            let other = fetch(p, x.part(fourth), d);
+            let one = fetch(p, first, d);
+            let a = fetch(p, second, d);
+            let b = fetch(p, third, d);
+            let other = fetch(p, fourth, d);
             if (one == other) { let v = whole(a, b); break v }
         }
     }
 }
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    match method {
-        Method::Write { x, v } => write_page(x, t, v),
-        Method::Read { x } => read_at_once(x, t),
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Write { x, v } => { write_page(x, v) }
+        Read { x } => { read_at_once(x) }
+    }
+}
+
+/// An edit in which the page is read word by word in this order.
+fn reading(order: [&'static str; 4]) -> impl Fn(&Here, &dyn Fn(Call) -> Prog) -> Option<Prog> + Send + Sync {
+    let reads = bodies! { Method: Read { x } => { read_page(x, order) } };
+    move |here, _| {
+        let Method::Read { .. } = Method::of(&here.call) else { return None };
+        Some(reads.program(&here.world, here.thread, &here.call))
     }
 }
 
@@ -95,17 +102,12 @@ fn body(_: &World, t: Tid, method: Method) -> Prog {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 1), (1, 2, 2)];
-    let over =
-        ["p", "q", "r", "s", "free"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let over = ["p", "q", "r", "s", "free"]
+        .into_iter()
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
     let published = PAGE.map(at_home).into_iter().fold(over, Over::parts);
-    let backwards = published.clone().around("a page is read from its end", |here, _| {
-        let Method::Read { x } = Method::of(&here.call) else { return None };
-        Some(read_page(x, here.thread, ["rear", "b", "a", "front"]))
-    });
-    let no_versions = published.clone().around("the versions are not compared", |here, _| {
-        let Method::Read { x } = Method::of(&here.call) else { return None };
-        Some(read_page(x, here.thread, ["rear", "b", "a", "rear"]))
-    });
+    let backwards = published.clone().around("a page is read from its end", reading(["rear", "b", "a", "front"]));
+    let no_versions = published.clone().around("the versions are not compared", reading(["rear", "b", "a", "rear"]));
     let no_lock = backwards.clone().without_loops(calls!(Rdma::RCAS { .. }));
     in_order_of_addresses(Kind::on_a_node(shape, register))
         .with(

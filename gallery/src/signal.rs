@@ -8,7 +8,9 @@
 use mowgli_core::edit::Here;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, Role, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register};
+use crate::shared::{
+    Kind, Role, by_second, elsewhere, fetched, of, of_threads, on, on_members, own, readers, register, targets,
+};
 
 methods! {
     enum Method of SIGNAL = "signal" {
@@ -31,12 +33,10 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    match method {
-        Method::Raise { x } => prog! {
-            for n in (readers(world, x).iter()) { wait::put(on(x, "raised", n), own(x, "one", t), Val::NoWid) }
-        },
-        Method::Check { x } => wait::read(on(x, "raised", world.node_of(t))),
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Raise { x } => { for n in (targets(x)) { Rdma::put(on(x, "raised", n), own(x, "one"), Val::NoWid) } }
+        Check { x } => { Rdma::read(on(x, "raised", here())) }
     }
 }
 
@@ -45,11 +45,14 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (3, 3, 1)];
-    let signal = Over::new(body).parts(on_members("raised")).parts(of_threads("one", 1)).parts(of_threads("seen", 0));
+    let signal = Over::<Method>::terms(bodies())
+        .parts(on_members("raised"))
+        .parts(of_threads("one", 1))
+        .parts(of_threads("seen", 0));
     let is_here = |here: &Here, x: Loc| here.world.home(x) == Some(here.world.node_of(here.thread));
     let stored = signal.clone().replace(calls!(|here| Rdma::Put { x, .. } if is_here(here, x) => wait::write(x, 1)));
     let two_queue_pairs = signal.clone().declaring("the signal lies on another node", elsewhere("raised")).replace(
-        calls!(|here| Rdma::Read { x: word } in Method::Check { x } => fetch(own(x, "seen", here.thread), word, x.wid("d").into())),
+        calls!(|here| Rdma::Read { x: word } in Method::Check { x } => fetched(of(x, "seen", here.thread).loc(), word, x.wid("d").into())),
     );
     let second = signal.clone().replace(by_second("raised"));
     Entry::rdma(Kind::to_readers(role, shape, register), Wait)

@@ -8,23 +8,19 @@
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{at_home, by_second, elsewhere, lock_entry, of_threads, own};
+use crate::shared::{at_home, by_second, elsewhere, found, lock_entry, of, of_threads, own};
 
 const SPIN: Name = Name::literal("spin");
 
-fn body(_: &World, t: Tid, method: Method) -> Prog {
-    let (Method::Acq { x } | Method::Rel { x }) = method;
-    let (l, p, d) = (x.part("lock"), own(x, "p", t), Val::Wid(x.wid("d")));
-    match method {
-        Method::Acq { .. } => prog! {
+fn bodies() -> Bodies {
+    bodies! { Method:
+        Acq { x } => {
             loop {
-                wait::rcas(p, l, 0, 1, d);
-                wait::wait(d);
-                let v = wait::read(p);
-                if (v == Val::Int(0)) { break }
+                let seen = found(own(x, "p"), x.part("lock", []), 0, 1, x.wid("d"));
+                if (seen == 0) { break }
             }
-        },
-        Method::Rel { .. } => wait::put(l, own(x, "free", t), Val::NoWid),
+        }
+        Rel { x } => { Rdma::put(x.part("lock", []), own(x, "free"), Val::NoWid) }
     }
 }
 
@@ -34,10 +30,12 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 4), (3, 2, 2)];
     let small = &[(2, 2, 2)];
-    let spin =
-        Over::of(SPIN, Method::of, body).parts(at_home("lock")).parts(of_threads("p", 9)).parts(of_threads("free", 0));
+    let spin = Over::<Method>::terms_of(SPIN, bodies())
+        .parts(at_home("lock"))
+        .parts(of_threads("p", 9))
+        .parts(of_threads("free", 0));
     let by_faa = spin.clone().replace(
-        calls!(|here| Rdma::Put { x: l, .. } in Method::Rel { x } => wait::rfaa(own(x, "p", here.thread), l, -1, Val::NoWid)),
+        calls!(|here| Rdma::Put { x: l, .. } in Method::Rel { x } => wait::rfaa(of(x, "p", here.thread).loc(), l, -1, Val::NoWid)),
     );
     let second = spin.clone().replace(by_second("lock"));
     let by_cpu = spin.clone().replace(

@@ -6,7 +6,7 @@
 //! owner is dead says only that it makes no more calls. Left open by descriptions: how that is known.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::crash;
+use mowgli_rdma::crash::Method as Crash;
 
 use crate::dying::Dying;
 use crate::shared::{Kind, Role, fetch, found, of_threads, own, readers};
@@ -51,40 +51,33 @@ fn spec(c: &mut Spec) {
     c.so([&rf, &rb, &mo]);
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    let words = |x: Loc| (x.part("word"), own(x, "p", t), Val::Wid(x.wid("d")));
-    match method {
-        Method::Set { x, v } => {
-            let (word, last) = (x.part("word"), own(x, "last", t));
-            prog! {
-                let k = wait::read(last);
-                wait::write(last, v);
-                wait::rcas(own(x, "q", t), word, k, v, Val::NoWid)
+fn bodies() -> Bodies {
+    let word = |x: Expr| x.part("word", []);
+    let seen = |x: Expr| fetch(own(x, "p"), word(x), x.wid("d"));
+    bodies! { Method:
+        Set { x, v } => {
+            let k = Rdma::read(own(x, "last"));
+            Rdma::write(own(x, "last"), v);
+            Rdma::rcas(own(x, "q"), word(x), k, v, Val::NoWid)
+        }
+        End { .. } => { Crash::stop() }
+        Take { x, v } => {
+            Crash::dead(members(x).first());
+            loop {
+                let old = seen(x);
+                let found = found(own(x, "p"), word(x), old, marked(v), x.wid("d"));
+                if (found == old) { break }
             }
+            seen(x);
         }
-        Method::End { .. } => crash::stop(),
-        Method::Take { x, v } => {
-            let ((word, p, d), owner) = (words(x), world.objects[&x].members[0]);
-            prog! {
-                crash::dead(owner);
-                loop {
-                    let old = fetch(p, word, d);
-                    let seen = found(p, word, old, marked(v), d);
-                    if (seen == old) { break }
-                };
-                fetch(p, word, d);
-            }
-        }
-        Method::Look { x } => {
-            let (word, p, d) = words(x);
-            fetch(p, word, d).map(|v| if let Val::Tuple(marked) = v { marked.parts()[0] } else { v })
-        }
+        // Without the mark.
+        Look { x } => { let v = seen(x); v.first() }
     }
 }
 
 /// A value that somebody has taken the word with.
-fn marked(v: Val) -> Val {
-    Val::tuple(&[v, Val::Bool(true)])
+fn marked(v: Expr) -> Expr {
+    Expr::tuple([v, true.into()])
 }
 
 /// As published, and what is to be caught.
@@ -98,7 +91,7 @@ pub fn entry() -> Entry {
     };
     let words = ["p", "q", "last"].into_iter();
     let takeover = words
-        .fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)))
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
         .parts(|world, x| vec![(x.part("word"), wait::word(home(world, x)))]);
     // What a completion tells is that the change was sent.
     let by_put = takeover.clone().replace(calls!(|here| Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => {
