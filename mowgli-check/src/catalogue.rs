@@ -16,6 +16,7 @@ use mowgli_rdma::wait;
 
 use crate::entry::fault;
 use crate::guard::guarded;
+use crate::hints;
 use crate::litmus::known::Known;
 use crate::litmus::test::Model;
 
@@ -32,6 +33,9 @@ pub struct Catalogue {
     /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
     known: [OnceLock<Known>; Model::ALL.len() + 7],
 }
+
+/// In how many executions the hints of a library are checked before it is used.
+const EXECUTIONS: usize = 100;
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new()));
 
@@ -95,6 +99,7 @@ impl Catalogue {
                 ));
             }
             guarded(entry.name, || fault(entry, &bound(2, 2, 1), &|| false))?;
+            guarded(entry.name, || hints::check(entry, &bound(2, 2, 1), EXECUTIONS, &|| false))?;
         }
         let known = Self::of(own);
         known.without_clash().map(|()| known)

@@ -19,6 +19,7 @@ pub mod check;
 pub mod entry;
 pub mod explain;
 pub mod guard;
+pub mod hints;
 pub mod interrupt;
 pub mod litmus;
 pub mod show;

@@ -5,7 +5,7 @@ use crate::common;
 use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::{Needed, Question};
-use mowgli_proofs::{bound, checked, checked_remotely, explained};
+use mowgli_proofs::{bound, checked, checked_remotely, explained, explanation};
 
 /// The proof takes the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
@@ -40,7 +40,7 @@ allowed (a=1)";
 fn without_the_global_fence_remote_writes_are_missed() {
     let report = checked_remotely("bal", "no-fence", &bound(3, 3, 1));
     assert_eq!(report.verdict(), "unsound");
-    assert_snapshot!("bal_no_fence", report.explanation());
+    assert_snapshot!("bal_no_fence", explanation(&report));
 }
 
 /// The figure itself, with a thread on each of three nodes.

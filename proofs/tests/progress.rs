@@ -4,6 +4,7 @@ use mowgli::check::{Checked, Options, check};
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
+use mowgli_proofs::explanation;
 
 /// What is found of a variant, up to the first of its bounds at which it fails.
 fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
@@ -63,9 +64,11 @@ fn a_stuck_barrier() {
     let all = catalogue();
     let entry = named(&all, "bal").expect("the barrier");
     let variant = entry.variant("exact-count").expect("a variant");
-    insta::assert_snapshot!(
-        found(entry, variant, &[Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() }]).explanation()
-    );
+    insta::assert_snapshot!(explanation(&found(
+        entry,
+        variant,
+        &[Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() }]
+    )));
 }
 
 #[test]
@@ -73,5 +76,5 @@ fn a_lock_that_blocks() {
     let all = catalogue();
     let entry = named(&all, "wlock").expect("the lock");
     let variant = entry.variant("no-broadcast").expect("a variant");
-    insta::assert_snapshot!(found(entry, variant, &variant.bounds).explanation());
+    insta::assert_snapshot!(explanation(&found(entry, variant, &variant.bounds)));
 }

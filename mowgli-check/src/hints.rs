@@ -1,0 +1,158 @@
+//! Whether the hints of a library are true: what it says for the sake of the search alone.
+//!
+//! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution without
+//! it is not consistent. **Correct because** this is how [`Library::only_looks`] and [`Library::is_remembered`] are defined:
+//! the search leaves out iterations of loops by them, so a wrong hint loses executions and *sound* would be wrong.
+//! **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do not admit.
+//! **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such event.
+
+use mowgli_core::algebra::Role;
+use mowgli_core::execution::Execution;
+use mowgli_core::implementation::Implementations;
+use mowgli_core::judge::judge;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::world::World;
+use mowgli_libraries::entry::Entry;
+
+/// Checks the hints of an entry's library in the executions of its clients within a bound, at most so many. Returns how many
+/// events it left out of an execution.
+///
+/// # Errors
+/// The hint that is wrong, with the event and what fails without it.
+pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bool) -> Result<usize, String> {
+    let library = entry.library()?;
+    let libraries = entry.specification.and(&entry.memory.libraries);
+    let (mut executions, mut left_out) = (0, 0);
+    for (world, client) in entry.clients(bound, expired).unwrap_or_default() {
+        if executions >= most || expired() {
+            break;
+        }
+        let mut wrong = Ok(());
+        each(&libraries, &world, &client, &mut |execution| {
+            executions += 1;
+            wrong = in_execution(&libraries, library, execution, &mut left_out);
+            wrong.is_ok() && executions < most
+        });
+        wrong?;
+    }
+    Ok(left_out)
+}
+
+/// Visits executions of a client until `visit` says no.
+fn each(libraries: &Libraries, world: &World, client: &Client, visit: &mut dyn FnMut(&Execution) -> bool) {
+    let problem = Problem {
+        libraries,
+        implementations: &Implementations::new(),
+        world,
+        programs: &client.programs(),
+        observed: &[],
+        limits: Limits::default(),
+    };
+    let _ = problem.explore(&mut |solver| {
+        let snapshot = solver.snapshot();
+        let execution = solver.complete().then(|| solver.execution()).flatten();
+        solver.restore(snapshot);
+        if execution.is_none_or(|e| visit(&e)) { Flow::Continue } else { Flow::Stop }
+    });
+}
+
+/// Leaves each event out of an execution that a hint calls dispensable.
+fn in_execution(
+    libraries: &Libraries,
+    library: &dyn Library,
+    execution: &Execution,
+    left_out: &mut usize,
+) -> Result<(), String> {
+    for (e, event) in execution.events.iter().enumerate().filter(|(_, e)| e.call.library == library.name()) {
+        let hint = if library.only_looks(event) {
+            "Library::only_looks is true of it"
+        } else if !library.is_remembered(&event.call) && is_unread(libraries, execution, e) {
+            "Library::is_remembered is false of it, and nothing reads what it writes"
+        } else {
+            continue;
+        };
+        let (without, _) = execution.restricted(|other| other != e);
+        *left_out += 1;
+        if let Err(complaint) = judge(libraries, &without) {
+            return Err(format!(
+                "{} says more than is true: {hint}, for {event}, and an execution that has this event is not consistent \
+                 without it ({complaint}); let the hint be the other way round",
+                library.name()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// True if no read of another event has its value from this one.
+fn is_unread(libraries: &Libraries, execution: &Execution, event: usize) -> bool {
+    let of = |s: usize| execution.subs[s].event;
+    let sources = execution.chosen_as(libraries, Role::ReadsFrom);
+    sources.flat_map(|choice| &choice.pairs).all(|&(w, r)| of(w) != event || of(r) == event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mowgli_core::algebra::Spec;
+    use mowgli_core::event::{Event, Shape};
+    use mowgli_core::ids::Name;
+    use mowgli_core::method::Method;
+    use mowgli_libraries::bal::{self, Bal};
+    use mowgli_libraries::catalogue::catalogue;
+    use mowgli_libraries::entry::bound;
+    use mowgli_libraries::x86;
+
+    /// A barrier whose calls are said to look only.
+    struct Idle;
+
+    impl Library for Idle {
+        fn name(&self) -> Name {
+            Bal::Plain.name()
+        }
+
+        fn methods(&self) -> &'static [Method] {
+            Bal::Plain.methods()
+        }
+
+        fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+            Bal::Plain.shapes(world, event)
+        }
+
+        fn has_rounds(&self) -> bool {
+            true
+        }
+
+        fn only_looks(&self, _: &Event) -> bool {
+            true
+        }
+
+        fn spec(&self) -> Spec {
+            Bal::Plain.spec()
+        }
+    }
+
+    #[test]
+    fn a_hint_that_is_wrong_is_an_error() {
+        let entry = bal::entry(Bal::Plain);
+        let specification = Libraries::like(&entry.memory.libraries).with(Idle);
+        let why = check(&Entry { specification, ..entry }, &bound(2, 2, 1), 10, &|| false).unwrap_err();
+        assert!(
+            why.starts_with("bal says more than is true: Library::only_looks is true of it, for P1: BAR("),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn the_hints_of_all_libraries_are_true() {
+        let mut left_out = 0;
+        for entry in catalogue().iter().chain(&x86::catalogue()) {
+            let small = Bound { total: Some(3), ..bound(2, 2, 2) };
+            left_out += check(entry, &small, 200, &|| false).unwrap_or_else(|why| panic!("{why}"));
+        }
+        assert!(left_out > 1000, "{left_out}");
+    }
+}
