@@ -53,10 +53,11 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
+use mowgli_judge::method::Method;
+
 use crate::event::{Call, Place};
 use crate::expr::{Expr, Scope, Term, Var, me};
 use crate::ids::{Name, Tid};
-use crate::method;
 use crate::program::Prog;
 use crate::value::Val;
 use crate::world::World;
@@ -203,7 +204,7 @@ impl Body {
     pub fn program(&self, scope: &Scope) -> Prog {
         match self.stmt() {
             Stmt::Value(e) => Prog::Val(e.eval(scope)),
-            Stmt::Call(call) => method::program(call.eval(scope)),
+            Stmt::Call(call) => Prog::of_method(call.eval(scope)),
             Stmt::Let(var, first, rest) => {
                 let (var, rest, scope) = (*var, rest.clone(), scope.clone());
                 let first = first.program(&scope);
@@ -312,7 +313,7 @@ impl Bodies {
     #[must_use]
     pub fn with(
         mut self,
-        table: &[method::Method],
+        table: &[Method],
         name: &'static str,
         arguments: &[&str],
         body: impl FnOnce(&[Expr]) -> Body,

@@ -616,12 +616,6 @@ pub fn all_threads() -> Expr {
     Term::AllThreads.into()
 }
 
-/// The set of one node.
-#[must_use]
-pub fn only(node: impl Into<Machine>) -> NodeSet {
-    [node.into()].into_iter().collect()
-}
-
 /// The integers from the first to before the second.
 #[must_use]
 pub fn range(from: impl Into<Expr>, to: impl Into<Expr>) -> Expr {

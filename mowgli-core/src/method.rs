@@ -6,8 +6,7 @@ use itertools::Itertools;
 pub use mowgli_judge::method::{Argument, Arguments, Kind, Method, Returns, fault, find, objects};
 
 use crate::event::Call;
-use crate::ids::{Name, NodeSet, Tid, Wid};
-use crate::program::Prog;
+use crate::ids::{Name, Tid, Wid};
 use crate::soundness::client::Bound;
 use crate::value::Val;
 use crate::world::World;
@@ -206,7 +205,7 @@ macro_rules! methods {
         #[allow(dead_code, reason = "not every program makes every call")]
         $vis fn $call($($library: $Name,)? $($x: $crate::argument!(given $kind)),*) -> $crate::program::Prog {
             let call = $crate::event::Call::new($NAME, stringify!($M), &[$($x.into()),*]);
-            $crate::method::program(call.at(::std::panic::Location::caller()))
+            $crate::program::Prog::of_method(call.at(::std::panic::Location::caller()))
         }
     };
 }
@@ -265,12 +264,6 @@ macro_rules! is_statement {
     ([statements]) => {
         true
     };
-}
-
-/// The program of one call; of a call for no node, the program that does nothing.
-#[must_use]
-pub fn program(call: Call) -> Prog {
-    if call.args.contains(&Val::Nodes(NodeSet::default())) { Prog::unit() } else { Prog::call(call) }
 }
 
 /// All calls that a thread can make of a library with these methods: of its objects, with the values of the bound, one

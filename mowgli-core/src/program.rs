@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use crate::event::Call;
 use crate::few::Few;
+use crate::ids::NodeSet;
 use crate::value::Val;
 
 /// `SeqProg ::= v | m(v1..vk) | let p f | loop p | break_k v`.
@@ -63,6 +64,12 @@ impl Prog {
     #[must_use]
     pub fn call(call: Call) -> Self {
         Self::Call(Arc::new(call))
+    }
+
+    /// The program of a method of a table: one call; of a call for no node, the program that does nothing.
+    #[must_use]
+    pub fn of_method(call: Call) -> Self {
+        if call.args.contains(&Val::Nodes(NodeSet::default())) { Self::unit() } else { Self::call(call) }
     }
 
     /// `let self f`.

@@ -10,14 +10,14 @@ pub(crate) fn patch(a: &mut Axioms) {
     let operations = remote_writes().or(&local_writes());
     let earlier = in_order().between(&operations, &operations).then(&(&a.pfg | &a.pfp));
     let sentence = "{b} waits for {a}, or for what comes after it on its queue pair";
-    a.pfg = (&a.pfg | earlier.between(&events(is_local_write), &stamped(aWT))).named("pfg", sentence);
-    a.pfp = (&a.pfp | earlier.between(&events(is_remote_write), &stamped(aWT))).named("pfp", sentence);
+    a.pfg = (&a.pfg | earlier.between(&events(unsignalled_local_write), &stamped(aWT))).named("pfg", sentence);
+    a.pfp = (&a.pfp | earlier.between(&events(unsignalled_remote_write), &stamped(aWT))).named("pfp", sentence);
 }
 
-fn is_local_write(s: &SubView) -> bool {
+fn unsignalled_local_write(s: &SubView) -> bool {
     is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNLW(_))
 }
 
-fn is_remote_write(s: &SubView) -> bool {
+fn unsignalled_remote_write(s: &SubView) -> bool {
     is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNRW(_))
 }
