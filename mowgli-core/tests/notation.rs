@@ -1,7 +1,9 @@
 //! The notation of programs: what `prog!` makes of sequences and blocks.
 
-use crate::x86_tso::{Memory, read, to, word, write};
-use mowgli_core::ids::{Loc, Node};
+use crate::x86_tso::{Memory, Method, read, to, word, write};
+use mowgli_core::body::{Body, body};
+use mowgli_core::expr::{Expr, Scope, me, range};
+use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
@@ -52,4 +54,29 @@ fn behind_a_block_there_need_be_no_semicolon() {
     };
     assert_eq!(alone(blocks(true)), (Val::Int(9), Val::Int(7)));
     assert_eq!(alone(blocks(false)), (Val::Bot, Val::Int(7)));
+}
+
+/// The same notation makes terms, whose meaning is a program.
+#[test]
+fn terms_mean_what_their_notation_says() {
+    let x = Expr::from(Loc::new("x"));
+    let scope = Scope::new(&World::new(1, &[Node(1)]), Tid(1), &[]);
+    let run = |body: Body| alone(body.program(&scope));
+    let int = |n: i64| Val::Int(n);
+    assert_eq!(run(body! { Method::write(x, 3); Method::read(x) }), (int(3), int(3)));
+    assert_eq!(run(body! { Method::write(x, 3); let v = Method::read(x); v + 1 }), (int(4), int(3)));
+    assert_eq!(run(body! { Method::write(x, 3); Method::read(x); }), (Val::Unit, int(3)));
+    assert_eq!(run(body! { for k in (range(1, 4)) { Method::write(x, k) } }), (Val::Unit, int(3)));
+    let collected =
+        body! { let all = for k in (range(1, 4)) { Method::write(x, k); Method::read(x) }; all.min() + all.len() };
+    assert_eq!(run(collected), (int(4), int(3)));
+    let once =
+        body! { loop { Method::write(x, 1); let v = Method::read(x); if (v >= 1) { break v } else { break 8 } } };
+    assert_eq!(run(once), (int(1), int(1)));
+    let chosen = body! { let v = Method::read(x); let w = if (v == 0) { Method::write(x, 7); 5 } else { v }; w + 1 };
+    assert_eq!(run(chosen), (int(6), int(7)));
+    assert_eq!(run(Body::from(9).by(Expr::tuple([me()]))), (int(9), int(0)));
+    // Two variables with one name are two: the inner one ends with its block.
+    let shadowed = body! { let v = Method::read(x); for k in (range(5, 6)) { let v = Method::write(x, k); v } v + 1 };
+    assert_eq!(run(shadowed), (int(1), int(5)));
 }
