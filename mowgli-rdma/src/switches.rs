@@ -103,14 +103,21 @@ impl Switches {
 
     /// The axioms of a model with these switches.
     pub(crate) fn patched(self, mut a: Axioms) -> Axioms {
-        let patches: [(bool, &dyn Fn(&mut Axioms)); 5] = [
-            (self.unsignalled, &unsignalled::patch),
-            (self.increasing_addresses, &|a| addresses::patch(a, self.relaxed_ordering)),
-            (self.relaxed_ordering, &relaxed::patch),
-            (self.global_atomics, &global::patch),
-            (self.crashes, &crashes::patch),
-        ];
-        patches.iter().filter(|(is_on, _)| *is_on).for_each(|(_, patch)| patch(&mut a));
+        if self.unsignalled {
+            unsignalled::patch(&mut a);
+        }
+        if self.increasing_addresses {
+            addresses::patch(&mut a, self.relaxed_ordering);
+        }
+        if self.relaxed_ordering {
+            relaxed::patch(&mut a);
+        }
+        if self.global_atomics {
+            global::patch(&mut a);
+        }
+        if self.crashes {
+            crashes::patch(&mut a);
+        }
         a
     }
 
