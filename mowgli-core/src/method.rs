@@ -65,7 +65,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// ```
 ///
 /// Arguments have a [`Kind`], which says what they have to be: `Local`, `Address`, `Placed` and `Object` are locations of the
-/// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node`, `Nodes` and `Thread` are [`Node`](crate::ids::Node), [`NodeSet`] and [`Tid`];
+/// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node`, `Nodes` and `Thread` are [`Node`](crate::ids::Node), [`NodeSet`](crate::ids::NodeSet) and [`Tid`];
 /// `Id`, `Way` and `Value` are [`Val`], and so are `Locals` and `Places`, tuples of such locations. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
 /// `, looks` says that a call only looks: an execution without it is consistent whenever one with it is, so that loops can wait
 /// by it; a check says so if it writes. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
