@@ -140,10 +140,7 @@ mod tests {
         let entry = bal::entry(Bal::Plain);
         let specification = Libraries::like(&entry.memory.libraries).with(Idle);
         let why = check(&Entry { specification, ..entry }, &bound(2, 2, 1), 10, &|| false).unwrap_err();
-        assert!(
-            why.starts_with("bal says more than is true: Library::only_looks is true of it, for P1: BAR("),
-            "{why}"
-        );
+        assert!(why.starts_with("bal says more than is true: Library::only_looks is true of it, for BAR("), "{why}");
     }
 
     #[test]

@@ -31,13 +31,26 @@ pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, St
     };
     let library = entry.library()?;
     let mut text = interface(library);
-    let spec = cat(catalogue, name)?;
-    let spec = spec.split_once("*)\n").map_or(spec.as_str(), |(_, relations)| relations);
-    let _ = write!(text, "\nSpecification, in cat:\n{}\n", indented(spec.trim_end()));
+    let spec = own_relations(&cat(catalogue, name)?);
+    let _ = write!(
+        text,
+        "\nSpecification in cat, beside ppo and hb (all of it: mowgli cat {name}):\n{}\n",
+        indented(&spec)
+    );
     if let Some(variant) = variant {
         text += &implementation(entry, library, variant);
     }
     Ok(text)
+}
+
+/// The relations and demands of a specification itself, without those that all have: the vocabulary, ppo and hb.
+fn own_relations(cat: &str) -> String {
+    let text = cat.split_once("*)\n").map_or(cat, |(_, relations)| relations);
+    let is_shared = |line: &str| {
+        let starts = ["let W =", "let co =", "let ppo =", "let hb =", "irreflexive hb as", "  "];
+        line.is_empty() || line == "let rf = [W]; rf" || starts.iter().any(|start| line.starts_with(start))
+    };
+    text.lines().filter(|line| !is_shared(line)).join("\n")
 }
 
 /// Lists how objects are declared, and the methods with what the table says about each.
@@ -82,15 +95,19 @@ fn kind_of(kind: Kind) -> &'static str {
 fn implementation(entry: &Entry, library: &dyn Library, variant: &Variant) -> String {
     let mut text = format!("\nImplementation `{}` over {}: {}\n", variant.name, entry.over(), variant.about);
     let edits = variant.implementation.edits();
+    let own = variant.implementation.bodies();
+    let unedited = entry.variants.iter().filter(|v| v.implementation.edits().is_empty());
+    let before = if edits.is_empty() { None } else { unedited.into_iter().find_map(|v| v.implementation.bodies()) };
     if !edits.is_empty() {
-        let _ = writeln!(text, "  It is the published one with these edits:\n{}", indented(&edits.join("\n")));
+        let _ = writeln!(text, "  edited: {}", edits.join(", "));
     }
-    let Some(bodies) = variant.implementation.bodies() else {
-        if edits.is_empty() {
-            text += "  Its bodies are Rust functions, which cannot be printed.\n";
-        }
-        return text;
+    text += match (own, before, edits.is_empty()) {
+        (Some(_), ..) => "",
+        (None, Some(_), _) => "  The bodies before the edits:\n",
+        (None, None, false) => "  Bodies that edits have changed cannot be printed.\n",
+        (None, None, true) => "  Its bodies are Rust functions, which cannot be printed.\n",
     };
+    let Some(bodies) = own.or(before) else { return text };
     for (name, body) in bodies.iter() {
         let takes = library.methods().iter().find(|m| m.name == name).map_or(&[][..], |m| m.takes);
         let arguments = takes.iter().map(|(name, _)| name).join(", ");
