@@ -411,6 +411,7 @@ impl Body {
                 f.write_str(" else ")?;
                 block(f, no)
             }
+            Stmt::Loop(round) if *round == Self::unit() => f.write_str("loop {}"),
             Stmt::Loop(round) => {
                 f.write_str("loop ")?;
                 block(f, round)

@@ -20,6 +20,25 @@ fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
     says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
 }
 
+/// A library is printed with its objects, methods, own relations and bodies; a variant with its edits.
+#[test]
+fn a_library_is_shown_as_the_papers_write_it() {
+    let shown = mowgli(&["show", "bal:no-fence"]);
+    assert_eq!(shown.code, 0, "{}", shown.err);
+    for part in [
+        "barrier x = {P1, P2}",
+        "BAR(x: object)",
+        "let round = [aGF]; same-barrier-and-round; [aCR]",
+        "edited: without Sv::GF { .. }",
+        "sv::Bcast(x.count[me], _, nodes(members(x)) \\ {node(me)})",
+        "loop {}",
+    ] {
+        assert!(shown.out.contains(part), "{part} is not in\n{}", shown.out);
+    }
+    assert!(!shown.out.contains("let ppo"), "{}", shown.out);
+    is_bad(&["show", "bal:nothing"], &["bal has no variant nothing; there are published"]);
+}
+
 /// What is written in other languages, or where something else is meant, is told apart from what is merely misspelt.
 #[test]
 fn statements_that_there_are_not_are_told_what_there_is() {
