@@ -61,7 +61,7 @@ fn word(x: Expr, role: &'static str, k: Expr) -> Expr {
     place(x, role, targets(x).min(), k)
 }
 
-/// The last entry, where this is the tail, sealed or not: both its words, or 0 if there is none.
+/// Reads both words of the last entry of a log with this tail, sealed or not. The value is 0 if the log has no entry.
 fn entry_of(x: Expr, tail: Expr) -> Body {
     let (count, p, d) = (tail.first(), own(x, "p"), x.wid("d"));
     body! {

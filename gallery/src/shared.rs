@@ -224,16 +224,18 @@ pub fn of(x: impl Into<Expr>, role: &'static str, t: impl Into<Expr>) -> Expr {
 
 /// A word of each thread, on its node: a part of an object.
 pub fn of_threads(role: &'static str, init: i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| {
-        let word = |t| wait::word(world.node_of(t)).init(init.into());
-        world.tids().map(|t| (of(x, role, t).loc(), word(t))).collect()
-    }
+    words_of_threads(role, move |_| init)
 }
 
 /// A word of each thread, on its node, that holds the number of the thread. No thread has the number 0, which stands for nobody.
 pub fn of_threads_with_numbers(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
+    words_of_threads(role, |t| t.0.into())
+}
+
+/// A word of each thread, on its node, with this initial value.
+fn words_of_threads(role: &'static str, init: impl Fn(Tid) -> i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     move |world, x| {
-        let word = |t: Tid| wait::word(world.node_of(t)).init(i64::from(t.0).into());
+        let word = |t| wait::word(world.node_of(t)).init(init(t).into());
         world.tids().map(|t| (of(x, role, t).loc(), word(t))).collect()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. [`Rdma`] and [`Shared`] have their calls, as
 //! `Rdma::put(x, y, d)` and `Shared::bcast(x, d, nodes)` in a body, and the patterns of these calls, as `Rdma::Put { x, y, d }`, for edits.
-//! What an edit puts in place of a call is a program: `wait::put(x, y, d)`, `sv::bcast(x, d, nodes)`.
+//! An edit replaces a call by a program: `wait::put(x, y, d)`, `sv::bcast(x, d, nodes)`.
 
 pub use any::*;
 pub use mowgli_core::ids::{Node, NodeSet, Wid};

@@ -96,7 +96,7 @@ pub struct CallTerm {
     pub method: &'static str,
     /// The arguments.
     pub args: Vec<Expr>,
-    /// Where the call stands in the source.
+    /// The place of the call in the source.
     pub place: Place,
 }
 

@@ -65,7 +65,7 @@ pub enum Term {
     Part(Expr, &'static str, Vec<Expr>),
     /// A work identifier that belongs to a location, by its role.
     Wid(Expr, &'static str),
-    /// A Rust function of values. Nothing is known of it but its name, so `prove` refuses a body that has one.
+    /// A Rust function of values. Nothing is known of it but its name and its results.
     Opaque(&'static str, Opaque, Vec<Expr>),
 }
 
@@ -402,7 +402,7 @@ impl Expr {
         Term::Tuple(parts.into_iter().collect()).into()
     }
 
-    /// A Rust function of values, by name. `prove` refuses a body with one: nothing is known of the function.
+    /// A Rust function of values, by name. Nothing is known of it but its results, so prefer the other functions.
     #[must_use]
     pub fn opaque(name: &'static str, function: fn(&[Val]) -> Val, args: impl IntoIterator<Item = Self>) -> Self {
         Term::Opaque(name, Opaque(function), args.into_iter().collect()).into()

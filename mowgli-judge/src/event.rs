@@ -21,7 +21,7 @@ pub struct Call {
     pub method: Name,
     /// The arguments, in the paper's order.
     pub args: Few<Val>,
-    /// Where it stands in the source, if it is made by a body.
+    /// The place of the call in the source, if a body makes it.
     #[serde(skip)]
     pub place: Place,
 }

@@ -99,10 +99,7 @@ impl Axioms {
             c.empty(name, &ib.between(&from, &to));
         }
         // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
-        let atomic = remote_writes()
-            .on()
-            .then(&iso.inv())
-            .then(&rao)
+        let atomic = from_update(&iso, &rao)
             .named("atomic", "{a} is over before {b} begins: remote updates of one node exclude each other");
         c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
         c.so_of_paths("ib", &stamps(RdmaStamp::is_instantaneous).on().then(&ib));
@@ -135,6 +132,11 @@ fn remote_writes() -> Set {
 /// Program order on one queue pair.
 fn in_order() -> Rel {
     po() & same(queue_pair)
+}
+
+/// `[aNRW]; iso^-1; after`: from the remote write of an update to what comes `after` its read.
+fn from_update(iso: &Rel, after: &Rel) -> Rel {
+    remote_writes().on().then(&iso.inv()).then(after)
 }
 
 /// A relation as `ippo`, with its name and sentence.

@@ -1,6 +1,6 @@
-//! What a library over x86-TSO is written with: `use mowgli_libraries::x86::prelude::*;`. A word is `word()`. `Tso` has its
-//! calls, as `Tso::cas(x, 0, 1)` in a body, and their patterns for edits; what an edit puts in place of a call is a program, as
-//! `cas(x, 0, 1)`. There is one node, so a cell is `x.on(MACHINE)`.
+//! Exports all that the source of a library over x86-TSO needs: `use mowgli_libraries::x86::prelude::*;`. A word is `word()`.
+//! `Tso` has the calls of words for bodies, for example `Tso::cas(x, 0, 1)`, and their patterns for edits. An edit replaces a
+//! call by a program, for example `cas(x, 0, 1)`. There is one node, so a cell is `x.on(MACHINE)`.
 //! [`field`] is a word of the record at a location that was read, which is [`NULL`] where there is none.
 
 pub use mowgli_x86::X86Stamp::{self, *};
