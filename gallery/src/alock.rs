@@ -111,11 +111,11 @@ pub fn entry() -> Entry {
         ["p", "budget", "next", "from"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
     };
     let alock = made(5, is_here);
-    let stored = alock.clone().replace(calls!(Rdma::Xchg { x, v } if is_part(x, "victim") => wait::write(x, v)));
+    let stored = alock.clone().replace(calls!(Rdma::Xchg { x, v } if is_part(x, "victim") => Rdma::write(x, v)));
     let no_victim = alock.clone().without(calls!(Rdma::Put { x, .. } if is_part(x, "victim")));
-    let one_queue = made(5, |_| false.into()).replace(calls!(|here|
-        Rdma::RCAS { x: p, y, v1, v2, .. } if here.world.home(y) == Some(here.world.node_of(here.thread))
-            => prog! { let v = wait::cas(y, v1, v2); wait::write(p, v) }));
+    let one_queue = made(5, |_| false.into()).replace(calls!(|rcas| Rdma::RCAS { x: p, y, v1, v2, .. } => body! {
+        if ((node(y)) == (here())) { let v = Rdma::cas(y, v1, v2); Rdma::write(p, v) } else { rcas }
+    }));
     let release = |world: &World, t, x| match home(world, x) {
         n if n == world.node_of(t) => aCW,
         n => aNRW(n.into()),

@@ -65,10 +65,8 @@ pub fn entry() -> Entry {
         .parts(on_members("index"))
         .parts(on_members("counted"))
         .parts(of_threads("received", 0));
-    let waits = sst.clone().around("a send waits until the index has been sent", |here, body| {
-        let Method::Send { x, .. } = Method::of(&here.call) else { return None };
-        Some(body(here.call.clone()).then(wait::wait(x.wid("d"))))
-    });
+    let send = bodies! { Method: Send { x, v } => { sst.inlined(&Method::send(x, v)); Rdma::wait(x.wid("d")) } };
+    let waits = sst.clone().with("a send waits until the index has been sent", &send);
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
     Entry::rdma(Kind::to_readers(role, shape, messages).empty(), Wait)
         .with(

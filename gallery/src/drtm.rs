@@ -98,8 +98,8 @@ pub fn entry() -> Entry {
         .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
         .parts(at_home("lock"))
         .parts(record);
-    let unchecked = drtm.clone().replace(calls!(Clocks::Valid { .. } => Prog::Val(true.into())));
-    let at_once = drtm.clone().replace(calls!(Clocks::Over { .. } => Prog::Val(true.into())));
+    let unchecked = drtm.clone().replace(calls!(Clocks::Valid { .. } => true));
+    let at_once = drtm.clone().replace(calls!(Clocks::Over { .. } => true));
     let below = Libraries::over(to).with(Wait).with(Time);
     Entry::new(Memory::rdma_wait(), Kind::on_a_node(shape, register).empty(), below, Vec::new())
         .published(drtm, &[(2, 2, 1), (1, 2, 2)])

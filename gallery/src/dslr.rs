@@ -40,7 +40,7 @@ pub fn entry() -> Entry {
         .parts(at_home("count"))
         .parts(of_threads("p", 9));
     let two_queue_pairs = dslr.clone().declaring("the counter lies on another node", elsewhere("count"));
-    let read_max = dslr.clone().replace(calls!(Rdma::RFAA { x, y, d, .. } in Method::Acq { .. } => wait::get(x, y, d)));
+    let read_max = dslr.clone().replace(calls!(Rdma::RFAA { x, y, d, .. } in Method::Acq { .. } => Rdma::get(x, y, d)));
     lock_entry(DSLR)
         .with(variant("published", "an atomic releases", Sound, dslr, bounds))
         .with(variant("two-queue-pairs", "data and counter go separate ways", Unsound, two_queue_pairs, small))

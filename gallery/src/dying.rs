@@ -58,7 +58,7 @@ impl<M: Methods> Library for Dying<M> {
     }
 
     fn methods(&self) -> &'static [method::Method] {
-        M::ALL
+        M::METHODS
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {

@@ -94,7 +94,7 @@ pub fn entry() -> Entry {
         ["p", "q"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
     };
     let (farm, first_line) = (asking(agree), asking(|one, _| is_free(one)));
-    let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into()));
+    let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d")));
     let no_lock = farm.clone().without(calls!(Rdma::RCAS { .. }));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)
         .with(variant("published", "lines are read in no order", Sound, farm, bounds).writing(&[1, 2]))

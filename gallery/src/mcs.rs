@@ -9,7 +9,7 @@ use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    at_home, fetched, found, is_part, lock_entry, of, of_threads, of_threads_with_numbers, own, swapped,
+    at_home, flushed_release, found, is_part, lock_entry, of, of_threads, of_threads_with_numbers, own, swapped,
 };
 
 const MCS: Name = Name::literal("mcs");
@@ -44,20 +44,19 @@ pub fn entry() -> Entry {
     let mcs = roles.fold(Over::<Method>::terms_of(MCS, bodies()), |over, role| over.parts(of_threads(role, 0)));
     let mcs = mcs.parts(at_home("tail")).parts(of_threads_with_numbers("me"));
     // Who knows a successor hands over at once.
-    let hands_over = mcs.clone().around("a release looks for a successor first", |here, body| {
-        let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
-        let rest = body(here.call.clone());
-        Some(prog! {
-            let successor = wait::read(of(x, "next", t).loc());
-            if (successor != Val::Int(0)) {
-                wait::put(of(x, "waiting", thread(successor)).loc(), of(x, "free", t).loc(), Val::NoWid)
-            } else { rest.clone() }
-        })
-    });
-    let flushed = hands_over.clone().around("a release gets a word of the lock's node first", |here, body| {
-        let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
-        Some(fetched(of(x, "p", t).loc(), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
-    });
+    let release = bodies! { Method:
+        Rel { x } => {
+            let successor = Rdma::read(own(x, "next"));
+            if (successor != 0) {
+                Rdma::put(of(x, "waiting", thread(successor)), own(x, "free"), Val::NoWid)
+            } else {
+                mcs.inlined(&Method::rel(MCS, x))
+            }
+        }
+    };
+    let hands_over = mcs.clone().with("a release looks for a successor first", &release);
+    let release = bodies! { Method: Rel { x } => { flushed_release(&hands_over, x, &Method::rel(MCS, x)) } };
+    let flushed = hands_over.clone().with("a release gets a word of the lock's node first", &release);
     let no_queue = mcs.clone().without_loops(calls!(Rdma::Read { x } if is_part(x, "waiting")));
     lock_entry(MCS)
         .with(variant("published", "a release asks the tail first, as qplock does", Sound, mcs, bounds))

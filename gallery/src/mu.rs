@@ -7,7 +7,6 @@
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
-use mowgli_rdma::wait::{row, words};
 
 use crate::shared::{
     Kind, Role, in_order_of_addresses, is_part, messages, of_threads, own, place, places, received, sent, targets,
@@ -63,6 +62,11 @@ fn bodies() -> Bodies {
     }
 }
 
+/// The words of a row.
+fn row(words: Expr) -> &'static [Expr] {
+    if let Term::Tuple(all) = words.term() { all } else { &[] }
+}
+
 /// As published, and what is to be caught.
 #[must_use]
 pub fn entry() -> Entry {
@@ -70,15 +74,17 @@ pub fn entry() -> Entry {
     let mu =
         Over::<Method>::terms(bodies()).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
     // Between queue pairs there is as little order as between words whose addresses do not matter.
-    let any_order = mu.clone().replace(calls!(Rdma::PutWords { xs, ys, d, .. } => Prog::all(
-        (1..).zip(words(xs).into_iter().zip(words(ys))).map(|(queue, (x, y))| wait::put_by(Way { queue, ..Way::USUAL }, x, y, d))
-    )));
+    let any_order = mu.clone().replace(calls!(Rdma::PutWords { xs, ys, d, .. } => {
+        let queues = (1..).map(|queue| Val::from(Way { queue, ..Way::USUAL }));
+        let puts = queues.zip(row(xs).iter().zip(row(ys)));
+        puts.map(|(way, (x, y))| Rdma::put_by(way, *x, *y, d)).reduce(Body::then).unwrap_or_else(Body::unit)
+    }));
     // The payload has the highest address: the canary says nothing of it.
     let canary_first = mu.clone().replace(calls!(Rdma::PutWords { w, xs, ys, d } => {
-        let payload_last = |all| { let all = words(all); row(&[all[0], all[2], all[1]]) };
-        wait::put_words(w, payload_last(xs), payload_last(ys), d)
+        let payload_last = |all: Expr| Expr::tuple([0, 2, 1].map(|k| row(all)[k]));
+        Rdma::put_words(w, payload_last(xs), payload_last(ys), d)
     }));
-    let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => Prog::Val(Val::Int(1))));
+    let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => 1));
     in_order_of_addresses(Kind::to_readers(role, shape, messages).empty())
         .published(mu, &[(2, 2, 2), (3, 3, 1)])
         .broken("any-order", any_order)

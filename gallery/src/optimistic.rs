@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, at_home, elsewhere, fetch, found, got_from, home, is_part, of_threads, own, put_there, register, whole,
+    Kind, at_home, elsewhere, fetch, found, got_from, is_part, of_threads, own, put_there, register, whole,
 };
 
 methods! {
@@ -93,9 +93,9 @@ pub fn entry() -> Entry {
         .into_iter()
         .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
     let published = words.fold(over, Over::parts);
-    let polls = || calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into());
+    let polls = || calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d"));
     let fenced = published.clone().replace(
-        calls!(|here| Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into() => wait::rfence(home(&here.world, x))),
+        calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d") => Rdma::rfence(node(x.part("version", [])))),
     );
     let one_batch = published.clone().without(polls());
     let version_first = published.clone().delay_after(

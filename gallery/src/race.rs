@@ -7,7 +7,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, at_home, elsewhere, fetch, fetched, found, got_from, home, is_part, of, of_threads, own, put_there, register,
+    Kind, at_home, elsewhere, fetch, found, got_from, home, is_part, of_threads, own, put_there, register,
 };
 
 methods! {
@@ -71,12 +71,12 @@ pub fn entry() -> Entry {
         .parts(at_home("slot"))
         .parts(blocks);
     let other_node = race.clone().declaring("blocks lie on another node", elsewhere("block"));
-    let completed = other_node.clone().replace(
-        calls!(|here| Rdma::Put { x: block, y, d } in Method::Update { .. } => wait::put(block, y, d).then(wait::wait(d))),
-    );
+    let completed = other_node
+        .clone()
+        .replace(calls!(|put| Rdma::Put { d, .. } in Method::Update { .. } => body! { put; Rdma::wait(d) }));
     // A get of the block behind its put.
-    let flushed = other_node.clone().replace(calls!(|here| Rdma::Put { x: block, y, d } in Method::Update { x, .. } =>
-            wait::put(block, y, d).then(fetched(of(x, "p", here.thread).loc(), block, x.wid("d").into()))));
+    let flushed = other_node.clone().replace(calls!(|put| Rdma::Put { x: block, .. } in Method::Update { x, .. } =>
+        body! { put; fetch(own(x, "p"), block, x.wid("d")) }));
     let block_last = race.clone().delay(calls!(Rdma::Put { x, .. } if is_part(x, "block")));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)
         .with(variant("published", "block and slot on one node", Sound, race, bounds).writing(&[1, 2]))

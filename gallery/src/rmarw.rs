@@ -9,7 +9,9 @@
 use mowgli_libraries::prelude::*;
 
 use crate::guard::{Guard, Method};
-use crate::shared::{at_home, fetch, fetched, found, is_part, of, of_threads, of_threads_with_numbers, own, swapped};
+use crate::shared::{
+    at_home, fetch, flushed_release, found, is_part, of, of_threads, of_threads_with_numbers, own, swapped,
+};
 
 const RMARW: Name = Name::literal("rmarw");
 
@@ -82,10 +84,8 @@ pub fn entry() -> Entry {
     let lock = Over::<Method>::terms_of(RMARW, bodies()).parts(at_home("tail")).parts(at_home("inside"));
     let lock = words.into_iter().fold(lock, |over, (role, init)| over.parts(of_threads(role, init)));
     let lock = lock.parts(of_threads_with_numbers("me"));
-    let flushed = lock.clone().around("a release gets a word of the lock's node first", |here, body| {
-        let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
-        Some(fetched(of(x, "p", t).loc(), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
-    });
+    let release = bodies! { Method: Rel { x } => { flushed_release(&lock, x, &Method::rel(RMARW, x)) } };
+    let flushed = lock.clone().with("a release gets a word of the lock's node first", &release);
     let waits = || calls!(Rdma::Get { y, .. } in Method::Acq { .. } if is_part(y, "inside"));
     let readers_stay = flushed.clone().without_loops(waits());
     let no_flag = readers_stay.clone().without(calls!(Rdma::RFAA { .. } in Method::Acq { .. }));

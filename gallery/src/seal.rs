@@ -9,8 +9,7 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::shared::{
-    Kind, Role, by_second, fetch, found, is_part, of, of_threads, own, place, places, readers, targets, whole,
-    with_crashes,
+    Kind, Role, by_second, fetch, found, is_part, of_threads, own, place, places, readers, targets, whole, with_crashes,
 };
 
 methods! {
@@ -107,11 +106,12 @@ pub fn entry() -> Entry {
     let seal = seal.parts(places(&["first", "second", "source"]));
     let seal = seal.parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
     // The dead writer's tail overwrites what sealed it.
-    let by_put = seal.clone().replace(calls!(|here| Rdma::RCAS { y, .. } in Method::Append { x, .. } =>
-        wait::put(y, of(x, "count", here.thread).loc(), Val::NoWid)));
+    let by_put = seal
+        .clone()
+        .replace(calls!(Rdma::RCAS { y, .. } in Method::Append { x, .. } => Rdma::put(y, own(x, "count"), Val::NoWid)));
     let tail_first = seal.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "second")));
     let unsealed =
-        seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => wait::get(p, y, d)));
+        seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => Rdma::get(p, y, d)));
     let second = seal.clone().replace(by_second("second"));
     with_crashes(Kind::to_readers(role, shape, spec).whose_writer_crashes())
         .published(seal, &[(2, 2, 2)])

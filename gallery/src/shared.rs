@@ -127,7 +127,7 @@ impl<M: Methods> Library for Kind<M> {
     }
 
     fn methods(&self) -> &'static [method::Method] {
-        M::ALL
+        M::METHODS
     }
 
     fn init(&self, _: &World, _: Cell) -> Val {
@@ -160,7 +160,7 @@ impl<M: Methods> Subject for Kind<M> {
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let all = method::calls(M::LIBRARY, M::ALL, world, thread, bound, expired);
+        let all = method::calls(M::LIBRARY, M::METHODS, world, thread, bound, expired);
         all.into_iter().filter(|call| self.may(world, thread, call)).collect()
     }
 }
@@ -251,10 +251,10 @@ pub fn fetch(to: Expr, from: Expr, d: Expr) -> Body {
     body! { Rdma::get(to, from, d); Rdma::wait(d); Rdma::read(to) }
 }
 
-/// The same for an edit, which puts programs in place of calls.
+/// Gets a word of the node of the lock `x` before what the body of a release does: what was put there before has arrived then.
 #[must_use]
-pub fn fetched(to: Loc, from: Loc, d: Val) -> Prog {
-    prog! { wait::get(to, from, d); wait::wait(d); wait::read(to) }
+pub fn flushed_release(of: &impl Edits, x: Expr, release: &Body) -> Body {
+    body! { fetch(own(x, "p"), x.part("tail", []), x.wid("d")); of.inlined(release) }
 }
 
 /// Compares and swaps by the card, waits for it, and reads what was found.
@@ -275,9 +275,14 @@ pub fn swapped(p: Expr, y: Expr, v: Expr, d: Expr) -> Body {
     }
 }
 
-/// Whether this is the part with a role that begins so, of whatever object.
+/// Whether this is a part with this role, of whatever object.
 #[must_use]
-pub fn is_part(x: Loc, role: &str) -> bool {
+pub fn is_part(x: Expr, role: &str) -> bool {
+    matches!(x.term(), Term::Part(_, own, _) if *own == role)
+}
+
+/// Whether this is the name of a part with a role that begins so.
+fn is_named(x: Loc, role: &str) -> bool {
     x.to_string().rsplit_once('.').is_some_and(|(_, part)| part.starts_with(role))
 }
 
@@ -286,7 +291,7 @@ pub fn is_part(x: Loc, role: &str) -> bool {
 pub fn elsewhere(role: &'static str) -> impl Fn(&mut World) + Send + Sync {
     move |world| {
         let nodes = world.nodes;
-        for (_, object) in world.objects.iter_mut().filter(|(x, _)| is_part(**x, role)) {
+        for (_, object) in world.objects.iter_mut().filter(|(x, _)| is_named(**x, role)) {
             object.node = object.node.map(|n| Node(n.0 % nodes + 1));
         }
     }
@@ -295,7 +300,7 @@ pub fn elsewhere(role: &'static str) -> impl Fn(&mut World) + Send + Sync {
 /// Puts to the parts with roles that begin so go over a second queue pair to their node.
 pub fn by_second(role: &'static str) -> Calls {
     let second = Way { queue: 2, ..Way::USUAL };
-    calls!(Rdma::Put { x, y, d } if is_part(x, role) => wait::put_by(second, x, y, d))
+    calls!(Rdma::Put { x, y, d } if is_part(x, role) => Rdma::put_by(Val::from(second), x, y, d))
 }
 
 /// Messages of one writer to each reader: Send {aNRW_n | n a node of a reader}.

@@ -5,7 +5,6 @@
 //! the node, and a page in order of its addresses, so it is over RDMA-WAIT-RMW with increasing addresses; and, as is found here, that
 //! a READ does not follow that order. Left out: the tree, and the tables of waiting threads.
 
-use mowgli_core::edit::Here;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
@@ -88,13 +87,9 @@ fn bodies() -> Bodies {
     }
 }
 
-/// An edit in which the page is read word by word in this order.
-fn reading(order: [&'static str; 4]) -> impl Fn(&Here, &dyn Fn(Call) -> Prog) -> Option<Prog> + Send + Sync {
-    let reads = bodies! { Method: Read { x } => { read_page(x, order) } };
-    move |here, _| {
-        let Method::Read { .. } = Method::of(&here.call) else { return None };
-        Some(reads.program(&here.world, here.thread, &here.call))
-    }
+/// A body in which the page is read word by word in this order.
+fn reading(order: [&'static str; 4]) -> Bodies {
+    bodies! { Method: Read { x } => { read_page(x, order) } }
 }
 
 /// As published, which is to be caught; read from its end; and what is to be caught beside that.
@@ -106,8 +101,8 @@ pub fn entry() -> Entry {
         .into_iter()
         .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
     let published = PAGE.map(at_home).into_iter().fold(over, Over::parts);
-    let backwards = published.clone().around("a page is read from its end", reading(["rear", "b", "a", "front"]));
-    let no_versions = published.clone().around("the versions are not compared", reading(["rear", "b", "a", "rear"]));
+    let backwards = published.clone().with("a page is read from its end", &reading(["rear", "b", "a", "front"]));
+    let no_versions = published.clone().with("the versions are not compared", &reading(["rear", "b", "a", "rear"]));
     let no_lock = backwards.clone().without_loops(calls!(Rdma::RCAS { .. }));
     in_order_of_addresses(Kind::on_a_node(shape, register))
         .with(

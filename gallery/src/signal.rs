@@ -5,11 +5,10 @@
 //! takes a short cut: NVIDIA/nvshmem#84, openshmem-org/specification#206. Left open there: whether a signal is ordered after
 //! puts other than its own. Here it is, as one queue pair has it.
 
-use mowgli_core::edit::Here;
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, Role, by_second, elsewhere, fetched, of, of_threads, on, on_members, own, readers, register, targets,
+    Kind, Role, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register, targets,
 };
 
 methods! {
@@ -49,11 +48,13 @@ pub fn entry() -> Entry {
         .parts(on_members("raised"))
         .parts(of_threads("one", 1))
         .parts(of_threads("seen", 0));
-    let is_here = |here: &Here, x: Loc| here.world.home(x) == Some(here.world.node_of(here.thread));
-    let stored = signal.clone().replace(calls!(|here| Rdma::Put { x, .. } if is_here(here, x) => wait::write(x, 1)));
-    let two_queue_pairs = signal.clone().declaring("the signal lies on another node", elsewhere("raised")).replace(
-        calls!(|here| Rdma::Read { x: word } in Method::Check { x } => fetched(of(x, "seen", here.thread).loc(), word, x.wid("d").into())),
+    let stored = signal.clone().replace(
+        calls!(|put| Rdma::Put { x, .. } => body! { if ((node(x)) == (here())) { Rdma::write(x, 1) } else { put } }),
     );
+    let two_queue_pairs = signal
+        .clone()
+        .declaring("the signal lies on another node", elsewhere("raised"))
+        .replace(calls!(Rdma::Read { x: word } in Method::Check { x } => fetch(own(x, "seen"), word, x.wid("d"))));
     let second = signal.clone().replace(by_second("raised"));
     Entry::rdma(Kind::to_readers(role, shape, register), Wait)
         .with(variant("published", "a put raises the signal", Sound, signal, bounds))

@@ -8,7 +8,7 @@
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{at_home, by_second, elsewhere, found, lock_entry, of, of_threads, own};
+use crate::shared::{at_home, by_second, elsewhere, found, lock_entry, of_threads, own};
 
 const SPIN: Name = Name::literal("spin");
 
@@ -34,19 +34,24 @@ pub fn entry() -> Entry {
         .parts(at_home("lock"))
         .parts(of_threads("p", 9))
         .parts(of_threads("free", 0));
-    let by_faa = spin.clone().replace(
-        calls!(|here| Rdma::Put { x: l, .. } in Method::Rel { x } => wait::rfaa(of(x, "p", here.thread).loc(), l, -1, Val::NoWid)),
-    );
+    let by_faa = spin
+        .clone()
+        .replace(calls!(Rdma::Put { x: l, .. } in Method::Rel { x } => Rdma::rfaa(own(x, "p"), l, -1, Val::NoWid)));
     let second = spin.clone().replace(by_second("lock"));
     let by_cpu = spin.clone().replace(
-        calls!(|here| Rdma::Put { x: l, .. } if here.world.home(l) == Some(here.world.node_of(here.thread)) => wait::write(l, 0)),
+        calls!(|put| Rdma::Put { x: l, .. } => body! { if ((node(l)) == (here())) { Rdma::write(l, 0) } else { put } }),
     );
-    let cpu_cas = spin.clone().around("threads of the lock's node take it by the CPU", |here, _| {
-        let l = here.call.loc(0).part("lock");
-        let is_here = here.world.home(l) == Some(here.world.node_of(here.thread));
-        let taken = prog! { loop { let v = wait::cas(l, 0, 1); if (v == Val::Int(0)) { break } } };
-        (is_here && matches!(Method::of(&here.call), Method::Acq { .. })).then_some(taken)
-    });
+    let lock = |x: Expr| x.part("lock", []);
+    let acquire = bodies! { Method:
+        Acq { x } => {
+            if ((node(lock(x))) == (here())) {
+                loop { let v = Rdma::cas(lock(x), 0, 1); if (v == 0) { break } }
+            } else {
+                spin.inlined(&Method::acq(SPIN, x))
+            }
+        }
+    };
+    let cpu_cas = spin.clone().with("threads of the lock's node take it by the CPU", &acquire);
     let two_queue_pairs = spin.clone().declaring("the lock's word lies on another node", elsewhere("lock"));
     lock_entry(SPIN)
         .with(variant("published", "a WRITE frees the lock", Sound, spin, bounds))

@@ -94,12 +94,13 @@ pub fn entry() -> Entry {
         .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
         .parts(|world, x| vec![(x.part("word"), wait::word(home(world, x)))]);
     // What a completion tells is that the change was sent.
-    let by_put = takeover.clone().replace(calls!(|here| Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => {
-        let d = Val::Wid(x.wid("e"));
-        prog! { wait::write(q, v); wait::put(y, q, d); wait::wait(d) }
+    let by_put = takeover.clone().replace(calls!(Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => body! {
+        Rdma::write(q, v);
+        Rdma::put(y, q, x.wid("e"));
+        Rdma::wait(x.wid("e"))
     }));
     let unmarked = takeover.clone().replace(calls!(Rdma::RCAS { x: p, y, v1, d, .. } in Method::Take { v, .. } =>
-        wait::rcas(p, y, v1, v, d)));
+        Rdma::rcas(p, y, v1, v, d)));
     let entry = library.entry().published(takeover, &[(2, 2, 2)]).broken("by-put", by_put).broken("unmarked", unmarked);
     Entry { variants: entry.variants.into_iter().map(|v| v.writing(&[0, 1])).collect(), ..entry }
 }

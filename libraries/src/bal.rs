@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamped, stamps};
 use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edits, Here, calls};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
@@ -17,7 +17,6 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -193,16 +192,16 @@ impl Implementation for BalOverSv {
 }
 
 /// After its own count, waits until the others' counters are what its own one is.
-fn exact_count(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
-    let Method::BAR { x } = Method::of(&here.call);
-    let (x_t, participants) = (flag(x, here.thread).loc(), here.world.objects[&x].members.clone());
-    Some(prog! {
-        body(here.call.clone());
-        let count = sv::read(x_t);
-        for ti in (participants.clone()) {
-            loop { let seen = sv::read(flag(x, ti).loc()); if (seen == count) { break } }
+fn exact_count(counted: &impl Edits) -> Bodies {
+    bodies! { Method:
+        BAR { x } => {
+            counted.inlined(&Method::bar(BAL, x));
+            let count = Sv::read(flag(x, me()));
+            for t in (members(x)) {
+                loop { let seen = Sv::read(flag(x, t)); if (seen == count) { break } }
+            }
         }
-    })
+    }
 }
 
 /// The sets of threads that can take part in an object.
@@ -245,11 +244,12 @@ pub fn entry(of: Bal) -> Entry {
     // LOCO's first barrier (LOCO-X App. D).
     let no_fence = published.without(calls!(Sv::GF { .. }));
     // LOCO §4.2 gives a reason to exclude it.
-    let self_broadcast = published
-        .replace(calls!(|here| Sv::Bcast { x, d, ns } => sv::bcast(x, d, ns.with(here.world.node_of(here.thread)))));
+    let self_broadcast = published.replace(calls!(Sv::Bcast { x, d, ns } => Sv::bcast(x, d, ns.with(here()))));
     let broadcast_first = published.swap(calls!(Sv::Write { .. }));
     // A later round has made them higher still.
-    let exact_count = published.without_loops(calls!(Sv::Read { .. })).around("waits for one count", exact_count);
+    let counted = published.without_loops(calls!(Sv::Read { .. }));
+    let exact_count = exact_count(&counted);
+    let exact_count = counted.with("waits for one count", &exact_count);
     let variants = vec![
         variant("published", "LOCO §4.2", Sound, published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
         variant("no-fence", "LOCO's first barrier: nothing waits for remote writes", Unsound, no_fence, &[(3, 3, 1)]),

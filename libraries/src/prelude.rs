@@ -2,7 +2,6 @@
 //!
 //! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. [`Rdma`] and [`Shared`] have their calls, as
 //! `Rdma::put(x, y, d)` and `Shared::bcast(x, d, nodes)` in a body, and the patterns of these calls, as `Rdma::Put { x, y, d }`, for edits.
-//! An edit replaces a call by a program: `wait::put(x, y, d)`, `sv::bcast(x, d, nodes)`.
 
 pub use any::*;
 pub use mowgli_core::ids::{Node, NodeSet, Wid};
@@ -21,7 +20,7 @@ pub mod any {
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
     pub use mowgli_core::expr::{
-        Expr, all_nodes, all_threads, here, me, members, node, nodes, number, range, size, thread,
+        Expr, Term, all_nodes, all_threads, here, me, members, node, nodes, number, only, range, size, thread,
     };
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;

@@ -8,14 +8,13 @@ use std::sync::{Arc, LazyLock};
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::body::{Bodies, Body, bodies, body};
-use mowgli_core::edit::{Edits, Here, calls};
+use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::{Expr, here, me, members, nodes, range, size};
+use mowgli_core::expr::{Expr, here, me, members, nodes, only, range, size};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -281,20 +280,45 @@ impl Subject for Rbl {
 
 const FENCED: &str = "a submit ends with a fence of the own node";
 
-fn own_fence(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
-    let Method::Submit { .. } = Method::of(&here.call) else { return None };
-    let own: NodeSet = [here.world.node_of(here.thread)].into_iter().collect();
-    Some(prog! {
-        let done = body(here.call.clone());
-        sv::gf(own).when(done == Val::Bool(true));
-        Prog::Val(done)
-    })
+/// The implementation whose submits end with a fence of the own node.
+fn fenced(of: impl Implementation + 'static) -> Edited {
+    let bodies = bodies! { Method:
+        Submit { x, message } => {
+            let done = of.inlined(&Method::submit(RBL, x, message));
+            if (done == true) { Sv::gf(only(here())) }
+            done
+        }
+    };
+    of.with(FENCED, &bodies)
 }
 
-/// A submit that does not fail.
-fn until_there_is_room(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
-    let Method::Submit { .. } = Method::of(&here.call) else { return None };
-    Some(prog! { loop { let done = body(here.call.clone()); if (done == Val::Bool(true)) { break done } } })
+/// The implementation whose submits do not fail.
+fn until_there_is_room(of: impl Implementation + 'static) -> Edited {
+    let bodies = bodies! { Method:
+        Submit { x, message } => {
+            loop { let done = of.inlined(&Method::submit(RBL, x, message)); if (done == true) { break done } }
+        }
+    };
+    of.with("a submit waits until there is room", &bodies)
+}
+
+/// A receive that tells that it has read a message before it reads it.
+fn early_release() -> Bodies {
+    bodies! { Method:
+        Receive { x } by members(x).rest() => {
+            let at = read_count(tail(x, me()));
+            let end = read_count(head(x));
+            if (at < end) {
+                let length = read_count(word(x, at));
+                Sv::write(tail(x, me()), at + length + 1);
+                Sv::bcast(tail(x, me()), Val::NoWid, nodes(Expr::tuple([members(x).first()])).without(here()));
+                let words = for k in (range(1, length + 1)) { read_count(word(x, at + k)) };
+                if ((words.len()) == 1) { words.first() } else { words }
+            } else {
+                Val::Bot
+            }
+        }
+    }
 }
 
 /// What the catalogue says of it.
@@ -311,28 +335,24 @@ pub fn entry(of: Rbl) -> Entry {
     // Where the writer reads its own messages this is not sound: see `docs/findings.md`.
     let published = RblOverSv(of);
     // Where no relation orders a receive after a submit only a larger hb shows that.
-    let blind = published.replace(
-        calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x == head(q).loc() => sv::read(tail(q, here.thread).loc())),
-    );
+    let blind = published
+        .replace(calls!(Sv::Read { x } in Method::Receive { x: q } if x == head(q) => Sv::read(tail(q, me()))));
     // The other variants are broken beside that, and by themselves.
-    let fenced = Arc::new(published.around(FENCED, own_fence));
+    let with_fence = fenced;
+    let fenced = Arc::new(fenced(published));
     let no_wait = fenced.clone().without(calls!(Sv::Wait { .. }));
-    let head_first = published
-        .delay_after(
-            calls!((Sv::Write { x, .. } | Sv::Bcast { x, .. }) in Method::Submit { x: q, .. } if x != head(q).loc()),
-            calls!(Sv::Bcast { x, .. } in Method::Submit { x: q, .. } if x == head(q).loc()),
-        )
-        .around(FENCED, own_fence);
+    let head_first = with_fence(published.delay_after(
+        calls!((Sv::Write { x, .. } | Sv::Bcast { x, .. }) in Method::Submit { x: q, .. } if x != head(q)),
+        calls!(Sv::Bcast { x, .. } in Method::Submit { x: q, .. } if x == head(q)),
+    ));
     // As if each reader had read one word more.
     let room_off_by_one = fenced.clone().replace(
-        calls!(Sv::Read { x } in Method::Submit { x: q, .. } if x != head(q).loc() => sv::read(x).map(|v| v.plus(1).unwrap_or(v))),
+        calls!(Sv::Read { x } in Method::Submit { x: q, .. } if x != head(q) => body! { let v = Sv::read(x); v + 1 }),
     );
     // Where the writer is a reader nobody else can make room.
-    let waits_for_room = Arc::new(fenced.clone().around("a submit waits until there is room", until_there_is_room));
+    let waits_for_room = Arc::new(until_there_is_room(fenced.clone()));
     let never_frees = waits_for_room.clone().without(calls!(Sv::Bcast { .. } in Method::Receive { .. }));
-    // After the tail is written, and after it is broadcast.
-    let words = calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x != head(q).loc() && x != tail(q, here.thread).loc());
-    let early_release = fenced.clone().swap(words.clone()).swap(words);
+    let early_release = fenced.clone().with("a receive releases the words before it reads them", &early_release());
     let variants = vec![
         over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published)),
         over("fenced", FENCED, Sound, fenced).and(Bound { values: vec![1, 2], ..bound(2, 2, 3) }),

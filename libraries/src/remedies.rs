@@ -1,7 +1,8 @@
 //! What can be inserted into programs with shared variables so that more is in order: the global fence, and waits for broadcasts.
 
-use mowgli_core::edit::Here;
+use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, Term, all_nodes, here, node, only};
 use mowgli_core::ids::{Name, NodeSet};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
@@ -38,7 +39,7 @@ impl Remedies for OfSv {
 
     fn offers(&self, gap: &Gap<'_>) -> Vec<Offer> {
         let broadcasts = |c: &Call| c.library == SV && c.method.text() == "Bcast";
-        let is_before_access = gap.after.first().is_some_and(|c| self.kind(c).is_none());
+        let is_before_access = gap.after.first().is_some_and(|c| self.kind(c.library, c.method.text()).is_none());
         let mut all = Vec::new();
         let mut targets = NodeSet::all(0);
         for (position, call) in gap.before.iter().enumerate().filter(|(_, c)| broadcasts(c) && is_before_access) {
@@ -56,10 +57,10 @@ impl Remedies for OfSv {
         all
     }
 
-    fn kind(&self, call: &Call) -> Option<&'static str> {
-        match call.method.text() {
-            "Wait" if call.library == SV => Some("wait"),
-            "GF" if call.library == SV => Some("gf"),
+    fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
+        match method {
+            "Wait" if library == SV => Some("wait"),
+            "GF" if library == SV => Some("gf"),
             _ => None,
         }
     }
@@ -68,29 +69,26 @@ impl Remedies for OfSv {
     fn beside(&self) -> Vec<Remedy> {
         let remedy = |text, calls| Remedy { kind: "gf", text, calls };
         vec![
-            remedy("a global fence of the own node", |here, _| {
-                fence([here.world.node_of(here.thread)].into_iter().collect())
-            }),
-            remedy("a global fence of the other nodes", |here, _| {
-                fence(here.world.all_nodes().without(here.world.node_of(here.thread)))
-            }),
-            remedy("a global fence of its node", |here, call| fence(homes(here, call))),
+            remedy("a global fence of the own node", |_| fence(only(here()))),
+            remedy("a global fence of the other nodes", |_| fence(all_nodes().without(here()))),
+            remedy("a global fence of its node", |call| home(call).map_or(Vec::new(), fence)),
         ]
     }
 
-    fn awaited(&self, call: &Call) -> Option<Await> {
-        let is_it = call.library == SV && call.method.text() == "Bcast";
-        is_it.then_some(Await { id: 1, wait: |id| Call::new(SV, "Wait", &[id]) })
+    fn awaited(&self, call: &CallTerm) -> Option<Await> {
+        let is_it = call.library == SV && call.method == "Bcast";
+        is_it.then_some(Await { id: 1, wait: |id| CallTerm::new(SV, "Wait", [id]) })
     }
 }
 
-fn fence(nodes: NodeSet) -> Vec<Call> {
-    if nodes.is_empty() { Vec::new() } else { vec![Call::new(SV, "GF", &[nodes.into()])] }
+fn fence(nodes: Expr) -> Vec<CallTerm> {
+    vec![CallTerm::new(SV, "GF", [nodes])]
 }
 
 /// The node on which the first object lives that a call names.
-fn homes(here: &Here, call: &Call) -> NodeSet {
-    call.args.iter().find_map(|v| here.world.home(v.loc()?)).into_iter().collect()
+fn home(call: &CallTerm) -> Option<Expr> {
+    let is_object = |e: &&Expr| matches!(e.term(), Term::Part(..));
+    call.args.iter().find(is_object).map(|x| only(node(*x)))
 }
 
 /// Those of mixed-size words: waits for what was put or got.
@@ -106,12 +104,12 @@ impl Remedies for OfMsw {
         Vec::new()
     }
 
-    fn kind(&self, call: &Call) -> Option<&'static str> {
-        (call.library == MSW && call.method.text() == "Wait").then_some("wait")
+    fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
+        (library == MSW && method == "Wait").then_some("wait")
     }
 
-    fn awaited(&self, call: &Call) -> Option<Await> {
-        let is_it = call.library == MSW && ["Put", "Get"].contains(&call.method.text());
-        is_it.then_some(Await { id: 2, wait: |id| Call::new(MSW, "Wait", &[id]) })
+    fn awaited(&self, call: &CallTerm) -> Option<Await> {
+        let is_it = call.library == MSW && ["Put", "Get"].contains(&call.method);
+        is_it.then_some(Await { id: 2, wait: |id| CallTerm::new(MSW, "Wait", [id]) })
     }
 }

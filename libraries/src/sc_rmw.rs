@@ -6,14 +6,13 @@ use std::sync::LazyLock;
 
 use mowgli_core::algebra::{Spec, po};
 use mowgli_core::body::{Bodies, Body, bodies, body};
-use mowgli_core::edit::{Edits, Here, calls};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::expr::{Expr, me};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -22,7 +21,7 @@ use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::entry::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{self, home};
+use crate::lock::{self, Method as Locks, home};
 use crate::nlock::{self, NLOCK};
 
 methods! {
@@ -117,7 +116,7 @@ fn parts(x: impl Into<Expr>, t: impl Into<Expr>) -> [Expr; 4] {
 /// `inside` under the lock of an object.
 fn locked(x: Expr, inside: Body) -> Body {
     let [_, lock, _, _] = parts(x, me());
-    body! { lock::Method::acq(NLOCK, lock); inside; lock::Method::rel(NLOCK, lock) }
+    body! { Locks::acq(NLOCK, lock); inside; Locks::rel(NLOCK, lock) }
 }
 
 /// `get` under the lock of an object, and then what has come.
@@ -164,10 +163,14 @@ impl Implementation for ScRmwOverNlock {
 }
 
 /// A CAS is a read and then a write, each under the lock.
-fn cas_as_read_write(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
-    let Method::CAS { x, v1, v2 } = Method::of(&here.call) else { return None };
-    let [read, write] = [Method::Read { x }, Method::Write { x, v: v2 }].map(|method| body(method.into()));
-    Some(prog! { let v = read; write.clone().when(v == v1); Prog::Val(v) })
+fn cas_as_read_write(all: &impl Edits) -> Bodies {
+    bodies! { Method:
+        CAS { x, v1, v2 } => {
+            let v = all.inlined(&Method::read(x));
+            if (v == v1) { all.inlined(&Method::write(x, v2)) }
+            v
+        }
+    }
 }
 
 impl Subject for ScRmw {
@@ -197,12 +200,11 @@ pub fn entry() -> Entry {
     let published = ScRmwOverNlock;
     // Nor does whatever else returns a value.
     let read_no_wait = published.without(calls!(Wait::Wait { .. }));
-    let write_no_lock =
-        published.without(calls!((lock::Method::Acq { .. } | lock::Method::Rel { .. }) in Method::Write { .. }));
-    let in_two_steps = published.around("a CAS is a Read and a Write", cas_as_read_write);
-    let writes_two = published.replace(calls!(Wait::RCAS { x, y, v1, d, .. } => wait::rcas(x, y, v1, 2, d)));
-    let with_zero = published.replace(calls!(Wait::RCAS { x, y, v2, d, .. } => wait::rcas(x, y, 0, v2, d)));
-    let adds_one = published.replace(calls!(Wait::RFAA { x, y, d, .. } => wait::rfaa(x, y, 1, d)));
+    let write_no_lock = published.without(calls!((Locks::Acq { .. } | Locks::Rel { .. }) in Method::Write { .. }));
+    let in_two_steps = published.with("a CAS is a Read and a Write", &cas_as_read_write(&published));
+    let writes_two = published.replace(calls!(Wait::RCAS { x, y, v1, d, .. } => Wait::rcas(x, y, v1, 2, d)));
+    let with_zero = published.replace(calls!(Wait::RCAS { x, y, v2, d, .. } => Wait::rcas(x, y, 0, v2, d)));
+    let adds_one = published.replace(calls!(Wait::RFAA { x, y, d, .. } => Wait::rfaa(x, y, 1, d)));
     let variants = vec![
         variant("published", "SYNC §5", Sound, published, bounds),
         variant("read-no-wait", "a result is read before it has come", Unsound, read_no_wait, bounds),

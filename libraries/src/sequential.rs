@@ -24,7 +24,7 @@ use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::entry::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{self, acq, home, rel};
+use crate::lock::{self, Method as Locks, acq, home, rel};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw;
 
@@ -342,7 +342,7 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     use Expected::{Sound, Unsound};
     let published = LinearisedOverNlock(Arc::clone(object));
     let over = |name, about, expected, edited: Edited| variant(name, about, expected, edited, &[(2, 2, 2)]);
-    let no_lock = published.clone().without(calls!((lock::Method::Acq { .. } | lock::Method::Rel { .. })));
+    let no_lock = published.clone().without(calls!((Locks::Acq { .. } | Locks::Rel { .. })));
     let no_wait = published.clone().without(calls!(Wait::Wait { .. }));
     let release_first = published.clone().delay(calls!((Wait::Write { .. } | Wait::Put { .. })));
     let library = Linearised(Arc::clone(object));

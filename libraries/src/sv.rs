@@ -6,11 +6,11 @@
 use std::sync::{Arc, LazyLock};
 
 use mowgli_core::algebra::{Spec, po, same, same_event, stamped, stamps};
-use mowgli_core::body::{Bodies, bodies};
+use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::expr::{Expr, here};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
@@ -191,13 +191,13 @@ impl Subject for Sv {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let first = |ns: NodeSet, x: Loc| ns.iter().next().map(|n| copy(x, n).loc());
     // A put's wait does not tell that its remote write has happened.
     let fence_of_puts =
-        SvOverWait.replace(calls!(RdmaWait::Get { x, y, d } in Method::GF { .. } => wait::put(y, x, d)));
+        SvOverWait.replace(calls!(RdmaWait::Get { x, y, d } in Method::GF { .. } => RdmaWait::put(y, x, d)));
     // The others never hear of it.
-    let first_target_only = SvOverWait
-        .without(calls!(RdmaWait::Put { x: to, .. } in Method::Bcast { x, ns, .. } if first(ns, x) != Some(to)));
+    let first_target_only = SvOverWait.replace(calls!(
+        |call| RdmaWait::Put { x: to, .. } in Method::Bcast { x, ns, .. } => body! { if (to == (copy(x, ns.min()))) { call } }
+    ));
     let variants = vec![
         variant("published", "LOCO §3.4", Sound, SvOverWait, bounds),
         variant(

@@ -6,15 +6,14 @@
 use std::sync::LazyLock;
 
 use mowgli_core::algebra::stamped;
-use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edits, Here, calls};
+use mowgli_core::body::{Bodies, Body, bodies, body};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Shape, Sub};
-use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me};
-use mowgli_core::ids::{Loc, Name};
+use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, node};
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
@@ -125,20 +124,15 @@ impl Implementation for WlockOverSv {
 }
 
 /// Takes a ticket by the CPU.
-fn by_cpu(p: Loc, x_a: Loc) -> Prog {
-    prog! {
+fn by_cpu(p: Expr, x_a: Expr) -> Body {
+    body! {
         let v = loop {
-            let v = wait::read(x_a);
-            let w = wait::cas(x_a, v, v.plus(1).unwrap_or(v));
+            let v = Wait::read(x_a);
+            let w = Wait::cas(x_a, v, v + 1);
             if (w == v) { break v }
         };
-        wait::write(p, v)
+        Wait::write(p, v)
     }
-}
-
-/// The ticket itself, if it is odd, in place of the next one.
-fn every_second(next: Val) -> Option<Val> {
-    next.int().filter(|next| next % 2 == 0).map(|next| Val::Int(next - 1))
 }
 
 /// What the catalogue says of it.
@@ -148,19 +142,19 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
-    let at_home = |here: &Here, x: Loc| home(&here.world, x) == here.world.node_of(here.thread);
+    let at_home = |x: Expr| node(dispenser(x)).is(here());
     // It reads an old ticket.
     let no_wait = WlockOverSv.without(calls!(Wait::Wait { .. }));
     let no_broadcast = WlockOverSv.without(calls!(Sv::Bcast { .. }));
     let broadcast_first = WlockOverSv.swap(calls!(Sv::Write { .. }));
-    let every_second = WlockOverSv
-        .replace(calls!(Sv::Write { x, v } if every_second(v).is_some() => sv::write(x, every_second(v).unwrap_or(v))));
+    // The ticket itself, if it is odd, in place of the next one.
+    let every_second = WlockOverSv.replace(calls!(Sv::Write { x, v } => Sv::write(x, v - 1 + v % 2)));
     // Threads on the dispenser's node take tickets by the CPU, which the network card does not exclude.
     let cpu_rmw = WlockOverSv
-        .replace(
-            calls!(|here| Wait::RFAA { x: p, y: x_a, .. } in Method::Acq { x } if at_home(here, x) => by_cpu(p, x_a)),
-        )
-        .without(calls!(|here| Wait::Wait { .. } in Method::Acq { x } if at_home(here, x)));
+        .replace(calls!(|call| Wait::RFAA { x: p, y: x_a, .. } in Method::Acq { x } => body! {
+            if (at_home(x)) { by_cpu(p, x_a) } else { call }
+        }))
+        .replace(calls!(|call| Wait::Wait { .. } in Method::Acq { x } => body! { if (!at_home(x)) { call } }));
     let variants = vec![
         variant("published", "SYNC §4.1", Sound, WlockOverSv, bounds).and(nested),
         variant("no-wait", "Acq reads its ticket before it has come", Unsound, no_wait, bounds),

@@ -15,7 +15,6 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::ledger::Ledger;
 use mowgli_core::soundness::progress::Progress;
-use mowgli_core::soundness::sites::sites;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
@@ -137,7 +136,7 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
-    entry::misuse(entry, variant, bound, &expired)?;
+    entry::mistake(entry, variant)?;
     let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
             _ if bound.crashes > 0 => outcomes(question),
@@ -256,7 +255,7 @@ fn crashing<'e>(entry: &'e Entry, bound: &Bound) -> Result<Option<&'e Crashing>,
     }
 }
 
-/// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.
+/// An edit by which a variant was made and that changes no body, and no parts within the variant's bounds.
 fn idle(entry: &Entry, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<String> {
     let implementation = &*variant.implementation;
     if implementation.idle().is_empty() || variant.bounds.is_empty() {
@@ -265,7 +264,6 @@ fn idle(entry: &Entry, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<
     // Where the time is up before the calls are known nothing is said.
     let mut calls = own_calls(entry, &variant.bounds, expired).ok()?;
     calls.iter_mut().for_each(|(world, ..)| add_parts(implementation, world));
-    let _ = sites(implementation, &entry.below, &calls);
     implementation.idle().into_iter().next()
 }
 

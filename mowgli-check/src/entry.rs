@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::Tid;
-use mowgli_core::implementation::{add_parts, misdeclared};
+use mowgli_core::implementation::misdeclared;
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::runs::Stop;
@@ -96,38 +96,13 @@ fn no_look(library: &dyn Library, event: &Event, cell: Option<Cell>) -> String {
     )
 }
 
-/// Refuses a variant with an edit that delays a call whose result the body uses. If the deadline passes before the calls are
-/// known, the function checks none of them.
+/// Refuses a variant that an edit has made which cannot be made.
 ///
 /// # Errors
-/// The edit that delays such a call, and the body.
-pub fn misuse(entry: &Entry, variant: &Variant, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
-    let implementation = &*variant.implementation;
-    if implementation.edits().is_empty() {
-        return Ok(());
-    }
-    let mut calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
-    calls.iter_mut().for_each(|(world, ..)| add_parts(implementation, world));
-    let of_call = |(world, thread, call): &(World, Tid, Call)| {
-        let results = |below: &Call| results(entry, world, *thread, below);
-        implementation.misuse(world, *thread, call, &results)
-    };
-    match calls.iter().take_while(|_| !expired()).find_map(of_call) {
-        Some(mistake) => Err(format!("the variant {} of {}: {mistake}", variant.name, entry.name)),
-        None => Ok(()),
-    }
-}
-
-/// The results that a call of a library below can have: with initial values, small numbers and the call's own data in memory.
-fn results(entry: &Entry, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
-    let Some(library) = entry.below.get(call.library) else { return vec![Val::Unit] };
-    if library.fault(world, thread, call).is_some() {
-        return vec![Val::Unit];
-    }
-    let own = || call.args.iter().copied().filter(|v| v.is_data());
-    let cells =
-        |cell: Cell| [library.init(world, cell)].into_iter().chain((0..=2).map(Val::Int)).chain(own()).collect();
-    library.returns(world, &[], thread, call, &cells)
+/// The mistake in the edit.
+pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), String> {
+    let named = |why| format!("the variant {} of {}: {why}", variant.name, entry.name);
+    variant.implementation.mistake().map_or(Ok(()), |why| Err(named(why)))
 }
 
 /// Refuses a variant if a call of the library returns `()` in what was found wrong where its method returns a value: then an edit took a
@@ -162,8 +137,7 @@ pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<
     let made = if edits.is_empty() { String::new() } else { format!(" (its edits:{edits})") };
     Err(format!(
         "the variant {} of {}: the body of {call} returns (), and its method returns a value, so every outcome of it is wrong{made}; \
-         where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => \
-         Prog::Val(0.into())))",
+         where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => 0))",
         variant.name, entry.name
     ))
 }

@@ -49,6 +49,7 @@
 //! ```
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -105,7 +106,8 @@ thread_local! {
     static NEXT: Cell<usize> = const { Cell::new(0) };
 }
 
-fn fresh(name: &'static str) -> Var {
+/// A variable that no body has which was made since the numbers began.
+pub(crate) fn fresh(name: &'static str) -> Var {
     Var { number: NEXT.replace(NEXT.get() + 1), name }
 }
 
@@ -158,13 +160,23 @@ impl Body {
     #[must_use]
     pub fn bind(self, name: &'static str, rest: impl FnOnce(Expr) -> Self) -> Self {
         let var = fresh(name);
-        Stmt::Let(Some(var), self, rest(Term::Var(var).into())).into()
+        Self::sequence(Some(var), &self, rest(Term::Var(var).into()))
     }
 
     /// `self; rest`.
     #[must_use]
     pub fn then(self, rest: Self) -> Self {
-        Stmt::Let(None, self, rest).into()
+        Self::sequence(None, &self, rest)
+    }
+
+    /// `let var = first; rest`, or `first; rest`. What `first` does one after the other becomes statements of the whole, so that
+    /// the statement after each is the next one that is made; a value that nobody uses is left out.
+    pub(crate) fn sequence(var: Option<Var>, first: &Self, rest: Self) -> Self {
+        match first.stmt() {
+            Stmt::Let(inner, one, two) => Stmt::Let(*inner, one.clone(), Self::sequence(var, two, rest)).into(),
+            Stmt::Value(_) if var.is_none() => rest,
+            _ => Stmt::Let(var, first.clone(), rest).into(),
+        }
     }
 
     /// `loop { self }`.
@@ -255,8 +267,116 @@ impl Body {
         all
     }
 
+    /// This body with others in place of calls. `change` sees each call from first to last, and gives nothing for one that stays.
+    pub(crate) fn rewritten(&self, change: &mut dyn FnMut(&CallTerm) -> Option<Self>) -> Self {
+        match self.stmt() {
+            Stmt::Call(call) => change(call).unwrap_or_else(|| self.clone()),
+            Stmt::Value(_) | Stmt::Break(_) => self.clone(),
+            Stmt::Let(var, first, rest) => {
+                let first = first.rewritten(change);
+                Self::sequence(*var, &first, rest.rewritten(change))
+            }
+            Stmt::If(condition, yes, no) => {
+                let yes = yes.rewritten(change);
+                Stmt::If(*condition, yes, no.rewritten(change)).into()
+            }
+            Stmt::Loop(round) => round.rewritten(change).repeat(),
+            Stmt::For(x, set, round) => Stmt::For(*x, *set, round.rewritten(change)).into(),
+            Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, round.rewritten(change)).into(),
+        }
+    }
+
+    /// This body with these arguments of its call, and with variables that no other body has.
+    fn applied(&self, args: &[Expr]) -> Self {
+        let mut vars = BTreeMap::new();
+        self.renamed(args, &mut vars)
+    }
+
+    fn renamed(&self, args: &[Expr], vars: &mut BTreeMap<usize, Expr>) -> Self {
+        let expr = |e: &Expr, vars: &BTreeMap<usize, Expr>| {
+            e.replaced(&mut |term| match term {
+                Term::Var(var) => vars.get(&var.number).copied(),
+                Term::Arg(position, _) => Some(args[*position]),
+                _ => None,
+            })
+        };
+        let new = |var: &Var, vars: &mut BTreeMap<usize, Expr>| {
+            let other = fresh(var.name);
+            vars.insert(var.number, Term::Var(other).into());
+            other
+        };
+        match self.stmt() {
+            Stmt::Value(e) => expr(e, vars).into(),
+            Stmt::Call(call) => {
+                let args = call.args.iter().map(|e| expr(e, vars)).collect();
+                Stmt::Call(CallTerm { args, ..call.clone() }).into()
+            }
+            Stmt::Let(var, first, rest) => {
+                let first = first.renamed(args, vars);
+                let var = var.as_ref().map(|var| new(var, vars));
+                Stmt::Let(var, first, rest.renamed(args, vars)).into()
+            }
+            Stmt::If(condition, yes, no) => {
+                let condition = expr(condition, vars);
+                let yes = yes.renamed(args, vars);
+                Stmt::If(condition, yes, no.renamed(args, vars)).into()
+            }
+            Stmt::Loop(round) => round.renamed(args, vars).repeat(),
+            Stmt::Break(e) => Stmt::Break(expr(e, vars)).into(),
+            Stmt::For(x, set, round) => {
+                let set = expr(set, vars);
+                let x = new(x, vars);
+                Stmt::For(x, set, round.renamed(args, vars)).into()
+            }
+            Stmt::Collect(x, set, round) => {
+                let set = expr(set, vars);
+                let x = new(x, vars);
+                Stmt::Collect(x, set, round.renamed(args, vars)).into()
+            }
+        }
+    }
+
+    /// Visits the expressions of this body.
+    pub(crate) fn expressions(&self, visit: &mut dyn FnMut(Expr)) {
+        self.statements(&mut |body| match body.stmt() {
+            Stmt::Value(e) | Stmt::Break(e) | Stmt::If(e, ..) | Stmt::For(_, e, _) | Stmt::Collect(_, e, _) => {
+                visit(*e)
+            }
+            Stmt::Call(call) => call.args.iter().for_each(|e| visit(*e)),
+            Stmt::Let(..) | Stmt::Loop(_) => {}
+        });
+    }
+
+    /// Whether an expression of it has this variable.
+    pub(crate) fn uses(&self, var: Var) -> bool {
+        let mut is_used = false;
+        self.expressions(&mut |e| e.each(&mut |e| is_used |= *e.term() == Term::Var(var)));
+        is_used
+    }
+
+    /// The calls of this body, from first to last.
+    #[must_use]
+    pub fn calls(&self) -> Vec<CallTerm> {
+        let mut all = Vec::new();
+        self.statements(&mut |body| {
+            all.extend(if let Stmt::Call(call) = body.stmt() { Some(call.clone()) } else { None })
+        });
+        all
+    }
+
+    /// Begins the numbers of variables after those of this body.
+    pub(crate) fn number_on(&self) {
+        let mut next = 0;
+        self.statements(&mut |body| {
+            if let Stmt::Let(Some(var), ..) | Stmt::For(var, ..) | Stmt::Collect(var, ..) = body.stmt() {
+                next = next.max(var.number + 1);
+            }
+        });
+        NEXT.set(next);
+    }
+
     /// Visits this statement and all that it contains, from first to last.
-    fn statements(&self, visit: &mut dyn FnMut(&Self)) {
+    pub(crate) fn statements(&self, visit: &mut dyn FnMut(&Self)) {
         visit(self);
         match self.stmt() {
             Stmt::Let(_, first, rest) => {
@@ -274,10 +394,50 @@ impl Body {
 }
 
 impl CallTerm {
-    fn eval(&self, scope: &Scope) -> Call {
+    /// A call whose place in the source is not known.
+    #[must_use]
+    pub fn new(library: Name, method: &'static str, args: impl IntoIterator<Item = Expr>) -> Self {
+        Self { library, method, args: args.into_iter().collect(), place: Place::default() }
+    }
+
+    /// The argument of this name, where this is a call of the method of a table.
+    ///
+    /// # Panics
+    /// If the method has no such argument.
+    #[must_use]
+    pub fn arg(&self, table: &[Method], name: &str) -> Expr {
+        self.args[position(table, self.method, name)]
+    }
+
+    /// The call with another argument.
+    #[must_use]
+    pub fn with(&self, position: usize, arg: Expr) -> Self {
+        let mut call = self.clone();
+        call.args[position] = arg;
+        call
+    }
+
+    pub(crate) fn eval(&self, scope: &Scope) -> Call {
         let args: Vec<Val> = self.args.iter().map(|e| e.eval(scope)).collect();
         Call { place: self.place, ..Call::new(self.library, self.method, &args) }
     }
+}
+
+impl From<CallTerm> for Body {
+    fn from(call: CallTerm) -> Self {
+        Stmt::Call(call).into()
+    }
+}
+
+/// The position of an argument of a method of a table.
+fn position(table: &[Method], method: &str, argument: &str) -> usize {
+    let method = table.iter().find(|m| m.name == method).expect("a method of the table");
+    method.takes.iter().position(|(name, _)| *name == argument).expect("an argument of the method")
+}
+
+/// An argument of the call of a method of a table, by its name.
+pub(crate) fn argument(table: &'static [Method], method: &str, name: &'static str) -> Expr {
+    Term::Arg(position(table, method, name), name).into()
 }
 
 /// The elements that a `for` goes through.
@@ -313,19 +473,34 @@ impl Bodies {
     #[must_use]
     pub fn with(
         mut self,
-        table: &[Method],
+        table: &'static [Method],
         name: &'static str,
-        arguments: &[&str],
+        arguments: &[&'static str],
         body: impl FnOnce(&[Expr]) -> Body,
     ) -> Self {
-        let method = table.iter().find(|m| m.name == name).expect("a method of the table");
-        let of = |wanted: &&str| {
-            let position = method.takes.iter().position(|(name, _)| name == wanted).expect("an argument of the method");
-            Term::Arg(position, method.takes[position].0).into()
-        };
         NEXT.set(0);
-        self.all.push((name, body(&arguments.iter().map(of).collect::<Vec<Expr>>())));
+        self.all.push((name, body(&arguments.iter().map(|of| argument(table, name, of)).collect::<Vec<_>>())));
         self
+    }
+
+    /// The bodies that `change` makes of these.
+    #[must_use]
+    pub(crate) fn map(&self, mut change: impl FnMut(&'static str, &Body) -> Body) -> Self {
+        let changed = |(name, body): &(&'static str, Body)| {
+            body.number_on();
+            (*name, change(name, body))
+        };
+        Self { all: self.all.iter().map(changed).collect() }
+    }
+
+    /// What a call of one of the methods does, to be written in place of the call in another body.
+    ///
+    /// # Panics
+    /// If it is no call, or the method has no body.
+    #[must_use]
+    pub fn inlined(&self, call: &Body) -> Body {
+        let Stmt::Call(call) = call.stmt() else { panic!("{call} is no call") };
+        self.get(call.method).unwrap_or_else(|| panic!("there is no body of {call}")).applied(&call.args)
     }
 
     /// The body of a method.
@@ -463,7 +638,10 @@ macro_rules! body {
         )
     };
     (loop { $($body:tt)* }) => { $crate::body::Body::repeat($crate::body!($($body)*)) };
-    (loop { $($body:tt)* } $(;)? $($rest:tt)+) => {
+    (loop { $($body:tt)* }; $($rest:tt)*) => {
+        $crate::body::Body::then($crate::body!(loop { $($body)* }), $crate::body!($($rest)*))
+    };
+    (loop { $($body:tt)* } $($rest:tt)+) => {
         $crate::body::Body::then($crate::body!(loop { $($body)* }), $crate::body!($($rest)+))
     };
     (break $(;)?) => { $crate::body::Body::leave($crate::value::Val::Unit) };
@@ -471,19 +649,28 @@ macro_rules! body {
     (if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ }) => {
         $crate::body::Body::branch($crate::condition!($($c)+), $crate::body!($($yes)+), $crate::body!($($no)+))
     };
-    (if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ } $(;)? $($rest:tt)+) => {
+    (if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ }; $($rest:tt)*) => {
+        $crate::body::Body::then($crate::body!(if ($($c)+) { $($yes)+ } else { $($no)+ }), $crate::body!($($rest)*))
+    };
+    (if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ } $($rest:tt)+) => {
         $crate::body::Body::then($crate::body!(if ($($c)+) { $($yes)+ } else { $($no)+ }), $crate::body!($($rest)+))
     };
-    (if ($($c:tt)+) { $($yes:tt)+ } $(;)?) => {
+    (if ($($c:tt)+) { $($yes:tt)+ }) => {
         $crate::body::Body::branch($crate::condition!($($c)+), $crate::body!($($yes)+), $crate::body::Body::unit())
     };
-    (if ($($c:tt)+) { $($yes:tt)+ } $(;)? $($rest:tt)+) => {
+    (if ($($c:tt)+) { $($yes:tt)+ }; $($rest:tt)*) => {
+        $crate::body::Body::then($crate::body!(if ($($c)+) { $($yes)+ }), $crate::body!($($rest)*))
+    };
+    (if ($($c:tt)+) { $($yes:tt)+ } $($rest:tt)+) => {
         $crate::body::Body::then($crate::body!(if ($($c)+) { $($yes)+ }), $crate::body!($($rest)+))
     };
-    (for $x:ident in ($all:expr) { $($body:tt)+ } $(;)?) => {
+    (for $x:ident in ($all:expr) { $($body:tt)+ }) => {
         $crate::body::Body::each(stringify!($x), $all, |$x| $crate::body!($($body)+))
     };
-    (for $x:ident in ($all:expr) { $($body:tt)+ } $(;)? $($rest:tt)+) => {
+    (for $x:ident in ($all:expr) { $($body:tt)+ }; $($rest:tt)*) => {
+        $crate::body::Body::then($crate::body!(for $x in ($all) { $($body)+ }), $crate::body!($($rest)*))
+    };
+    (for $x:ident in ($all:expr) { $($body:tt)+ } $($rest:tt)+) => {
         $crate::body::Body::then($crate::body!(for $x in ($all) { $($body)+ }), $crate::body!($($rest)+))
     };
     (let $name:ident = $p:expr; $($rest:tt)*) => {

@@ -1,16 +1,14 @@
 //! Implementations that are made of others by edits of their bodies: what a broken variant is, and a mutant.
 //!
-//! The published body stands as it is in the figure; a variant says what is different.
+//! The published body stands as it is in the figure; a variant says what is different. An edit rewrites the terms of the
+//! bodies, so an edited implementation has bodies that can be printed, edited again, and reasoned about like any others.
 //!
 //! ```
+//! use mowgli_core::body::bodies;
 //! use mowgli_core::edit::{Edits, calls};
-//! use mowgli_core::event::Call;
-//! use mowgli_core::ids::{Loc, Tid};
 //! use mowgli_core::implementation::Implementation;
 //! use mowgli_core::methods;
-//! use mowgli_core::program::prog;
 //! use mowgli_core::simple::Over;
-//! use mowgli_core::world::World;
 //!
 //! methods! {
 //!     /// What can be done with a word.
@@ -29,75 +27,73 @@
 //!     }
 //! }
 //!
-//! let published = Over::new(|_, _, Method::Light { x }| prog! { fence(); write(x, 1); fence() });
+//! let published = Over::<Method>::terms(bodies! { Method:
+//!     Light { x } => { Word::fence(); Word::write(x, 1); Word::fence() }
+//! });
 //! let no_fence = published.clone().without(calls!(Word::Fence {}).first());
-//! let too_bright = published.clone().replace(calls!(Word::Write { x, .. } in Method::Light { .. } => write(x, 2)));
+//! let too_bright = published.clone().replace(calls!(Word::Write { x, .. } in Method::Light { .. } => Word::write(x, 2)));
 //! let fence_first = published.clone().swap(calls!(Word::Write { v, .. } if v == 1.into()));
+//! let body = |of: &dyn Implementation| of.bodies().unwrap().get("Light").unwrap().to_string();
+//! assert_eq!(body(&no_fence), "word::Write(x, 1);\nword::Fence()");
+//! assert_eq!(body(&too_bright), "word::Fence();\nword::Write(x, 2);\nword::Fence()");
+//! assert_eq!(no_fence.edits(), ["without Word::Fence {}, number 1"]);
 //!
 //! // An edit that matches nothing does nothing, and that can be seen.
-//! let dark = published.replace(calls!(Word::Write { x, v } if v == 3.into() => write(x, 0)));
-//! let light = Call::from(Method::Light { x: Loc::new("x") });
-//! let _ = dark.body(&World::new(1, &[]), Tid(1), &light);
-//! assert_eq!(no_fence.edits(), ["without Word::Fence {}, number 1"]);
-//! assert_eq!(dark.idle(), ["replace Word::Write { x, v } if v == 3.into() => write(x, 0)"]);
+//! let dark = published.replace(calls!(Word::Write { x, v } if v == 3.into() => Word::write(x, 0)));
+//! assert_eq!(dark.idle(), ["replace Word::Write { x, v } if v == 3.into() => Word::write(x, 0)"]);
 //! ```
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::body::{Bodies, Body, CallTerm, Stmt, argument, fresh};
 pub use crate::calls;
 use crate::event::Call;
+use crate::expr::{Expr, Term, Var};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::lemma::Lemma;
 use crate::method::Table;
-use crate::program::{LONGEST, Prog};
-use crate::soundness::sites::{Child, Site};
-use crate::value::Val;
+use crate::program::Prog;
 use crate::world::World;
 
-/// Whose body is edited.
-#[derive(Clone, Debug)]
-pub struct Here {
-    /// The world, with the parts of the implementation.
-    pub world: Arc<World>,
-    /// The thread.
-    pub thread: Tid,
-    /// The call that the body is of.
-    pub call: Call,
-    /// Whether it is in a loop of the body.
-    pub in_loop: bool,
-}
-
 /// What comes in place of a call; nothing if it stays.
-pub type Instead = Arc<dyn Fn(&Here, &Call) -> Option<Prog> + Send + Sync>;
+pub type Instead = Arc<dyn Fn(&CallTerm) -> Option<Body> + Send + Sync>;
+
+/// Whether a call is selected, and what comes in its place: by the method whose body it is in, and whether it is in a loop.
+type Pattern = Arc<dyn Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync>;
+
+/// The numbers of calls of a body, from first to last, each with what may come in its place.
+type Selected = BTreeMap<usize, Body>;
 
 /// Calls in the bodies of an implementation, which [`calls!`] selects.
 #[derive(Clone)]
 pub struct Calls {
     text: String,
-    instead: Instead,
+    pattern: Pattern,
     nth: Option<usize>,
     in_loops: bool,
 }
 
 impl Calls {
-    /// Those of which `instead` says what comes in their place; the text says which these are.
+    /// Those of which `pattern` says what comes in their place, for the method whose body they are in, and whether they are in
+    /// a loop; the text says which these are.
     pub fn new(
         text: impl Into<String>,
-        instead: impl Fn(&Here, &Call) -> Option<Prog> + Send + Sync + 'static,
+        pattern: impl Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync + 'static,
     ) -> Self {
-        Self { text: text.into(), instead: Arc::new(instead), nth: None, in_loops: false }
+        Self { text: text.into(), pattern: Arc::new(pattern), nth: None, in_loops: false }
     }
 
-    /// The first of them in each run of a body.
+    /// The first of them in each body.
     #[must_use]
     pub fn first(self) -> Self {
         self.nth(0)
     }
 
-    /// The one before which there are so many in each run of a body. Those in a loop are counted from where the loop begins,
-    /// and not for what follows it.
+    /// The one before which there are so many in its body. Those in a loop are counted from where the loop begins, and not
+    /// for what follows it.
     #[must_use]
     pub fn nth(self, nth: usize) -> Self {
         Self { text: format!("{}, number {}", self.text, nth + 1), nth: Some(nth), ..self }
@@ -109,28 +105,81 @@ impl Calls {
         Self { text: format!("{} in loops", self.text), in_loops: true, ..self }
     }
 
-    fn has(&self, here: &Here, call: &Call) -> bool {
-        (self.instead)(here, call).is_some()
-    }
-
-    /// True if the call is selected before which so many alike have passed.
-    fn selects(&self, here: &Here, passed: usize) -> bool {
-        self.nth.is_none_or(|nth| nth == passed) && (!self.in_loops || here.in_loop)
+    /// The calls of a body that are selected.
+    fn selected(&self, own: &'static str, body: &Body) -> Selected {
+        let mut selection = Selection { calls: self, own, number: 0, passed: 0, selected: Selected::new() };
+        selection.visit(body, false);
+        selection.selected
     }
 }
 
-/// The method of a call as a pattern of [`calls!`] has it.
+/// A look at all calls of a body.
+struct Selection<'a> {
+    calls: &'a Calls,
+    own: &'static str,
+    /// The number of the next call.
+    number: usize,
+    /// How many calls that match the pattern came before.
+    passed: usize,
+    selected: Selected,
+}
+
+impl Selection<'_> {
+    fn visit(&mut self, body: &Body, in_loop: bool) {
+        match body.stmt() {
+            Stmt::Call(call) => {
+                let Calls { pattern, nth, in_loops, .. } = self.calls;
+                if let Some(instead) = pattern(self.own, in_loop, call) {
+                    if nth.is_none_or(|nth| nth == self.passed) && (!in_loops || in_loop) {
+                        self.selected.insert(self.number, instead);
+                    }
+                    self.passed += 1;
+                }
+                self.number += 1;
+            }
+            Stmt::Let(_, one, other) | Stmt::If(_, one, other) => {
+                self.visit(one, in_loop);
+                self.visit(other, in_loop);
+            }
+            Stmt::Loop(round) => {
+                let passed = self.passed;
+                self.visit(round, true);
+                self.passed = passed;
+            }
+            Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => self.visit(round, in_loop),
+            Stmt::Value(_) | Stmt::Break(_) => {}
+        }
+    }
+}
+
+/// Whether a call is one of a method of a table.
 #[doc(hidden)]
-pub fn method<M: Table>(call: &Call) -> Option<M> {
-    M::try_of(call)
+#[must_use]
+pub fn is_of<M: Table>(call: &CallTerm, method: &str) -> bool {
+    call.method == method && M::OWNER.is_none_or(|library| library == call.library)
+}
+
+/// The argument of a call of a method of a table.
+#[doc(hidden)]
+#[must_use]
+pub fn arg<M: Table>(call: &CallTerm, name: &str) -> Expr {
+    call.arg(M::METHODS, name)
+}
+
+/// The argument of the call whose body it is.
+#[doc(hidden)]
+#[must_use]
+pub fn own_arg<M: Table>(own: &str, name: &'static str) -> Expr {
+    argument(M::METHODS, own, name)
 }
 
 /// Selects calls in the bodies of an implementation: those that match a pattern, in the body of a call that matches another
 /// one, if a condition holds. With `=>` it is said what comes in their place. Patterns are of the enums of `methods!`, so the
-/// compiler finds a misspelt method or argument. `|here|` gives a name to the [`Here`] that they are in.
+/// compiler finds a misspelt method or argument; what they bind are expressions. `|call|` gives a name to the call itself, to
+/// be made in what comes in its place.
 ///
 /// ```
-/// # use mowgli_core::{edit::calls, methods};
+/// # use mowgli_core::{body::body, edit::calls, expr::here, expr::node, methods};
 /// # methods! {
 /// #     /// Memory.
 /// #     enum Memory of MEMORY = "memory" {
@@ -148,9 +197,12 @@ pub fn method<M: Table>(call: &Call) -> Option<M> {
 /// #     }
 /// # }
 /// let writes = calls!(Memory::Write { .. });
+/// let all = calls!((Memory::Write { x, .. } | Memory::Read { x }) in Method::Raise { x: flag } if x != flag);
 /// let first_of_raise = calls!(Memory::Write { .. } in Method::Raise { .. }).first();
-/// let one_more = calls!(Memory::Read { x } => read(x).map(|v| v.plus(1).unwrap_or(v)));
-/// let on_one_node = calls!(|here| Memory::Write { .. } in Method::Raise { x: flag } if here.world.home(flag).is_some());
+/// let one_more = calls!(Memory::Read { x } => body! { let v = Memory::read(x); v + 1 });
+/// let elsewhere = calls!(|call| Memory::Write { .. } in Method::Raise { x: flag } => body! {
+///     if ((node(flag)) != (here())) { call }
+/// });
 /// ```
 ///
 /// A method that there is not:
@@ -168,89 +220,146 @@ pub fn method<M: Table>(call: &Call) -> Option<M> {
 /// ```
 #[macro_export]
 macro_rules! calls {
-    (@ $here:ident [$($text:tt)*] $call:pat_param $(in $own:pat_param)? $(if $guard:expr)?) => {
-        $crate::calls!(@ $here [$($text)*] $call $(in $own)? $(if $guard)? => $crate::program::Prog::unit())
+    (@parse $name:ident $text:tt ($($T:ident::$M:ident $fields:tt)|+)
+        $(in $O:ident::$N:ident $own:tt)? $(if $guard:expr)? $(=> $instead:expr)?
+    ) => {
+        $crate::calls!(@all $name $text [$($T $M $fields)+] [$($O $N $own)?] [$($guard)?] [$($instead)?])
     };
-    (@ $here:ident [$($text:tt)*] $call:pat_param $(in $own:pat_param)? $(if $guard:expr)? => $instead:expr) => {
-        $crate::edit::Calls::new(
-            stringify!($($text)*),
-            #[allow(irrefutable_let_patterns, unused_variables, reason = "a table may have one method")]
-            move |$here: &$crate::edit::Here, call: &$crate::event::Call| {
-                $( let $own = $crate::edit::method(&$here.call)? else { return None }; )?
-                let $call = $crate::edit::method(call)? else { return None };
-                $( if !($guard) { return None } )?
-                Some($instead)
-            },
-        )
+    (@parse $name:ident $text:tt $T:ident::$M:ident $fields:tt
+        $(in $O:ident::$N:ident $own:tt)? $(if $guard:expr)? $(=> $instead:expr)?
+    ) => {
+        $crate::calls!(@all $name $text [$T $M $fields] [$($O $N $own)?] [$($guard)?] [$($instead)?])
     };
-    (|$here:ident| $($all:tt)*) => { $crate::calls!(@ $here [$($all)*] $($all)*) };
-    (@ $($other:tt)*) => {
+    (@parse $($other:tt)*) => {
         compile_error!("calls! is to have a pattern of a call, `in` a pattern of the call whose body it is, `if` a condition, \
             and `=>` what comes in its place; all but the first can be left out")
     };
-    ($($all:tt)*) => { $crate::calls!(@ _here [$($all)*] $($all)*) };
+    (@all $name:ident [$($text:tt)*] [$($T:ident $M:ident $fields:tt)+] $own:tt $guard:tt $instead:tt) => {
+        $crate::edit::Calls::new(
+            stringify!($($text)*),
+            move |method: &'static str, _: bool, term: &$crate::body::CallTerm| {
+                $(
+                    if $crate::edit::is_of::<$T>(term, stringify!($M)) {
+                        return $crate::calls!(@one method term $name $T $M $fields $own $guard $instead);
+                    }
+                )+
+                None
+            },
+        )
+    };
+    (@one $method:ident $term:ident $name:ident $T:ident $M:ident {$($field:tt)*}
+        [$($O:ident $N:ident {$($own:tt)*})?] [$($guard:expr)?] $instead:tt
+    ) => {{
+        #[allow(irrefutable_let_patterns, unused_variables, reason = "the compiler checks the names")]
+        let check = |method: $T| if let $T::$M { $($field)* } = method {};
+        let _ = check;
+        $(
+            #[allow(irrefutable_let_patterns, unused_variables, reason = "the compiler checks the names")]
+            let check = |method: $O| if let $O::$N { $($own)* } = method {};
+            let _ = check;
+            if $method != stringify!($N) {
+                return None;
+            }
+            $crate::calls!(@own $O $method; $($own)*);
+        )?
+        $crate::calls!(@fields $T $term; $($field)*);
+        $( if !($guard) { return None; } )?
+        #[allow(unused_variables, reason = "only some edits make the call itself")]
+        let $name = $crate::body::Body::from($term.clone());
+        $crate::calls!(@instead $instead)
+    }};
+    (@instead []) => { Some($crate::body::Body::unit()) };
+    (@instead [$instead:expr]) => { Some($crate::body::Body::from($instead)) };
+    (@fields $T:ident $term:ident; $(..)?) => {};
+    (@fields $T:ident $term:ident; $field:ident: $name:ident $(, $($rest:tt)*)?) => {
+        #[allow(unused_variables, reason = "a pattern may name what it does not look at")]
+        let $name = $crate::edit::arg::<$T>($term, stringify!($field));
+        $crate::calls!(@fields $T $term; $($($rest)*)?);
+    };
+    (@fields $T:ident $term:ident; $field:ident $(, $($rest:tt)*)?) => {
+        $crate::calls!(@fields $T $term; $field: $field $(, $($rest)*)?);
+    };
+    (@own $T:ident $method:ident; $(..)?) => {};
+    (@own $T:ident $method:ident; $field:ident: $name:ident $(, $($rest:tt)*)?) => {
+        #[allow(unused_variables, reason = "a pattern may name what it does not look at")]
+        let $name = $crate::edit::own_arg::<$T>($method, stringify!($field));
+        $crate::calls!(@own $T $method; $($($rest)*)?);
+    };
+    (@own $T:ident $method:ident; $field:ident $(, $($rest:tt)*)?) => {
+        $crate::calls!(@own $T $method; $field: $field $(, $($rest)*)?);
+    };
+    (|$name:ident| $($all:tt)*) => { $crate::calls!(@parse $name [|$name| $($all)*] $($all)*) };
+    ($($all:tt)*) => { $crate::calls!(@parse _call [$($all)*] $($all)*) };
 }
 
-/// What becomes of an operation.
+/// What becomes of a call.
 #[derive(Clone)]
 pub enum Change {
     /// Something else comes in its place.
     Instead(Instead),
-    /// It comes after the call that follows it, if that is the same for each of these results.
-    Swap(Vec<Val>),
-    /// It comes after the next of these calls, or at the end of the body; in a loop, of the round.
-    Delay(Option<Calls>),
-    /// The loop that begins with it is left out.
-    LeaveLoopOut,
+    /// It comes after the statement that follows it, if that does not use its result.
+    Swap,
 }
 
-/// Which operations are changed.
-#[derive(Clone)]
-enum At {
-    Site(Site),
-    Calls(Calls),
-}
-
-type Body = Arc<dyn Fn(&Here, &dyn Fn(Call) -> Prog) -> Option<Prog> + Send + Sync>;
-
-#[derive(Clone)]
-enum Edit {
-    /// Operations are changed.
-    Operations(At, Change),
-    /// A body is replaced, by one that is made of others.
-    Body(Body),
-    /// Parts are declared otherwise.
-    Parts(Arc<dyn Fn(&mut World) + Send + Sync>),
-}
+/// How parts are declared otherwise.
+type Parts = Arc<dyn Fn(&mut World) + Send + Sync>;
 
 /// An implementation with one edit.
 #[derive(Clone)]
 pub struct Edited {
     of: Arc<dyn Implementation>,
     text: String,
-    edit: Edit,
+    bodies: Option<Arc<Bodies>>,
+    parts: Option<Parts>,
+    /// The mistake in the edit, if there is one.
+    mistake: Option<String>,
     differs: Arc<AtomicBool>,
 }
 
 impl Edited {
-    fn new(of: impl Implementation + 'static, text: impl Into<String>, edit: Edit) -> Self {
-        Self { of: Arc::new(of), text: text.into(), edit, differs: Arc::default() }
+    /// The implementation whose bodies are rewritten. `change` gives the new body of a method, or the mistake in the edit.
+    fn rewritten(
+        of: Arc<dyn Implementation>,
+        text: String,
+        change: impl Fn(&'static str, &Body) -> Result<Body, String>,
+    ) -> Self {
+        let Some(before) = of.bodies() else {
+            let mistake = Some(format!(
+                "`{text}` edits bodies that are Rust functions: write them with `bodies!`, so that they are terms"
+            ));
+            return Self { of, text, bodies: None, parts: None, mistake, differs: Arc::default() };
+        };
+        let mut mistake = None;
+        let bodies = before.map(|method, body| {
+            change(method, body).unwrap_or_else(|why| {
+                mistake.get_or_insert(format!("`{text}` {why}"));
+                body.clone()
+            })
+        });
+        let differs = before.iter().zip(bodies.iter()).any(|(one, other)| one != other) || mistake.is_some();
+        let differs = Arc::new(AtomicBool::new(differs));
+        Self { of, text, bodies: Some(Arc::new(bodies)), parts: None, mistake, differs }
     }
 
-    /// The implementation with a change of the operation at a site.
+    /// The implementation with a change of one call: the one with this number in the body of a method, from first to last.
     #[must_use]
-    pub fn at(of: Arc<dyn Implementation>, site: Site, change: Change) -> Self {
-        Self::new(of, "", Edit::Operations(At::Site(site), change))
+    pub fn at(of: Arc<dyn Implementation>, (method, number): (&'static str, usize), change: &Change) -> Self {
+        let edited = Self::rewritten(of, String::new(), |own, body| {
+            let instead = |change: &Instead| Some((number, body.calls().get(number).and_then(|call| change(call))?));
+            Ok(match change {
+                _ if own != method => body.clone(),
+                Change::Instead(change) => replaced(body, &instead(change).into_iter().collect()),
+                Change::Swap => Walk::of(&Selected::from([(number, Body::unit())])).swapped(body),
+            })
+        });
+        // Of a mutant it is no mistake that it is none.
+        Self { mistake: None, ..edited }
     }
 
-    /// Whether the edit has changed a body that was asked for.
+    /// Whether the edit changes a body, or has changed parts that were declared.
     #[must_use]
     pub fn differs(&self) -> bool {
         self.differs.load(Ordering::Relaxed)
-    }
-
-    fn note(&self) {
-        self.differs.store(true, Ordering::Relaxed);
     }
 }
 
@@ -261,28 +370,23 @@ impl Implementation for Edited {
 
     fn declare(&self, world: &mut World) {
         self.of.declare(world);
-        if let Edit::Parts(change) = &self.edit {
+        if let Some(change) = &self.parts {
             let before = world.objects.clone();
             change(world);
             if world.objects != before {
-                self.note();
+                self.differs.store(true, Ordering::Relaxed);
             }
         }
     }
 
+    fn bodies(&self) -> Option<&Bodies> {
+        self.bodies.as_deref().or_else(|| self.of.bodies())
+    }
+
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let here = || Here { world: Arc::new(world.clone()), thread, call: call.clone(), in_loop: false };
-        match &self.edit {
-            Edit::Operations(At::Site(site), _) if site.method != call.method => self.of.body(world, thread, call),
-            Edit::Operations(at, change) => {
-                let walk = Walk { here: here(), at: at.clone(), change: change.clone(), differs: self.differs.clone() };
-                walk.body(&self.of.body(world, thread, call))
-            }
-            Edit::Body(edit) => {
-                let of = |call: Call| self.of.body(world, thread, &call);
-                edit(&here(), &of).inspect(|_| self.note()).unwrap_or_else(|| of(call.clone()))
-            }
-            Edit::Parts(_) => self.of.body(world, thread, call),
+        match self.bodies() {
+            Some(bodies) => bodies.program(world, thread, call),
+            None => self.of.body(world, thread, call),
         }
     }
 
@@ -294,24 +398,12 @@ impl Implementation for Edited {
         self.of.edits().into_iter().chain([self.text.clone()]).filter(|text| !text.is_empty()).collect()
     }
 
-    /// A delayed call whose result the body uses: the result does not exist yet where it is used.
-    fn misuse(&self, world: &World, thread: Tid, call: &Call, results: &dyn Fn(&Call) -> Vec<Val>) -> Option<String> {
-        self.of.misuse(world, thread, call, results).or_else(|| {
-            let Edit::Operations(At::Calls(calls), Change::Delay(_)) = &self.edit else { return None };
-            let here = Here { world: Arc::new(world.clone()), thread, call: call.clone(), in_loop: false };
-            let used = used_result(&self.of.body(world, thread, call), &here, calls, results)?;
-            Some(format!(
-                "`{}` delays {used} in the body of {call}, which uses its result before the call is made: delay only calls \
-                 whose results are not used, or write the body anew with `around`",
-                self.text
-            ))
-        })
+    fn mistake(&self) -> Option<String> {
+        self.of.mistake().or_else(|| self.mistake.clone())
     }
 
     fn idle(&self) -> Vec<String> {
-        // Of a mutant it is no mistake that it is none.
-        let is_listed = !matches!(self.edit, Edit::Operations(At::Site(_), _));
-        let own = (is_listed && !self.differs()).then(|| self.text.clone());
+        let own = (!self.differs() && !self.text.is_empty()).then(|| self.text.clone());
         self.of.idle().into_iter().chain(own).collect()
     }
 }
@@ -321,305 +413,277 @@ pub trait Edits: Implementation + Sized + 'static {
     /// Calls are left out. What they return is `()` then.
     #[must_use]
     fn without(self, calls: Calls) -> Edited {
-        let nothing = Change::Instead(Arc::new(|_, _| Some(Prog::unit())));
-        changed(self, "without", calls, nothing)
+        edited(self, "without", calls, |_, body, selected| {
+            Ok(replaced(body, &selected.keys().map(|number| (*number, Body::unit())).collect()))
+        })
     }
 
     /// Something else comes in place of calls: what stands behind `=>`.
     #[must_use]
     fn replace(self, calls: Calls) -> Edited {
-        let instead = Arc::clone(&calls.instead);
-        changed(self, "replace", calls, Change::Instead(instead))
+        edited(self, "replace", calls, |_, body, selected| Ok(replaced(body, selected)))
     }
 
-    /// Calls change places with the call that follows them.
+    /// Calls change places with the statement that follows them.
     #[must_use]
     fn swap(self, calls: Calls) -> Edited {
-        let results = [Val::Unit, Val::Int(0), Val::Int(1)].to_vec();
-        changed(self, "swap", calls, Change::Swap(results))
+        edited(self, "swap", calls, |_, body, selected| Ok(Walk::of(selected).swapped(body)))
     }
 
     /// Calls whose results are not used are made at the end of the body; of those in a loop, of the round.
     #[must_use]
     fn delay(self, calls: Calls) -> Edited {
-        changed(self, "delay", calls, Change::Delay(None))
+        edited(self, "delay", calls, |own, body, selected| Walk::of(selected).delayed(own, body))
     }
 
-    /// Calls whose results are not used are made after the next one of others.
+    /// Calls whose results are not used are made after the next statement that makes others.
     #[must_use]
     fn delay_after(self, calls: Calls, others: Calls) -> Edited {
-        changed(self, "delay", calls, Change::Delay(Some(others)))
+        edited(self, "delay", calls, move |own, body, selected| {
+            Walk { until: Some(&others.selected(own, body)), ..Walk::of(selected) }.delayed(own, body)
+        })
     }
 
     /// The loops that begin with such a call are left out.
     #[must_use]
     fn without_loops(self, calls: Calls) -> Edited {
-        changed(self, "without the loops that begin with", calls, Change::LeaveLoopOut)
+        edited(self, "without the loops that begin with", calls, |_, body, selected| {
+            Ok(Walk::of(selected).without_loops(body))
+        })
     }
 
-    /// Other bodies, made of those that there are: `edit` is told whose body it is, and how to get the body of a call, and
-    /// gives nothing for a body that stays.
+    /// What a call of one of its methods does, to be written in place of the call in another body; nothing if there are no
+    /// terms, which [`Implementation::mistake`] of an edit says.
     #[must_use]
-    fn around(
-        self,
-        what: &str,
-        edit: impl Fn(&Here, &dyn Fn(Call) -> Prog) -> Option<Prog> + Send + Sync + 'static,
-    ) -> Edited {
-        Edited::new(self, what, Edit::Body(Arc::new(edit)))
+    fn inlined(&self, call: &Body) -> Body {
+        self.bodies().map_or_else(Body::unit, |all| all.inlined(call))
+    }
+
+    /// Some methods have other bodies, into which [`Edits::inlined`] may write the ones that there are.
+    #[must_use]
+    fn with(self, what: &str, bodies: &Bodies) -> Edited {
+        Edited::rewritten(Arc::new(self), what.to_owned(), |own, body| Ok(bodies.get(own).unwrap_or(body).clone()))
     }
 
     /// Parts that are declared otherwise.
     #[must_use]
     fn declaring(self, what: &str, edit: impl Fn(&mut World) + Send + Sync + 'static) -> Edited {
-        Edited::new(self, what, Edit::Parts(Arc::new(edit)))
+        let (text, differs) = (what.to_owned(), Arc::default());
+        Edited { of: Arc::new(self), text, bodies: None, parts: Some(Arc::new(edit)), mistake: None, differs }
     }
 }
 
 impl<I: Implementation + 'static> Edits for I {}
 
-fn changed(of: impl Implementation + 'static, how: &str, calls: Calls, change: Change) -> Edited {
+fn edited(
+    of: impl Implementation + 'static,
+    how: &str,
+    calls: Calls,
+    change: impl Fn(&'static str, &Body, &Selected) -> Result<Body, String>,
+) -> Edited {
     let text = format!("{how} {}", calls.text);
-    Edited::new(of, text, Edit::Operations(At::Calls(calls), change))
+    Edited::rewritten(Arc::new(of), text, |own, body| change(own, body, &calls.selected(own, body)))
 }
 
-/// A step of one run of a body.
-#[derive(Clone, PartialEq, Debug)]
-enum Step {
-    Call(Arc<Call>),
-    Round,
-    End(usize, Val),
+/// The body with something else in place of what is selected.
+fn replaced(body: &Body, selected: &Selected) -> Body {
+    let mut numbers = 0..;
+    body.rewritten(&mut |_| numbers.next().and_then(|number| selected.get(&number).cloned()))
 }
 
-/// One run of a body in which the `n`-th call returns `result(n, call)`; each loop is passed once, and left.
-struct Run<'a> {
-    here: Here,
-    calls: &'a Calls,
-    result: &'a dyn Fn(usize, &Call) -> Val,
-    steps: Vec<Step>,
-    /// The numbers of the selected calls.
-    selected: Vec<usize>,
-    made: usize,
-    passed: usize,
+/// Goes through a body, and moves what is selected.
+struct Walk<'a> {
+    selected: &'a Selected,
+    /// The calls after which what was delayed is made; without any, at the end.
+    until: Option<&'a Selected>,
+    /// The number of the next call.
+    number: usize,
+    /// A call that would be made where its result, or one that it needs, is not known.
+    misplaced: Option<CallTerm>,
 }
 
-impl Run<'_> {
-    /// The value of a program, or how many loops it leaves with which value.
-    fn run(&mut self, program: &Prog) -> (usize, Val) {
-        match program {
-            Prog::Val(v) => (0, *v),
-            Prog::Break(loops, v) => (*loops, *v),
-            Prog::Bound => (usize::MAX, Val::Unit),
-            Prog::Call(call) => (0, self.call(call)),
-            Prog::Let(both) => match self.run(&both.first) {
-                (0, v) if self.made < LONGEST => self.run(&(both.then)(v)),
-                left => left,
-            },
-            Prog::Loop(body) => {
-                self.steps.push(Step::Round);
-                let (in_loop, passed) = (std::mem::replace(&mut self.here.in_loop, true), self.passed);
-                let (left, v) = self.run(body);
-                (self.here.in_loop, self.passed) = (in_loop, passed);
-                (left.saturating_sub(1), v)
+/// What was taken out of a body to be made later.
+type Later = Option<Body>;
+
+fn both(one: Later, other: Later) -> Later {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.then(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What is to be made, and then a body.
+fn before(later: Later, body: Body) -> Body {
+    match later {
+        Some(later) => later.then(body),
+        None => body,
+    }
+}
+
+/// A body, and then what is to be made; the value is that of the body.
+fn after(body: Body, later: Later) -> Body {
+    let Some(later) = later else { return body };
+    let value = fresh("v");
+    Body::sequence(Some(value), &body, later.then(Expr::from(Term::Var(value)).into()))
+}
+
+impl<'a> Walk<'a> {
+    fn of(selected: &'a Selected) -> Self {
+        Self { selected, until: None, number: 0, misplaced: None }
+    }
+
+    /// Whether the next call is selected.
+    fn is_next(&mut self) -> bool {
+        self.number += 1;
+        self.selected.contains_key(&(self.number - 1))
+    }
+
+    /// Each part of a compound statement, rewritten.
+    fn parts(&mut self, body: &Body, rewrite: fn(&mut Self, &Body) -> Body) -> Body {
+        match body.stmt() {
+            Stmt::Call(_) => {
+                self.number += 1;
+                body.clone()
+            }
+            Stmt::Value(_) | Stmt::Break(_) => body.clone(),
+            Stmt::Let(var, first, rest) => {
+                let first = rewrite(self, first);
+                Body::sequence(*var, &first, rewrite(self, rest))
+            }
+            Stmt::If(condition, yes, no) => {
+                let yes = rewrite(self, yes);
+                Stmt::If(*condition, yes, rewrite(self, no)).into()
+            }
+            Stmt::Loop(round) => rewrite(self, round).repeat(),
+            Stmt::For(x, set, round) => Stmt::For(*x, *set, rewrite(self, round)).into(),
+            Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, rewrite(self, round)).into(),
+        }
+    }
+
+    fn without_loops(&mut self, body: &Body) -> Body {
+        if let Stmt::Loop(round) = body.stmt()
+            && self.selected.contains_key(&self.number)
+        {
+            self.number += round.calls().len();
+            return Body::unit();
+        }
+        self.parts(body, Self::without_loops)
+    }
+
+    fn swapped(&mut self, body: &Body) -> Body {
+        match body.stmt() {
+            Stmt::Let(var, first, rest) if matches!(first.stmt(), Stmt::Call(_)) => {
+                let is_it = self.is_next();
+                let rest = self.swapped(rest);
+                let later = Later::Some(first.clone()).filter(|_| is_it);
+                let is_used = |body: &Body| var.is_some_and(|var| body.uses(var));
+                later
+                    .and_then(|call| exchanged(*var, &call, &rest, &is_used))
+                    .unwrap_or_else(|| Body::sequence(*var, first, rest))
+            }
+            _ => self.parts(body, Self::swapped),
+        }
+    }
+
+    /// The body of a method in which what is selected is made later.
+    fn delayed(mut self, own: &'static str, body: &Body) -> Result<Body, String> {
+        let delayed = self.later(body, None);
+        match self.misplaced {
+            None => Ok(delayed),
+            Some(call) => Err(format!(
+                "delays {call} in the body of {own}, which uses its result before the call is made, or makes it where \
+                 something that it needs is not known: delay only calls whose results are not used, or write the body anew \
+                 with `with`"
+            )),
+        }
+    }
+
+    /// A sequence of statements before which these calls were taken out: they are made at its end.
+    fn later(&mut self, body: &Body, later: Later) -> Body {
+        match body.stmt() {
+            Stmt::Value(_) | Stmt::Break(_) => before(later, body.clone()),
+            Stmt::Let(var, first, rest) => {
+                let number = self.number;
+                let (first, taken) = self.taken(first, &later);
+                if let (Some(var), Some(taken)) = (var, &taken)
+                    && rest.uses(*var)
+                {
+                    self.misplaced = taken.calls().into_iter().next();
+                }
+                let ends = self.until.is_some_and(|until| until.range(number..self.number).next().is_some());
+                let (now, later) = if ends { (later, taken) } else { (None, both(later, taken)) };
+                Body::sequence(*var, &first, before(now, self.later(rest, later)))
+            }
+            Stmt::If(condition, yes, no) => {
+                let yes = self.later(yes, later.clone());
+                Stmt::If(*condition, yes, self.later(no, later)).into()
+            }
+            // Nothing follows it here.
+            Stmt::Call(_) => {
+                self.number += 1;
+                after(body.clone(), later)
+            }
+            Stmt::Loop(_) | Stmt::For(..) | Stmt::Collect(..) => {
+                let (body, taken) = self.taken(body, &None);
+                after(body, both(later, taken))
             }
         }
     }
 
-    fn call(&mut self, call: &Arc<Call>) -> Val {
-        self.steps.push(Step::Call(Arc::clone(call)));
-        let number = self.made;
-        self.made += 1;
-        if self.calls.has(&self.here, call) {
-            if self.calls.selects(&self.here, self.passed) {
-                self.selected.push(number);
+    /// A statement without what is selected in it, and that. Where it breaks out of a loop what was taken out before is made.
+    fn taken(&mut self, body: &Body, earlier: &Later) -> (Body, Later) {
+        match body.stmt() {
+            Stmt::Value(_) => (body.clone(), None),
+            Stmt::Break(_) => (before(earlier.clone(), body.clone()), None),
+            Stmt::Call(_) if self.is_next() => (Body::unit(), Some(body.clone())),
+            Stmt::Call(_) => (body.clone(), None),
+            Stmt::Let(var, first, rest) => {
+                let (first, one) = self.taken(first, earlier);
+                let (rest, other) = self.taken(rest, earlier);
+                let needs = |later: &Later| var.is_some_and(|var| later.as_ref().is_some_and(|later| later.uses(var)));
+                if needs(&other) || one.is_some() && var.is_some_and(|var| rest.uses(var)) {
+                    self.misplaced = other.as_ref().or(one.as_ref()).and_then(|later| later.calls().into_iter().next());
+                }
+                (Body::sequence(*var, &first, rest), both(one, other))
             }
-            self.passed += 1;
-        }
-        (self.result)(number, call)
-    }
-}
-
-/// The number of runs of a body that show whether it uses a result.
-const RUNS: usize = 24;
-
-/// A selected call whose result makes a difference to what a body does: in some run the body goes on otherwise, or ends with
-/// another value, where the call returns `()`. The runs differ in the results of their calls, which are drawn by a fixed rule.
-fn used_result(body: &Prog, here: &Here, calls: &Calls, results: &dyn Fn(&Call) -> Vec<Val>) -> Option<Call> {
-    let run = |result: &dyn Fn(usize, &Call) -> Val| {
-        let (steps, selected) = (Vec::new(), Vec::new());
-        let mut run = Run { here: here.clone(), calls, result, steps, selected, made: 0, passed: 0 };
-        let (left, v) = run.run(body);
-        run.steps.push(Step::End(left, v));
-        (run.steps, run.selected)
-    };
-    let call_of = |steps: &[Step], number: usize| {
-        let mut calls = steps.iter().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
-        calls.nth(number).cloned()
-    };
-    (0..RUNS).find_map(|seed| {
-        let drawn = |number: usize, call: &Call| {
-            let all = results(call);
-            let nth = if seed < 4 { seed } else { (seed * 2_654_435_761 + number * 40_503) >> 7 };
-            all.get(nth % all.len().max(1)).copied().unwrap_or(Val::Unit)
-        };
-        let (steps, selected) = run(&drawn);
-        let is_used =
-            |number: &usize| run(&|nth, call| if nth == *number { Val::Unit } else { drawn(nth, call) }).0 != steps;
-        selected.into_iter().find(is_used).and_then(|number| call_of(&steps, number)).map(|call| Call::clone(&call))
-    })
-}
-
-/// Goes through a body, and changes what is to be changed.
-#[derive(Clone)]
-struct Walk {
-    here: Here,
-    at: At,
-    change: Change,
-    differs: Arc<AtomicBool>,
-}
-
-/// Where a run of a body is.
-#[derive(Clone, Default)]
-struct Place {
-    path: Vec<Child>,
-    /// How many calls of the kind came before.
-    passed: usize,
-    /// The calls that are still to be made.
-    delayed: Vec<Call>,
-}
-
-impl Place {
-    fn down(mut self, to: Child) -> Self {
-        self.path.push(to);
-        self
-    }
-}
-
-/// What follows a value at a place.
-type Then = Arc<dyn Fn(Val, Place) -> Prog + Send + Sync>;
-
-/// The program, and what follows it.
-fn followed(program: Prog, place: Place, then: &Then) -> Prog {
-    let then = Arc::clone(then);
-    program.bind(move |v| then(v, place.clone()))
-}
-
-/// These calls, and then the program.
-fn after(delayed: Vec<Call>, program: Prog) -> Prog {
-    delayed.into_iter().rev().fold(program, |rest, call| Prog::call(call).then(rest))
-}
-
-impl Walk {
-    fn body(&self, program: &Prog) -> Prog {
-        self.walk(program, Place::default(), &self.end())
-    }
-
-    /// The end of a body or of a round.
-    fn end(&self) -> Then {
-        Arc::new(|v, place| after(place.delayed, Prog::Val(v)))
-    }
-
-    fn walk(&self, program: &Prog, place: Place, then: &Then) -> Prog {
-        match program {
-            Prog::Val(v) => then(*v, place),
-            Prog::Break(..) | Prog::Bound => after(place.delayed, program.clone()),
-            Prog::Call(call) => self.call(call, place, then),
-            Prog::Let(both) => {
-                let (walk, rest, then, second) =
-                    (self.clone(), Arc::clone(both), Arc::clone(then), place.clone().down(Child::Then).path);
-                let rest: Then = Arc::new(move |v, place| {
-                    walk.walk(&(rest.then)(v), Place { path: second.clone(), ..place }, &then)
+            Stmt::If(condition, yes, no) => {
+                let (yes, one) = self.taken(yes, earlier);
+                let (no, other) = self.taken(no, earlier);
+                let later = (one.is_some() || other.is_some()).then(|| {
+                    let [one, other] = [one, other].map(|later| later.unwrap_or_else(Body::unit));
+                    Stmt::If(*condition, one, other).into()
                 });
-                self.walk(&both.first, place.down(Child::First), &rest)
+                (Stmt::If(*condition, yes, no).into(), later)
             }
-            Prog::Loop(body) => {
-                if matches!(self.change, Change::LeaveLoopOut) && self.begins(body, &place) {
-                    self.note();
-                    return then(Val::Unit, place);
-                }
-                if !place.delayed.is_empty() {
-                    self.note();
-                }
-                let round = Place { delayed: Vec::new(), ..place.clone().down(Child::Round) };
-                let inside = Self { here: Here { in_loop: true, ..self.here.clone() }, ..self.clone() };
-                followed(inside.walk(body, round, &inside.end()).repeat(), place, then)
+            // What is selected in a round is made at its end.
+            Stmt::Loop(round) => (self.later(round, None).repeat(), None),
+            Stmt::For(x, set, round) => {
+                let (round, later) = self.taken(round, earlier);
+                let later = later.map(|later| Stmt::For(*x, *set, later).into());
+                let is_empty = round == Body::unit();
+                (if is_empty { Body::unit() } else { Stmt::For(*x, *set, round).into() }, later)
             }
-        }
-    }
-
-    fn call(&self, call: &Call, mut place: Place, then: &Then) -> Prog {
-        let is_selected = self.selects(call, &place);
-        place.passed += usize::from(self.is_alike(call));
-        match &self.change {
-            Change::Instead(instead) if is_selected => {
-                let program = instead(&self.here, call).unwrap_or_else(|| Prog::call(call.clone()));
-                if !matches!(&program, Prog::Call(same) if **same == *call) {
-                    self.note();
-                }
-                followed(program, place, then)
-            }
-            Change::Swap(results) if is_selected => self.swapped(call, &place, then, results),
-            Change::Delay(_) if is_selected => {
-                place.delayed.push(call.clone());
-                then(Val::Unit, place)
-            }
-            Change::Delay(Some(others)) if !place.delayed.is_empty() && others.has(&self.here, call) => {
-                self.note();
-                let (delayed, then) = (std::mem::take(&mut place.delayed), Arc::clone(then));
-                Prog::call(call.clone()).bind(move |v| after(delayed.clone(), then(v, place.clone())))
-            }
-            _ => {
-                if !place.delayed.is_empty() {
-                    self.note();
-                }
-                followed(Prog::call(call.clone()), place, then)
+            Stmt::Collect(x, set, round) => {
+                let (round, later) = self.taken(round, earlier);
+                (Stmt::Collect(*x, *set, round).into(), later.map(|later| Stmt::For(*x, *set, later).into()))
             }
         }
     }
+}
 
-    fn note(&self) {
-        self.differs.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether a call is one of those that are counted.
-    fn is_alike(&self, call: &Call) -> bool {
-        matches!(&self.at, At::Calls(calls) if calls.has(&self.here, call))
-    }
-
-    fn selects(&self, call: &Call, place: &Place) -> bool {
-        match &self.at {
-            At::Site(site) => place.path == site.path && [call.library, call.method] == [site.library, site.calls],
-            At::Calls(calls) => calls.has(&self.here, call) && calls.selects(&self.here, place.passed),
+/// A call after the statement that follows it, where `is_used` says whether something uses the call's result.
+fn exchanged(var: Option<Var>, call: &Body, rest: &Body, is_used: &dyn Fn(&Body) -> bool) -> Option<Body> {
+    match rest.stmt() {
+        Stmt::Let(other, next, rest) if !is_used(next) => {
+            let rest = match next.stmt() {
+                // A value is no operation.
+                Stmt::Value(_) => exchanged(var, call, rest, is_used)?,
+                _ => Body::sequence(var, call, rest.clone()),
+            };
+            Some(Body::sequence(*other, next, rest))
         }
-    }
-
-    /// Whether the first call of a loop is selected.
-    fn begins(&self, body: &Prog, place: &Place) -> bool {
-        match body {
-            Prog::Call(call) => self.selects(call, place),
-            Prog::Let(both) => self.begins(&both.first, place),
-            _ => false,
-        }
-    }
-
-    /// What follows a call, if that is a call and the same whatever the first one returns, and then the call.
-    fn swapped(&self, call: &Call, place: &Place, then: &Then, results: &[Val]) -> Prog {
-        let next = |v: Val| match then(v, place.clone()) {
-            Prog::Let(both) => match &both.first {
-                Prog::Call(next) => Some(Arc::clone(next)),
-                _ => None,
-            },
-            _ => None,
-        };
-        let Some(second) = next(results[0]) else { return followed(Prog::call(call.clone()), place.clone(), then) };
-        if !results.iter().all(|v| next(*v).as_ref() == Some(&second)) {
-            return followed(Prog::call(call.clone()), place.clone(), then);
-        }
-        self.note();
-        let (call, place, then) = (call.clone(), place.clone(), Arc::clone(then));
-        Prog::Call(second).bind(move |w| {
-            let (then, place) = (Arc::clone(&then), place.clone());
-            Prog::call(call.clone())
-                .bind(move |v| if let Prog::Let(both) = then(v, place.clone()) { (both.then)(w) } else { Prog::Val(w) })
-        })
+        Stmt::Let(..) | Stmt::Value(_) | Stmt::Break(_) => None,
+        _ if is_used(rest) => None,
+        _ => Some(after(rest.clone(), Some(call.clone()))),
     }
 }

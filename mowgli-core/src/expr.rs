@@ -20,7 +20,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use crate::ids::{Loc, Node as Machine, NodeSet, Tid, Wid};
 use crate::value::Val;
-use crate::world::World;
+use crate::world::{Object, World};
 
 /// The surroundings of a closed expression, which needs none.
 static NOWHERE: LazyLock<Scope> = LazyLock::new(|| Scope::new(&World::new(0, &[]), Tid(1), &[]));
@@ -124,6 +124,8 @@ pub enum Function {
     Len,
     /// The smallest of a tuple or of a set of nodes.
     Min,
+    /// The largest of a tuple or of a set of nodes.
+    Max,
     /// Whether a value is a location, as a word has that points to something, or to nothing.
     IsLoc,
     /// The work identifier with the name of a location: of `x.lease_1` the identifier `x.lease_1`.
@@ -132,6 +134,11 @@ pub enum Function {
     Not,
     /// An integer as it is, and 0 for any other value.
     Int,
+    /// The set of one node.
+    Only,
+    /// Another value of the same kind: the next integer, the other truth value, a tuple with another first part, another node,
+    /// or the next object of the same library on the same node. The value itself if there is no other.
+    Another,
 }
 
 /// Functions of two expressions.
@@ -153,7 +160,9 @@ pub enum Op {
     And,
     /// Disjunction.
     Or,
-    /// A set of nodes without one node, or a tuple without the parts that are equal to a value.
+    /// A set of nodes with one more node, or with those of another set.
+    With,
+    /// A set of nodes without one node or those of another set, or a tuple without the parts that are equal to a value.
     Without,
     /// The part of a tuple at this position, from 0.
     Item,
@@ -316,7 +325,13 @@ impl Expr {
         other.into().op(Op::Lt, self)
     }
 
-    /// This set of nodes without a node, or this tuple without the parts that are equal to a value.
+    /// This set of nodes with one more node, or with those of another set.
+    #[must_use]
+    pub fn with(self, node: impl Into<Self>) -> Self {
+        self.op(Op::With, node)
+    }
+
+    /// This set of nodes without a node or those of another set, or this tuple without the parts that are equal to a value.
     #[must_use]
     pub fn without(self, node: impl Into<Self>) -> Self {
         self.op(Op::Without, node)
@@ -364,10 +379,22 @@ impl Expr {
         Self::of(Function::Min, self)
     }
 
+    /// The largest part of a tuple, or node of a set.
+    #[must_use]
+    pub fn max(self) -> Self {
+        Self::of(Function::Max, self)
+    }
+
     /// This integer, or 0 for any other value.
     #[must_use]
     pub fn int(self) -> Self {
         Self::of(Function::Int, self)
+    }
+
+    /// Another value of the same kind: see [`Function::Another`].
+    #[must_use]
+    pub fn another(self) -> Self {
+        Self::of(Function::Another, self)
     }
 
     /// Whether this is a location: a word may hold one, and something else where it points to nothing.
@@ -452,6 +479,34 @@ impl Expr {
         }
     }
 
+    /// This expression with others in place of the innermost ones of which `change` gives some.
+    #[must_use]
+    pub fn replaced(self, change: &mut dyn FnMut(&Term) -> Option<Self>) -> Self {
+        let term = match self.0 {
+            Term::Of(function, of) => Term::Of(*function, of.replaced(change)),
+            Term::Op(op, one, other) => Term::Op(*op, one.replaced(change), other.replaced(change)),
+            Term::Tuple(parts) => Term::Tuple(all_replaced(parts, change)),
+            Term::Part(of, role, indices) => Term::Part(of.replaced(change), role, all_replaced(indices, change)),
+            Term::Wid(of, role) => Term::Wid(of.replaced(change), role),
+            Term::Opaque(name, function, args) => Term::Opaque(name, *function, all_replaced(args, change)),
+            leaf @ (Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::AllNodes | Term::AllThreads) => {
+                return change(leaf).unwrap_or(self);
+            }
+        };
+        term.into()
+    }
+
+    /// Whether it is written as a set of nodes.
+    fn is_a_set(self) -> bool {
+        match self.0 {
+            Term::AllNodes | Term::Of(Function::Nodes | Function::Only, _) | Term::Op(Op::With | Op::Without, ..) => {
+                true
+            }
+            Term::Val(v) => v.nodes().is_some(),
+            _ => false,
+        }
+    }
+
     /// This expression and all that it contains.
     pub fn each(self, visit: &mut dyn FnMut(Self)) {
         visit(self);
@@ -469,6 +524,10 @@ impl Expr {
             Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::AllNodes | Term::AllThreads => {}
         }
     }
+}
+
+fn all_replaced(exprs: &[Expr], change: &mut dyn FnMut(&Term) -> Option<Expr>) -> Vec<Expr> {
+    exprs.iter().map(|e| e.replaced(change)).collect()
 }
 
 fn all(exprs: &[Expr], scope: &Scope) -> Vec<Val> {
@@ -512,10 +571,14 @@ impl Function {
             (Self::Len, _) => Some(Val::Int(1)),
             (Self::Min, Val::Tuple(_)) => tuple().iter().min().copied(),
             (Self::Min, Val::Nodes(all)) => all.iter().min().map(Val::from),
+            (Self::Max, Val::Tuple(_)) => tuple().iter().max().copied(),
+            (Self::Max, Val::Nodes(all)) => all.iter().max().map(Val::from),
             (Self::IsLoc, _) => Some(Val::Bool(v.loc().is_some())),
             (Self::AsWid, Val::Loc(x)) => Some(Wid(x.0).into()),
             (Self::Not, Val::Bool(b)) => Some(Val::Bool(!b)),
             (Self::Int, _) => Some(Val::Int(v.int().unwrap_or(0))),
+            (Self::Only, Val::Node(n)) => Some(NodeSet::default().with(n).into()),
+            (Self::Another, _) => another(world, v),
             _ => None,
         };
         applied.unwrap_or(v)
@@ -533,6 +596,9 @@ impl Op {
             (Self::Lt, ..) => Some(Val::Bool(a < b)),
             (Self::And, Val::Bool(a), Val::Bool(b)) => Some(Val::Bool(a && b)),
             (Self::Or, Val::Bool(a), Val::Bool(b)) => Some(Val::Bool(a || b)),
+            (Self::With, Val::Nodes(all), Val::Node(n)) => Some(all.with(n).into()),
+            (Self::With, Val::Nodes(all), Val::Nodes(more)) => Some(more.iter().fold(all, NodeSet::with).into()),
+            (Self::Without, Val::Nodes(all), Val::Nodes(gone)) => Some(gone.iter().fold(all, NodeSet::without).into()),
             (Self::Without, Val::Nodes(all), Val::Node(n)) => Some(all.without(n).into()),
             (Self::Without, Val::Tuple(all), _) => {
                 Some(Val::tuple(&all.parts().iter().copied().filter(|v| *v != b).collect::<Vec<_>>()))
@@ -560,11 +626,33 @@ impl Op {
             Self::Lt => "<",
             Self::And => "and",
             Self::Or => "or",
+            Self::With => "+",
             Self::Without => "\\",
             Self::Item => ".",
             Self::Range => "..",
             Self::In => "in",
         }
+    }
+}
+
+/// Another value of the same kind, if there is one.
+fn another(world: &World, v: Val) -> Option<Val> {
+    match v {
+        Val::Int(_) => v.plus(1),
+        Val::Bool(b) => Some(Val::Bool(!b)),
+        Val::Tuple(parts) => {
+            let (first, rest) = parts.parts().split_first()?;
+            Some(Val::tuple(&[&[another(world, *first)?], rest].concat()))
+        }
+        Val::Node(n) => world.all_nodes().without(n).iter().next().map(Val::from),
+        Val::Loc(x) => {
+            let of = world.objects.get(&x)?;
+            let is_alike = |o: &Object| o.library == of.library && o.node == of.node;
+            let alike: Vec<Loc> = world.objects.iter().filter(|(_, o)| is_alike(o)).map(|(&y, _)| y).collect();
+            let at = alike.iter().position(|y| *y == x)?;
+            Some(alike[(at + 1) % alike.len()].into())
+        }
+        _ => None,
     }
 }
 
@@ -584,6 +672,12 @@ pub fn here() -> Expr {
 #[must_use]
 pub fn node(of: impl Into<Expr>) -> Expr {
     Expr::of(Function::Node, of)
+}
+
+/// The set of one node.
+#[must_use]
+pub fn only(node: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Only, node)
 }
 
 /// The nodes of a tuple of threads.
@@ -676,10 +770,13 @@ impl fmt::Display for Function {
             Self::Reversed => "reversed",
             Self::Len => "len",
             Self::Min => "min",
+            Self::Max => "max",
             Self::IsLoc => "is_location",
             Self::AsWid => "id",
             Self::Not => "not",
             Self::Int => "int",
+            Self::Only => "only",
+            Self::Another => "another",
         })
     }
 }
@@ -711,8 +808,12 @@ impl fmt::Display for Expr {
                 Term::Op(Op::Lt, one, other) => write!(f, "{} <= {}", Operand(*other), Operand(*one)),
                 _ => write!(f, "not {}", Operand(*of)),
             },
+            Term::Of(Function::Only, of) => write!(f, "{{{of}}}"),
             Term::Of(function, of) => write!(f, "{function}({of})"),
-            Term::Op(Op::Without, one, other) => write!(f, "{one} \\ {{{other}}}"),
+            Term::Op(op @ (Op::With | Op::Without), one, other) if other.is_a_set() => {
+                write!(f, "{} {} {}", Operand(*one), op.symbol(), Operand(*other))
+            }
+            Term::Op(op @ (Op::With | Op::Without), one, other) => write!(f, "{one} {} {{{other}}}", op.symbol()),
             Term::Op(op @ (Op::Item | Op::Range), one, other) => {
                 write!(f, "{}{}{}", Operand(*one), op.symbol(), Operand(*other))
             }

@@ -8,7 +8,6 @@ use crate::event::Call;
 use crate::ids::{Loc, Name, Tid};
 use crate::lemma::Lemma;
 use crate::program::Prog;
-use crate::value::Val;
 use crate::world::{Object, World};
 
 /// An implementation of one library on top of others.
@@ -40,13 +39,12 @@ pub trait Implementation: Send + Sync {
         Vec::new()
     }
 
-    /// The mistake in an edit by which it was made, for the body of a call: see [`crate::edit`]. `results` gives what a call
-    /// of the libraries below can return.
-    fn misuse(&self, _: &World, _: Tid, _: &Call, _results: &dyn Fn(&Call) -> Vec<Val>) -> Option<String> {
+    /// The mistake in an edit by which it was made: see [`crate::edit`].
+    fn mistake(&self) -> Option<String> {
         None
     }
 
-    /// The edits by which it was made that have changed nothing so far, in no body: see [`crate::edit`].
+    /// The edits by which it was made that change no body, and no parts that were declared so far: see [`crate::edit`].
     fn idle(&self) -> Vec<String> {
         Vec::new()
     }
@@ -77,8 +75,8 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
         (**self).edits()
     }
 
-    fn misuse(&self, world: &World, thread: Tid, call: &Call, results: &dyn Fn(&Call) -> Vec<Val>) -> Option<String> {
-        (**self).misuse(world, thread, call, results)
+    fn mistake(&self) -> Option<String> {
+        (**self).mistake()
     }
 
     fn idle(&self) -> Vec<String> {

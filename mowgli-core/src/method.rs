@@ -13,17 +13,17 @@ use crate::world::World;
 
 /// The methods of a table, as `methods!` writes them.
 pub trait Table: Sized {
-    /// The method of a call, if it is one of the table; where several libraries have the table, of whichever of them.
-    fn try_of(call: &Call) -> Option<Self>;
+    /// The library, if it is the only one that has the table.
+    const OWNER: Option<Name>;
+
+    /// The methods.
+    const METHODS: &'static [Method];
 }
 
 /// The methods of the one library that has a table.
 pub trait Methods: Table + Send + Sync + 'static {
     /// The library's name.
     const LIBRARY: Name;
-
-    /// The table.
-    const ALL: &'static [Method];
 
     /// The method of a call, with its arguments.
     ///
@@ -90,13 +90,11 @@ macro_rules! methods {
             }
         }
         impl $crate::method::Table for $Enum {
-            fn try_of(call: &$crate::event::Call) -> Option<Self> {
-                Self::of_any(call).filter(|_| call.library == $NAME)
-            }
+            const OWNER: Option<$crate::ids::Name> = Some($NAME);
+            const METHODS: &'static [$crate::method::Method] = Self::TABLE;
         }
         impl $crate::method::Methods for $Enum {
             const LIBRARY: $crate::ids::Name = $NAME;
-            const ALL: &'static [$crate::method::Method] = Self::TABLE;
             fn of(call: &$crate::event::Call) -> Self {
                 Self::of(call)
             }
@@ -110,9 +108,8 @@ macro_rules! methods {
         $crate::methods!(@constructors [$vis] [library: $crate::ids::Name,] [library] $($table)*);
         $crate::methods!(@terms [$vis] $Enum [library: $crate::ids::Name,] [library] $($table)*);
         impl $crate::method::Table for $Enum {
-            fn try_of(call: &$crate::event::Call) -> Option<Self> {
-                Self::of_any(call)
-            }
+            const OWNER: Option<$crate::ids::Name> = None;
+            const METHODS: &'static [$crate::method::Method] = Self::TABLE;
         }
     };
     (@table [$(#[$about:meta])*] $vis:vis $Enum:ident $form:tt

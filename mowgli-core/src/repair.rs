@@ -33,9 +33,10 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 
-use crate::edit::Here;
+use crate::body::CallTerm;
 use crate::event::Call;
-use crate::ids::{Loc, Tid};
+use crate::expr::Expr;
+use crate::ids::{Loc, Name, Tid};
 use crate::runs::Stop;
 use crate::value::Val;
 use crate::world::{Object, World};
@@ -89,8 +90,8 @@ pub struct Remedy {
     pub kind: &'static str,
     /// What it is, in words.
     pub text: &'static str,
-    /// The calls that are inserted beside this one; none where it is of no use.
-    pub calls: fn(&Here, &Call) -> Vec<Call>,
+    /// The calls that are inserted beside this one; none where they are of no use. A call for no node is not made.
+    pub calls: fn(&CallTerm) -> Vec<CallTerm>,
 }
 
 /// How what a call has begun is waited for.
@@ -99,7 +100,7 @@ pub struct Await {
     /// The position of the identifier among its arguments.
     pub id: usize,
     /// The wait for what has an identifier.
-    pub wait: fn(Val) -> Call,
+    pub wait: fn(Expr) -> CallTerm,
 }
 
 /// What a memory model, or a library, knows of repairs.
@@ -121,8 +122,8 @@ pub trait Remedies {
         Vec::new()
     }
 
-    /// The kind of a call, if it is one that only orders others, and so could be left out.
-    fn kind(&self, call: &Call) -> Option<&'static str>;
+    /// The kind of the calls of a method, if they only order others, and so could be left out.
+    fn kind(&self, library: Name, method: &str) -> Option<&'static str>;
 
     /// What is worth inserting beside calls in the bodies of implementations.
     fn beside(&self) -> Vec<Remedy> {
@@ -130,7 +131,7 @@ pub trait Remedies {
     }
 
     /// How what this call begins is waited for, if it goes on after the call has returned.
-    fn awaited(&self, _: &Call) -> Option<Await> {
+    fn awaited(&self, _: &CallTerm) -> Option<Await> {
         None
     }
 }

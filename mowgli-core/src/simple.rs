@@ -2,6 +2,7 @@
 //! there are, each call can happen in one way, and objects need nothing but a name.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::algebra::Spec;
@@ -11,7 +12,6 @@ use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Library;
 use crate::method::{self, Method, Methods, Returns};
-use crate::program::Prog;
 use crate::soundness::client::{Bound, Subject, object_names};
 use crate::value::Val;
 use crate::world::{Object, World};
@@ -59,7 +59,7 @@ impl<M: Methods> Library for Simple<M> {
     }
 
     fn methods(&self) -> &'static [Method] {
-        M::ALL
+        M::METHODS
     }
 
     /// # Panics
@@ -97,7 +97,7 @@ fn not_read(event: &Event, shape: &[Sub]) -> Option<String> {
 /// What is wrong with the shape of an event. For what a call may return it is asked with a result that no call has.
 fn mistake<M: Methods>(event: &Event, shape: &[Sub]) -> Option<String> {
     let is_asked =
-        event.ret == Val::Top && method::find(M::ALL, &event.call).is_some_and(|m| m.returns == Returns::Value);
+        event.ret == Val::Top && method::find(M::METHODS, &event.call).is_some_and(|m| m.returns == Returns::Value);
     let of = |(i, sub): (usize, &Sub)| match sub.writes? {
         Writes::Is(_) => None,
         Writes::Step(_) => Some(format!(
@@ -125,7 +125,7 @@ impl<M: Methods> Subject for Simple<M> {
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        method::calls(M::LIBRARY, M::ALL, world, thread, bound, expired)
+        method::calls(M::LIBRARY, M::METHODS, world, thread, bound, expired)
     }
 }
 
@@ -133,35 +133,16 @@ impl<M: Methods> Subject for Simple<M> {
 pub struct Over<M> {
     target: Name,
     parts: Parts,
-    code: Code<M>,
-}
-
-/// The bodies of an implementation.
-enum Code<M> {
-    /// Terms.
-    Terms(Arc<Bodies>),
-    /// A Rust function, with the one that reads a method from a call.
-    Function(fn(&Call) -> M, Body<M>),
-}
-
-impl<M> Clone for Code<M> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Terms(bodies) => Self::Terms(Arc::clone(bodies)),
-            Self::Function(method, body) => Self::Function(*method, Arc::clone(body)),
-        }
-    }
+    bodies: Arc<Bodies>,
+    methods: PhantomData<fn() -> M>,
 }
 
 /// What an object at a location is made of.
 type Parts = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
 
-/// The program of a call of a thread.
-type Body<M> = Arc<dyn Fn(&World, Tid, M) -> Prog + Send + Sync>;
-
 impl<M> Clone for Over<M> {
     fn clone(&self) -> Self {
-        Self { target: self.target, parts: self.parts.clone(), code: self.code.clone() }
+        Self { target: self.target, parts: self.parts.clone(), bodies: self.bodies.clone(), methods: PhantomData }
     }
 }
 
@@ -171,27 +152,13 @@ impl<M: Methods> Over<M> {
     pub fn terms(bodies: Bodies) -> Self {
         Self::terms_of(M::LIBRARY, bodies)
     }
-
-    /// The implementation in which a call of a thread has this `body`, and objects have no parts.
-    pub fn new(body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static) -> Self {
-        Self::of(M::LIBRARY, M::of, body)
-    }
 }
 
 impl<M> Over<M> {
-    /// The same for one of several libraries that share a method table, which makes a `method` of a call: `Method::of`.
-    pub fn of(
-        target: Name,
-        method: fn(&Call) -> M,
-        body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static,
-    ) -> Self {
-        Self { target, parts: Arc::new(|_, _| Vec::new()), code: Code::Function(method, Arc::new(body)) }
-    }
-
     /// As [`Over::terms`], for one of several libraries that share a method table.
     #[must_use]
     pub fn terms_of(target: Name, bodies: Bodies) -> Self {
-        Self { target, parts: Arc::new(|_, _| Vec::new()), code: Code::Terms(Arc::new(bodies)) }
+        Self { target, parts: Arc::new(|_, _| Vec::new()), bodies: Arc::new(bodies), methods: PhantomData }
     }
 
     /// The same with one more part of each object: at `x.part(role)` for an object at `x`.
@@ -220,14 +187,7 @@ impl<M> Implementation for Over<M> {
     }
 
     fn bodies(&self) -> Option<&Bodies> {
-        if let Code::Terms(bodies) = &self.code { Some(bodies) } else { None }
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        match &self.code {
-            Code::Terms(bodies) => bodies.program(world, thread, call),
-            Code::Function(method, body) => body(world, thread, method(call)),
-        }
+        Some(&self.bodies)
     }
 }
 

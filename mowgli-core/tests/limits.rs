@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, to, word, write};
+use crate::x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Method as Word, Spin, Tso, read, to, word, write};
 use mowgli_core::algebra::Spec;
+use mowgli_core::body::bodies;
 use mowgli_core::enumerate::rechosen;
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -349,7 +350,8 @@ fn too_many_clients_to_be_probed_are_no_verdict() {
     let verdict = |values: i64| {
         let bell = Simple::new(|_: &World, _: &Event, _: Bell| [Sub::quiet(Tso::F)].into(), |_| {});
         let word = |_: &World, x: Loc| vec![(x.part("word"), word())];
-        let a_write_for_a_fence = Over::new(|_, _, Bell::Ring { x, .. }| write(x.part("word"), 1)).parts(word);
+        let bodies = bodies! { Bell: Ring { x, .. } => { Word::write(x.part("word", []), 1) } };
+        let a_write_for_a_fence = Over::<Bell>::terms(bodies).parts(word);
         let report = run(&Question {
             library: BELL,
             specification: Libraries::over(to).with(bell),

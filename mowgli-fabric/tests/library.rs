@@ -24,20 +24,21 @@ fn spec(c: &mut Spec) {
     c.so([&same_event().then(&rf).named("seen", "{b} saw the gate that {a} opened")]);
 }
 
-fn body(world: &World, t: Tid, method: Method) -> Prog {
-    match method {
-        Method::Open { x } => prog! {
-            sv::gf(world.all_nodes());
-            sv::write(x.part("opened"), 1);
-            sv::bcast(x.part("opened"), Val::NoWid, world.other_nodes(t))
-        },
-        Method::Look { x } => sv::read(x.part("opened")),
+fn bodies() -> Bodies {
+    let opened = |x: Expr| x.part("opened", []);
+    bodies! { Method:
+        Open { x } => {
+            Shared::gf(all_nodes());
+            Shared::write(opened(x), 1);
+            Shared::bcast(opened(x), Val::NoWid, all_nodes().without(here()))
+        }
+        Look { x } => { Shared::read(opened(x)) }
     }
 }
 
 fn entry() -> Entry {
-    let gate = Over::new(body).part("opened", sv::variable());
-    let no_fence = gate.clone().without(calls!(sv::Method::GF { .. }));
+    let gate = Over::<Method>::terms(bodies()).part("opened", sv::variable());
+    let no_fence = gate.clone().without(calls!(Shared::GF { .. }));
     Entry::rdma(Simple::new(shape, spec), Sv).published(gate, &[(2, 2, 2)]).broken("no-fence", no_fence)
 }
 

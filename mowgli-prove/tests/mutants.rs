@@ -6,26 +6,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::Trial;
 use mowgli_check::check::{Ask, Options as Limits, check};
-use mowgli_check::entry::own_calls;
 use mowgli_check::interrupt::Deadline;
+use mowgli_core::body::{Bodies, Body, Stmt};
 use mowgli_core::edit::{Edited, Edits};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Name, Tid};
-use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::library::Libraries;
-use mowgli_core::method::{self, Returns};
-use mowgli_core::program::{Let, Prog};
+use mowgli_core::expr::{Expr, Term};
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::method::{Kind, Method};
 use mowgli_core::soundness::edits::{Edit, edits};
 use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_core::value::Val;
-use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{Options, prove};
@@ -87,8 +82,6 @@ fn no_mutant_is_proved_and_refuted() {
 struct Mutant {
     words: String,
     implementation: Arc<dyn Implementation>,
-    /// Whether a body was changed that was asked for.
-    differs: Box<dyn Fn() -> bool>,
 }
 
 /// What became of a mutant.
@@ -104,31 +97,26 @@ enum End {
     ProvedAndUndecided,
 }
 
-/// How so many of these mutants end, those that change nothing left out.
+/// How so many of these mutants end.
 fn drawn(entry: &Entry, mut mutants: Vec<Mutant>, wanted: usize) -> BTreeMap<End, usize> {
     fastrand::Rng::with_seed(SEED).shuffle(&mut mutants);
     let mut ended = BTreeMap::new();
-    let all = mutants.into_iter().filter_map(|mutant| ended_as(entry, &mutant));
+    let all = mutants.iter().map(|mutant| ended_as(entry, mutant));
     all.take(wanted).for_each(|end| *ended.entry(end).or_insert(0) += 1);
     ended
 }
 
-/// What becomes of a mutant; nothing if it changes nothing.
-fn ended_as(entry: &Entry, mutant: &Mutant) -> Option<End> {
-    let Mutant { words, implementation, differs } = mutant;
+/// What becomes of a mutant.
+fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
+    let Mutant { words, implementation } = mutant;
     let source = source(entry, implementation.clone());
-    // Runs of bodies show whether anything is changed, and take less time than a proof.
-    let has_templates = source.kinds().is_ok();
-    if !differs() {
-        return None;
-    }
-    if !has_templates {
-        return Some(End::NoTemplate);
+    if source.kinds().is_err() {
+        return End::NoTemplate;
     }
     let options =
         Options { solvers: vec![Program::Z3], limit: QUESTION, executions: Duration::from_secs(30), keep: false };
     if !prove(&source, &options).is_proved() {
-        return Some(End::Open);
+        return End::Open;
     }
     let (name, about, expected) = ("mutant", "with one change", Expected::Unsound);
     let bounds = entry.variants[0].bounds.clone();
@@ -145,15 +133,7 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> Option<End> {
         }
     }
     println!("proved: {} {words}", entry.name);
-    Some(end)
-}
-
-/// The calls of clients within the shipped bounds, with the parts of the implementation.
-fn calls(entry: &Entry) -> Vec<(World, Tid, Call)> {
-    let published = &entry.variants[0];
-    let mut calls = own_calls(entry, &published.bounds[..1], &|| false).unwrap();
-    calls.iter_mut().for_each(|(world, ..)| add_parts(&*published.implementation, world));
-    calls
+    end
 }
 
 /// Each edit of each operation.
@@ -161,43 +141,43 @@ fn by_place(entry: &Entry) -> Vec<Mutant> {
     let published = entry.variants[0].implementation.clone();
     let of_site = |site: Site| {
         let methods = entry.below.get(site.library).unwrap().methods();
-        let all = edits(methods.iter().find(|m| m.name == site.calls.text()).unwrap());
+        let all = edits(methods.iter().find(|m| m.name == site.calls).unwrap());
         all.into_iter().map(move |edit| (site.clone(), edit))
     };
-    let all = sites(&*published, &entry.below, &calls(entry)).into_iter().flat_map(of_site);
-    all.map(|(site, Edit { name, change })| {
-        let words = format!("{site} {name}");
-        let edited = Edited::at(published.clone(), site, change);
-        let seen = edited.clone();
-        Mutant { words, implementation: Arc::new(edited), differs: Box::new(move || seen.differs()) }
-    })
-    .collect()
+    let all = sites(published.bodies().expect("terms")).into_iter().flat_map(of_site);
+    let mutant = |(site, Edit { name, change }): (Site, Edit)| {
+        let edited = Edited::at(published.clone(), (site.method, site.number), &change);
+        let implementation: Arc<dyn Implementation> = Arc::new(edited.clone());
+        edited.differs().then(|| Mutant { words: format!("{site} {name}"), implementation })
+    };
+    all.filter_map(mutant).collect()
 }
 
 /// Each edit that is made only when a datum is a small number.
 fn conditional(entry: &Entry) -> Vec<Mutant> {
     let published = entry.variants[0].implementation.clone();
-    let below = Arc::new(entry.below.clone());
-    let calls = calls(entry);
-    let methods = calls.iter().map(|(.., call)| call).unique_by(|call| call.method);
-    let of_method = |call: &Call| {
-        let arguments = call.args.iter().positions(|v| v.is_data()).map(On::Argument);
+    let methods = entry.library().unwrap().methods();
+    let of_method = |method: &'static Method| {
+        let arguments = method.takes.iter().positions(|(_, kind)| *kind == Kind::Value).map(On::Argument);
         let data: Vec<On> = arguments.chain((0..4).map(On::Result)).collect();
         let does: Vec<Does> = [Does::Return, Does::Leave].into_iter().chain((0..6).map(Does::Skip)).collect();
-        let method = call.method;
-        iproduct!(data, 0..4, does).map(move |(on, equals, does)| Conditional { method, on, equals, does })
+        iproduct!(data, 0..4, does).map(move |(on, equals, does)| (method, Conditional { on, equals, does }))
     };
-    let mutant = |of: Conditional| {
-        let differs = Arc::new(AtomicBool::new(false));
-        let walk = Walk { of, below: Arc::clone(&below), differs: Arc::clone(&differs) };
-        let words = format!("{of:?}");
-        let edited = published.clone().around(&words, move |here, body| {
-            (here.call.method == of.method).then(|| walk.body(&here.call, &body(here.call.clone())))
+    let mutant = |(method, of): (&'static Method, Conditional)| {
+        let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
+        let mut is_made = false;
+        let bodies = Bodies::default().with(methods, method.name, &names, |args| {
+            let call = Body::call(Name::new(entry.name), method.name, args.iter().copied());
+            let body = published.inlined(&call);
+            let edited = of.edited(&body, args);
+            is_made = edited.is_some();
+            edited.unwrap_or(body)
         });
-        let differs = Box::new(move || differs.load(Ordering::Relaxed));
-        Mutant { words, implementation: Arc::new(edited), differs }
+        let words = format!("{} {of:?}", method.name);
+        let implementation: Arc<dyn Implementation> = Arc::new(published.clone().with(&words, &bodies));
+        is_made.then_some(Mutant { words, implementation })
     };
-    methods.flat_map(of_method).map(mutant).collect()
+    methods.iter().flat_map(of_method).filter_map(mutant).collect()
 }
 
 /// A datum of a call.
@@ -205,7 +185,7 @@ fn conditional(entry: &Entry) -> Vec<Mutant> {
 enum On {
     /// An argument.
     Argument(usize),
-    /// What the calls of its body return, without those that return nothing.
+    /// A result that has a name in the body, by how many come before it.
     Result(usize),
 }
 
@@ -216,102 +196,89 @@ enum Does {
     Return,
     /// The loop is left.
     Leave,
-    /// The call of the body before which there are so many is skipped.
+    /// The call before which there are so many, from where the datum is known, is skipped.
     Skip(usize),
 }
 
-/// A conditional edit of the bodies of a method.
+/// A conditional edit of the body of a method.
 #[derive(Clone, Copy, Debug)]
 struct Conditional {
-    method: Name,
     on: On,
     equals: i64,
     does: Does,
 }
 
-/// Goes through a body, and makes the edit where its condition holds.
-#[derive(Clone)]
-struct Walk {
-    of: Conditional,
-    below: Arc<Libraries>,
-    differs: Arc<AtomicBool>,
-}
-
-/// Where a run of a body is: how many calls and results came before, whether the condition holds, and whether it is in a loop. What comes
-/// in a loop is not counted for what follows it.
-#[derive(Clone, Copy, Default)]
-struct Place {
-    calls: usize,
-    results: usize,
-    holds: bool,
-    in_loop: bool,
-}
-
-/// What follows a value at a place.
-type Then = Arc<dyn Fn(Val, Place) -> Prog + Send + Sync>;
-
-impl Walk {
-    fn body(&self, call: &Call, body: &Prog) -> Prog {
-        let holds = matches!(self.of.on, On::Argument(i) if call.args[i] == Val::Int(self.of.equals));
-        let walk = self.clone();
-        let end: Then = Arc::new(move |v, place| Prog::Val(walk.returned(v, place)));
-        self.walk(body, Place { holds, ..Place::default() }, &end)
-    }
-
-    fn note(&self) {
-        self.differs.store(true, Ordering::Relaxed);
-    }
-
-    fn returned(&self, v: Val, place: Place) -> Val {
-        let other = match v {
-            Val::Int(7) => Val::Int(0),
-            Val::Int(_) | Val::Bot => Val::Int(7),
-            Val::Bool(b) => Val::Bool(!b),
-            other => other,
-        };
-        if !place.holds || !matches!(self.of.does, Does::Return) || other == v {
-            return v;
-        }
-        self.note();
-        other
-    }
-
-    fn walk(&self, program: &Prog, place: Place, then: &Then) -> Prog {
-        match program {
-            Prog::Val(v) => then(*v, place),
-            Prog::Break(..) | Prog::Bound => program.clone(),
-            Prog::Call(call) => self.call(call, place, then),
-            Prog::Let(both) => {
-                let (walk, rest, then): (Self, Arc<Let>, Then) = (self.clone(), Arc::clone(both), Arc::clone(then));
-                let rest: Then = Arc::new(move |v, place| walk.walk(&(rest.then)(v), place, &then));
-                self.walk(&both.first, place, &rest)
-            }
-            Prog::Loop(body) => {
-                let end: Then = Arc::new(|v, _| Prog::Val(v));
-                let round = self.walk(body, Place { in_loop: true, ..place }, &end);
-                let then = Arc::clone(then);
-                round.repeat().bind(move |v| then(v, place))
-            }
+impl Conditional {
+    /// The body with the edit; nothing if there is no place for it.
+    fn edited(self, body: &Body, args: &[Expr]) -> Option<Body> {
+        match self.on {
+            On::Argument(_) if matches!(self.does, Does::Leave) => None,
+            On::Argument(position) => self.where_known(args[position], body, false),
+            On::Result(mut before) => self.behind_result(body, &mut before, false),
         }
     }
 
-    fn call(&self, call: &Arc<Call>, place: Place, then: &Then) -> Prog {
-        let methods = self.below.get(call.library).map_or(&[][..], |library| library.methods());
-        let has_result = method::find(methods, call).is_some_and(|m| m.returns != Returns::Nothing);
-        let next = Place { calls: place.calls + 1, results: place.results + usize::from(has_result), ..place };
-        if place.holds && matches!(self.of.does, Does::Skip(nth) if nth == place.calls) {
-            self.note();
-            return then(if has_result { Val::Int(0) } else { Val::Unit }, next);
-        }
-        let (walk, then) = (self.clone(), Arc::clone(then));
-        Prog::Call(Arc::clone(call)).bind(move |v| {
-            let is_it = matches!(walk.of.on, On::Result(nth) if has_result && nth == place.results);
-            let holds = place.holds || is_it && v == Val::Int(walk.of.equals);
-            if holds && place.in_loop && matches!(walk.of.does, Does::Leave) {
-                walk.note();
-                return Prog::Break(1, v);
+    /// The same for what follows a result before which there are so many.
+    fn behind_result(self, body: &Body, before: &mut usize, in_loop: bool) -> Option<Body> {
+        let mut inside = |part: &Body, in_loop| self.behind_result(part, before, in_loop);
+        Some(match body.stmt() {
+            Stmt::Let(Some(var), first, rest) if matches!(first.stmt(), Stmt::Call(_)) => {
+                let rest = match before.checked_sub(1) {
+                    None => self.where_known(Term::Var(*var).into(), rest, in_loop)?,
+                    Some(fewer) => {
+                        *before = fewer;
+                        self.behind_result(rest, before, in_loop)?
+                    }
+                };
+                Stmt::Let(Some(*var), first.clone(), rest).into()
             }
-            then(v, Place { holds, ..next })
+            Stmt::Let(var, first, rest) => match inside(first, in_loop) {
+                Some(first) => Stmt::Let(*var, first, rest.clone()).into(),
+                None => Stmt::Let(*var, first.clone(), inside(rest, in_loop)?).into(),
+            },
+            Stmt::If(condition, yes, no) => match inside(yes, in_loop) {
+                Some(yes) => Stmt::If(*condition, yes, no.clone()).into(),
+                None => Stmt::If(*condition, yes.clone(), inside(no, in_loop)?).into(),
+            },
+            Stmt::Loop(round) => inside(round, true)?.repeat(),
+            Stmt::For(x, set, round) => Stmt::For(*x, *set, inside(round, in_loop)?).into(),
+            Stmt::Value(_) | Stmt::Call(_) | Stmt::Break(_) | Stmt::Collect(..) => return None,
         })
+    }
+
+    /// What comes where the datum is known.
+    fn where_known(self, datum: Expr, body: &Body, in_loop: bool) -> Option<Body> {
+        let holds = datum.is(self.equals);
+        match self.does {
+            Does::Return if in_loop => None,
+            Does::Return => Some(body.clone().bind("v", |v| Body::branch(holds, v.another().into(), v.into()))),
+            Does::Leave => in_loop.then(|| Body::branch(holds, Body::leave(datum), Body::unit()).then(body.clone())),
+            Does::Skip(nth) => {
+                let gone = |call: Body| Body::branch(holds, 0.into(), call);
+                (nth < body.calls().len()).then(|| skipped(body, &mut nth.clone(), &gone))
+            }
+        }
+    }
+}
+
+/// The body with something else in place of the call before which there are so many.
+fn skipped(body: &Body, before: &mut usize, instead: &dyn Fn(Body) -> Body) -> Body {
+    match body.stmt() {
+        Stmt::Call(_) => {
+            *before = before.wrapping_sub(1);
+            if *before == usize::MAX { instead(body.clone()) } else { body.clone() }
+        }
+        Stmt::Let(var, first, rest) => {
+            let first = skipped(first, before, instead);
+            Stmt::Let(*var, first, skipped(rest, before, instead)).into()
+        }
+        Stmt::If(condition, yes, no) => {
+            let yes = skipped(yes, before, instead);
+            Stmt::If(*condition, yes, skipped(no, before, instead)).into()
+        }
+        Stmt::Loop(round) => skipped(round, before, instead).repeat(),
+        Stmt::For(x, set, round) => Stmt::For(*x, *set, skipped(round, before, instead)).into(),
+        Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, skipped(round, before, instead)).into(),
+        Stmt::Value(_) | Stmt::Break(_) => body.clone(),
     }
 }

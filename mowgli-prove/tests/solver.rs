@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use itertools::Itertools;
 use libtest_mimic::Trial;
+use mowgli_core::body::bodies;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
@@ -18,10 +19,11 @@ use mowgli_core::world::World;
 use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::rbl::Method as Ring;
 use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::sv::Method as Sv;
-use mowgli_libraries::{bal, nlock, rbl, slock, sv, wlock};
+use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Closed, Options, Proof, Row, prove};
 use mowgli_prove::solve::{Answer, Effort, Program, ask_all};
 use mowgli_prove::source::Source;
@@ -243,7 +245,7 @@ fn no_broken_ring_is_proved() {
     let all = catalogue();
     let entry = named(&all, "rbl").unwrap();
     let fenced = entry.variant("fenced").unwrap().implementation.clone();
-    let kept_to_itself = fenced.without(calls!(Sv::Bcast { .. } in rbl::Method::Submit { .. }));
+    let kept_to_itself = fenced.without(calls!(Sv::Bcast { .. } in Ring::Submit { .. }));
     let proof = shown(entry, Arc::new(kept_to_itself), 2);
     assert_eq!(proof.obstacles, ["nothing in Submit.2 stands for aNRW of Submit"]);
     // More than a ring promises is not shown.
@@ -320,11 +322,13 @@ fn no_branch_on_constants_is_proved() {
     let all = catalogue();
     let sc_rmw = named(&all, "sc-rmw").unwrap();
     for (compared, new, read, returned) in [(0, 2, 0, 7), (1, 3, 1, 0)] {
-        let is_it = move |call: &Call| matches!(Sc::of(call), Sc::CAS { v1, v2, .. } if v1 == compared.into() && v2 == new.into());
-        let edited = ScRmwOverNlock.around("another result of one CAS", move |here, body| {
-            let other = move |v| if v == Val::Int(read) { Val::Int(returned) } else { v };
-            is_it(&here.call).then(|| body(here.call.clone()).map(other))
-        });
+        let cas = bodies! { Sc:
+            CAS { x, v1, v2 } => {
+                let v = ScRmwOverNlock.inlined(&Sc::cas(x, v1, v2));
+                if (v1.is(compared) & v2.is(new) & v.is(read)) { returned } else { v }
+            }
+        };
+        let edited = ScRmwOverNlock.with("another result of one CAS", &cas);
         let proof = shown(sc_rmw, Arc::new(edited), 20);
         assert!(!proof.is_proved(), "CAS({compared}, {new}) that reads {read} returns {returned}");
         assert!(proof.obstacles.iter().any(|why| why.contains("small numbers")), "{:?}", proof.obstacles);

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mowgli_core::edit::Here;
+use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, Term, node};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
@@ -37,9 +38,12 @@ pub struct OfTso {
 }
 
 /// The name of a method in its usual way, of one word.
-fn usual(call: &Call) -> &str {
-    let method = call.method.text();
+fn in_usual_way(method: &str) -> &str {
     method.strip_suffix("By").or(method.strip_suffix("Words")).unwrap_or(method)
+}
+
+fn usual(call: &Call) -> &str {
+    in_usual_way(call.method.text())
 }
 
 /// The way in which a call is made.
@@ -199,38 +203,62 @@ impl Remedies for OfWait {
         compared(gap, WAIT, wait::word).into_iter().collect()
     }
 
-    fn kind(&self, call: &Call) -> Option<&'static str> {
-        kind(call).filter(|_| call.library == WAIT)
+    fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
+        kind(method).filter(|_| library == WAIT)
     }
 
     fn beside(&self) -> Vec<Remedy> {
-        let mfence: fn(&Here, &Call) -> Vec<Call> = |_, _| vec![Call::new(WAIT, "Mfence", &[])];
-        vec![
-            Remedy { kind: "mfence", text: "a memory fence", calls: mfence },
-            Remedy {
-                kind: "rfence",
-                text: "a remote fence of its node",
-                calls: |here, call| {
-                    let to = towards(&here.world, call).filter(|_| call.library == WAIT);
-                    to.into_iter().map(|q| rfence(q, WAIT)).collect()
-                },
-            },
-        ]
+        vec![mfence(|_| vec![CallTerm::new(WAIT, "Mfence", [])]), remote_fence(|call| fence_of(call, WAIT))]
     }
 
-    fn awaited(&self, call: &Call) -> Option<Await> {
-        let id = match usual(call) {
+    fn awaited(&self, call: &CallTerm) -> Option<Await> {
+        let id = match in_usual_way(call.method) {
             "Put" | "Get" | "RFAA" | "RCAS" | "RXchg" => call.args.len() - 1,
             _ => return None,
         };
-        let is_told = call.library == WAIT && way(call).signalled;
-        Some(Await { id, wait: |id| Call::new(WAIT, "Wait", &[id]) }).filter(|_| is_told)
+        let is_told = call.library == WAIT && of_term(call).signalled;
+        Some(Await { id, wait: |id| CallTerm::new(WAIT, "Wait", [id]) }).filter(|_| is_told)
     }
 }
 
-/// The kind of a call that only orders others.
-fn kind(call: &Call) -> Option<&'static str> {
-    match usual(call) {
+/// The remedies of a body: the fence of the CPU, and that of the queue pair of a call.
+fn mfence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
+    Remedy { kind: "mfence", text: "a memory fence", calls }
+}
+
+fn remote_fence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
+    Remedy { kind: "rfence", text: "a remote fence of its node", calls }
+}
+
+/// The way in which a call of a body is made.
+fn of_term(call: &CallTerm) -> Way {
+    match call.args.first().map(|e| e.term()) {
+        Some(Term::Val(w @ Val::Way(_))) => Way::of(*w).unwrap_or(Way::USUAL),
+        _ => Way::USUAL,
+    }
+}
+
+/// The fence of the queue pair that a remote operation of a body goes by.
+fn fence_of(call: &CallTerm, library: Name) -> Vec<CallTerm> {
+    let at = match in_usual_way(call.method) {
+        "Put" => 0,
+        "Get" | "RCAS" | "RFAA" | "RXchg" => 1,
+        _ => return Vec::new(),
+    };
+    let is_in_a_way = matches!(call.args.first().map(|e| e.term()), Some(Term::Val(Val::Way(_))));
+    let Some(words) = call.args.get(at + usize::from(is_in_a_way)).filter(|_| call.library == library) else {
+        return Vec::new();
+    };
+    let word = if let Term::Tuple(row) = words.term() { row.first().copied() } else { Some(*words) };
+    let way = Way { queue: of_term(call).queue, ..Way::USUAL };
+    let (method, by) =
+        if way == Way::USUAL { ("Rfence", None) } else { ("RfenceBy", Some(Expr::from(Val::from(way)))) };
+    word.map(|x| CallTerm::new(library, method, by.into_iter().chain([node(x)]))).into_iter().collect()
+}
+
+/// The kind of the calls of a method that only order others.
+fn kind(method: &str) -> Option<&'static str> {
+    match in_usual_way(method) {
         "Mfence" => Some("mfence"),
         "Rfence" => Some("rfence"),
         "Wait" => Some("wait"),
@@ -289,21 +317,12 @@ impl Remedies for OfTso {
         compared(gap, TSO, tso::word).filter(|_| !self.sc).into_iter().collect()
     }
 
-    fn kind(&self, call: &Call) -> Option<&'static str> {
-        kind(call).filter(|_| call.library == TSO)
+    fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
+        kind(method).filter(|_| library == TSO)
     }
 
     fn beside(&self) -> Vec<Remedy> {
-        let mfence: fn(&Here, &Call) -> Vec<Call> = |_, _| vec![Call::new(TSO, "Mfence", &[])];
-        let rfence = Remedy {
-            kind: "rfence",
-            text: "a remote fence of its node",
-            calls: |here, call| {
-                let to = towards(&here.world, call).filter(|_| call.library == TSO);
-                to.into_iter().map(|q| rfence(q, TSO)).collect()
-            },
-        };
-        let mfence = (!self.sc).then_some(Remedy { kind: "mfence", text: "a memory fence", calls: mfence });
-        mfence.into_iter().chain([rfence]).collect()
+        let mfence = (!self.sc).then(|| mfence(|_| vec![CallTerm::new(TSO, "Mfence", [])]));
+        mfence.into_iter().chain([remote_fence(|call| fence_of(call, TSO))]).collect()
     }
 }

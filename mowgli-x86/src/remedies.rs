@@ -1,6 +1,8 @@
 //! What can be inserted into programs of x86-TSO so that more is in order: fences.
 
+use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
+use mowgli_core::ids::Name;
 use mowgli_core::repair::{Gap, Offer, Remedies, Remedy};
 
 use crate::tso::X86;
@@ -26,11 +28,11 @@ impl Remedies for OfX86 {
         (has_written && gap.after.first().is_some_and(is_worth)).then(fence).into_iter().collect()
     }
 
-    fn kind(&self, call: &Call) -> Option<&'static str> {
-        (call.library == X86 && call.method.text() == "Mfence").then_some("mfence")
+    fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
+        (library == X86 && method == "Mfence").then_some("mfence")
     }
 
     fn beside(&self) -> Vec<Remedy> {
-        vec![Remedy { kind: "mfence", text: "a memory fence", calls: |_, _| vec![Call::new(X86, "Mfence", &[])] }]
+        vec![Remedy { kind: "mfence", text: "a memory fence", calls: |_| vec![CallTerm::new(X86, "Mfence", [])] }]
     }
 }

@@ -57,7 +57,7 @@ pub fn entry() -> Entry {
     let stack = Over::<Method>::terms(bodies()).part("top", word()).parts(nodes_of);
     // Another push may be lost.
     let push_writes =
-        stack.clone().replace(calls!(Tso::CAS { x, v1, v2 } in Method::Push { .. } => write(x, v2).map(move |_| v1)));
+        stack.clone().replace(calls!(Tso::CAS { x, v1, v2 } in Method::Push { .. } => body! { Tso::write(x, v2); v1 }));
     let value_late = stack.clone().delay(calls!(Tso::Write { .. } in Method::Push { .. }).first());
     let bounds = &[(2, 1, 2)];
     let variants = vec![

@@ -36,10 +36,10 @@ pub fn entry() -> Entry {
     let ticket = Over::<Method>::terms_of(TICKET, bodies()).part("next", word()).part("served", word());
     // A ticket is read, and then the next one is written: two threads may get the same.
     let two_steps = ticket.clone().replace(calls!(
-        Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }
+        Tso::FAA { x, .. } => body! { let v = Tso::read(x); Tso::write(x, v + 1); v }
     ));
     let skips_one = ticket.clone().replace(calls!(
-        Tso::Write { x, v } in Method::Rel { .. } => write(x, v.plus(1).unwrap_or(v))
+        Tso::Write { x, v } in Method::Rel { .. } => Tso::write(x, v + 1)
     ));
     let bounds = &[(2, 1, 2)];
     let variants = vec![

@@ -7,10 +7,10 @@
 //! give, within the bounds of `check`, and it is asked too whether clients end: a mutant that survives means that the bound
 //! is too small to tell, or that the body has more than it needs.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli_core::edit::Edited;
-use mowgli_core::implementation::add_parts;
 use mowgli_core::method::Method;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
@@ -118,6 +118,12 @@ pub fn necessity(
     each: &mut dyn FnMut(&Row),
 ) -> Result<Necessity, String> {
     entry.library()?;
+    if variant.implementation.bodies().is_none() {
+        return Err(format!(
+            "the bodies of {} ({}) are Rust functions, whose operations are not known; write them with bodies!",
+            entry.name, variant.name
+        ));
+    }
     let expired = || options.deadline.expired();
     // What is known of a bound only when the time is up is asked no more.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
@@ -152,7 +158,7 @@ pub fn necessity(
         let Some(method) = below(entry, &site) else { continue };
         let changes = if question == Question::Necessity { weaker(method) } else { edits(method) };
         for Edit { name: change, change: of } in changes {
-            let edited = Arc::new(Edited::at(variant.implementation.clone(), site.clone(), of));
+            let edited = Arc::new(Edited::at(variant.implementation.clone(), (site.method, site.number), &of));
             let changed = Variant {
                 name: variant.name,
                 about: "with one operation changed",
@@ -193,18 +199,20 @@ pub fn necessity(
 
 /// The method that is called at a site.
 fn below(entry: &Entry, site: &Site) -> Option<&'static Method> {
-    entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls.text())
+    entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls)
 }
 
+/// The operations in the bodies of the methods that clients within these bounds call.
 fn all_sites(
     entry: &Entry,
     variant: &Variant,
     bounds: &[Bound],
     expired: &dyn Fn() -> bool,
 ) -> Result<Vec<Site>, Stop> {
-    let mut calls = own_calls(entry, bounds, expired)?;
-    calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
-    Ok(sites(&*variant.implementation, &entry.below, &calls))
+    let calls = own_calls(entry, bounds, expired)?;
+    let methods: BTreeSet<&str> = calls.iter().map(|(_, _, call)| call.method.text()).collect();
+    let all = variant.implementation.bodies().map_or_else(Vec::new, sites);
+    Ok(all.into_iter().filter(|site| methods.contains(site.method)).collect())
 }
 
 impl Necessity {

@@ -75,8 +75,8 @@ fn bell() -> Entry {
     fn shape(world: &World, event: &Event, Method::Ring { x }: Method) -> Shape {
         [Sub::write(aCW, x.on(world.node_of(event.thread)), 1)].into()
     }
-    let body = |_: &World, _, Method::Ring { x }| sv::write(x.part("rung"), 1);
-    let over = Over::new(body).part("rung", sv::variable());
+    let bodies = bodies! { Method: Ring { x } => { Shared::write(x.part("rung", []), 1) } };
+    let over = Over::<Method>::terms(bodies).part("rung", sv::variable());
     Entry::rdma(Simple::new(shape, |_| {}), Sv).published(over, &[(2, 2, 1)])
 }
 
@@ -84,6 +84,31 @@ methods! {
     enum Struck of GONG = "gong" {
         /// How often it was struck.
         fn struck = Struck(x: Object) -> Value, looks;
+    }
+}
+
+/// A gong whose body is a Rust function, which may do what no term does.
+struct Function {
+    body: Box<Made<Prog>>,
+    count: Box<Made<Loc>>,
+}
+
+/// What is made of an object in a world.
+type Made<T> = dyn Fn(&World, Loc) -> T + Send + Sync;
+
+impl Implementation for Function {
+    fn target(&self) -> Name {
+        GONG
+    }
+
+    fn declare(&self, world: &mut World) {
+        let counts: Vec<_> =
+            world.locations(GONG).into_iter().map(|x| ((self.count)(world, x), sv::variable())).collect();
+        world.objects.extend(counts);
+    }
+
+    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
+        (self.body)(world, call.loc(0))
     }
 }
 
@@ -98,15 +123,15 @@ fn gong(which: &str) -> Entry {
     }
     let is_foreign = which == "foreign";
     let panics = which == "panics";
-    let body = move |world: &World, _, Struck::Struck { x }| {
+    let body = move |world: &World, x: Loc| {
         // No client of two nodes shows it.
         let homes = vec!["count"; if panics { 2 } else { 4 }];
         sv::read(x.part(homes[world.all_nodes().len() - 1]))
     };
-    let count =
-        move |_: &World, x: Loc| vec![(if is_foreign { Loc::new("count") } else { x.part("count") }, sv::variable())];
+    let count = move |_: &World, x: Loc| if is_foreign { Loc::new("count") } else { x.part("count") };
     let library = Simple::new(if is_foreign || panics { read } else { unread }, |_| {});
-    Entry::rdma(library, Sv).published(Over::new(body).parts(count), if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
+    let over = Function { body: Box::new(body), count: Box::new(count) };
+    Entry::rdma(library, Sv).published(over, if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
 }
 
 /// A gong with such a body, which does not end.
@@ -114,7 +139,7 @@ fn endless(body: fn(Loc) -> Prog) -> Entry {
     fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
     }
-    let over = Over::new(move |_: &World, _, Struck::Struck { x }| body(x)).part("count", sv::variable());
+    let over = Function { body: Box::new(move |_, x| body(x)), count: Box::new(|_, x| x.part("count")) };
     Entry::rdma(Simple::new(read, |_| {}), Sv).published(over, &[(1, 1, 1)])
 }
 
@@ -154,14 +179,12 @@ fn letters() -> Simple<Letter> {
 
 /// A box for letters, in which there is none to begin with.
 fn post() -> Entry {
-    let body = |_: &World, _, method| match method {
-        Letter::Leave { x, v } => sv::write(x.part("slot"), v),
-        Letter::Look { x } => prog! {
-            let v = sv::read(x.part("slot"));
-            Prog::Val(if v == Val::Int(0) { Val::Bot } else { v })
-        },
+    let slot = |x: Expr| x.part("slot", []);
+    let bodies = bodies! { Letter:
+        Leave { x, v } => { Shared::write(slot(x), v) }
+        Look { x } => { let v = Shared::read(slot(x)); if (v == 0) { Val::Bot } else { v } }
     };
-    let over = Over::new(body).part("slot", sv::variable());
+    let over = Over::<Letter>::terms(bodies).part("slot", sv::variable());
     Entry::rdma(letters().init(Val::Bot), Sv).published(over, &[(2, 1, 1)])
 }
 

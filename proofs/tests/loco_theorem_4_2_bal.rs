@@ -72,7 +72,7 @@ fn a_broadcast_to_the_own_node_does_no_harm_within_the_bound() {
 #[test]
 fn the_fence_of_the_barrier_is_needed_towards_every_node() {
     let rows = necessity("bal", "published");
-    let of = |calls: &str| rows.iter().filter(|r| r.site.calls.text() == calls).map(|r| r.needed).collect::<Vec<_>>();
+    let of = |calls: &str| rows.iter().filter(|r| r.site.calls == calls).map(|r| r.needed).collect::<Vec<_>>();
     assert_eq!(of("GF"), [Needed::Yes; 3]);
     assert!(of("Write").iter().chain(&of("Bcast")).all(|n| *n == Needed::Vacuous));
     let lines: Vec<String> = rows.iter().map(|row| row.text(Question::Necessity)).collect();

@@ -15,9 +15,11 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_libraries::bal::Method as Barrier;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
-use mowgli_libraries::{bal, sv, x86};
+use mowgli_libraries::sv::Method as Shared;
+use mowgli_libraries::{bal, x86};
 use mowgli_rdma::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::wait::{Wait, read, word, write};
 use mowgli_rdma::{sc, to};
@@ -197,17 +199,17 @@ fn an_edit_that_changes_nothing_is_a_mistake() {
         check(&entry, &variant, &bound, &Options::default()).err()
     };
     let published = bal::BalOverSv::default();
-    assert_eq!(said(Arc::new(published.without(calls!(sv::Method::GF { .. })))), None);
+    assert_eq!(said(Arc::new(published.without(calls!(Shared::GF { .. })))), None);
     assert_eq!(
-        said(Arc::new(published.without(calls!(sv::Method::Wait { .. } in bal::Method::BAR { .. })))).unwrap(),
-        "the variant no-wait of bal is nothing else than what it is made of: `without sv::Method::Wait { .. } in \
-         bal::Method::BAR { .. }` changes no body of a call within the bound; say what else is to be changed, or take a \
+        said(Arc::new(published.without(calls!(Shared::Wait { .. } in Barrier::BAR { .. })))).unwrap(),
+        "the variant no-wait of bal is nothing else than what it is made of: `without Shared::Wait { .. } in \
+         Barrier::BAR { .. }` changes no body of a call within the bound; say what else is to be changed, or take a \
          larger bound"
     );
     // Only a barrier between two nodes has a broadcast; that is seen where clients are of one node only, too.
     let narrow = Bound { nodes: 1, ..bound.clone() };
     let variant = |bound: &Bound| Variant {
-        implementation: Arc::new(published.without(calls!(sv::Method::Bcast { .. }))),
+        implementation: Arc::new(published.without(calls!(Shared::Bcast { .. }))),
         bounds: vec![bound.clone()],
         ..entry.variants[0].clone()
     };

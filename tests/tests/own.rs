@@ -5,8 +5,10 @@ use std::sync::Arc;
 use mowgli::check::{Ask, Checked, Options, check};
 use mowgli::show::{Names, Scene, relations};
 use mowgli_core::algebra::{Role, Spec, po, reads, same_event, writes};
+use mowgli_core::body::bodies;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::judge::judge;
@@ -15,12 +17,13 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
+use mowgli_core::simple::Over;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
-use mowgli_libraries::sv::{self, Sv};
+use mowgli_libraries::sv::{self, Method as Shared, Sv};
 use mowgli_rdma::RdmaStamp::{aCR, aCW};
 use mowgli_rdma::to;
 
@@ -77,24 +80,18 @@ fn top() -> Loc {
     Loc(PILE.part("top"))
 }
 
+/// A pile whose pops return this of what was pushed.
+fn popping(pop: fn(Expr) -> Expr) -> Over<OfPile> {
+    let bodies = bodies! { OfPile:
+        Push { .. } => { Shared::write(top(), 1) }
+        Pop { .. } => { let v = Shared::read(top()); pop(v) }
+    };
+    Over::<OfPile>::terms(bodies).parts(|_, _| vec![(top(), sv::variable())])
+}
+
 /// Pops nothing, whatever was pushed.
-struct Forgetful;
-
-impl Implementation for Forgetful {
-    fn target(&self) -> Name {
-        PILE
-    }
-
-    fn declare(&self, world: &mut World) {
-        world.objects.insert(top(), sv::variable());
-    }
-
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        match OfPile::of(call) {
-            OfPile::Pop { .. } => sv::read(top()).then(Prog::Val(Val::Int(0))),
-            OfPile::Push { .. } => sv::write(top(), 1),
-        }
-    }
+fn forgetful() -> Over<OfPile> {
+    popping(|_| 0.into())
 }
 
 impl Subject for Pile {
@@ -112,7 +109,7 @@ impl Subject for Pile {
 fn pile(name: &'static str) -> Entry {
     let bound = Bound { threads: 1, nodes: 1, calls: 2, objects: 1, loops: 1, values: vec![1], ..Bound::default() };
     let (about, expected) = ("Pop", Expected::Unsound);
-    let implementation = Arc::new(Forgetful);
+    let implementation = Arc::new(forgetful());
     Entry {
         name,
         memory: Memory::rdma_wait(),
@@ -184,26 +181,6 @@ fn a_counterexample_shows_the_results_of_all_methods() {
     assert_eq!(finding.execution.expect("an execution").outputs, [Val::tuple(&[Val::Int(0)])]);
 }
 
-/// Pops what was pushed.
-struct Mindful;
-
-impl Implementation for Mindful {
-    fn target(&self) -> Name {
-        PILE
-    }
-
-    fn declare(&self, world: &mut World) {
-        Forgetful.declare(world);
-    }
-
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        match OfPile::of(call) {
-            OfPile::Pop { .. } => sv::read(top()),
-            OfPile::Push { .. } => sv::write(top(), 1),
-        }
-    }
-}
-
 /// A delayed call whose result is used leaves a method without its result.
 #[test]
 #[ignore = "takes half a minute"]
@@ -213,36 +190,18 @@ fn an_edit_that_takes_a_result_away_is_an_error_and_no_verdict() {
         entry.variants[0].implementation = implementation;
         checked(&entry)
     };
-    assert!(with(Arc::new(Mindful)).is_ok());
-    let pops = calls!(sv::Method::Read { .. } in OfPile::Pop { .. });
-    let late = with(Arc::new(Mindful.delay(pops))).err().expect("its result is used");
-    assert!(late.starts_with("the variant forgetful of pile: `delay sv::Method::Read { .. }"), "{late}");
-    assert!(late.contains("in the body of Pop(s), which uses its result before the call is made"), "{late}");
-}
-
-/// Reads what was pushed, and does not return it.
-struct Silent;
-
-impl Implementation for Silent {
-    fn target(&self) -> Name {
-        PILE
-    }
-
-    fn declare(&self, world: &mut World) {
-        Forgetful.declare(world);
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let body = Mindful.body(world, thread, call);
-        if matches!(OfPile::of(call), OfPile::Pop { .. }) { body.map(|_| Val::Unit) } else { body }
-    }
+    assert!(with(Arc::new(popping(|v| v))).is_ok());
+    let pops = calls!(Shared::Read { .. } in OfPile::Pop { .. });
+    let late = with(Arc::new(popping(|v| v).delay(pops))).err().expect("its result is used");
+    assert!(late.starts_with("the variant forgetful of pile: `delay Shared::Read { .. }"), "{late}");
+    assert!(late.contains("in the body of Pop, which uses its result before the call is made"), "{late}");
 }
 
 /// A wrong outcome in which a method that returns a value has none is a fault of the variant, and no verdict.
 #[test]
 fn a_method_without_its_result_is_an_error_and_no_verdict() {
     let mut entry = pile("pile");
-    entry.variants[0].implementation = Arc::new(Silent);
+    entry.variants[0].implementation = Arc::new(popping(|_| Val::Unit.into()));
     let said = checked(&entry).err().expect("a mistake");
     assert!(said.contains("Pop(s)"), "{said}");
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use mowgli::check::{Options, check};
 use mowgli_core::algebra::{SubView, events, id};
+use mowgli_core::body::body;
 use mowgli_core::edit::{Edits, calls};
+use mowgli_core::expr::{here, me};
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::problem::{Limits, Problem};
@@ -145,8 +147,8 @@ fn a_mistake_of_one_node_or_thread_is_found() {
     let all = catalogue();
     let entry = named(&all, "bal").unwrap();
     let published = BalOverSv::default();
-    let on_node_2 = published.without(calls!(|here| Sv::GF { .. } if here.world.node_of(here.thread) == Node(2)));
-    let of_p_2 = published.without(calls!(|here| Sv::GF { .. } if here.thread == Tid(2)));
+    let on_node_2 = published.replace(calls!(|gf| Sv::GF { .. } => body! { if ((here()) != (Node(2))) { gf } }));
+    let of_p_2 = published.replace(calls!(|gf| Sv::GF { .. } => body! { if ((me()) != (Tid(2))) { gf } }));
     for (edited, threads, nodes) in [(on_node_2, 1, 2), (of_p_2, 3, 3)] {
         let bound = Bound { threads, nodes, ..Bound::default() };
         let wrong = variant("wrong", "", Expected::Unsound, edited, &[(3, 3, 1)]);

@@ -14,7 +14,6 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::value::Val;
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
@@ -25,7 +24,7 @@ use crate::sv::{self, Method as Sv};
 use crate::wlock;
 
 pub use specification::{KVSTORE, Kvstore, Method, store};
-use store::with_part;
+use store::with_valid;
 pub use store::{KvstoreOverLoco, fenced_delete, no_counter};
 
 /// What the catalogue says of it.
@@ -47,9 +46,9 @@ pub fn entry() -> Entry {
     let ack_first = fenced
         .clone()
         .delay_after(calls!((Wait::Mfence {} | Wait::Write { .. }) in Method::Serve { .. }), calls!(Sv::Bcast { .. }));
-    let valid_first = fenced.clone().replace(
-        calls!(Msw::Write { x, values } in Method::Insert { .. } => msw::write(x, with_part(values, 2, Val::Int(1)))),
-    );
+    let valid_first = fenced
+        .clone()
+        .replace(calls!(Msw::Write { x, values } in Method::Insert { .. } => Msw::write(x, with_valid(values))));
     let no_index_lock = fenced.clone().without(calls!(Wait::Mfence {}));
     let silent = fenced_delete(KvstoreOverLoco).without(calls!(Sv::Bcast { .. } in Method::Serve { .. }));
     let variants = vec![

@@ -1,7 +1,9 @@
 //! The store over locks, ring buffers, mixed-size words and shared variables.
 
-use mowgli_core::edit::{Edited, Edits, Here, calls};
+use mowgli_core::body::body;
+use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, me, node, only};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
@@ -13,7 +15,7 @@ use super::specification::{KVSTORE, Method, initial, server};
 use crate::lock::{acq, rel};
 use crate::msw::{self, Method as Msw};
 use crate::rbl::{self, RBL, Rbl};
-use crate::sv;
+use crate::sv::{self, Method as Sv};
 use crate::wlock::WLOCK;
 
 /// LOCO's algorithm over weak locks, ring buffers, mixed-size words, shared variables and RDMA-WAIT-RMW: as in App. I, to the
@@ -343,34 +345,33 @@ impl Implementation for KvstoreOverLoco {
     }
 }
 
-/// A tuple with another value at this place.
-pub(super) fn with_part(tuple: Val, place: usize, part: Val) -> Val {
-    let Val::Tuple(parts) = tuple else { return tuple };
-    let mut parts = parts.parts().to_vec();
-    parts[place] = part;
-    Val::tuple(&parts)
+/// The content of a slot, valid.
+pub(super) fn with_valid(content: Expr) -> Expr {
+    Expr::tuple([content.item(0), content.item(1), 1.into()])
 }
 
 /// A deletion is complete on the slot's node before it is announced.
 #[must_use]
 pub fn fenced_delete(of: impl Implementation + 'static) -> Edited {
-    let fence = |here: &Here, slot: Loc| sv::gf(here.world.home(slot).into_iter().collect());
-    let copy = |here: &Here, m: Loc| KvstoreOverLoco.seen_from(&here.world, m, here.thread).copy("put");
-    of.replace(calls!(|here| Msw::Put { x, y, d } in Method::Delete { .. } => msw::put(x, y, d).then(fence(here, x))))
-        .replace(calls!(|here| Msw::Write { x, values } in Method::Delete { x: m, .. } if x != copy(here, m)
-            => msw::write(x, values).then(fence(here, x))))
+    let fence = |slot: Expr| Sv::gf(only(node(slot)));
+    let copy = |m: Expr| m.part("put", [me()]);
+    of.replace(calls!(|put| Msw::Put { x, .. } in Method::Delete { .. } => body! { put; fence(x) }))
+        .replace(calls!(|write| Msw::Write { x, .. } in Method::Delete { x: m, .. } if x != copy(m) => body! { write; fence(x) }))
 }
 
 /// A lookup does not compare counters: all are 1 for it. It takes five calls for two keys to see that, more than can be
 /// enumerated.
 #[must_use]
 pub fn no_counter() -> Edited {
-    let one = Val::Int(1);
+    let with_one = |entry: Expr| Expr::tuple([entry.item(0), entry.item(1), 1.into()]);
+    let filled_once = |content: Expr| Expr::tuple([content.item(0), 1.into(), content.item(2)]);
+    // Bottom stays bottom: only a tuple has a counter.
+    let in_tuple = |v: Expr, with: Expr| body! { if ((v.len()) == 3) { with } else { v } };
     fenced_delete(KvstoreOverLoco)
-        .replace(calls!(Wait::Read { x } in Method::Lookup { .. } => wait::read(x).map(move |v| with_part(v, 2, one))))
-        .replace(
-            calls!(Msw::TryRead { x } in Method::Lookup { .. } => msw::try_read(x).map(move |v| with_part(v, 1, one))),
-        )
+        .replace(calls!(Wait::Read { x } in Method::Lookup { .. } => body! { let v = Wait::read(x); in_tuple(v, with_one(v)) }))
+        .replace(calls!(
+            Msw::TryRead { x } in Method::Lookup { .. } => body! { let v = Msw::try_read(x); in_tuple(v, filled_once(v)) }
+        ))
 }
 
 #[cfg(test)]

@@ -5,14 +5,13 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::body::{Bodies, bodies};
+use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, me};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
+use mowgli_x86::tso::{Method as Tso, word};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -97,13 +96,12 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Stuck, Unsound};
     // Two may think that they are the first.
     let two_steps =
-        Mcs.replace(calls!(Tso::Xchg { x, v } => prog! { let last = read(x); write(x, v); Prog::Val(last) }));
+        Mcs.replace(calls!(Tso::Xchg { x, v } => body! { let last = Tso::read(x); Tso::write(x, v); last }));
     // The mark may overwrite the release.
-    let link_first = Mcs
-        .swap(calls!(|here| Tso::Write { x, .. } in Method::Acq { x: l } if locked(record(l, here.thread)).loc() == x));
+    let link_first = Mcs.swap(calls!(Tso::Write { x, .. } in Method::Acq { x: l } if locked(own(l)) == x));
     // A thread that finds itself to be no longer the last goes on as if it were.
     let no_hand_over =
-        Mcs.replace(calls!(Tso::CAS { x, v1, v2 } in Method::Rel { .. } => cas(x, v1, v2).map(move |_| v1)));
+        Mcs.replace(calls!(Tso::CAS { x, v1, v2 } in Method::Rel { .. } => body! { Tso::cas(x, v1, v2); v1 }));
     let variants = vec![
         variant("published", "TOCS 1991, Fig. 5", Sound, Mcs, &[(3, 1, 2), (2, 1, 4)]),
         variant("two-steps", "the tail is read and then written", Unsound, two_steps, &[(2, 1, 2)]),

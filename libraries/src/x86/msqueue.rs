@@ -113,8 +113,8 @@ impl Implementation for MsQueue {
 #[must_use]
 pub fn waiting() -> Edited {
     MsQueue
-        .without(calls!(Tso::CAS { x, .. } in Method::Enq { x: q, .. } if x == tail(q).loc()).in_loops())
-        .without(calls!(Tso::CAS { x, .. } in Method::Deq { x: q } if x == tail(q).loc()))
+        .without(calls!(Tso::CAS { x, .. } in Method::Enq { x: q, .. } if x == tail(q)).in_loops())
+        .without(calls!(Tso::CAS { x, .. } in Method::Deq { x: q } if x == tail(q)))
 }
 
 /// What the catalogue says of it.
@@ -124,9 +124,9 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 1, 2)];
     let published = Arc::new(waiting());
     // Another node may be lost, and two may take one node.
-    let link_writes = published
-        .clone()
-        .replace(calls!(Tso::CAS { x, v1: NULL, v2 } in Method::Enq { .. } => without_comparing(x, NULL, v2)));
+    let link_writes = published.clone().replace(
+        calls!(Tso::CAS { x, v1, v2 } in Method::Enq { .. } if v1 == NULL.into() => without_comparing(x, v1, v2)),
+    );
     let head_writes =
         published.clone().replace(calls!(Tso::CAS { x, v1, v2 } in Method::Deq { .. } => without_comparing(x, v1, v2)));
     let value_late = published.clone().delay(calls!(Tso::Write { .. } in Method::Enq { .. }));

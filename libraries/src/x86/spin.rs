@@ -8,7 +8,7 @@ use mowgli_core::expr::{Expr, all_threads, me};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, word, write};
+use mowgli_x86::tso::{Method as Tso, word};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -90,7 +90,7 @@ pub fn entry() -> Entry {
     let read_then_write = Spin.replace(calls!(Tso::CAS { x, v1, v2 } => in_two_steps(x, v1, v2)));
     // A flag is still in the store buffer when the others are looked at.
     let flags = Flags.without(calls!(Tso::Mfence {}));
-    let never_free = Spin.replace(calls!(Tso::Write { x, .. } in Method::Rel { .. } => write(x, 1)));
+    let never_free = Spin.replace(calls!(Tso::Write { x, .. } in Method::Rel { .. } => Tso::write(x, 1)));
     let variants = vec![
         variant("published", "a word and a CAS", Sound, Spin, &[(3, 1, 2), (2, 1, 4)]),
         variant("read-then-write", "the word is read and then written", Unsound, read_then_write, &[(2, 1, 2)]),

@@ -2,14 +2,13 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::body::{Bodies, bodies};
+use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, read, word, write};
+use mowgli_x86::tso::{Method as Tso, word};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -61,11 +60,10 @@ impl Implementation for Ticket {
 pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Unsound};
     let two_steps = Ticket.replace(calls!(
-        Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }
+        Tso::FAA { x, .. } => body! { let v = Tso::read(x); Tso::write(x, v + 1); v }
     ));
     let no_wait = Ticket.without_loops(calls!(Tso::Read { .. }));
-    let skips_one =
-        Ticket.replace(calls!(Tso::Write { x, v } in Method::Rel { .. } => write(x, v.plus(1).unwrap_or(v))));
+    let skips_one = Ticket.replace(calls!(Tso::Write { x, v } in Method::Rel { .. } => Tso::write(x, v + 1)));
     let variants = vec![
         variant("published", "tickets by fetch-and-add", Sound, Ticket, &[(3, 1, 2), (2, 1, 4)]),
         variant("two-steps", "a ticket is read and then written", Unsound, two_steps, &[(2, 1, 2)]),

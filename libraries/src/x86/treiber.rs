@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::body::{Bodies, bodies};
+use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
@@ -14,7 +14,7 @@ use mowgli_core::method::methods;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::pool::Method as Pool;
-use mowgli_x86::tso::{Method as Tso, read, word};
+use mowgli_x86::tso::{Method as Tso, word};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::x86::container::{self, Container, declare_nodes, next, value};
@@ -85,8 +85,10 @@ impl Implementation for Treiber {
 /// A pop that does not look whether there is a node: what is no location is taken for one.
 #[must_use]
 pub fn without_null_check() -> impl Implementation {
-    let not_null = |v: Val| if v == NULL { Val::Int(-1) } else { v };
-    Treiber.replace(calls!(Tso::Read { x } in Method::Pop { x: s } if x == top(s).loc() => read(x).map(not_null)))
+    Treiber.replace(calls!(Tso::Read { x } in Method::Pop { x: s } if x == top(s) => body! {
+        let first = Tso::read(x);
+        if (first == NULL) { -1 } else { first }
+    }))
 }
 
 /// What the catalogue says of it.

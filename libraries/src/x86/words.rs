@@ -1,13 +1,13 @@
 //! What the libraries over x86-TSO share: clients on one machine, locations as values, broken compare-and-swaps.
 
+use mowgli_core::body::{Body, body};
 use mowgli_core::event::Call;
 use mowgli_core::expr::Expr;
-use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::program::{Prog, prog};
+use mowgli_core::ids::Tid;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::tso::{on_one_machine, read, write};
+use mowgli_x86::tso::{Method as Tso, on_one_machine};
 
 /// Clients of a subject on one machine.
 pub(crate) struct OneMachine<T>(pub T);
@@ -23,13 +23,13 @@ impl<T: Subject> Subject for OneMachine<T> {
 }
 
 /// A compare-and-swap that is no longer one: a read, and then a write.
-pub(crate) fn in_two_steps(x: Loc, v1: Val, v2: Val) -> Prog {
-    prog! { let v = read(x); write(x, v2).when(v == v1); Prog::Val(v) }
+pub(crate) fn in_two_steps(x: Expr, v1: Expr, v2: Expr) -> Body {
+    body! { let v = Tso::read(x); if (v == v1) { Tso::write(x, v2) } v }
 }
 
 /// A compare-and-swap that does not compare: a write, as if it had found what it looked for.
-pub(crate) fn without_comparing(x: Loc, v1: Val, v2: Val) -> Prog {
-    write(x, v2).map(move |_| v1)
+pub(crate) fn without_comparing(x: Expr, v1: Expr, v2: Expr) -> Body {
+    body! { Tso::write(x, v2); v1 }
 }
 
 /// No location: what a word holds that nobody has written.

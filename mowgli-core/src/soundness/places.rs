@@ -1,7 +1,7 @@
 //! Places in the bodies of an implementation: beside all calls that look alike. What is inserted there, or left out.
 //!
-//! Bodies differ by thread, node and value, and so does where a call stands in them. Those of one kind look alike: of one method
-//! below, for parts of one role (as `word` of all `word_0`, `word_1`), in loops or not. An insertion is made at all of them.
+//! Calls of one kind look alike: in the body of one method, of one method below, for parts of one role (as `word`), in loops
+//! or not. An insertion is made at all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 
-use super::sites::{Child, Made, bodies};
-use crate::edit::{Calls, Edited, Edits, Here};
+use crate::body::{Bodies as Terms, Body, CallTerm, Stmt};
+use crate::edit::{Calls, Edited, Edits};
 use crate::event::Call;
-use crate::ids::{Name, NodeSet, Tid};
+use crate::expr::{Expr, Op, Scope, Term, Var, here, only};
+use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
-use crate::program::Prog;
+use crate::method::Kind;
 use crate::repair::{Await, Remedies, Remedy};
 use crate::value::Val;
 use crate::world::World;
@@ -24,35 +25,23 @@ use crate::world::World;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Alike {
     /// The implemented method.
-    pub method: Name,
+    pub method: &'static str,
     /// The library that is called.
     pub library: Name,
     /// The method that is called.
-    pub calls: Name,
+    pub calls: &'static str,
     /// Whether they are in a loop.
     pub in_loop: bool,
-    /// The roles of the parts among the arguments, without numbers.
-    pub roles: Vec<String>,
+    /// The roles of the parts among the arguments.
+    pub roles: Vec<&'static str>,
 }
 
 impl Alike {
-    /// Those that are like this one.
-    #[must_use]
-    pub fn to(here: &Here, call: &Call) -> Self {
-        Self::of(here.call.method, here.in_loop, call)
-    }
-
-    fn of(method: Name, in_loop: bool, call: &Call) -> Self {
+    fn of(method: &'static str, in_loop: bool, call: &CallTerm) -> Self {
+        let role = |e: &Expr| if let Term::Part(_, role, _) = e.term() { Some(*role) } else { None };
         let roles = call.args.iter().filter_map(role).collect();
         Self { method, library: call.library, calls: call.method, in_loop, roles }
     }
-}
-
-/// The role of a part, without numbers and threads.
-fn role(v: &Val) -> Option<String> {
-    let x = v.loc()?.0.text();
-    let (_, role) = x.rsplit_once('.')?;
-    Some(role.split('_').filter(|word| !word.is_empty() && !word.contains(|c: char| c.is_ascii_digit())).join("_"))
 }
 
 impl fmt::Display for Alike {
@@ -147,26 +136,93 @@ pub struct Bodies {
     same: BTreeMap<Alike, Alike>,
     /// Those in loops that only look.
     waiting: BTreeSet<Alike>,
-    /// The identifiers that calls of a body have, by thread, call and kind.
-    ids: BTreeMap<(Tid, Call), BTreeMap<Alike, BTreeSet<Val>>>,
-    /// A call of each kind.
-    examples: BTreeMap<Alike, Call>,
-    /// Whether those that name nodes name the own one, and others.
-    towards: BTreeMap<Alike, BTreeSet<Towards>>,
+    targets: Targets,
+    /// The calls of each kind.
+    calls: BTreeMap<Alike, Vec<CallTerm>>,
     /// What the libraries below know.
     remedies: Vec<Box<dyn Remedies>>,
     /// The remedies that insert something beside some of these calls.
     of_use: BTreeMap<Alike, Vec<Remedy>>,
 }
 
-/// The loop that a place is in.
-fn in_loop(path: &[Child]) -> &[Child] {
-    let end = path.iter().rposition(|c| *c == Child::Round).map_or(0, |at| at + 1);
-    &path[..end]
+/// A look at the calls of a body, in order.
+struct Walk<'a> {
+    method: &'static str,
+    looks: &'a dyn Fn(&CallTerm) -> bool,
+    found: &'a mut Bodies,
+    busy: &'a mut BTreeSet<Alike>,
+    /// What comes next after calls of a kind, where nothing of a loop is between; `None` where something is, or the end.
+    next: &'a mut BTreeMap<Alike, BTreeSet<Option<Alike>>>,
+    last: &'a mut BTreeMap<Alike, BTreeSet<Option<Alike>>>,
+}
+
+/// The loop that a call is in, by the loops before it and around it.
+type Loop = Vec<usize>;
+
+/// The calls that were made last where a statement ends, each with its loop.
+type Ends = BTreeSet<Option<(Alike, Loop)>>;
+
+impl Walk<'_> {
+    /// Visits a body after these calls, in a loop that only looks or not; where it ends, and where it breaks.
+    fn visit(&mut self, body: &Body, ends: &Ends, (own, is_waiting): (&Loop, bool)) -> [Ends; 2] {
+        match body.stmt() {
+            Stmt::Value(_) => [ends.clone(), Ends::new()],
+            Stmt::Break(_) => [Ends::new(), ends.clone()],
+            Stmt::Call(call) => {
+                let alike = Alike::of(self.method, !own.is_empty(), call);
+                self.add(&alike, call, ends, (own, is_waiting));
+                [Ends::from([Some((alike, own.clone()))]), Ends::new()]
+            }
+            Stmt::Let(_, first, rest) => {
+                let [ends, breaks] = self.visit(first, ends, (own, is_waiting));
+                let [ends, more] = self.visit(rest, &ends, (own, is_waiting));
+                [ends, breaks.into_iter().chain(more).collect()]
+            }
+            Stmt::If(_, yes, no) => {
+                let [one, breaks] = self.visit(yes, ends, (own, is_waiting));
+                let [other, more] = self.visit(no, ends, (own, is_waiting));
+                [one.into_iter().chain(other).collect(), breaks.into_iter().chain(more).collect()]
+            }
+            Stmt::Loop(round) => {
+                let inner = [own.as_slice(), &[self.found.calls.len()]].concat();
+                let is_waiting = round.calls().iter().all(|call| (self.looks)(call));
+                let [ends, breaks] = self.visit(round, ends, (&inner, is_waiting));
+                [ends.into_iter().chain(breaks).collect(), Ends::new()]
+            }
+            Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => {
+                let [once, breaks] = self.visit(round, ends, (own, is_waiting));
+                let [more, again] = self.visit(round, &once, (own, is_waiting));
+                let all = ends.iter().cloned().chain(once).chain(more).collect();
+                [all, breaks.into_iter().chain(again).collect()]
+            }
+        }
+    }
+
+    fn add(&mut self, alike: &Alike, call: &CallTerm, ends: &Ends, (own, is_waiting): (&Loop, bool)) {
+        if !self.found.alike.contains(alike) {
+            self.found.alike.push(alike.clone());
+        }
+        let calls = self.found.calls.entry(alike.clone()).or_default();
+        if !calls.contains(call) {
+            calls.push(call.clone());
+        }
+        if alike.in_loop && is_waiting {
+            self.found.waiting.insert(alike.clone());
+        } else {
+            self.busy.insert(alike.clone());
+        }
+        for before in ends {
+            let near = before.as_ref().filter(|(_, of)| of == own).map(|(before, _)| before.clone());
+            self.last.entry(alike.clone()).or_default().insert(near.clone());
+            if let Some((before, _)) = before {
+                self.next.entry(before.clone()).or_default().insert(near.map(|_| alike.clone()));
+            }
+        }
+    }
 }
 
 impl Bodies {
-    /// Those of an implementation, as far as clients make these calls.
+    /// Those of an implementation, whose calls clients make so.
     #[must_use]
     pub fn of(
         implementation: Arc<dyn Implementation>,
@@ -174,77 +230,33 @@ impl Bodies {
         calls: &[(World, Tid, Call)],
         remedies: Vec<Box<dyn Remedies>>,
     ) -> Self {
-        let all = bodies(&*implementation, below, calls);
-        let looks = |call: &Call| {
+        let looks = |call: &CallTerm| {
             let library = below.get(call.library);
-            library.is_some_and(|l| l.methods().iter().any(|m| m.name == call.method.text() && m.looks))
+            library.is_some_and(|l| l.methods().iter().any(|m| m.name == call.method && m.looks))
         };
+        let terms = implementation.bodies().cloned().unwrap_or_default();
         let mut found = Self {
             of: implementation,
             alike: Vec::new(),
             same: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            ids: BTreeMap::new(),
-            examples: BTreeMap::new(),
-            towards: BTreeMap::new(),
+            targets: targets(below),
+            calls: BTreeMap::new(),
             remedies,
             of_use: BTreeMap::new(),
         };
-        let beside: Vec<Remedy> = found.remedies.iter().flat_map(|r| r.beside()).collect();
-        // Beside which calls a remedy inserts something, and as which ones before it everywhere.
-        let mut does: BTreeMap<Alike, Vec<(bool, Vec<bool>)>> = BTreeMap::new();
         let mut busy = BTreeSet::new();
-        let (mut next, mut last) = (BTreeMap::<Alike, BTreeSet<_>>::new(), BTreeMap::<Alike, BTreeSet<_>>::new());
-        for ((world, thread, own), body) in calls.iter().zip(&all) {
-            let made = &body.made;
-            let here = Here { world: Arc::new(world.clone()), thread: *thread, call: own.clone(), in_loop: false };
-            let alike = |path: &[Child], call: &Call| Alike::of(own.method, path.contains(&Child::Round), call);
-            let is_busy = |m: &&Made| m.path.contains(&Child::Round) && !looks(&m.call);
-            let loops: BTreeSet<&[Child]> = made.iter().filter(is_busy).map(|m| in_loop(&m.path)).collect();
-            for m in made {
-                let of = alike(&m.path, &m.call);
-                if !found.examples.contains_key(&of) {
-                    found.alike.push(of.clone());
-                    found.examples.insert(of.clone(), m.call.clone());
-                }
-                if of.in_loop && !loops.contains(in_loop(&m.path)) {
-                    found.waiting.insert(of.clone());
-                } else {
-                    busy.insert(of.clone());
-                }
-                let before = m.last.as_ref().map(|(path, call)| {
-                    let is_near = in_loop(path) == in_loop(&m.path);
-                    (alike(path, call), is_near)
-                });
-                if let Some((before, is_near)) = &before {
-                    next.entry(before.clone()).or_default().insert(Some(of.clone()).filter(|_| *is_near));
-                }
-                last.entry(of.clone()).or_default().insert(before.filter(|(_, near)| *near).map(|(a, _)| a));
-                let inserted = beside.iter().map(|r| (r.calls)(&here, &m.call)).collect_vec();
-                let does =
-                    does.entry(of.clone()).or_insert_with(|| vec![(false, vec![true; beside.len()]); beside.len()]);
-                for (i, (is_some, alike)) in does.iter_mut().enumerate() {
-                    *is_some |= !inserted[i].is_empty();
-                    alike.iter_mut().zip(&inserted[..i]).for_each(|(a, before)| *a &= *before == inserted[i]);
-                }
-                let nodes = m.call.args.iter().filter_map(|v| v.nodes()).flat_map(|ns| ns.iter().collect_vec());
-                let node = world.node_of(*thread);
-                let towards = nodes.map(|n| if n == node { Towards::Own } else { Towards::Others });
-                found.towards.entry(of.clone()).or_default().extend(towards);
-                let ids = m.call.args.iter().copied().filter(|v| matches!(v, Val::Wid(_)));
-                let of_body = found.ids.entry((*thread, own.clone())).or_default();
-                of_body.entry(of).or_default().extend(ids);
-            }
-            for (path, call) in &body.ends {
-                next.entry(alike(path, call)).or_default().insert(None);
+        let (mut next, mut last) = (BTreeMap::new(), BTreeMap::new());
+        for (method, body) in terms.iter() {
+            let (found, busy, next, last) = (&mut found, &mut busy, &mut next, &mut last);
+            let mut walk = Walk { method, looks: &looks, found, busy, next, last };
+            let [ends, breaks] = walk.visit(body, &Ends::from([None]), (&Loop::new(), false));
+            for (alike, _) in ends.into_iter().chain(breaks).flatten() {
+                walk.next.entry(alike).or_default().insert(None);
             }
         }
         found.waiting.retain(|a| !busy.contains(a));
-        for (of, does) in does {
-            let is_new = |(i, (is_some, alike)): (usize, &(bool, Vec<bool>))| *is_some && !alike[..i].contains(&true);
-            let new = does.iter().enumerate().map(is_new).zip(&beside).filter(|(is, _)| *is);
-            found.of_use.insert(of, new.map(|(_, remedy)| remedy.clone()).collect());
-        }
+        found.of_use = found.alike.iter().map(|a| (a.clone(), found.of_use(a, &terms, calls))).collect();
         for (a, after) in next {
             if let [Some(b)] = &after.into_iter().collect_vec()[..]
                 && last[b] == BTreeSet::from([Some(a.clone())])
@@ -253,6 +265,45 @@ impl Bodies {
             }
         }
         found
+    }
+
+    /// The remedies that insert something beside calls of a kind, without those that insert the same as an earlier one.
+    fn of_use(&self, at: &Alike, terms: &Terms, own: &[(World, Tid, Call)]) -> Vec<Remedy> {
+        let own = own.iter().filter(|(_, _, call)| call.method.text() == at.method);
+        let scopes: Vec<Scope> = own.map(|(world, thread, call)| Scope::new(world, *thread, &call.args)).collect();
+        let bound = terms.get(at.method).map(variables).unwrap_or_default();
+        let inserted = |remedy: &Remedy| {
+            let calls = self.calls[at].iter().map(|call| (remedy.calls)(call));
+            calls.map(|calls| self.values(&calls, &scopes, &bound)).collect_vec()
+        };
+        let mut all: Vec<(Remedy, Vec<Inserted>)> = Vec::new();
+        for remedy in self.remedies.iter().flat_map(|r| r.beside()) {
+            let calls = inserted(&remedy);
+            if calls.iter().any(|c| !c.is_nothing()) && all.iter().all(|(_, known)| *known != calls) {
+                all.push((remedy, calls));
+            }
+        }
+        all.into_iter().map(|(remedy, _)| remedy).collect()
+    }
+
+    fn values(&self, calls: &[CallTerm], scopes: &[Scope], bound: &BTreeSet<Var>) -> Inserted {
+        let is_bound = |e: &Expr| {
+            let mut is_bound = false;
+            e.each(&mut |e| is_bound |= matches!(e.term(), Term::Var(var) if bound.contains(var)));
+            is_bound
+        };
+        if calls.iter().flat_map(|call| &call.args).any(is_bound) {
+            return Inserted::Terms(calls.to_vec());
+        }
+        let is_made = |term: &CallTerm, call: &Call| match target(&self.targets, term) {
+            Some(position) => call.args[position].nodes().is_some_and(|ns| !ns.is_empty()),
+            None => true,
+        };
+        let made = |scope: &Scope| {
+            let calls = calls.iter().map(|term| (term, term.eval(scope)));
+            calls.filter(|(term, call)| is_made(term, call)).map(|(_, call)| call).collect()
+        };
+        Inserted::Values(scopes.iter().map(made).collect())
     }
 
     /// What can be inserted.
@@ -269,7 +320,7 @@ impl Bodies {
                 all.extend(self.of_use[at].iter().map(|r| unit(r.kind, What::Remedy(side, r.clone()))));
                 for r in &self.remedies {
                     for of in self.alike.iter().filter(|o| o.method == at.method) {
-                        let awaited = r.awaited(&self.examples[of]);
+                        let awaited = r.awaited(&self.calls[of][0]);
                         all.extend(awaited.map(|a| unit("wait", What::Wait(side, of.clone(), a))));
                     }
                 }
@@ -282,10 +333,10 @@ impl Bodies {
     #[must_use]
     pub fn own(&self) -> Vec<Unit> {
         let of = |at: &Alike| -> Option<Vec<Unit>> {
-            let call = &self.examples[at];
-            let kind = self.remedies.iter().find_map(|r| r.kind(call))?;
-            let parts = match self.towards[at].len() {
-                2 => vec![Some(Towards::Own), Some(Towards::Others)],
+            let call = &self.calls[at][0];
+            let kind = self.remedies.iter().find_map(|r| r.kind(call.library, call.method))?;
+            let parts = match target(&self.targets, call) {
+                Some(nodes) if !is_without_own(call.args[nodes]) => vec![Some(Towards::Own), Some(Towards::Others)],
                 _ => vec![None],
             };
             Some(parts.into_iter().map(|part| Unit { at: at.clone(), what: What::Own(part), kind }).collect())
@@ -303,49 +354,90 @@ impl Bodies {
             .collect();
         let mut at: BTreeMap<Alike, Vec<Unit>> = BTreeMap::new();
         units.into_iter().for_each(|u| at.entry(u.at.clone()).or_default().push(u));
-        let methods: BTreeSet<(Name, Name)> =
-            at.keys().chain(named.keys()).chain(&gone).map(|a| (a.method, a.calls)).collect();
-        let ids = self.ids.clone();
-        let edit = move |here: &Here, call: &Call| {
-            if !methods.contains(&(here.call.method, call.method)) {
-                return None;
-            }
-            let alike = Alike::to(here, call);
+        let (calls, targets) = (self.calls.clone(), self.targets.clone());
+        let instead = move |own: &'static str, in_loop: bool, call: &CallTerm| {
+            let alike = Alike::of(own, in_loop, call);
             let (units, name) = (at.get(&alike), named.get(&alike));
             if units.is_none() && name.is_none() && !gone.contains(&alike) {
                 return None;
             }
             let units = units.map_or(&[][..], Vec::as_slice);
-            let on = |side| joined(units.iter().flat_map(|u| u.calls(here, call, side, &ids)));
-            let own = if gone.contains(&alike) { left(here, call, units) } else { Some(call.clone()) };
-            let own = own.map(|c| name.map_or(c.clone(), |a| identified(here, &alike, &c, *a)));
-            Some(program(on(Side::Before), own, on(Side::After)))
+            let on = |side| joined(&targets, units.iter().flat_map(|u| u.calls(call, side, &calls)));
+            let left = if gone.contains(&alike) { left(&targets, call, units) } else { Some(call.clone()) };
+            let left = left.map(|c| name.map_or(c.clone(), |a| identified(&alike, &c, *a)));
+            Some(one_after_the_other(on(Side::Before), left, on(Side::After)))
         };
-        Arc::clone(&self.of).replace(Calls::new(text, edit))
+        Arc::clone(&self.of).replace(Calls::new(text, instead))
     }
 
     /// The implementation in which calls change places with what follows them.
     #[must_use]
     pub fn swapped(&self, moved: Alike) -> Edited {
         let text = format!("{}: {moved}", moved.method);
-        let edit = move |here: &Here, call: &Call| (Alike::to(here, call) == moved).then(Prog::unit);
-        Arc::clone(&self.of).swap(Calls::new(text, edit))
+        let is_it = move |own, in_loop, call: &CallTerm| (Alike::of(own, in_loop, call) == moved).then(Body::unit);
+        Arc::clone(&self.of).swap(Calls::new(text, is_it))
     }
 }
 
-/// By the thread and the call of a body the identifiers that its calls have.
-type Ids = BTreeMap<(Tid, Call), BTreeMap<Alike, BTreeSet<Val>>>;
+/// What a remedy inserts: in each scope, or, where that depends on results, as terms.
+#[derive(PartialEq)]
+enum Inserted {
+    Values(Vec<Vec<Call>>),
+    Terms(Vec<CallTerm>),
+}
+
+impl Inserted {
+    fn is_nothing(&self) -> bool {
+        match self {
+            Self::Values(all) => all.iter().all(Vec::is_empty),
+            Self::Terms(calls) => calls.is_empty(),
+        }
+    }
+}
+
+/// The variables of a body.
+fn variables(body: &Body) -> BTreeSet<Var> {
+    let mut all = BTreeSet::new();
+    body.expressions(&mut |e| {
+        e.each(&mut |e| all.extend(if let Term::Var(var) = e.term() { Some(*var) } else { None }))
+    });
+    all
+}
+
+/// The position of the argument that is a set of nodes, of methods below that have one.
+type Targets = BTreeMap<(Name, &'static str), usize>;
+
+fn targets(below: &Libraries) -> Targets {
+    let of_library = |library: Name| {
+        let methods = below.get(library).map_or(&[][..], |l| l.methods());
+        methods.iter().filter_map(move |m| {
+            let position = m.takes.iter().position(|(_, kind)| *kind == Kind::Nodes)?;
+            Some(((library, m.name), position))
+        })
+    };
+    below.names().flat_map(of_library).collect()
+}
+
+fn target(targets: &Targets, call: &CallTerm) -> Option<usize> {
+    targets.get(&(call.library, call.method)).copied()
+}
+
+/// Whether a set of nodes is written as one without the own node, or as the own node alone.
+fn is_without_own(nodes: Expr) -> bool {
+    nodes == only(here()) || matches!(nodes.term(), Term::Op(Op::Without, _, gone) if *gone == here())
+}
 
 impl Unit {
     /// The calls that it makes on a side of a call.
-    fn calls(&self, here: &Here, call: &Call, side: Side, ids: &Ids) -> Vec<Call> {
+    fn calls(&self, call: &CallTerm, side: Side, all: &BTreeMap<Alike, Vec<CallTerm>>) -> Vec<CallTerm> {
         match &self.what {
-            What::Remedy(s, remedy) if *s == side => (remedy.calls)(here, call),
+            What::Remedy(s, remedy) if *s == side => (remedy.calls)(call),
             What::Wait(s, of, a) if *s == side => {
-                let known = ids.get(&(here.thread, here.call.clone())).and_then(|of_body| of_body.get(of));
-                let known = known.into_iter().flatten().copied().collect_vec();
-                let known = if known.is_empty() { vec![fresh(here, of)] } else { known };
-                known.into_iter().map(|id| (a.wait)(id)).collect()
+                let id =
+                    |call: &CallTerm| if call.args[a.id] == Val::NoWid.into() { fresh(of) } else { call.args[a.id] };
+                let mut ids = all[of].iter().map(id).collect_vec();
+                ids.dedup();
+                ids.into_iter().map(|id| (a.wait)(id)).collect()
             }
             _ => Vec::new(),
         }
@@ -353,14 +445,11 @@ impl Unit {
 }
 
 /// Calls, of which those that follow one another and differ in their nodes only are one.
-fn joined(calls: impl Iterator<Item = Call>) -> Vec<Call> {
-    calls.fold(Vec::new(), |mut all: Vec<Call>, call| {
+fn joined(targets: &Targets, calls: impl IntoIterator<Item = CallTerm>) -> Vec<CallTerm> {
+    calls.into_iter().fold(Vec::new(), |mut all: Vec<CallTerm>, call| {
         let alike = all.iter_mut().find(|c| (c.library, c.method) == (call.library, call.method));
         match (alike, &call.args[..]) {
-            (Some(known), [Val::Nodes(more)]) => {
-                let both = known.args[0].nodes().into_iter().flat_map(|ns| ns.iter()).fold(*more, NodeSet::with);
-                known.args[0] = both.into();
-            }
+            (Some(known), [more]) if target(targets, &call).is_some() => known.args[0] = known.args[0].with(*more),
             (Some(known), _) if *known == call => {}
             _ => all.push(call),
         }
@@ -369,43 +458,42 @@ fn joined(calls: impl Iterator<Item = Call>) -> Vec<Call> {
 }
 
 /// What is left of a call.
-fn left(here: &Here, call: &Call, units: &[Unit]) -> Option<Call> {
-    let position = call.args.iter().position(|v| v.nodes().is_some());
-    let own = here.world.node_of(here.thread);
-    let mut nodes = NodeSet::default();
+fn left(targets: &Targets, call: &CallTerm, units: &[Unit]) -> Option<CallTerm> {
+    let mut parts = BTreeSet::new();
     for unit in units {
         let What::Own(part) = &unit.what else { continue };
-        let Some((position, part)) = position.zip(*part) else { return Some(call.clone()) };
-        let all = call.args[position].nodes().into_iter().flat_map(|ns| ns.iter());
-        nodes = all.filter(|n| (*n == own) == (part == Towards::Own)).fold(nodes, NodeSet::with);
+        match part {
+            None => return Some(call.clone()),
+            Some(part) => parts.insert(*part),
+        };
     }
-    let position = position.filter(|_| !nodes.is_empty())?;
-    let mut call = call.clone();
-    call.args[position] = nodes.into();
-    Some(call)
+    let position = target(targets, call)?;
+    let nodes = call.args[position];
+    let others = nodes.without(here());
+    match parts.into_iter().collect_vec()[..] {
+        [] => None,
+        // What is left of a set without the others is the own node, if it is there.
+        [Towards::Own] => Some(call.with(position, nodes.without(others))),
+        [Towards::Others] => Some(call.with(position, others)),
+        _ => Some(call.clone()),
+    }
 }
 
 /// An identifier that the body does not use.
-fn fresh(here: &Here, of: &Alike) -> Val {
-    let owner = here.call.args.iter().find_map(|v| v.loc());
-    owner.map_or(Val::NoWid, |x| {
-        Val::Wid(x.wid(format_args!("repair_{}_{}_{}", of.method, of.calls, of.roles.join("_"))))
-    })
+fn fresh(of: &Alike) -> Expr {
+    let role = Name::new(&format!("repair_{}_{}_{}", of.method, of.calls, of.roles.join("_")));
+    Expr::from(Term::Arg(0, "x")).wid(role.text())
 }
 
 /// A call with an identifier, if it has none.
-fn identified(here: &Here, of: &Alike, call: &Call, a: Await) -> Call {
-    let mut call = call.clone();
-    if call.args[a.id] == Val::NoWid {
-        call.args[a.id] = fresh(here, of);
-    }
-    call
+fn identified(of: &Alike, call: &CallTerm, a: Await) -> CallTerm {
+    if call.args[a.id] == Val::NoWid.into() { call.with(a.id, fresh(of)) } else { call.clone() }
 }
 
 /// The calls one after the other; the value is that of `own`.
-fn program(before: Vec<Call>, own: Option<Call>, after: Vec<Call>) -> Prog {
-    let all = |calls: Vec<Call>, rest: Prog| calls.into_iter().rev().fold(rest, |rest, c| Prog::call(c).then(rest));
-    let own = own.map_or(Prog::unit(), Prog::call);
-    let last = if after.is_empty() { own } else { own.bind(move |v| all(after.clone(), Prog::Val(v))) };
+fn one_after_the_other(before: Vec<CallTerm>, own: Option<CallTerm>, after: Vec<CallTerm>) -> Body {
+    let all = |calls: Vec<CallTerm>, rest: Body| calls.into_iter().rev().fold(rest, |rest, c| Body::from(c).then(rest));
+    let own = own.map_or(Body::unit(), Body::from);
+    let last = if after.is_empty() { own } else { own.bind("v", |v| all(after, v.into())) };
     all(before, last)
 }

@@ -6,7 +6,7 @@ use itertools::Itertools;
 use mowgli_core::algebra::SubView;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Node;
-use mowgli_core::method::{Table, methods};
+use mowgli_core::method::methods;
 use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -125,7 +125,7 @@ impl Method {
 
     /// The method of a call, if it is one of RDMA-TSO-RMW.
     pub(crate) fn read_of_tso(call: &Call) -> Option<Self> {
-        Self::try_of(call)
+        Self::of_any(call).filter(|_| call.library == TSO)
     }
 
     /// Whether it looks into the completion queue.

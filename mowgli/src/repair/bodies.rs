@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::repair::{Asked, Limit, Open, Repairs, Set};
 use mowgli_core::runs::Stop;
@@ -224,9 +223,9 @@ impl Asked for Search<'_> {
         if self.deadline.expired() {
             return Err(cause(Stop::Time));
         }
-        let methods: Vec<Name> = set.iter().map(|&i| self.units[i].at.method).collect();
+        let methods: Vec<&str> = set.iter().map(|&i| self.units[i].at.method).collect();
         for seen in self.seen.iter().rev() {
-            let calls = |m: &&Name| seen.client.threads.iter().flatten().any(|c| c.method == **m);
+            let calls = |m: &&&str| seen.client.threads.iter().flatten().any(|c| c.method.text() == **m);
             let size = methods.iter().filter(calls).count();
             if size > seen.most.get() {
                 continue;
@@ -538,13 +537,13 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::edit::{Calls, Edits as _, Here};
-    use mowgli_core::event::Call;
-    use mowgli_core::program::Prog;
+    use mowgli_core::edit::{Edits as _, calls};
+    use mowgli_core::expr::all_nodes;
     use mowgli_core::soundness::client::Bound;
     use mowgli_libraries::catalogue::{catalogue, named};
     use mowgli_libraries::entry::bound;
-    use mowgli_libraries::wlock::WLOCK;
+    use mowgli_libraries::lock::Method as Lock;
+    use mowgli_libraries::sv::Method as Sv;
     use mowgli_prove::solve::Program;
 
     /// On small implementations what is found is what all subsets of insertions tell, each checked by itself.
@@ -572,7 +571,7 @@ mod tests {
             };
             let (mut search, _) = Search::new(entry, variant, &ask);
             // Waits are of no use here, and there are many.
-            search.units.retain(|u| u.at.method.text() == method && u.kind != "wait");
+            search.units.retain(|u| u.at.method == method && u.kind != "wait");
             search.units.truncate(6);
             let costs = vec![1; search.units.len()];
             let found = Repairs::of(&mut search, &costs, limit);
@@ -600,11 +599,8 @@ mod tests {
         let all = catalogue();
         let entry = named(&all, "slock").unwrap();
         let published = entry.variant("published").unwrap();
-        let fence = |here: &Here, call: &Call| {
-            (call.library == WLOCK && call.method.text() == "Acq")
-                .then(|| Prog::call(call.clone()).then(mowgli_libraries::sv::gf(here.world.all_nodes())))
-        };
-        let careful = published.implementation.clone().replace(Calls::new("Acq with a fence", fence));
+        let fence = calls!(|acq| Lock::Acq { .. } => acq.then(Sv::gf(all_nodes())));
+        let careful = published.implementation.clone().replace(fence);
         let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
         let solvers: Vec<_> = [Program::Z3].into_iter().filter(|p| p.is_there()).collect();
         let limit = Duration::from_secs(20);

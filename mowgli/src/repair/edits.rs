@@ -406,8 +406,8 @@ fn is_constant(test: &Test, x: Loc) -> bool {
 
 /// The kind of a statement, if it is a call that only orders others.
 fn kind(s: &Statement, remedies: &[Box<dyn Remedies>]) -> Option<&'static str> {
-    let own = call(s).filter(|_| matches!(s, Statement::Call { .. }))?;
-    remedies.iter().find_map(|r| r.kind(&own))
+    let Statement::Call { library, method, .. } = s else { return None };
+    remedies.iter().find_map(|r| r.kind(*library, method))
 }
 
 /// Whether a call or gap at `at` is in the first block of the `if` at `opener`, or in the second one.
