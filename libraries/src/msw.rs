@@ -9,7 +9,7 @@ use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::body::{Bodies, Body, bodies};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::{Expr, me, number, range, size as size_of};
+use mowgli_core::expr::{Expr, Opaque, me, number, range, size as size_of};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -137,7 +137,8 @@ impl MswOverWait {
     /// The implementation with this hash, a function of one tuple, whose result is one word.
     #[must_use]
     pub fn hashed(hash: fn(&[Val]) -> Val) -> Self {
-        let of = |words: Expr| Expr::opaque("hash", hash, [words]);
+        let function = Opaque::new(hash);
+        let of = |words: Expr| Expr::opaque("hash", function, [words]);
         let bodies = bodies! { Method:
             Write { x, values } => {
                 Rdma::write(part(x, 0), of(values));

@@ -9,13 +9,14 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::algebra::Spec;
+use mowgli_core::body::{Bodies, Body, body};
 use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::{Expr, Opaque, me, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{Method, methods};
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -24,7 +25,7 @@ use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::entry::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{self, Method as Locks, acq, home, rel};
+use crate::lock::{self, Method as Nlock, home};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw;
 
@@ -266,62 +267,103 @@ impl Library for Linearised {
 
 /// The implementation over NLOCK and RDMA-WAIT-RMW: get the words, apply, put those that changed, all under the lock.
 #[derive(Clone)]
-pub struct LinearisedOverNlock(pub Arc<dyn Sequential>);
-
-/// A word of the state on its node, and a thread's own copies of it for reading and for writing.
-fn places(x: Loc, word: usize, t: Tid) -> [Loc; 3] {
-    [format!("word_{word}"), format!("got_{word}_{t}"), format!("put_{word}_{t}")].map(|role| x.part(role))
+pub struct LinearisedOverNlock {
+    object: Arc<dyn Sequential>,
+    bodies: Bodies,
 }
 
-fn lock_of(x: Loc) -> Loc {
-    x.part("lock")
+impl LinearisedOverNlock {
+    /// The implementation of this object.
+    #[must_use]
+    pub fn new(object: Arc<dyn Sequential>) -> Self {
+        let of = |bodies: Bodies, method: &'static Method| {
+            let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
+            bodies.with(object.methods(), method.name, &names, |args| body_of(&object, method.name, args))
+        };
+        let bodies = object.methods().iter().fold(Bodies::default(), of);
+        Self { object, bodies }
+    }
 }
 
-fn read_all(places: &[Loc], values: Vec<Val>, next: impl Fn(Vec<Val>) -> Prog + Clone + Send + Sync + 'static) -> Prog {
-    let Some((&place, rest)) = places.split_first() else { return next(values) };
-    let rest = rest.to_vec();
-    wait::read(place).bind(move |v| read_all(&rest, [values.as_slice(), &[v]].concat(), next.clone()))
+/// A word of the state, on the node of the object.
+fn word(x: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
+    x.into().part("word", [k.into()])
+}
+
+/// A thread's own copy of a word for reading.
+fn got(x: impl Into<Expr>, k: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("got", [k.into(), t.into()])
+}
+
+/// A thread's own copy of a word for writing.
+fn put(x: impl Into<Expr>, k: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("put", [k.into(), t.into()])
+}
+
+fn lock_of(x: impl Into<Expr>) -> Expr {
+    x.into().part("lock", [])
+}
+
+/// The outcomes of a method, as a function of the words before the call and the arguments of the call: a tuple of one outcome,
+/// or of none where `apply` gives none. An outcome is the result with the tuple of the words that change, each with its number.
+/// For a counter that is 4, `Inc((4), x)` is `((4, ((0, 5))))`.
+fn outcomes(object: &Arc<dyn Sequential>, method: &'static str) -> Opaque {
+    let object = Arc::clone(object);
+    Opaque::new(move |args| {
+        let Some((Val::Tuple(before), args)) = args.split_first() else { return Val::tuple(&[]) };
+        let call = Call::new(Name::literal(object.name()), method, args);
+        let Some((after, result)) = object.apply(before.parts(), &call) else { return Val::tuple(&[]) };
+        let words = (0..).map(Val::Int).zip(before.parts().iter().zip(after));
+        let changed = words.filter(|(_, (old, new))| *old != new).map(|(k, (_, new))| Val::tuple(&[k, new]));
+        Val::tuple(&[Val::tuple(&[result, Val::tuple(&changed.collect::<Vec<_>>())])])
+    })
+}
+
+/// The body of a method with these arguments. The first one is the object.
+fn body_of(object: &Arc<dyn Sequential>, method: &'static str, args: &[Expr]) -> Body {
+    let x = args[0];
+    let (words, d) = (range(0, object.start().len() as i64), x.wid("d"));
+    let function = outcomes(object, method);
+    let outcomes = |before: Expr| Expr::opaque(method, function, [&[before], args].concat());
+    body! {
+        Nlock::acq(NLOCK, lock_of(x));
+        for k in (words) { Wait::get(got(x, k, me()), word(x, k), d) }
+        Wait::wait(d);
+        let before = for k in (words) { Wait::read(got(x, k, me())) };
+        // Without an outcome the loop never ends. It stands in place of an `if`: for a method that always has an outcome, no run would
+        // decide the condition both ways, and `prove` refuses such a body.
+        let done = loop { for outcome in (outcomes(before)) { break outcome } };
+        for changed in (done.item(1)) {
+            Wait::write(put(x, changed.item(0), me()), changed.item(1));
+            Wait::put(word(x, changed.item(0)), put(x, changed.item(0), me()), Val::NoWid);
+        }
+        Nlock::rel(NLOCK, lock_of(x));
+        done.item(0)
+    }
 }
 
 impl Implementation for LinearisedOverNlock {
     fn target(&self) -> Name {
-        Name::literal(self.0.name())
+        Name::literal(self.object.name())
     }
 
     fn declare(&self, world: &mut World) {
         for x in world.locations(self.target()) {
             let home = home(world, x);
-            world.objects.insert(lock_of(x), Object::new(NLOCK).at(home));
-            for (word, init) in self.0.start().into_iter().enumerate() {
+            world.objects.insert(lock_of(x).loc(), Object::new(NLOCK).at(home));
+            for (k, init) in (0_i64..).zip(self.object.start()) {
                 for t in world.tids() {
-                    let [on_node, r, p] = places(x, word, t);
                     let here = world.node_of(t);
-                    world.objects.insert(on_node, wait::word(home).init(init));
-                    world.objects.insert(r, wait::word(here));
-                    world.objects.insert(p, wait::word(here));
+                    world.objects.insert(word(x, k).loc(), wait::word(home).init(init));
+                    world.objects.insert(got(x, k, t).loc(), wait::word(here));
+                    world.objects.insert(put(x, k, t).loc(), wait::word(here));
                 }
             }
         }
     }
 
-    fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        let d = Val::Wid(x.wid("d"));
-        let places: Vec<[Loc; 3]> = (0..self.0.start().len()).map(|word| places(x, word, t)).collect();
-        let copies: Vec<Loc> = places.iter().map(|[_, r, _]| *r).collect();
-        let gets = Prog::all(places.iter().map(|&[on_node, r, _]| wait::get(r, on_node, d)));
-        let (object, call) = (Arc::clone(&self.0), call.clone());
-        let apply = move |before: Vec<Val>| {
-            let Some((after, result)) = object.apply(&before, &call) else {
-                return Prog::unit().repeat();
-            };
-            let changed = places.iter().zip(before.iter().zip(&after)).filter(|(_, (old, new))| old != new);
-            let puts = changed.map(|(&[on_node, _, p], (_, &new))| {
-                prog! { wait::write(p, new); wait::put(on_node, p, Val::NoWid) }
-            });
-            prog! { Prog::all(puts); rel(NLOCK, lock_of(x)); Prog::Val(result) }
-        };
-        prog! { acq(NLOCK, lock_of(x)); gets.clone(); wait::wait(d); read_all(&copies, Vec::new(), apply.clone()) }
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(&self.bodies)
     }
 }
 
@@ -340,9 +382,9 @@ impl Subject for Linearised {
 #[must_use]
 pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     use Expected::{Sound, Unsound};
-    let published = LinearisedOverNlock(Arc::clone(object));
+    let published = LinearisedOverNlock::new(Arc::clone(object));
     let over = |name, about, expected, edited: Edited| variant(name, about, expected, edited, &[(2, 2, 2)]);
-    let no_lock = published.clone().without(calls!((Locks::Acq { .. } | Locks::Rel { .. })));
+    let no_lock = published.clone().without(calls!((Nlock::Acq { .. } | Nlock::Rel { .. })));
     let no_wait = published.clone().without(calls!(Wait::Wait { .. }));
     let release_first = published.clone().delay(calls!((Wait::Write { .. } | Wait::Put { .. })));
     let library = Linearised(Arc::clone(object));

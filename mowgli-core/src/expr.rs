@@ -69,13 +69,28 @@ pub enum Term {
     Opaque(&'static str, Opaque, Vec<Expr>),
 }
 
-/// A Rust function of values, which has no other representation: compared by its address.
-#[derive(Clone, Copy, Debug)]
-pub struct Opaque(pub fn(&[Val]) -> Val);
+/// A Rust function of values, which has no other representation: compared by its address. It is kept for ever, as all terms are,
+/// so make one for each function and not one for each expression.
+#[derive(Clone, Copy)]
+pub struct Opaque(&'static (dyn Fn(&[Val]) -> Val + Send + Sync));
 
 impl Opaque {
-    fn address(self) -> usize {
-        self.0 as usize
+    /// A function, which differs from every other one that is made here.
+    #[must_use]
+    pub fn new(function: impl Fn(&[Val]) -> Val + Send + Sync + 'static) -> Self {
+        // Two functions that capture nothing have no size, and so may have one address. With the box each has its own.
+        let function = Box::new(function);
+        Self(Box::leak(Box::new(move |args: &[Val]| function(args))))
+    }
+
+    fn address(self) -> *const () {
+        std::ptr::from_ref(self.0).cast()
+    }
+}
+
+impl fmt::Debug for Opaque {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Opaque({:?})", self.address())
     }
 }
 
@@ -164,6 +179,8 @@ pub enum Op {
     With,
     /// A set of nodes without one node or those of another set, or a tuple without the parts that are equal to a value.
     Without,
+    /// A tuple without the parts that are parts of another one.
+    Except,
     /// The part of a tuple at this position, from 0.
     Item,
     /// The integers from the first to before the second, as a tuple.
@@ -337,6 +354,12 @@ impl Expr {
         self.op(Op::Without, node)
     }
 
+    /// This tuple without the parts of another one.
+    #[must_use]
+    pub fn except(self, others: impl Into<Self>) -> Self {
+        self.op(Op::Except, others)
+    }
+
     /// The part of a tuple at a position, from 0.
     #[must_use]
     pub fn item(self, position: impl Into<Self>) -> Self {
@@ -431,8 +454,8 @@ impl Expr {
 
     /// A Rust function of values, by name. Nothing is known of it but its results, so prefer the other functions.
     #[must_use]
-    pub fn opaque(name: &'static str, function: fn(&[Val]) -> Val, args: impl IntoIterator<Item = Self>) -> Self {
-        Term::Opaque(name, Opaque(function), args.into_iter().collect()).into()
+    pub fn opaque(name: &'static str, function: Opaque, args: impl IntoIterator<Item = Self>) -> Self {
+        Term::Opaque(name, function, args.into_iter().collect()).into()
     }
 
     /// The value of a closed expression: one in which there is no variable, no argument, and nothing of a world.
@@ -550,12 +573,13 @@ impl fmt::Display for Role<'_> {
 impl Function {
     fn apply(self, world: &World, v: Val) -> Val {
         let tuple = || if let Val::Tuple(all) = v { all.parts() } else { &[] };
+        let node_of = |t: Tid| world.tids().find(|other| *other == t).map(|t| world.node_of(t));
         let applied = match (self, v) {
-            (Self::Node, Val::Thread(t)) => (t.index() < world.threads.len()).then(|| world.node_of(t).into()),
+            (Self::Node, Val::Thread(t)) => node_of(t).map(Val::from),
             (Self::Node, Val::Loc(x)) => world.home(x).map(Val::from),
             (Self::Nodes, Val::Tuple(_)) => {
                 let threads = tuple().iter().filter_map(|t| if let Val::Thread(t) = t { Some(*t) } else { None });
-                Some(threads.map(|t| world.node_of(t)).collect::<NodeSet>().into())
+                Some(threads.filter_map(node_of).collect::<NodeSet>().into())
             }
             (Self::Members, Val::Loc(x)) => {
                 let members = world.objects.get(&x).map_or(&[][..], |o| &o.members);
@@ -603,6 +627,10 @@ impl Op {
             (Self::Without, Val::Tuple(all), _) => {
                 Some(Val::tuple(&all.parts().iter().copied().filter(|v| *v != b).collect::<Vec<_>>()))
             }
+            (Self::Except, Val::Tuple(all), Val::Tuple(others)) => {
+                let (all, others) = (all.parts().iter().copied(), others.parts());
+                Some(Val::tuple(&all.filter(|v| !others.contains(v)).collect::<Vec<_>>()))
+            }
             (Self::Item, Val::Tuple(all), Val::Int(n)) => {
                 usize::try_from(n).ok().and_then(|n| all.parts().get(n)).copied()
             }
@@ -627,7 +655,7 @@ impl Op {
             Self::And => "and",
             Self::Or => "or",
             Self::With => "+",
-            Self::Without => "\\",
+            Self::Without | Self::Except => "\\",
             Self::Item => ".",
             Self::Range => "..",
             Self::In => "in",
@@ -875,5 +903,31 @@ mod tests {
         let threads = [1, 2, 3].map(|n| Expr::from(Tid(n)));
         assert_eq!(Expr::tuple(threads).without(threads[1]), Expr::tuple(threads).without(Tid(2)));
         assert_eq!(Expr::tuple(threads).without(Tid(2)).value(), Val::tuple(&[Tid(1).into(), Tid(3).into()]));
+        let some = range(0, 4).except(Expr::tuple([int(2), int(0), Val::Bot.into()]));
+        assert_eq!(
+            (some.value(), some.to_string().as_str()),
+            (range(1, 4).without(2).value(), "(0..4) \\ (2, 0, bot)")
+        );
+        assert_eq!(range(0, 4).except(2).value(), range(0, 4).value());
+    }
+
+    #[test]
+    fn a_number_that_no_thread_has_is_on_no_node() {
+        let world = World::new(2, &[Machine(2)]);
+        let eval = |e: Expr| e.eval(&Scope::new(&world, Tid(1), &[]));
+        for n in [0, 2, 255] {
+            assert_eq!(eval(node(thread(n))), Tid(n as u8).into());
+            assert_eq!(eval(nodes(Expr::tuple([thread(n), me()]))), eval(nodes(all_threads())));
+        }
+    }
+
+    #[test]
+    fn opaque_functions_are_equal_to_themselves_only() {
+        let [one, two] = [1, 2].map(|k: i64| Opaque::new(move |args| args[0].plus(k).unwrap_or(args[0])));
+        let of = |function| Expr::opaque("plus", function, [int(3)]);
+        assert_eq!([one, two].map(|f| of(f).value()), [4, 5].map(Val::Int));
+        assert!(of(one) == of(one) && of(one) != of(two));
+        let nothing = || Opaque::new(|_| Val::Unit);
+        assert_ne!(nothing(), nothing());
     }
 }

@@ -415,7 +415,7 @@ fn no_variant_of_counter_is_proved() {
 
 fn a_counter_that_adds_two_is_not_proved() {
     let all = catalogue();
-    let proof = shown(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock(Arc::new(ByTwo))), 2);
+    let proof = shown(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))), 2);
     assert!(!proof.is_proved());
     assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{:?}", proof.obstacles);
 }

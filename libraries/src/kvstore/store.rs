@@ -1,20 +1,20 @@
 //! The store over locks, ring buffers, mixed-size words and shared variables.
 
-use mowgli_core::body::body;
+use std::sync::LazyLock;
+
+use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, me, node, only};
+use mowgli_core::expr::{Expr, all_threads, here, me, node, nodes, number, only, range, size, thread};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::wait::{self, Method as Wait};
 
 use super::specification::{KVSTORE, Method, initial, server};
-use crate::lock::{acq, rel};
+use crate::lock::Method as Lock;
 use crate::msw::{self, Method as Msw};
-use crate::rbl::{self, RBL, Rbl};
+use crate::rbl::{self, Method as Ring, RBL, Rbl};
 use crate::sv::{self, Method as Sv};
 use crate::wlock::WLOCK;
 
@@ -23,299 +23,310 @@ use crate::wlock::WLOCK;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvstoreOverLoco;
 
-/// A place for a value: the thread that owns it, and which of that thread's.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Slot {
-    owner: Tid,
-    nth: usize,
+/// The lock of a key.
+fn lock(x: impl Into<Expr>, key: impl Into<Expr>) -> Expr {
+    x.into().part("lock", [key.into()])
 }
 
-/// What a slot contains: the value, how often the slot was filled, whether it is valid.
-fn content(value: Val, counter: Val, valid: bool) -> Val {
-    Val::tuple(&[value, counter, Val::Int(i64::from(valid))])
+/// The index entry of a key on a node.
+fn index(x: impl Into<Expr>, key: impl Into<Expr>, n: impl Into<Expr>) -> Expr {
+    x.into().part("index", [key.into(), n.into()])
 }
 
-/// What an index says of a key: the slot and its counter. A message says the same, with the key first.
-fn located(slot: Slot, counter: Val) -> [Val; 3] {
-    [Val::Int(i64::from(slot.owner.0)), Val::Int(slot.nth as i64), counter]
+/// A place for a value, on the node of its owner: the number of that thread, and which of its slots it is.
+fn slot(x: impl Into<Expr>, owner: impl Into<Expr>, nth: impl Into<Expr>) -> Expr {
+    x.into().part("slot", [owner.into(), nth.into()])
 }
 
-/// The slot and the counter of [`located`].
-fn location(parts: &[Val]) -> Option<(Slot, Val)> {
-    let [owner, nth, counter] = parts else { return None };
-    let slot = Slot { owner: Tid(u8::try_from(owner.int()?).ok()?), nth: usize::try_from(nth.int()?).ok()? };
-    Some((slot, *counter))
+/// A thread's own words for the content of a slot that it gets (`got`) or puts (`put`).
+fn copy(x: impl Into<Expr>, purpose: &'static str, t: impl Into<Expr>) -> Expr {
+    x.into().part(purpose, [number(t)])
 }
 
-/// The same for a value; `None` for bottom.
-fn known(entry: Val) -> Option<(Slot, Val)> {
-    if let Val::Tuple(parts) = entry { location(parts.parts()) } else { None }
+/// The ring buffer of the changes that a thread makes.
+fn tracker(x: impl Into<Expr>, writer: impl Into<Expr>) -> Expr {
+    x.into().part("tracker", [number(writer)])
 }
 
-/// The store as one thread sees it, with the names of everything it is made of.
-#[derive(Clone)]
-struct Store {
-    x: Loc,
-    t: Tid,
-    here: Node,
-    keys: usize,
-    world: World,
+/// The last message of a writer that a node has acknowledged.
+fn acknowledged(x: impl Into<Expr>, writer: impl Into<Expr>, n: impl Into<Expr>) -> Expr {
+    x.into().part("ack", [number(writer), n.into()])
 }
 
-impl Store {
-    fn lock(&self, key: i64) -> Loc {
-        self.x.part(format_args!("lock_{key}"))
+/// The content of a slot: the value, how often the slot was filled, and 1 if it is valid, else 0.
+fn content(value: impl Into<Expr>, counter: impl Into<Expr>, valid: i64) -> Expr {
+    Expr::tuple([value.into(), counter.into(), valid.into()])
+}
+
+/// An index entry of a key with a value: the slot of the key, and the counter of the slot.
+#[derive(Clone, Copy)]
+struct Entry {
+    owner: Expr,
+    nth: Expr,
+    counter: Expr,
+}
+
+impl Entry {
+    /// The entry in a word of an index, if [`is_entry`] holds of that.
+    fn of(word: Expr) -> Self {
+        Self { owner: word.item(0), nth: word.item(1), counter: word.item(2) }
     }
 
-    fn index(&self, key: i64, n: Node) -> Loc {
-        self.x.part(format_args!("index_{key}_{}", n.0))
+    /// The word of an index that holds this entry.
+    fn word(self) -> Expr {
+        Expr::tuple([self.owner, self.nth, self.counter])
     }
 
-    fn slot(&self, slot: Slot) -> Loc {
-        self.x.part(format_args!("slot_{}_{}", slot.owner.0, slot.nth))
+    /// The message that a key has this entry. A message that takes an entry away has the counter below zero.
+    fn message(self, key: Expr) -> Expr {
+        Expr::tuple([key, self.owner, self.nth, self.counter])
     }
 
-    /// The node of a slot. One of a thread that there is not is taken to be here, where no word is declared for it: an
-    /// implementation that has such an entry makes a call with a fault.
-    fn home(&self, slot: Slot) -> Node {
-        if self.world.tids().any(|t| t == slot.owner) { self.world.node_of(slot.owner) } else { self.here }
+    fn slot(self, x: Expr) -> Expr {
+        slot(x, self.owner, self.nth)
     }
 
-    /// A thread's own words for what it gets, or puts.
-    fn copy(&self, purpose: &str) -> Loc {
-        self.x.part(format_args!("{purpose}_{}", self.t.0))
+    /// True if the slot is on the own node. A slot of a thread that does not exist counts as here, where no word is declared for it.
+    /// So an implementation that has such an entry makes a call with a fault.
+    fn is_here(self) -> Expr {
+        !thread(self.owner).is_in(all_threads()) | node(thread(self.owner)).is(here())
     }
+}
 
-    /// The ring buffer of what a thread changes.
-    fn tracker(&self, writer: Tid) -> Loc {
-        self.x.part(format_args!("tracker_{}", writer.0))
-    }
+/// True if a word of an index holds an entry. Its owner need not exist.
+fn is_entry(word: Expr) -> Expr {
+    let Entry { owner, nth, .. } = Entry::of(word);
+    // Only of a number from 0 to 255 it is the number of the thread with this number: `thread` of any other value is thread 1.
+    let is_thread = number(thread(owner)).is(owner);
+    let is_natural = nth.int().is(nth) & !nth.below(0);
+    word.len().is(3) & is_thread & is_natural
+}
 
-    /// The last message of a writer that a node has acknowledged.
-    fn acknowledged(&self, writer: Tid, n: Node) -> Loc {
-        self.x.part(format_args!("ack_{}_{}", writer.0, n.0))
-    }
+/// The nodes with threads, other than the own one.
+fn others() -> Expr {
+    nodes(all_threads()).without(here())
+}
 
-    /// The nodes with threads, other than that of `t`.
-    fn others(&self, t: Tid) -> Vec<Node> {
-        let here = self.world.node_of(t);
-        let with_threads: NodeSet = self.world.threads.iter().copied().collect();
-        with_threads.without(here).iter().collect()
-    }
+/// The set of the one node of a thread.
+fn node_of(t: Expr) -> Expr {
+    nodes(Expr::tuple([t]))
+}
 
-    /// Under the local lock, taking which is a fence.
-    fn locally(&self, inside: Prog) -> Prog {
-        wait::mfence().then(inside)
-    }
+/// Reads the own index under the local lock. To take that is a fence.
+fn entry(x: Expr, key: Expr) -> Body {
+    body! { Wait::mfence(); Wait::read(index(x, key, here())) }
+}
 
-    fn entry(&self, key: i64) -> Prog {
-        self.locally(wait::read(self.index(key, self.here)))
-    }
+/// Writes to the own index under the local lock.
+fn set_entry(x: Expr, key: Expr, entry: impl Into<Expr>) -> Body {
+    body! { Wait::mfence(); Wait::write(index(x, key, here()), entry) }
+}
 
-    fn set_entry(&self, key: i64, entry: Val) -> Prog {
-        self.locally(wait::write(self.index(key, self.here), entry))
-    }
-
-    /// Writes a slot, wherever it is.
-    fn fill(&self, slot: Slot, content: Val) -> Prog {
-        let to = self.slot(slot);
-        if self.home(slot) == self.here {
-            return msw::write(to, content);
+/// Writes a slot, wherever it is.
+fn fill(x: Expr, at: Entry, content: Expr) -> Body {
+    let from = copy(x, "put", me());
+    body! {
+        if (at.is_here()) {
+            Msw::write(at.slot(x), content)
+        } else {
+            Msw::write(from, content);
+            Msw::put(at.slot(x), from, Val::NoWid)
         }
-        let from = self.copy("put");
-        prog! { msw::write(from, content); msw::put(to, from, Val::NoWid) }
     }
+}
 
-    /// Waits until what was written to a slot is in the memory of its node.
-    fn fence(&self, slot: Slot) -> Prog {
-        sv::gf([self.home(slot)].into_iter().collect())
-    }
+/// Waits until everything that was written to a slot is in the memory of its node.
+fn fence(at: Entry) -> Body {
+    body! { if (at.is_here()) { Sv::gf(node_of(me())) } else { Sv::gf(node_of(thread(at.owner))) } }
+}
 
-    /// Reads a slot once; bottom if it is torn.
-    fn try_fetch(&self, slot: Slot) -> Prog {
-        let from = self.slot(slot);
-        if self.home(slot) == self.here {
-            return msw::try_read(from);
+/// Reads a slot once; bottom if it is torn.
+fn try_fetch(x: Expr, at: Entry) -> Body {
+    let (to, d) = (copy(x, "got", me()), x.wid("d"));
+    body! {
+        if (at.is_here()) {
+            Msw::try_read(at.slot(x))
+        } else {
+            Msw::get(to, at.slot(x), d);
+            Msw::wait(d);
+            Msw::try_read(to)
         }
-        let (to, d) = (self.copy("got"), Val::Wid(self.x.wid("d")));
-        prog! { msw::get(to, from, d); msw::wait(d); msw::try_read(to) }
     }
+}
 
-    fn announce(&self, message: Val) -> Prog {
-        if self.others(self.t).is_empty() {
-            return Prog::unit();
+/// Submits a message to the other nodes as soon as there is room, if there are other nodes.
+fn announce(x: Expr, message: Expr) -> Body {
+    body! {
+        if ((others()) != (NodeSet::default())) {
+            loop { let done = Ring::submit(RBL, tracker(x, me()), message); if (done == true) { break } }
         }
-        rbl::submit(RBL, self.tracker(self.t), message).bind(|done| Prog::break_if(done == Val::Bool(true))).repeat()
     }
+}
 
-    fn wait_for_all(&self, message: Val) -> Prog {
-        Prog::all(
-            self.others(self.t).into_iter().map(|n| {
-                sv::read(self.acknowledged(self.t, n)).bind(move |last| Prog::break_if(last == message)).repeat()
-            }),
-        )
+/// Waits until the other nodes have acknowledged a message.
+fn wait_for_all(x: Expr, message: Expr) -> Body {
+    body! {
+        for n in (others()) {
+            loop { let seen = Sv::read(acknowledged(x, me(), n)); if (seen == message) { break } }
+        }
     }
+}
 
-    /// What was changed in a slot is complete, and the next one may change the key.
-    fn release(&self, key: i64, changed: Slot) -> Prog {
-        prog! { self.fence(changed); rel(WLOCK, self.lock(key)); Prog::Val(Val::Bool(true)) }
-    }
+/// Gives up the lock of a key.
+fn release(x: Expr, key: Expr, result: bool) -> Body {
+    body! { Lock::rel(WLOCK, lock(x, key)); result }
+}
 
-    fn give_up(&self, key: i64) -> Prog {
-        prog! { rel(WLOCK, self.lock(key)); Prog::Val(Val::Bool(false)) }
-    }
+/// Under the lock of a key, `change` with the word of the own index.
+fn under_lock(x: Expr, key: Expr, change: impl FnOnce(Expr) -> Body) -> Body {
+    body! { Lock::acq(WLOCK, lock(x, key)); let found = entry(x, key); change(found) }
+}
 
-    /// Under the lock of a key, `with` what the index says of it.
-    fn under_lock(&self, key: i64, with: impl Fn(&Self, Option<(Slot, Val)>) -> Prog + Send + Sync + 'static) -> Prog {
-        let store = self.clone();
-        acq(WLOCK, self.lock(key)).then(self.entry(key)).bind(move |entry| with(&store, known(entry)))
-    }
-
-    /// The first slot of this thread that the own index gives to none of these keys, then `next`.
-    fn free_slot(
-        &self,
-        mut keys: Vec<i64>,
-        used: Vec<Slot>,
-        next: impl Fn(Slot) -> Prog + Clone + Send + Sync + 'static,
-    ) -> Prog {
-        let Some(key) = keys.pop() else {
-            let mut own = (0..self.keys).map(|nth| Slot { owner: self.t, nth });
-            return own.find(|s| !used.contains(s)).map_or(Prog::unit().repeat(), next);
-        };
-        let store = self.clone();
-        self.entry(key).bind(move |entry| {
-            let used = used.iter().copied().chain(known(entry).map(|(slot, _)| slot)).collect();
-            store.free_slot(keys.clone(), used, next.clone())
-        })
-    }
-
-    fn insert(&self, key: i64, value: Val) -> Prog {
-        self.under_lock(key, move |store, entry| {
-            if entry.is_some() {
-                return store.give_up(key);
+fn insert(x: Expr, key: Expr, value: Expr) -> Body {
+    let nths = range(0, size(x));
+    let is_own = |word: Expr| word.len().is(3) & Entry::of(word).owner.is(number(me()));
+    under_lock(x, key, |found| {
+        body! {
+            if (is_entry(found)) {
+                release(x, key, false)
+            } else {
+                let used = for other in (nths.without(key).reversed()) {
+                    let of_other = entry(x, other);
+                    if (is_own(of_other)) { Entry::of(of_other).nth } else { Val::Bot }
+                };
+                let free = nths.except(used);
+                if ((free.len()) == 0) { Body::never() } else { insert_into(x, key, value, free.first()) }
             }
-            let filling = store.clone();
-            let others = (0..store.keys as i64).filter(|&k| k != key).collect();
-            store.free_slot(others, Vec::new(), move |slot| {
-                let store = filling.clone();
-                let last = store.try_fetch(slot).bind(|v| if v == Val::Bot { Prog::unit() } else { Prog::Break(1, v) });
-                last.repeat().bind(move |last| store.fill_and_announce(key, value, slot, last))
-            })
-        })
-    }
+        }
+    })
+}
 
-    /// Puts a value into a free slot that contained `last`.
-    fn fill_and_announce(&self, key: i64, value: Val, slot: Slot, last: Val) -> Prog {
-        let Val::Tuple(last) = last else { return Prog::unit().repeat() };
-        let Some(counter) = last.parts()[1].plus(1) else { return Prog::unit().repeat() };
-        let entry = located(slot, counter);
-        let message = Val::tuple(&[&[Val::Int(key)], &entry[..]].concat());
-        prog! {
-            self.fill(slot, content(value, counter, false));
-            self.announce(message);
-            self.set_entry(key, Val::tuple(&entry));
-            self.wait_for_all(message);
-            self.fill(slot, content(value, counter, true));
-            self.release(key, slot)
+/// Puts a value into an own slot that no entry of the own index names. A slot that holds no counter has none to go on from, so the
+/// call never returns.
+fn insert_into(x: Expr, key: Expr, value: Expr, nth: Expr) -> Body {
+    let to = slot(x, number(me()), nth);
+    let has_counter = |content: Expr| content.len().above(1) & content.item(1).int().is(content.item(1));
+    let with = |counter: Expr| Entry { owner: number(me()), nth, counter };
+    body! {
+        let old = loop { let old = Msw::try_read(to); if (old != (Val::Bot)) { break old } };
+        if (has_counter(old)) {
+            let counter = old.item(1) + 1;
+            let message = with(counter).message(key);
+            Msw::write(to, content(value, counter, 0));
+            announce(x, message);
+            set_entry(x, key, with(counter).word());
+            wait_for_all(x, message);
+            Msw::write(to, content(value, counter, 1));
+            Sv::gf(node_of(me()));
+            release(x, key, true)
+        } else {
+            Body::never()
         }
     }
+}
 
-    fn update(&self, key: i64, value: Val) -> Prog {
-        self.under_lock(key, move |store, entry| {
-            let Some((slot, counter)) = entry else { return store.give_up(key) };
-            prog! { store.fill(slot, content(value, counter, true)); store.release(key, slot) }
-        })
-    }
-
-    fn delete(&self, key: i64) -> Prog {
-        self.under_lock(key, move |store, entry| {
-            let Some((slot, counter)) = entry else { return store.give_up(key) };
-            // A message that takes an entry away has the counter below zero.
-            let gone = Val::Int(-counter.int().unwrap_or(0));
-            let message = Val::tuple(&[&[Val::Int(key)], &located(slot, gone)[..]].concat());
-            prog! {
-                store.fill(slot, content(Val::Int(0), counter, false));
-                store.announce(message);
-                store.wait_for_all(message);
-                store.set_entry(key, Val::Bot);
-                store.release(key, slot)
+fn update(x: Expr, key: Expr, value: Expr) -> Body {
+    under_lock(x, key, |found| {
+        let entry = Entry::of(found);
+        body! {
+            if (is_entry(found)) {
+                fill(x, entry, content(value, entry.counter, 1));
+                fence(entry);
+                release(x, key, true)
+            } else {
+                release(x, key, false)
             }
-        })
-    }
+        }
+    })
+}
 
-    fn lookup(&self, key: i64) -> Prog {
-        let store = self.clone();
-        let once = self.entry(key).bind(move |entry| {
-            let Some((slot, counter)) = known(entry) else { return Prog::Break(1, Val::Bot) };
-            store.try_fetch(slot).bind(move |found| {
-                let Val::Tuple(found) = found else { return Prog::unit() };
-                let [value, filled, valid] = found.parts() else { return Prog::unit() };
-                let is_it = *filled == counter && *valid == Val::Int(1);
-                Prog::Break(1, if is_it { *value } else { Val::Bot })
-            })
-        });
-        once.repeat()
-    }
+fn delete(x: Expr, key: Expr) -> Body {
+    under_lock(x, key, |found| {
+        let entry = Entry::of(found);
+        let gone = Entry { counter: Expr::from(0) - entry.counter.int(), ..entry };
+        body! {
+            if (is_entry(found)) {
+                let message = gone.message(key);
+                fill(x, entry, content(0, entry.counter, 0));
+                announce(x, message);
+                wait_for_all(x, message);
+                set_entry(x, key, Val::Bot);
+                fence(entry);
+                release(x, key, true)
+            } else {
+                release(x, key, false)
+            }
+        }
+    })
+}
 
-    /// Takes one message from another node, changes the index accordingly, and acknowledges.
-    fn serve(&self) -> Prog {
-        let far = self.world.tids().filter(|&t| self.world.node_of(t) != self.here);
-        let store = self.clone();
-        let from = far.map(move |writer| {
-            let store = store.clone();
-            rbl::receive(RBL, store.tracker(writer)).bind(move |message| {
-                let Val::Tuple(parts) = message else { return Prog::unit() };
-                let Some((&key, entry)) = parts.parts().split_first() else { return Prog::unit() };
-                let stays = entry.get(2).and_then(|c| c.int()).is_some_and(|counter| counter > 0);
-                let change = store.set_entry(key.int().unwrap_or(0), if stays { Val::tuple(entry) } else { Val::Bot });
-                let back: NodeSet = [store.world.node_of(writer)].into_iter().collect();
-                let last = store.acknowledged(writer, store.here);
-                prog! {
-                    change.clone();
-                    sv::write(last, message);
-                    sv::bcast(last, Val::NoWid, back);
-                    break
+fn lookup(x: Expr, key: Expr) -> Body {
+    let is_it = |content: Expr, counter: Expr| content.item(1).is(counter) & content.item(2).is(1);
+    body! {
+        loop {
+            let found = entry(x, key);
+            if (is_entry(found)) {
+                let content = try_fetch(x, Entry::of(found));
+                if ((content.len()) == 3) {
+                    if (is_it(content, Entry::of(found).counter)) { break content.item(0) } else { break Val::Bot }
                 }
-            })
-        });
-        Prog::all(from).repeat()
-    }
-
-    /// Everything that it is made of, seen from this thread.
-    fn declare(&self, values: &[Val], world: &mut World) {
-        let (t, here) = (self.t, self.here);
-        let first = |nth: usize| Slot { owner: Tid::from_index(0), nth };
-        for (nth, &value) in values.iter().enumerate() {
-            let key = nth as i64;
-            let filled = value != Val::Bot;
-            let entry = if filled { Val::tuple(&located(first(nth), Val::Int(1))) } else { Val::Bot };
-            world.objects.insert(self.index(key, here), wait::word(here).init(entry));
-            world.objects.insert(self.lock(key), Object::new(WLOCK).at(Node(1)));
-            let slot = Slot { owner: t, nth };
-            let content = match slot == first(nth) && filled {
-                true => content(value, Val::Int(1), true),
-                false => content(Val::Int(0), Val::Int(0), false),
-            };
-            world.objects.insert(self.slot(slot), msw::words(here, 3).init(content));
+            } else {
+                break Val::Bot
+            }
         }
-        for purpose in ["got", "put"] {
-            world.objects.insert(self.copy(purpose), msw::words(here, 3));
-        }
-        let others = self.others(t);
-        let readers: Vec<Tid> = others.iter().filter_map(|&n| server(&self.world, n)).collect();
-        if !readers.is_empty() {
-            // Room for two messages of four words.
-            world.objects.insert(self.tracker(t), rbl::ring(Rbl::Strong, t, &readers, 10));
-        }
-        world.objects.extend(others.iter().map(|&n| (self.acknowledged(t, n), sv::variable())));
     }
 }
 
-impl KvstoreOverLoco {
-    fn seen_from(self, world: &World, x: Loc, t: Tid) -> Store {
-        let keys = world.objects.get(&x).map_or(0, |o| o.size);
-        Store { x, t, here: world.node_of(t), keys, world: World::new(world.nodes, &world.threads) }
+/// Takes one message from another node, changes the own index as the message says, and acknowledges the message.
+fn serve(x: Expr) -> Body {
+    // `first` of a value without parts is the value itself.
+    let has_parts = |message: Expr| message.first().is_not(message);
+    let change = |message: Expr| {
+        let key = message.first().int();
+        body! {
+            if (message.item(3).int().above(0)) { set_entry(x, key, message.rest()) } else { set_entry(x, key, Val::Bot) }
+        }
+    };
+    body! {
+        loop {
+            for writer in (all_threads()) {
+                if ((node(writer)) != (here())) {
+                    let message = Ring::receive(RBL, tracker(x, writer));
+                    if (has_parts(message)) {
+                        change(message);
+                        Sv::write(acknowledged(x, writer, here()), message);
+                        Sv::bcast(acknowledged(x, writer, here()), Val::NoWid, node_of(writer));
+                        break
+                    }
+                }
+            }
+        }
     }
+}
+
+/// Adds the parts of a store that belong to a thread, or to its node, to a world.
+fn declare(x: Loc, values: &[Val], t: Tid, world: &mut World) {
+    let (here, first) = (world.node_of(t), Tid::from_index(0));
+    for (nth, &value) in values.iter().enumerate() {
+        let (key, filled) = (nth as i64, value != Val::Bot);
+        let entry = Entry { owner: number(first), nth: key.into(), counter: 1.into() };
+        let word = if filled { entry.word().value() } else { Val::Bot };
+        world.objects.insert(index(x, key, here).loc(), wait::word(here).init(word));
+        world.objects.insert(lock(x, key).loc(), Object::new(WLOCK).at(Node(1)));
+        let content = if t == first && filled { content(value, 1, 1) } else { content(0, 0, 0) };
+        world.objects.insert(slot(x, number(t), key).loc(), msw::words(here, 3).init(content.value()));
+    }
+    for purpose in ["got", "put"] {
+        world.objects.insert(copy(x, purpose, t).loc(), msw::words(here, 3));
+    }
+    let with_threads: NodeSet = world.threads.iter().copied().collect();
+    let others = with_threads.without(here);
+    let readers: Vec<Tid> = others.iter().filter_map(|n| server(world, n)).collect();
+    if !readers.is_empty() {
+        // Room for two messages of four words.
+        world.objects.insert(tracker(x, t).loc(), rbl::ring(Rbl::Strong, t, &readers, 10));
+    }
+    world.objects.extend(others.iter().map(|n| (acknowledged(x, t, n).loc(), sv::variable())));
 }
 
 impl Implementation for KvstoreOverLoco {
@@ -326,22 +337,23 @@ impl Implementation for KvstoreOverLoco {
     fn declare(&self, world: &mut World) {
         for (x, object) in world.objects_of(KVSTORE) {
             for t in world.tids() {
-                self.seen_from(world, x, t).declare(initial(&object), world);
+                declare(x, initial(&object), t, world);
             }
         }
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let store = self.seen_from(world, call.loc(0), t);
-        // A key that is no number is a fault.
-        let number = |key: Val| key.int().unwrap_or(0);
-        match Method::of(call) {
-            Method::Insert { key, v, .. } => store.insert(number(key), v),
-            Method::Update { key, v, .. } => store.update(number(key), v),
-            Method::Delete { key, .. } => store.delete(number(key)),
-            Method::Lookup { key, .. } => store.lookup(number(key)),
-            Method::Serve { .. } => store.serve(),
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        // A key that is not an integer is a fault.
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Insert { x, key, v } => { insert(x, key.int(), v) }
+                Update { x, key, v } => { update(x, key.int(), v) }
+                Delete { x, key } => { delete(x, key.int()) }
+                Lookup { x, key } => { lookup(x, key.int()) }
+                Serve { x } => { serve(x) }
+            }
+        });
+        Some(&BODIES)
     }
 }
 
@@ -354,9 +366,9 @@ pub(super) fn with_valid(content: Expr) -> Expr {
 #[must_use]
 pub fn fenced_delete(of: impl Implementation + 'static) -> Edited {
     let fence = |slot: Expr| Sv::gf(only(node(slot)));
-    let copy = |m: Expr| m.part("put", [me()]);
     of.replace(calls!(|put| Msw::Put { x, .. } in Method::Delete { .. } => body! { put; fence(x) }))
-        .replace(calls!(|write| Msw::Write { x, .. } in Method::Delete { x: m, .. } if x != copy(m) => body! { write; fence(x) }))
+        .replace(calls!(|write| Msw::Write { x, .. } in Method::Delete { x: m, .. } if x != copy(m, "put", me()) =>
+            body! { write; fence(x) }))
 }
 
 /// A lookup does not compare counters: all are 1 for it. It takes five calls for two keys to see that, more than can be
@@ -376,17 +388,25 @@ pub fn no_counter() -> Edited {
 
 #[cfg(test)]
 mod tests {
+    use mowgli_core::expr::Scope;
+    use mowgli_core::program::Prog;
+
     use super::*;
 
     /// A mutant may add 1 to what an entry says.
     #[test]
     fn a_slot_of_no_thread_is_a_word_that_is_not_declared() {
-        let (x, world) = (Loc::new("m"), World::new(1, &[Node(1)]));
-        let store = KvstoreOverLoco.seen_from(&world, x, Tid(1));
-        for owner in [Tid(0), Tid(2)] {
-            let slot = Slot { owner, nth: 0 };
-            assert!(matches!(store.fill(slot, Val::Bot), Prog::Call(call) if call.loc(0) == store.slot(slot)));
-            assert!(matches!(store.try_fetch(slot), Prog::Call(_)));
+        let (x, mut world) = (Loc::new("m"), World::new(1, &[Node(1)]));
+        declare(x, &[Val::Bot], Tid(1), &mut world);
+        for owner in [0, 2] {
+            let at = Entry { owner: owner.into(), nth: 0.into(), counter: 1.into() };
+            let slot = at.slot(x.into()).loc();
+            assert!(!world.objects.contains_key(&slot));
+            let calls_it = |body: Body| {
+                let program = body.program(&Scope::new(&world, Tid(1), &[]));
+                matches!(program, Prog::Call(call) if call.loc(0) == slot)
+            };
+            assert!(calls_it(fill(x.into(), at, Val::Bot.into())) && calls_it(try_fetch(x.into(), at)));
         }
     }
 }
