@@ -647,6 +647,7 @@ impl Checked {
             litmus: self.litmus().unwrap_or_default(),
             outcome: outcome(c),
             cycle: cycle(c),
+            events: show::listed(&c.execution),
         });
         let stats = &self.report.stats;
         let json = Json {
@@ -736,4 +737,5 @@ struct JsonCounterexample {
     litmus: String,
     outcome: BTreeMap<String, String>,
     cycle: Vec<String>,
+    events: Vec<show::Listed>,
 }

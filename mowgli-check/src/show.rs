@@ -11,6 +11,7 @@ use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
 use mowgli_rdma::tso;
+use serde::Serialize;
 
 use crate::litmus::print;
 use crate::litmus::test::Test;
@@ -127,6 +128,37 @@ pub fn events(execution: &Execution, names: &Names) -> String {
         }
     }
     out
+}
+
+/// An event of an execution, for a machine.
+#[derive(Serialize)]
+pub struct Listed {
+    /// The thread.
+    pub thread: String,
+    /// The call of the client whose body made the event; `None` for an event of the client itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// The call, with what it returned.
+    pub event: String,
+    /// The file and the line of the body that made it, as `bal.rs:131`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// The stamps of its subevents, in order.
+    pub stamps: Vec<String>,
+}
+
+/// The events of an execution, thread by thread, each thread's in program order.
+#[must_use]
+pub fn listed(execution: &Execution) -> Vec<Listed> {
+    let names = &Names::default();
+    let of_event = |e: usize| Listed {
+        thread: names.thread(execution.events[e].thread),
+        of: execution.groups[e].map(|g| names.event(&execution.calls[g].event)),
+        event: names.event(&execution.events[e]),
+        line: line(execution, e),
+        stamps: execution.subs.iter().filter(|s| s.event == e).map(|s| s.sub.stamp.to_string()).collect(),
+    };
+    (0..execution.events.len()).map(of_event).collect()
 }
 
 /// A subevent in words: thread, event, stamp where the event has several.
