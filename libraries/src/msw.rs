@@ -235,6 +235,7 @@ fn nth(k: Expr, words: Expr, backward: bool) -> Expr {
 
 impl Guards {
     fn bodies_with(backward: bool) -> Bodies {
+        let in_order = |words: Expr| if backward { words.reversed() } else { words };
         bodies! { Method:
             Write { x, values } => {
                 let n = Rdma::read(counter(me()));
@@ -250,7 +251,7 @@ impl Guards {
                     Rdma::read(part(x, nth(k, size_of(x) + 2, backward)))
                 };
                 let last = Rdma::read(part(x, nth(size_of(x) + 1, size_of(x) + 2, backward)));
-                if (first == last) { if (backward) { words.reversed() } else { words } } else { Val::Bot }
+                if (first == last) { in_order(words) } else { Val::Bot }
             }
             Get { x, y, d } => { copy_words(x, 2, |k| Rdma::get(part(x, k), part(y, k), d)) }
             Put { x, y, d } => { copy_words(x, 2, |k| Rdma::put(part(x, k), part(y, k), d)) }

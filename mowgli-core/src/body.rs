@@ -616,7 +616,14 @@ impl Body {
 /// | `let all = for x in (s) { .. };` | the same, with the tuple of the values |
 ///
 /// A condition is an expression, or two of them, each a name or in parentheses, with `==`, `!=`, `<`, `>`, `<=` or `>=` between
-/// them.
+/// them:
+///
+/// ```compile_fail
+/// # use mowgli_core::{body::body, expr::me, ids::Tid, value::Val};
+/// body! { if (me() == Tid(1).into()) { Val::Unit } };
+/// ```
+///
+/// does not compile, since `me()` is neither; `if ((me()) == (Tid(1)))` does.
 #[macro_export]
 macro_rules! body {
     () => { $crate::body::Body::unit() };
@@ -706,8 +713,16 @@ macro_rules! condition {
         !$crate::expr::Expr::from($a).below($b)
     };
     ($c:expr) => {
-        $c
+        $crate::body::is_a_term($c)
     };
+}
+
+/// A condition that is a term. A comparison in Rust is none: `v.first() == w` says whether the two are one expression. So it does
+/// not compile where a condition is to stand.
+#[doc(hidden)]
+#[must_use]
+pub fn is_a_term(condition: Expr) -> Expr {
+    condition
 }
 
 /// The bodies of the methods of a table, as [`body!`] writes each. The compiler finds a misspelt method or argument. With

@@ -127,7 +127,7 @@ pub enum Function {
     Size,
     /// The number of a thread.
     Number,
-    /// The thread with a number. A value that is the number of no thread counts as 1.
+    /// The thread with a number. A value that is no number from 0 to 255 counts as 1. There need be no thread with the number.
     Thread,
     /// The first of a tuple.
     First,
