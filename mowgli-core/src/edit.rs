@@ -632,7 +632,14 @@ impl<'a> Walk<'a> {
 
     /// A statement without what is selected in it, and that. Where it breaks out of a loop what was taken out before is made.
     fn taken(&mut self, body: &Body, earlier: &Later) -> (Body, Later) {
+        let inside = self.number..self.number + body.calls().len();
+        let ends_inside = self.until.is_some_and(|until| until.range(inside).next().is_some());
         match body.stmt() {
+            // What is made after a call inside is not taken out.
+            Stmt::Let(..) | Stmt::If(..) if ends_inside => (self.later(body, None), None),
+            Stmt::For(..) | Stmt::Collect(..) if ends_inside => {
+                (self.parts(body, |walk, round| walk.later(round, None)), None)
+            }
             Stmt::Value(_) => (body.clone(), None),
             Stmt::Break(_) => (before(earlier.clone(), body.clone()), None),
             Stmt::Call(_) if self.is_next() => (Body::unit(), Some(body.clone())),

@@ -205,6 +205,17 @@ for n in all_nodes {
 };
 v"
     );
+    // What is made after a call in a block stays in the block.
+    let nested = one_does(|x| {
+        body! {
+            for n in (all_nodes()) { let v = Method::read(x); if (v == 7) { Method::write(x, v); Method::fence(); Method::read(x) } }
+        }
+    });
+    let late = nested.delay_after(calls!(Method::Write { .. }), calls!(Method::Fence {}));
+    assert_eq!(
+        (of_one(&late), late.mistake()),
+        ("Read(x); Fence(); Write(x, 7); Read(x); ".repeat(2).trim_end_matches("; ").to_owned(), None)
+    );
     // A loop is left with what comes before its break.
     let leaves = one_does(|x| {
         body! { loop { Method::write(x, 1); let v = Method::read(x); if (v == 7) { break } Method::fence() } }

@@ -449,10 +449,7 @@ fn a_body_that_never_ends_is_told() {
         let (code, out, err) = with(which, &["check"]);
         assert!(code == 3 && out.contains(recursion), "{which}: {out}{err}");
         let (code, out, err) = with(which, &["check", "--mutants"]);
-        assert!(
-            code == 2 && err.contains(recursion) && err.contains("ask about an implementation that is"),
-            "{which}: {out}{err}"
-        );
+        assert!(code == 2 && err.contains("are Rust functions, whose operations are not known"), "{which}: {out}{err}");
     }
     let (code, _, err) = with("an endless for", &["check"]);
     assert!(code == 2 && err.contains("mowgli/tests/own.rs:"), "{err}");

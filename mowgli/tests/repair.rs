@@ -335,7 +335,7 @@ fn what_implementations_lack_is_found() {
         ),
         (
             &["rbl", "--threads", "2", "--nodes", "2", "--calls", "2", "--timeout", "300"],
-            &["Submit: a global fence of the own node after Write of head"],
+            &["Submit: a global fence of the own node before Bcast of head"],
         ),
     ];
     for (args, wanted) in cases {
