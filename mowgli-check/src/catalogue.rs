@@ -1,4 +1,4 @@
-//! The libraries that are known: those that are built in, and those of one's own.
+//! The catalogue of libraries: the built-in ones and the user's own.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -22,31 +22,31 @@ use crate::litmus::test::Model;
 
 /// The user's libraries and the libraries of this project.
 pub struct Catalogue {
-    /// The entries, one's own first.
+    /// The entries, the user's first.
     entries: Vec<Entry>,
-    /// How many are one's own.
+    /// The number of the user's entries.
     own: usize,
     /// The specifications over RDMA with RDMA-WAIT-RMW below them.
     over_rdma: Libraries,
     /// The specifications over x86-TSO with that model below them.
     over_x86: Libraries,
-    /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
+    /// The libraries and methods that tests of each model can call, by [`Catalogue::shelf_of`], computed on first use.
     known: [OnceLock<Known>; Model::ALL.len() + 7],
 }
 
-/// In how many executions the hints of a library are checked before it is used.
+/// The number of executions in which the hints of a library are checked before it is used.
 const EXECUTIONS: usize = 100;
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new()));
 
-/// The memory model with the specifications of all entries that have its stamps.
+/// Returns the memory model with the specifications of all entries that have its stamps.
 fn specified(memory: &Memory, entries: &[Entry]) -> Libraries {
     let entries = entries.iter().filter(|entry| entry.specification.has_stamps_of(&memory.libraries));
     entries.fold(memory.libraries.clone(), |all, entry| all.and(&entry.specification))
 }
 
 impl Catalogue {
-    /// The libraries that are built in, and no others.
+    /// Returns the catalogue of the built-in libraries alone.
     #[must_use]
     pub fn builtin() -> &'static Self {
         &BUILTIN
@@ -61,9 +61,10 @@ impl Catalogue {
         Self { entries, own, over_rdma, over_x86, known: Default::default() }
     }
 
-    /// Models that have the same libraries have the same number: switches change what libraries promise, RDMA-WAIT-RMW
-    /// with a switch on has only words and the libraries that are over it, and where threads crash others are told, and where
-    /// there are messages they are sent, and where there are events threads wait for them.
+    /// Returns the position of a model in `known`. Models with the same libraries have the same position. Switches
+    /// change what libraries promise, so RDMA-WAIT-RMW with a switch has only words and the libraries that are over it.
+    /// Three switches add calls: with crashes threads learn that others are dead, with messages they send, with events
+    /// they wait for completions.
     fn shelf_of(model: Model) -> usize {
         let published = Model::ALL.iter().position(|m| *m == model.published()).expect("a model");
         match model {
@@ -78,16 +79,17 @@ impl Catalogue {
         }
     }
 
-    /// What tests of a model can call.
+    /// Returns the libraries and methods that tests of a model can call.
     pub(crate) fn known(&self, model: Model) -> &Known {
         let of = || Known::of(model, &self.libraries(model), &self.own_names().collect_vec());
         self.known[Self::shelf_of(model)].get_or_init(of)
     }
 
-    /// These libraries beside those that are built in.
+    /// Adds the user's libraries to the built-in ones.
     ///
     /// # Errors
-    /// If two have one name, one is over stamps that no model of tests has, or there is a mistake in an entry: see [`fault`].
+    /// If two libraries have the same name, one is over stamps that no model of tests has, or an entry has an error:
+    /// see [`fault`].
     pub fn with(own: impl IntoIterator<Item = Entry>) -> Result<Self, String> {
         let own: Vec<Entry> = own.into_iter().collect();
         for entry in &own {
@@ -105,7 +107,7 @@ impl Catalogue {
         known.without_clash().map(|()| known)
     }
 
-    /// Entries that are looked up by their names are to have different ones.
+    /// Checks that no two libraries have the same name, because commands look up entries by name.
     fn without_clash(&self) -> Result<(), String> {
         let memory = Model::ALL.map(|model| model.memory().text());
         let builtin: Vec<&str> = memory.into_iter().chain(Self::builtin_names()).collect();
@@ -126,51 +128,51 @@ impl Catalogue {
         Self::builtin().entries.iter().map(|e| e.name)
     }
 
-    /// The entries of all libraries, the user's first.
+    /// Returns the entries of all libraries, the user's first.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entries of the user's libraries.
+    /// Returns the entries of the user's libraries.
     #[must_use]
     pub fn own(&self) -> &[Entry] {
         &self.entries[..self.own]
     }
 
-    /// The entries of all libraries, the user's first.
+    /// Returns the entries of all libraries, the user's first.
     #[must_use]
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries
     }
 
-    /// The names of the user's libraries.
+    /// Returns the names of the user's libraries.
     pub fn own_names(&self) -> impl Iterator<Item = &'static str> {
         self.own().iter().map(|e| e.name)
     }
 
-    /// The names of all libraries, over whatever memory, one's own first.
+    /// Returns the names of all libraries, over any memory model, the user's first.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
         self.own_names().chain(Self::builtin_names()).collect()
     }
 
-    /// The names of the libraries that are meant where none is named: those of one's own, or else all.
+    /// Returns the names of the default libraries: the user's, or all if the user has none.
     pub fn usual(&self) -> impl Iterator<Item = &'static str> {
         let own: Vec<&str> = self.own_names().collect();
         if own.is_empty() { self.names() } else { own }.into_iter()
     }
 
-    /// What is said of a name that no library has.
+    /// Returns the error message for a name that no library has.
     #[must_use]
     pub fn no_library(&self, name: &str) -> String {
         format!("no library {name}; there are {}", self.names().join(", "))
     }
 
-    /// The implementation that `name` stands for: that of a library, or `library:variant`.
+    /// Returns the implementation that `name` stands for: that of a library, or `library:variant`.
     ///
     /// # Errors
-    /// What there is instead, if there is no such implementation.
+    /// If there is no such implementation; the message lists the others.
     pub fn implementation(&self, name: &str) -> Result<Arc<dyn Implementation>, String> {
         let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
         let entry = self.entries.iter().find(|e| e.name == library).ok_or_else(|| self.no_library(library))?;
@@ -178,15 +180,15 @@ impl Catalogue {
         Ok(Arc::clone(&found.implementation))
     }
 
-    /// The implementations that names stand for, from left to right.
+    /// Returns the implementations that names stand for, from left to right.
     ///
     /// # Errors
-    /// What there is instead, if there is no such implementation.
+    /// If there is no such implementation; the message lists the others.
     pub fn implementations(&self, names: &[String]) -> Result<Vec<Arc<dyn Implementation>>, String> {
         names.iter().map(|name| self.implementation(name)).collect()
     }
 
-    /// The libraries of a model.
+    /// Returns the libraries of a model.
     #[must_use]
     pub fn libraries(&self, model: Model) -> Libraries {
         match model {

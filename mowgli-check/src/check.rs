@@ -31,34 +31,34 @@ use crate::litmus::test::Model;
 use crate::show::{self, Names, Scene};
 use crate::stuck;
 
-/// One check that was run.
+/// The result of one check.
 pub struct Checked {
     /// The library.
     pub library: &'static str,
-    /// What it is implemented on.
+    /// The names of the libraries that it is implemented on.
     pub over: String,
     /// The variant.
     pub variant: &'static str,
     /// The verdict that is expected of it.
     pub expected: Expected,
-    /// Whether the variant has larger bounds to come: a mistake need not show at this one.
+    /// Whether the variant has larger bounds to come. A bug need not show at this one.
     pub is_early: bool,
-    /// The bound, as far as the library has worlds so large.
+    /// The bound, lowered to what the library's worlds have.
     pub bound: Bound,
-    /// The bound to try next, if a mistake did not show at this one.
+    /// The bound to try next, if an expected bug did not show at this one.
     pub larger: Bound,
     /// The libraries of the implementation's executions.
     pub libraries: Libraries,
-    /// What was found.
+    /// The report of the check.
     pub report: Report,
-    /// How long it took.
+    /// The time that the check took.
     pub time: Duration,
 }
 
-/// What is asked of an implementation.
+/// A question about an implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
-    /// Local soundness, and where it fails outcomes.
+    /// Local soundness; if it fails, also outcomes.
     Soundness,
     /// Local soundness alone.
     Local,
@@ -68,24 +68,25 @@ pub enum Ask {
 
 /// Options that are not part of the bound.
 pub struct Options<'a> {
-    /// When to stop.
+    /// The time at which to stop.
     pub deadline: Deadline,
     /// Whether probes may reach memory of their own node through the network.
     pub loopback: bool,
-    /// What is asked.
+    /// The question.
     pub ask: Ask,
-    /// Whether it is asked too whether calls return wherever the specification lets them.
+    /// Also check termination: whether calls return wherever the specification lets them (see docs/progress.md).
     pub ends: bool,
-    /// The entries among which [`Ask::Through`] looks up the libraries below: the built-in ones, and those of one's own.
+    /// The entries among which [`Ask::Through`] looks up the libraries below: the built-in ones and the user's.
     pub entries: &'a [Entry],
-    /// What is known of clients, and which of them are looked at, where several processes share them.
+    /// The results about clients that several processes share, and the share of the clients that this one explores.
     pub ledger: Option<&'a dyn Ledger>,
-    /// Told how many clients of how many are done.
+    /// Progress callback: `(done, total)` clients.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Default for Options<'_> {
-    /// No deadline, nobody told how far it is, every probe, no entries of libraries below; whether calls return is asked too.
+    /// Returns options without a deadline, a progress callback, a ledger or entries of libraries below. All probes and
+    /// the check of termination are on.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
         Self { deadline, loopback: true, ask, ends: true, entries: &[], ledger: None, progress: &|_, _| {} }
@@ -93,14 +94,14 @@ impl Default for Options<'_> {
 }
 
 impl Options<'_> {
-    /// The same, within so many seconds from now.
+    /// Returns the same options with a deadline at most this number of seconds from now.
     #[must_use]
     pub fn within(&self, seconds: u64) -> Self {
         Self { deadline: self.deadline.within(seconds), ..*self }
     }
 }
 
-/// Bounds in short: threads, nodes and calls of each, how many calls in all and how many threads crash.
+/// Prints bounds in short form: threads, nodes and calls of each, calls in all, and threads that crash.
 #[must_use]
 pub fn shapes(bounds: &[Bound]) -> String {
     let shape = |b: &Bound| {
@@ -111,7 +112,7 @@ pub fn shapes(bounds: &[Bound]) -> String {
     bounds.iter().map(shape).join(" or ")
 }
 
-/// A bound as arguments of `check`.
+/// Prints a bound as arguments of `check`.
 #[must_use]
 pub fn arguments(bound: &Bound) -> String {
     let Bound { threads, nodes, calls, objects, total, .. } = bound;
@@ -124,10 +125,13 @@ pub fn arguments(bound: &Bound) -> String {
 /// Runs one check.
 ///
 /// # Errors
-/// If the entry's name is not that of a library that it specifies, or the variant implements another one; if its parts are
-/// over different stamp orders; if the subject makes what the specification does not know; if the variant is made by an
-/// edit that changes nothing; for [`Ask::Through`], if a library below is in no catalogue, or there are several of its name; and
-/// if a function of the library panics.
+/// If there is an error in the entry, the variant or the libraries below:
+///  - the entry's name is not that of a library that it specifies, or the variant implements another library;
+///  - the parts of the entry are over different stamp orders;
+///  - the subject makes calls of a library that the specification does not have;
+///  - the variant has an edit that changes nothing;
+///  - for [`Ask::Through`], a library below has no entry, or several;
+///  - a function of the library panics.
 pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
     guarded(entry.name, || checked(entry, variant, bound, options))
 }
@@ -174,11 +178,11 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
     })
 }
 
-/// Asks something of an implementation.
+/// Calls `ask` with the question about an implementation.
 ///
 /// # Errors
-/// If the entry's name is not that of a library that it specifies, or the variant implements another one; for
-/// [`Ask::Through`], if a library below is in no catalogue, or there are several of its name.
+/// If the entry's name is not that of a library that it specifies, or the variant implements another one. For
+/// [`Ask::Through`] also if a library below has no entry, or several.
 pub fn with_question<T>(
     entry: &Entry,
     variant: &Variant,
@@ -219,7 +223,8 @@ pub fn with_question<T>(
     }))
 }
 
-/// The bound to try next for a variant: its first own one that this one does not include, or else this one with a call more.
+/// Returns the bound to try next for a variant: the first of its own bounds that `bound` does not include. If there is
+/// none, returns `bound` with one more call.
 fn larger(variant: &Variant, bound: &Bound) -> Bound {
     let includes = |own: &Bound| {
         let total = |b: &Bound| b.total.unwrap_or(b.threads * b.calls);
@@ -233,7 +238,7 @@ fn larger(variant: &Variant, bound: &Bound) -> Bound {
     own.unwrap_or_else(|| Bound { calls: bound.calls + 1, total: bound.total.map(|total| total + 1), ..bound.clone() })
 }
 
-/// Clients as they are.
+/// The probes that leave clients as they are.
 struct Alone;
 
 impl Probes for Alone {
@@ -246,7 +251,7 @@ impl Probes for Alone {
     }
 }
 
-/// How threads crash, where the bound lets any.
+/// Returns the model of crashing threads, if the bound allows crashes.
 fn crashing<'e>(entry: &'e Entry, bound: &Bound) -> Result<Option<&'e Crashing>, String> {
     match &entry.memory.crashing {
         _ if bound.crashes == 0 => Ok(None),
@@ -255,24 +260,24 @@ fn crashing<'e>(entry: &'e Entry, bound: &Bound) -> Result<Option<&'e Crashing>,
     }
 }
 
-/// An edit by which a variant was made and that changes no body, and no parts within the variant's bounds.
+/// Returns an edit of the variant that changes no body, and no parts within the variant's bounds.
 fn idle(entry: &Entry, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<String> {
     let implementation = &*variant.implementation;
     if implementation.idle().is_empty() || variant.bounds.is_empty() {
         return None;
     }
-    // Where the time is up before the calls are known nothing is said.
+    // If the time is up before the calls are known, the check reports no edit.
     let mut calls = own_calls(entry, &variant.bounds, expired).ok()?;
     calls.iter_mut().for_each(|(world, ..)| add_parts(implementation, world));
     implementation.idle().into_iter().next()
 }
 
-/// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those
-/// that no other library left is built on, so that what several are built on is replaced once, for all of them. The whole
-/// stack is over the stamp order of the entry.
+/// Replaces the libraries below an entry by their published implementations, until only memory models are left. It
+/// first replaces those that no other library left is built on, so that a library shared by several is replaced once.
+/// The whole stack is over the stamp order of the entry.
 ///
 /// # Errors
-/// Which library below has no entry, or several, or is built on itself.
+/// If a library below has no entry, or several, or is built on itself.
 fn replace_all(
     entry: &Entry,
     entries: &[Entry],
@@ -299,12 +304,12 @@ fn replace_all(
     }
 }
 
-/// The libraries beside the memory model.
+/// Returns the libraries beside the memory model.
 fn libraries_of(libraries: &Libraries, memory: &Memory) -> impl Iterator<Item = Name> {
     libraries.names().filter(|name| memory.libraries.get(*name).is_none())
 }
 
-/// All that an entry's implementation is built on, through every layer.
+/// Returns all libraries that an entry's implementation is built on, through every layer.
 fn stack(entry: &Entry, entries: &[Entry]) -> Result<Vec<Name>, String> {
     let mut names: Vec<Name> = libraries_of(&entry.below, &entry.memory).collect();
     let mut at = 0;
@@ -317,7 +322,7 @@ fn stack(entry: &Entry, entries: &[Entry]) -> Result<Vec<Name>, String> {
     Ok(names)
 }
 
-/// The entry of a library below another.
+/// Returns the entry of a library below another one.
 fn entry_of<'a>(name: Name, above: &Entry, entries: &'a [Entry]) -> Result<&'a Entry, String> {
     let found: Vec<&Entry> = entries.iter().filter(|e| Name::literal(e.name) == name).collect();
     match found[..] {
@@ -336,13 +341,13 @@ fn entry_of<'a>(name: Name, above: &Entry, entries: &'a [Entry]) -> Result<&'a E
 }
 
 impl Checked {
-    /// The memory model that it is built on in the end.
+    /// Returns the memory model at the bottom of the stack.
     #[must_use]
     pub fn model(&self) -> Model {
         Model::of(&self.libraries)
     }
 
-    /// The verdict in one word.
+    /// Returns the verdict in one word.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match self.report.verdict {
@@ -354,7 +359,7 @@ impl Checked {
         }
     }
 
-    /// The limit that kept the verdict from being known, if one did.
+    /// Returns the limit that kept the verdict from being known, if one did.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {
         match &self.report.verdict {
@@ -364,8 +369,8 @@ impl Checked {
         }
     }
 
-    /// Whether the verdict is the expected one; `None` if it is undecided. That a mistake does not show at a bound before
-    /// the last of a variant's own is not unexpected.
+    /// True if the verdict is the expected one; `None` if it is undecided. A bug need not show at a bound before the
+    /// last of the variant's own.
     #[must_use]
     pub fn is_expected(&self) -> Option<bool> {
         match (&self.report.verdict, &self.report.progress) {
@@ -375,7 +380,7 @@ impl Checked {
             (Verdict::Sound | Verdict::NoWrongOutcome, Progress::Stuck(..)) => {
                 return Some(self.expected == Expected::Stuck);
             }
-            // Of a variant that is to be caught so nothing is known.
+            // A variant that is expected to block or to be stuck is then undecided.
             (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
                 return None;
             }
@@ -391,8 +396,8 @@ impl Checked {
         }
     }
 
-    /// The verdict with what keeps calls from returning, and how it compares with the expected one: `unsound, as expected`,
-    /// `sound, blocks, as expected`, or `sound (expected Unsound)`.
+    /// Returns the verdict with what keeps calls from returning, compared with the expected one. Examples are
+    /// `unsound, as expected`, `sound, blocks, as expected`, and `sound (expected Unsound)`.
     #[must_use]
     pub fn judgement(&self) -> String {
         let progress = if self.stuck().is_some() { format!(", {}", self.progress()) } else { String::new() };
@@ -404,20 +409,20 @@ impl Checked {
         format!("{}{progress}{expectation}", self.verdict())
     }
 
-    /// Whether calls return wherever the specification lets them, in one word.
+    /// Returns one word for termination: whether calls return wherever the specification lets them.
     #[must_use]
     pub fn progress(&self) -> &'static str {
         self.report.progress.word()
     }
 
-    /// Whether a bug was found, so that larger bounds need not be looked at.
+    /// True if the check found a bug, so that larger bounds are not needed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let stays = matches!(self.report.progress, Progress::Blocks(..) | Progress::Stuck(..));
         stays || self.report.violation.is_some()
     }
 
-    /// The client that does not end, and an execution of it that is stuck, if one was found.
+    /// Returns the client that does not end, and a stuck execution of it, if one was found.
     #[must_use]
     pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck>)> {
         match &self.report.progress {
@@ -427,7 +432,7 @@ impl Checked {
         }
     }
 
-    /// The command with a larger bound, if the check missed an expected mistake; empty otherwise.
+    /// Returns the command with a larger bound, if the check missed an expected bug; empty otherwise.
     #[must_use]
     pub fn advice(&self) -> String {
         let is_missed = self.is_expected() == Some(false) && !self.has_failed() && self.expected != Expected::Sound;
@@ -443,7 +448,7 @@ impl Checked {
         )
     }
 
-    /// What does not end, as text; empty if nothing of the kind was found.
+    /// Prints the client that does not end, and its stuck execution; empty if the check found none.
     fn stuck_text(&self) -> String {
         let Some((world, client, stuck)) = self.stuck() else { return String::new() };
         let said = match self.report.progress {
@@ -462,7 +467,7 @@ impl Checked {
         out + &format!("\nwith the events\n{}\n", show::events(&stuck.execution, &Names::default()))
     }
 
-    /// Methods of which nothing was checked. None where a counterexample ended the check early.
+    /// Returns the methods of which nothing was checked; empty if a counterexample ended the check early.
     #[must_use]
     pub fn unreached(&self) -> Vec<String> {
         match self.report.violation {
@@ -471,13 +476,13 @@ impl Checked {
         }
     }
 
-    /// The bound in words.
+    /// Prints the bound in words.
     #[must_use]
     pub fn bound_text(&self) -> String {
         self.bound_parts().join(", ")
     }
 
-    /// Each part of the bound in words.
+    /// Prints each part of the bound in words.
     #[must_use]
     pub fn bound_parts(&self) -> Vec<String> {
         let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total, crashes } =
@@ -502,7 +507,7 @@ impl Checked {
         parts
     }
 
-    /// What stands for each stamp of the specification, one line each.
+    /// Prints for each method and stamp of the specification the subevents that g maps it to, one line each.
     #[must_use]
     pub fn concretisation(&self) -> Vec<String> {
         let all = self.report.concretisation.iter();
@@ -513,7 +518,7 @@ impl Checked {
         .collect()
     }
 
-    /// The counterexample, if there is one.
+    /// Returns the counterexample, if there is one.
     #[must_use]
     pub fn counterexample(&self) -> Option<&Counterexample> {
         match &self.report.verdict {
@@ -522,7 +527,7 @@ impl Checked {
         }
     }
 
-    /// The counterexample's client as litmus text.
+    /// Prints the counterexample's client as litmus text.
     #[must_use]
     pub fn litmus(&self) -> Option<String> {
         let c = self.counterexample()?;
@@ -530,7 +535,7 @@ impl Checked {
         Some(print::forbidden(self.model(), &name, &c.world, &c.client, &c.outcome))
     }
 
-    /// What was found, in a line: library, variant, bound and verdict.
+    /// Prints the result in a line: library, variant, bound and verdict.
     #[must_use]
     pub fn title(&self) -> String {
         let stop = match &self.report.verdict {
@@ -541,11 +546,11 @@ impl Checked {
         format!("{library} ({variant}) over {over}, {}: {}{stop}", self.bound_text(), self.verdict())
     }
 
-    /// The counterexample, to be kept on disk.
+    /// Returns the counterexample in the form that is kept on disk.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
         let c = self.counterexample()?;
-        // The program of the litmus test puts out its registers only.
+        // The program of the litmus test outputs its registers only.
         let outputs = c.client.threads.iter().zip(&c.outcome.outputs).map(|(calls, o)| print::results(calls, *o));
         let execution = Execution { outputs: outputs.map(|r| Val::tuple(&r)).collect(), ..c.execution.clone() };
         Some(Finding {
@@ -557,10 +562,10 @@ impl Checked {
         })
     }
 
-    /// The whole finding as text. Empty for an implementation that is sound and ends.
+    /// Prints the whole finding as text; empty for an implementation that is sound and ends.
     ///
     /// # Panics
-    /// If the judge rejects the counterexample, which the search has shown it before.
+    /// If the judge rejects the counterexample, which it accepted during the search.
     #[must_use]
     pub fn explanation(&self) -> String {
         let mut out = String::new();
@@ -601,19 +606,19 @@ impl Checked {
         out
     }
 
-    /// Clients that were left when the check ended.
+    /// Counts the clients that were left when the check ended.
     fn not_asked(&self) -> usize {
         let Report { generated, ill_formed, clients, .. } = self.report;
         generated - ill_formed - clients
     }
 
-    /// How many leaves of the search there are for each class of executions: 1 is perfect.
+    /// Returns the number of leaves of the search for each class of executions; 1 is the optimum.
     fn leaves_per_class(&self) -> f64 {
         let stats = &self.report.stats;
         stats.leaves as f64 / stats.classes.max(1) as f64
     }
 
-    /// What the check looked at: clients, those that were dropped with the reason, and counts of the search.
+    /// Prints statistics: the clients that were explored, the dropped ones with the reason, and counts of the search.
     #[must_use]
     pub fn stats(&self) -> String {
         let Report { generated, ill_formed, renamed, clients, vacuous, probed, stats, .. } = &self.report;
@@ -637,7 +642,7 @@ impl Checked {
         )
     }
 
-    /// One JSON object.
+    /// Prints one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and numbers.
@@ -689,13 +694,13 @@ impl Checked {
     }
 }
 
-/// The words of a counterexample's program.
+/// Returns the words of a counterexample's program.
 #[must_use]
 pub fn words(c: &Counterexample) -> Words {
     Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
 }
 
-/// The edges of the first cycle that forbids the outcome.
+/// Prints the edges of the first cycle that forbids the outcome.
 fn cycle(c: &Counterexample) -> Vec<String> {
     let edges = c.refutations.so_far().0.first().map_or(&[][..], |r| &r.edges);
     edges.iter().map(|e| words(c).sentence(e)).collect()

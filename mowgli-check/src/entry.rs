@@ -1,4 +1,4 @@
-//! What is wrong with an entry, whatever its implementations do: it is told before anything is checked.
+//! Errors in an entry that do not depend on its implementations. Commands report them before they check anything.
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
@@ -13,11 +13,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Variant};
 
-/// That an entry can be checked with clients within a bound. Where the time is up before their calls are known, it is so for
-/// a check too, and nothing is said of them.
+/// Looks for errors in an entry, with the calls of clients within a bound. Ignores the calls if the time is up before
+/// they are known, because the check itself then stops too.
 ///
 /// # Errors
-/// What is wrong, and what to do.
+/// The error, and the remedy.
 pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
     let library = entry.library()?;
     of_one_model(entry)?;
@@ -38,7 +38,8 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
     own.try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))
 }
 
-/// That an entry's specification and what it is built on are over the stamp order of its memory model.
+/// Checks that an entry's specification and the libraries that it is built on are over the stamp order of its memory
+/// model.
 fn of_one_model(entry: &Entry) -> Result<(), String> {
     for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
         if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
@@ -51,8 +52,8 @@ fn of_one_model(entry: &Entry) -> Result<(), String> {
     Ok(())
 }
 
-/// That the shapes of a call are right, and that it writes nothing if the library says that it only looks, whatever it
-/// returns.
+/// Checks that the shapes of a call are right, whatever it returns. Also checks that it writes nothing if the library
+/// says that it only looks.
 fn is_as_said(library: &dyn Library, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Result<(), String> {
     let right = |event: &Event| {
         let mistake = library.wrong_shape(world, event);
@@ -74,13 +75,13 @@ fn is_as_said(library: &dyn Library, world: &World, thread: Tid, call: &Call, bo
     Ok(())
 }
 
-/// The name of a library, and where the method of a call is declared.
+/// Returns the name of a library, and the place where it declares the method of a call.
 fn place(library: &dyn Library, call: &Call) -> String {
     let place = method::find(library.methods(), call).map(|m| format!(" ({})", m.place));
     format!("{}{}", library.name(), place.unwrap_or_default())
 }
 
-/// What is said of an event that writes a cell, where the library says that it only looks.
+/// Returns the error message for an event that writes a cell although the library says that it only looks.
 fn no_look(library: &dyn Library, event: &Event, cell: Option<Cell>) -> String {
     let name = place(library, &event.call);
     let table = method::find(library.methods(), &event.call);
@@ -96,7 +97,7 @@ fn no_look(library: &dyn Library, event: &Event, cell: Option<Cell>) -> String {
     )
 }
 
-/// Refuses a variant that an edit has made which cannot be made.
+/// Refuses a variant if one of its edits cannot be made.
 ///
 /// # Errors
 /// The mistake in the edit.
@@ -105,13 +106,13 @@ pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), String> {
     variant.implementation.mistake().map_or(Ok(()), |why| Err(named(why)))
 }
 
-/// Refuses a variant if a call of the library returns `()` in what was found wrong where its method returns a value: then an edit took a
-/// result away, and the verdict means nothing.
+/// Refuses a variant if, in the counterexample, a call of the library returns `()` although its method returns a value.
+/// An edit has then removed the result, so the verdict means nothing.
 ///
 /// # Errors
 /// The variant and the call.
 pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<(), String> {
-    // A mutant, which has no bounds of its own, may well return nothing.
+    // A mutant has no bounds of its own, and may return `()`.
     if variant.bounds.is_empty() {
         return Ok(());
     }
@@ -142,10 +143,10 @@ pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<
     ))
 }
 
-/// The calls that clients within these bounds make, in every world.
+/// Returns the calls that clients within these bounds make, in every world.
 ///
 /// # Errors
-/// If the time is up before there are all.
+/// If the time is up before all of them are known.
 pub fn own_calls(entry: &Entry, bounds: &[Bound], expired: &dyn Fn() -> bool) -> Result<Vec<(World, Tid, Call)>, Stop> {
     let mut calls = Vec::new();
     for bound in bounds {

@@ -1,4 +1,4 @@
-//! Why an outcome is possible or not: an execution that has it, or each way to get it with the cycle that forbids it.
+//! Explanations of outcomes: an execution that has the outcome, or each way to get it with the cycle that forbids it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,21 +31,21 @@ use crate::litmus::stuck;
 use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
-/// How many ways to get a forbidden outcome are shown in full.
+/// The number of ways to get a forbidden outcome that are printed in full.
 const SHOWN: usize = 10;
 
-/// A finding as it is kept on disk, in RON. What can be derived is not kept: reading one judges it anew.
+/// A finding in the form that is kept on disk, in RON. It has no derived data, because [`explain()`] judges it anew.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was found, in a line.
+    /// A line that says what the check found.
     pub title: String,
     /// The program, as a litmus test.
     pub litmus: String,
-    /// The implementations that the execution runs, as `bal:no-fence`.
+    /// The implementations that the execution runs, for example `bal:no-fence`.
     pub implemented: Vec<String>,
-    /// Which assertion of the test it is about, from 0.
+    /// The position of the assertion of the test that it is about, from 0.
     pub assertion: usize,
-    /// An execution in which the assertion's condition holds; none if there is none.
+    /// An execution in which the assertion's condition holds; `None` if there is none.
     pub execution: Option<Execution>,
 }
 
@@ -53,13 +53,13 @@ pub struct Finding {
 pub struct Explained {
     /// The finding.
     pub finding: Finding,
-    /// What the judge derived of its execution.
+    /// The relations that the judge derived from its execution.
     pub judged: Option<Judged>,
     /// The program.
     pub test: Test,
     /// The libraries of its model.
     pub libraries: Libraries,
-    /// Why the specifications forbid the outcome; `None` if they allow it.
+    /// The reasons why the specifications forbid the outcome; `None` if they allow it.
     pub refutations: Option<Found<Vec<Refutation>>>,
     /// Whether no execution of the program ends, so that no condition holds in any.
     pub vacuous: bool,
@@ -90,7 +90,7 @@ pub fn read(catalogue: &Catalogue, text: &str) -> Result<Finding, String> {
     }
 }
 
-/// A finding as RON.
+/// Prints a finding as RON.
 ///
 /// # Panics
 /// Never: all its parts have a form in RON.
@@ -99,7 +99,7 @@ pub fn written(finding: &Finding) -> String {
     ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
 }
 
-/// Whether no execution of a test ends, with these libraries replaced by their implementations.
+/// True if no execution of a test ends, with these libraries replaced by their implementations.
 ///
 /// # Errors
 /// If an implementation does not exist, or if the search was stopped.
@@ -114,10 +114,11 @@ pub fn is_vacuous(
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
 
-/// What is found of an assertion, or that it was not known before a limit.
+/// The finding on one assertion, or the limit that was hit.
 pub type Decided = Result<Finding, Undecided>;
 
-/// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
+/// Returns the findings of a litmus test: for each assertion an execution in which its condition holds, if there is
+/// one.
 ///
 /// # Errors
 /// If an implementation does not exist.
@@ -143,7 +144,7 @@ pub fn of_test(
     Ok(test.assertions.iter().enumerate().map(finding).collect())
 }
 
-/// An execution in which the condition of an assertion holds, if there is one.
+/// Returns an execution in which the condition of an assertion holds, if there is one.
 ///
 /// # Errors
 /// If the search was stopped before one was found.
@@ -174,21 +175,21 @@ fn execution_with(
     }
 }
 
-/// What stands before the program of a finding in a text for people, followed by a [`Mark`] as JSON.
+/// The beginning of the line before the program of a finding, in a text for people. A [`Mark`] as JSON follows it.
 const BEGIN: &str = "// finding ";
-/// What stands after it.
+/// The line after the program.
 const END: &str = "// end of finding";
 
-/// What a text says of the program that it marks, for [`of_snapshot`].
+/// The data of a marked program in a text, for [`of_snapshot`].
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
     implemented: Vec<String>,
-    /// From 1, as for the command.
+    /// The number of the assertion, from 1 as in the command.
     assertion: usize,
 }
 
-/// The program of a finding for a text that people read, between two comments by which [`of_snapshot`] finds it.
+/// Prints the program of a finding for a text that people read, between two comments by which [`of_snapshot`] finds it.
 ///
 /// # Panics
 /// Never: a mark consists of strings and a number.
@@ -199,7 +200,7 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
     format!("{BEGIN}{mark}\n{}\n{END}\n", litmus.trim_end())
 }
 
-/// The program that is marked in a reviewed snapshot, the first of several, with its text; `None` if no program is marked.
+/// Returns the first program that is marked in a reviewed snapshot, with its text; `None` if no program is marked.
 fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
@@ -209,8 +210,8 @@ fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, Stri
     Ok(Some((mark, text, test)))
 }
 
-/// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
-/// execution that is looked for anew. `None` if no program is marked.
+/// Returns the finding of a reviewed snapshot: its first marked program, with an execution from a new search. Returns
+/// `None` if no program is marked.
 ///
 /// # Errors
 /// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
@@ -221,7 +222,7 @@ pub fn of_snapshot(catalogue: &Catalogue, snapshot: &str, limits: Limits<'_>) ->
     Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are)??))
 }
 
-/// Judges a finding and finds out what the specifications say of its outcome.
+/// Judges a finding, and decides whether the specifications allow its outcome.
 ///
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
@@ -257,7 +258,7 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
     Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
 }
 
-/// The judge's reading of a finding's execution.
+/// Judges the execution of a finding.
 fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Execution) -> Result<Judged, String> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
     let libraries = replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)));
@@ -269,12 +270,12 @@ fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Exec
     }
 }
 
-/// The values that a test shows of an execution.
+/// Returns the values that a test shows of an execution.
 fn outcome(libraries: &Libraries, test: &Test, execution: &Execution) -> Vec<Val> {
     let finals = test.observed.iter().map(|&cell| {
         let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
         let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
-        // Of the orders only the one on the writes of a cell relates these.
+        // The only order that relates these is the one on the writes of a cell.
         let ordered =
             |a: usize, b: usize| execution.chosen_as(libraries, Role::Order).any(|c| c.pairs.contains(&(a, b)));
         let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
@@ -285,44 +286,44 @@ fn outcome(libraries: &Libraries, test: &Test, execution: &Execution) -> Vec<Val
 }
 
 impl Explained {
-    /// What kept all reasons from being found, if anything did.
+    /// Returns the limit that kept some reasons from being found, if one did.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {
         self.refutations.as_ref().and_then(|found| found.so_far().1)
     }
 
-    /// The statements of the program.
+    /// Returns the statements of the program.
     #[must_use]
     pub fn words(&self) -> Words {
         Words { statements: self.test.texts(), names: self.names() }
     }
 
-    /// The names of threads and words in the program.
+    /// Returns the names of threads and words in the program.
     #[must_use]
     pub fn names(&self) -> Names {
         Names::of(&self.test)
     }
 
-    /// The events of the execution, if there is one.
+    /// Prints the events of the execution, if there is one.
     #[must_use]
     pub fn events(&self) -> Option<String> {
         self.finding.execution.as_ref().map(|e| show::events(e, &self.names()))
     }
 
-    /// The execution, to be shown with these names; if there is one.
+    /// Returns the execution, to be printed with these names, if there is one.
     #[must_use]
     pub fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a>> {
         let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
         Some(Scene { libraries: &self.libraries, execution, judged, names })
     }
 
-    /// The execution as a graph in the DOT language, if there is one.
+    /// Prints the execution as a graph in the DOT language, if there is one.
     #[must_use]
     pub fn dot(&self) -> Option<String> {
         Some(show::dot(&self.finding.title, &self.scene(&self.names())?))
     }
 
-    /// The explanation as text.
+    /// Prints the explanation as text.
     #[must_use]
     pub fn text(&self) -> String {
         let Finding { title, litmus, implemented, assertion, .. } = &self.finding;
@@ -390,7 +391,7 @@ pub fn standstills(
     Ok(Standstills { text, dot, stop })
 }
 
-/// An execution with what it shows.
+/// Prints an execution with its outcome.
 #[must_use]
 pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_>) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
@@ -408,12 +409,12 @@ pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Sce
 pub struct Words {
     /// The statements of each thread that are calls, as they are written, by the places of their events.
     pub statements: Vec<Vec<String>>,
-    /// What threads and words are called.
+    /// The names of threads and words.
     pub names: Names,
 }
 
 impl Words {
-    /// Why an outcome is forbidden, in the words of the program.
+    /// Prints why an outcome is forbidden, in the words of the program.
     #[must_use]
     pub fn refutations(&self, refutations: &Found<Vec<Refutation>>) -> String {
         let (refutations, stop) = refutations.so_far();
@@ -429,7 +430,7 @@ impl Words {
         let mut out = String::from("\nThe specifications forbid it:\n");
         let common = common(refutations);
         for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
-            // A call that reads several times is told apart by its stamps.
+            // The stamp distinguishes the reads of a call that reads several times.
             let place = |end: &End| (end.thread, end.position);
             let reader = |read: &End| {
                 let reads = refutation.assumed.iter().filter(|a| place(&a.0) == place(read)).count();
@@ -464,7 +465,7 @@ impl Words {
         out
     }
 
-    /// One sentence for one edge.
+    /// Prints an edge as a sentence.
     #[must_use]
     pub fn sentence(&self, edge: &Edge) -> String {
         let value = |v: Option<Val>| v.map_or_else(|| "a value".to_owned(), |v| v.to_string());
@@ -481,8 +482,8 @@ impl Words {
         format!("{sentence}  ({})", edge.relation)
     }
 
-    /// The statement of an event; with its thread where the same text occurs in several, and which of them it is where it
-    /// occurs in one thread several times. In a thread that branches the call.
+    /// Prints the statement of an event. Adds the thread if several threads have the same text, and the number of the
+    /// occurrence if one thread has it several times. In a thread that branches, prints the call.
     fn end(&self, end: &End) -> String {
         let own = self.statements.get(end.thread.index()).map_or(&[][..], |texts| texts);
         let thread = self.names.thread(end.thread);
@@ -492,13 +493,13 @@ impl Words {
         let Some(text) = own.get(end.position) else {
             let (nth, of) = end.nth;
             let which = if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() };
-            // Of several runs that are left the result is shown only where all have it.
+            // If several runs are left, the result is printed only if all of them have it.
             let is_known = end.read == Some(end.event.ret);
             let call = if is_known { self.names.statement(&end.event) } else { self.names.call(&end.event.call) };
             return format!("{thread}: {call}{which}");
         };
         let alike = |texts: &[String]| texts.iter().filter(|t| *t == text).count();
-        // What a call sends is written just before it, under the same text.
+        // A call that sends a value and the write of this value just before it have the same text.
         let of_each = if self.names.is_sent(&end.event.call) { 2 } else { 1 };
         let (before, of) = (alike(&own[..end.position]) / of_each, alike(own) / of_each);
         if of > 1 {
@@ -511,7 +512,7 @@ impl Words {
     }
 }
 
-/// 1st, 2nd, 3rd and so on.
+/// Prints 1st, 2nd, 3rd and so on.
 fn ordinal(n: usize) -> String {
     let end = match (n % 10, n % 100) {
         (_, 11..=13) => "th",
@@ -525,7 +526,7 @@ fn ordinal(n: usize) -> String {
 
 type Assumed = (End, Option<End>);
 
-/// What all refutations assume.
+/// Returns the assumptions that all refutations share.
 fn common(refutations: &[Refutation]) -> Vec<&Assumed> {
     let (first, rest) = refutations.split_first().expect("there are some");
     first.assumed.iter().filter(|a| rest.iter().all(|r| r.assumed.contains(a))).collect()

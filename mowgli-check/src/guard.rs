@@ -1,24 +1,25 @@
-//! A panic in what an author wrote is an error that says where, and takes nothing with it that is done.
+//! Guards against panics in the code of a library's author: a panic becomes an error with its place, and finished work
+//! is kept.
 //!
-//! Shapes, bodies and specifications are functions of a library's file. An index that is out of bounds there is a mistake of
-//! that file, and is told as one.
+//! Shapes, bodies and specifications are functions of a library's file. An index that is out of bounds there is an
+//! error in that file, and the guard reports it as one.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once};
 
 thread_local! {
-    /// Whether a panic on this thread is told by who called.
+    /// Whether the caller reports a panic on this thread.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 
-    /// The panic on this thread that is told next, with its place.
+    /// The first panic on this thread that is not reported yet, with its place.
     static OWN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The same of threads that share the work.
+/// The same for threads that share the work.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
-/// Runs functions of an author. `about` is what the error begins with: the library or the file in question.
+/// Runs functions of an author. The error begins with `about`: the library or the file in question.
 ///
 /// ```
 /// use mowgli_check::guard::guarded;
@@ -29,7 +30,7 @@ static LAST: Mutex<Option<String>> = Mutex::new(None);
 /// ```
 ///
 /// # Errors
-/// What `run` says, or where it panicked and with what message.
+/// The error of `run`, or the place and the message of its panic.
 pub fn guarded<T>(about: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     caught(run).unwrap_or_else(|last| {
         Err(format!(
@@ -42,7 +43,7 @@ pub fn guarded<T>(about: &str, run: impl FnOnce() -> Result<T, String>) -> Resul
 /// Runs a function, and prints nothing if it panics.
 ///
 /// # Errors
-/// Where it panicked and with what message.
+/// The place and the message of the panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     told_by_us();
     let before = IS_GUARDED.replace(true);

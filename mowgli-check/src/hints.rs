@@ -1,4 +1,4 @@
-//! Whether the hints of a library are true: what it says for the sake of the search alone.
+//! The check of a library's hints: statements that only the search uses.
 //!
 //! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution without
 //! it is not consistent. **Correct because** this is how [`Library::only_looks`] and [`Library::is_remembered`] are defined:
@@ -17,8 +17,8 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 
-/// Checks the hints of an entry's library in the executions of its clients within a bound, at most so many. Returns how many
-/// events it left out of an execution.
+/// Checks the hints of an entry's library in at most `most` executions of its clients within a bound. Returns the
+/// number of events that it left out of an execution.
 ///
 /// # Errors
 /// The hint that is wrong, with the event and what fails without it.
@@ -41,7 +41,7 @@ pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bo
     Ok(left_out)
 }
 
-/// Visits executions of a client until `visit` says no.
+/// Visits executions of a client until `visit` returns false.
 fn each(libraries: &Libraries, world: &World, client: &Client, visit: &mut dyn FnMut(&Execution) -> bool) {
     let problem = Problem {
         libraries,
@@ -59,7 +59,7 @@ fn each(libraries: &Libraries, world: &World, client: &Client, visit: &mut dyn F
     });
 }
 
-/// Leaves each event out of an execution that a hint calls dispensable.
+/// Leaves each event out of an execution that a hint calls dispensable, and judges the rest.
 fn in_execution(
     libraries: &Libraries,
     library: &dyn Library,
@@ -106,7 +106,7 @@ mod tests {
     use mowgli_libraries::entry::bound;
     use mowgli_libraries::x86;
 
-    /// A barrier whose calls are said to look only.
+    /// A barrier with the hint that its calls only look.
     struct Idle;
 
     impl Library for Idle {

@@ -1,4 +1,5 @@
-//! When work stops before it is done: at a time limit, or at Ctrl-C; what is done is kept, and what is not known is told.
+//! Interruption of work before it is done: at a time limit, or at Ctrl-C. Results so far are kept, and undecided
+//! questions are reported.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ pub fn request() -> bool {
     !REQUESTED.swap(true, Ordering::Relaxed)
 }
 
-/// Whether work is to stop.
+/// True if work is to stop.
 #[must_use]
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
@@ -24,33 +25,33 @@ pub fn requested() -> bool {
 pub struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// So many seconds from now; never, if none are given.
+    /// Returns the deadline this number of seconds from now; `None` means never.
     #[must_use]
     pub fn after(seconds: Option<u64>) -> Self {
         Self(seconds.map(|s| Instant::now() + Duration::from_secs(s)))
     }
 
-    /// This one, or so many seconds from now if that is earlier.
+    /// Returns this deadline, or the one this number of seconds from now if that is earlier.
     #[must_use]
     pub fn within(self, seconds: u64) -> Self {
         self.after_at_most(Duration::from_secs(seconds))
     }
 
-    /// This one, or after so much time from now if that is earlier.
+    /// Returns this deadline, or the one after this time from now if that is earlier.
     #[must_use]
     pub fn after_at_most(self, time: Duration) -> Self {
         let own = Instant::now() + time;
         Self(Some(self.0.map_or(own, |d| d.min(own))))
     }
 
-    /// Whether work is to stop.
+    /// True if work is to stop.
     #[must_use]
     pub fn expired(self) -> bool {
         requested() || self.0.is_some_and(|d| Instant::now() >= d)
     }
 }
 
-/// Why a search stopped that stops at a [`Deadline`].
+/// Returns the reason why a search stopped at a [`Deadline`]: the time limit, or an interruption.
 #[must_use]
 pub fn cause(stop: Stop) -> Stop {
     if stop == Stop::Time && requested() { Stop::Interrupted } else { stop }
@@ -59,9 +60,9 @@ pub fn cause(stop: Stop) -> Stop {
 /// A question that a limit kept from being decided.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Undecided {
-    /// The question, as `whether (a=1) is possible`.
+    /// The question, for example `whether (a=1) is possible`.
     pub question: String,
-    /// What stopped the search for the answer.
+    /// The limit that stopped the search for the answer.
     pub stop: Stop,
 }
 
@@ -82,17 +83,17 @@ impl fmt::Display for Undecided {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// The input is bad; the text says why.
+    /// The input has an error, which the text describes.
     Input(String),
     /// A limit came before the answer.
     Undecided(Undecided),
 }
 
 impl Failure {
-    /// The same, of what was read from this place.
+    /// Adds the place from which the input was read.
     #[must_use]
     pub fn at(self, place: &impl fmt::Display) -> Self {
         match self {

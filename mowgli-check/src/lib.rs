@@ -1,6 +1,6 @@
 //! Bounded checks of libraries, litmus tests and explanations: what the tests of a library need.
 //!
-//! The command, `mowgli`, has all of this under its own name, and more questions. What is here compiles without it.
+//! The command, `mowgli`, has all of this under its own name, and more questions. This crate compiles without it.
 //!
 //! ```
 //! use mowgli_check::check::{Options, check};

@@ -1,4 +1,4 @@
-//! Executions as text and as graphs.
+//! Executions printed as text and as graphs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::litmus::print;
 use crate::litmus::test::Test;
 
-/// What threads and words are called in the program that an execution is of. By default threads are P1, P2 and so on.
+/// The names of threads and words in the program of an execution. The default names of threads are P1, P2 and so on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
     threads: Vec<String>,
@@ -24,20 +24,21 @@ pub struct Names {
 }
 
 impl Names {
-    /// Those of a test: its own names for threads, and literals in place of the words that hold them.
+    /// Returns the names of a test: its own names for threads, and literals in place of the words that hold them.
     #[must_use]
     pub fn of(test: &Test) -> Self {
         let threads = test.threads.iter().map(|t| t.name.to_string()).collect();
         Self { threads, literals: test.literals.clone() }
     }
 
-    /// A thread.
+    /// Returns the name of a thread.
     #[must_use]
     pub fn thread(&self, thread: Tid) -> String {
         self.threads.get(thread.index()).map_or_else(|| thread.to_string(), Clone::clone)
     }
 
-    /// An event, without its thread. What an operation or a poll returns is not a value: it is put into words.
+    /// Prints an event without its thread. The result of an operation or a poll is not a value, so it is put into
+    /// words.
     #[must_use]
     pub fn event(&self, event: &Event) -> String {
         let call = self.named(&event.call);
@@ -47,7 +48,7 @@ impl Names {
         }
     }
 
-    /// An event as a statement, with what it returned.
+    /// Prints an event as a statement, with its result.
     #[must_use]
     pub fn statement(&self, event: &Event) -> String {
         let text = print::statement(&self.named(&event.call));
@@ -58,13 +59,13 @@ impl Names {
         }
     }
 
-    /// A call as a statement, whatever it returns.
+    /// Prints a call as a statement, whatever it returns.
     #[must_use]
     pub fn call(&self, call: &Call) -> String {
         print::statement(&self.named(call))
     }
 
-    /// Whether a call writes or reads a word that holds a literal: what it sends is written by a call of its own.
+    /// True if a call names a private word that holds a literal.
     #[must_use]
     pub fn is_sent(&self, call: &Call) -> bool {
         call.args.iter().any(|arg| arg.loc().is_some_and(|x| self.literals.contains_key(&x)))
@@ -81,28 +82,28 @@ impl Names {
     }
 }
 
-/// An execution as it is shown: what was derived of it, the libraries that say what its relations are, and names.
+/// An execution to print: with the derived relations, the libraries that define its relations, and names.
 #[derive(Clone, Copy)]
 pub struct Scene<'a> {
     /// The libraries.
     pub libraries: &'a Libraries,
     /// The execution.
     pub execution: &'a Execution,
-    /// What the judge derived.
+    /// The relations that the judge derived.
     pub judged: &'a Judged,
-    /// What threads and words are called.
+    /// The names of threads and words.
     pub names: &'a Names,
 }
 
-/// The line of the body that made an event, as `bal.rs:131`; `None` for an event of the client itself.
+/// Returns the line of the body that made an event, for example `bal.rs:131`; `None` for an event of the client itself.
 #[must_use]
 pub fn line(execution: &Execution, event: usize) -> Option<String> {
     execution.groups[event]?;
     execution.events[event].call.place.text()
 }
 
-/// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote, and the line
-/// of the body that made it.
+/// Prints the events of each thread, grouped by the call that they implement. Each has the values that its subevents
+/// read and wrote, and the line of the body that made it.
 #[must_use]
 pub fn events(execution: &Execution, names: &Names) -> String {
     let mut out = String::new();
@@ -130,7 +131,7 @@ pub fn events(execution: &Execution, names: &Names) -> String {
     out
 }
 
-/// An event of an execution, for a machine.
+/// An event of an execution, in machine-readable form.
 #[derive(Serialize)]
 pub struct Listed {
     /// The thread.
@@ -140,14 +141,14 @@ pub struct Listed {
     pub of: Option<String>,
     /// The call, with what it returned.
     pub event: String,
-    /// The file and the line of the body that made it, as `bal.rs:131`.
+    /// The file and the line of the body that made it, for example `bal.rs:131`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// The stamps of its subevents, in order.
     pub stamps: Vec<String>,
 }
 
-/// The events of an execution, thread by thread, each thread's in program order.
+/// Lists the events of an execution, thread by thread, each thread's in program order.
 #[must_use]
 pub fn listed(execution: &Execution) -> Vec<Listed> {
     let names = &Names::default();
@@ -161,7 +162,7 @@ pub fn listed(execution: &Execution) -> Vec<Listed> {
     (0..execution.events.len()).map(of_event).collect()
 }
 
-/// A subevent in words: thread, event, stamp where the event has several.
+/// Prints a subevent in words: thread, event, and the stamp if the event has several.
 fn name(execution: &Execution, names: &Names, s: usize) -> String {
     let sub = &execution.subs[s];
     let event = &execution.events[sub.event];
@@ -170,14 +171,15 @@ fn name(execution: &Execution, names: &Names, s: usize) -> String {
     format!("{} {}{stamp}", names.thread(event.thread), names.event(event))
 }
 
-/// Pairs of subevents, one a line, without pairs that follow from others.
+/// Prints pairs of subevents, one a line, without pairs that follow from others.
 #[must_use]
 pub fn pairs(execution: &Execution, names: &Names, pairs: &Pairs) -> String {
     let name = |s| name(execution, names, s);
     reduced(pairs).iter().map(|&(a, b)| format!("    {} -> {}\n", name(a), name(b))).collect()
 }
 
-/// The choices of an execution and what they imply: reads-from and the orders, without pairs that follow from others.
+/// Prints the choices of an execution and what they imply: reads-from and the orders, without pairs that follow from
+/// others.
 #[must_use]
 pub fn relations(scene: &Scene<'_>) -> String {
     let mut out = String::new();
@@ -188,7 +190,8 @@ pub fn relations(scene: &Scene<'_>) -> String {
     out
 }
 
-/// Choices first, then the parts of so that are no choices, each once; none that is empty, or has only paths of others.
+/// Returns the choices, and then the parts of so that are not choices, each once. Leaves out relations that are empty
+/// or consist of paths of others.
 #[must_use]
 pub fn named(scene: &Scene<'_>) -> Vec<(String, String, Pairs)> {
     let choices = scene.execution.chosen.iter();
@@ -200,7 +203,7 @@ pub fn named(scene: &Scene<'_>) -> Vec<(String, String, Pairs)> {
     all.filter(|(_, _, pairs): &(_, _, Pairs)| !pairs.is_empty()).collect()
 }
 
-/// The pairs that are not a composition of two others.
+/// Returns the pairs that are not a composition of two others.
 #[must_use]
 pub fn reduced(pairs: &Pairs) -> Pairs {
     let follows = |&(a, b): &(usize, usize)| pairs.iter().any(|&(x, m)| x == a && pairs.contains(&(m, b)));
@@ -211,7 +214,8 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// The execution as a graph in the DOT language: a box for each subevent, columns for threads, an edge for each pair.
+/// Prints the execution as a graph in the DOT language: a box for each subevent, columns for threads, an edge for each
+/// pair.
 #[must_use]
 pub fn dot(title: &str, scene: &Scene<'_>) -> String {
     let Scene { execution, names, .. } = *scene;

@@ -1,4 +1,4 @@
-//! What each thread of a stuck execution waits for, in a sentence.
+//! Sentences about what each thread of a stuck execution waits for.
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 
 use crate::litmus::print;
 
-/// What a thread waits for and why that never comes.
+/// Prints what a thread waits for and why that never comes.
 #[must_use]
 pub fn sentence(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     let why = why(libraries, stuck, thread);
@@ -32,7 +32,7 @@ pub fn why(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     }
 }
 
-/// Why a call never returns.
+/// Returns the reason why a call never returns.
 fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call) -> String {
     let library = libraries.of(call);
     if !library.may_wait(call) {

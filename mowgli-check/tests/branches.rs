@@ -1,4 +1,4 @@
-//! Random programs whose operations stand in branches, and what waits for them outside: no outcome is lost.
+//! Random programs with operations in branches, and waits for them outside: the search loses no outcome.
 //!
 //! A thread that waits for ever still writes before it waits, and other threads, or the same thread on another branch, may
 //! read that. So a program has outcomes whose values come from beginnings of threads that have no end.
@@ -23,7 +23,7 @@ use random::{
     random, random_columns, random_events, text_of,
 };
 
-/// The outcomes by each way to find values agree, where both searches are complete. Returns whether they are.
+/// Asserts that each way to find values has the same outcomes, if both searches are complete. Returns whether they are.
 fn values_agree(test: &Test, text: &str) -> bool {
     let limits = Limits { rounds: 2, ..Limits::default() };
     with_problem(&libraries(test.model), test, &[], limits, |problem| {
@@ -40,19 +40,19 @@ fn values_agree(test: &Test, text: &str) -> bool {
     })
 }
 
-/// The outcomes of a test, each as text.
+/// Returns the outcomes of a test, each as text.
 fn outcomes(test: &Test, answer: &Answer) -> BTreeSet<String> {
     let row = |values: &Vec<Val>| test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v}")).join(" ");
     answer.outcomes.keys().map(row).collect()
 }
 
-/// The axioms and the machine agree on outcomes and on what is stuck, for so many random programs of a kind; nearly all of them are
-/// complete.
+/// Asserts that the axioms and the machine agree on outcomes and on stuck executions, for random programs of a kind.
+/// Nearly all of them must be complete.
 fn agrees_with_the_machine(kind: &Kind, cases: u64) {
     agree_with_the_machine(&|seed| random(kind, seed), cases);
 }
 
-/// The same for programs that seeds give.
+/// Asserts the same for programs that `program` makes from seeds.
 fn agree_with_the_machine(program: &dyn Fn(u64) -> String, cases: u64) {
     let mut complete = 0;
     let (mut with_outcomes, mut with_stuck) = (0, 0);
@@ -124,7 +124,8 @@ fn more_completions_and_events() {
     agree_with_the_machine(&random_events, 1000);
 }
 
-/// Every outcome whose values come from a fixed set, by every run and every candidate execution. `None`: too many.
+/// Returns every outcome whose values come from a fixed set, by every run and every candidate execution; `None` if
+/// there are too many.
 fn by_enumeration(problem: &Problem<'_>, values: &[Val]) -> Option<BTreeSet<Outcome>> {
     let Problem { libraries, implementations, world, .. } = *problem;
     let unfolder = Unfolder { libraries, implementations, world, rounds: 1, limit: 500, expired: &|| false };
@@ -157,7 +158,7 @@ fn initial(problem: &Problem<'_>, cell: Cell) -> Val {
     problem.libraries.get(library).expect("a declared library").init(problem.world, cell)
 }
 
-/// The axioms agree with the enumeration of all candidates on random programs of a kind.
+/// Asserts that the axioms agree with the enumeration of all candidates on random programs of a kind.
 fn agrees_with_enumeration(kind: &Kind, cases: u64) {
     let mut compared = 0;
     let mut with_outcomes = 0;

@@ -21,7 +21,7 @@ fn solved(text: &str) -> (Test, Answer) {
     (test, answer)
 }
 
-/// The stuck executions as the command prints them, without the reasons.
+/// Prints the stuck executions as the command does, without the reasons.
 fn told(test: &Test, answer: &Answer) -> Vec<String> {
     let text = stuck::text(test, answer.kinds());
     text.lines().map(|line| line.split(": ").next().expect("a line has a beginning").to_owned()).collect()
@@ -119,7 +119,7 @@ fn sleeping_after_the_last_completion() {
     assert_eq!(both(" event ;\n").1, ["Stuck a=false;", "  P1 at line 6, event"]);
 }
 
-/// Errors name the switch that a statement is of, and what does not go together with it.
+/// Errors name the switch that a statement needs, and the switches that cannot be on together with it.
 #[test]
 fn events_are_of_a_switch() {
     let says = |model: &str, nodes: u8, row: &str, said: &str| {
@@ -207,7 +207,8 @@ fn iterations_whose_calls_do_not_return_again() {
     assert_eq!(told(&test, &answer), ["Stuck ", "  P2 at line 6, poll(2)"]);
 }
 
-/// A loop whose first call is in another loop is the one that is repeated; leaving the inner one is no way out.
+/// If the first call of a loop is in an inner loop, the outer loop is the one that repeats. Leaving the inner loop does
+/// not leave it.
 #[test]
 fn loops_that_begin_with_a_loop() {
     let text = "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n a := 0 ;\n while true {\n if a = 1 {\n await x = 1\n } ;\n a := cas(x, 0, 1)\n } ;\n";
@@ -269,7 +270,7 @@ impl Step {
     }
 }
 
-/// A program for each of two threads: well-bracketed sections, of which some are not closed, and barriers.
+/// Returns the program of a thread: well-bracketed sections, of which some are not closed, and barriers.
 fn random_steps(rng: &mut fastrand::Rng) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut held = Vec::new();
@@ -355,7 +356,8 @@ fn locks_and_barriers_agree_with_a_simulation() {
         let mut expected = simulated(&threads);
         let ended = expected.remove(&ends);
         assert_eq!(expected, found, "{text}");
-        // A specification of locks says nothing of outcomes in which one is held.
+        // The converse does not hold: the specification of a lock says nothing of outcomes in which a thread still
+        // holds it.
         if ended {
             assert!(!answer.outcomes.is_empty(), "{text}");
         }

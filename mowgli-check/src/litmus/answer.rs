@@ -1,4 +1,4 @@
-//! What was computed for a litmus test: its outcomes, and which of its assertions hold.
+//! The answer to a litmus test: its outcomes, and the assertions that hold.
 
 use std::collections::BTreeMap;
 
@@ -11,34 +11,35 @@ use mowgli_rdma::core_rma::execution::Rules;
 use super::stuck::{self, Kinds};
 use super::test::{Assertion, Quantifier, Test};
 
-/// What was computed for a test.
+/// The answer to a test.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The outcomes: a value for everything that the test shows, with the number of classes of executions.
     pub outcomes: BTreeMap<Vec<Val>, u64>,
-    /// For each assertion whether it holds; `None` if that depends on outcomes that a limit kept from being found, or if
-    /// it holds of all outcomes only because there is none, and the test does not say that it is meant so.
+    /// For each assertion whether it holds. `None` if that depends on outcomes that a limit kept from being found. Also
+    /// `None` if it holds only because there are no outcomes, unless the test says that no execution ends.
     pub holds: Vec<Option<bool>>,
-    /// What the search did, and what stopped it.
+    /// The statistics of the search, and the limit that stopped it.
     pub explored: Explored,
-    /// The executions that are stuck, and what stopped the search for them.
+    /// The stuck executions, and the limit that stopped the search for them.
     pub stuck: Found<Kinds>,
-    /// For each assertion on stuck executions whether it holds; `None` if that depends on some that were not found.
+    /// For each assertion on stuck executions whether it holds; `None` if that depends on executions that were not
+    /// found.
     pub liveness: Vec<Option<bool>>,
-    /// The rules of coreRMA, where they are not those of the paper.
+    /// The rules of coreRMA, if they are not those of the paper.
     pub rules: Option<Rules>,
 }
 
-/// Why no execution ends, where none does.
+/// The explanation for a program of which no execution ends.
 pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
 
-/// What is said where no execution ends.
+/// Returns the message for a program of which no execution ends.
 pub(crate) fn vacuous() -> String {
     format!("Vacuous: no execution of the program ends: {WHY_NONE}.\n")
 }
 
 impl Answer {
-    /// The answer to a test that has these outcomes.
+    /// Builds the answer to a test that has these outcomes.
     pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored, stuck: Found<Kinds>) -> Self {
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
@@ -47,25 +48,25 @@ impl Answer {
         Self { outcomes, holds, explored, stuck, liveness, rules: None }
     }
 
-    /// The kinds of executions that are stuck.
+    /// Returns the kinds of stuck executions.
     #[must_use]
     pub fn kinds(&self) -> &Kinds {
         self.stuck.so_far().0
     }
 
-    /// The limit that cut the search for outcomes or for stuck executions short, if one did.
+    /// Returns the limit that cut the search for outcomes or for stuck executions short, if one did.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {
         self.explored.stop.as_ref().or(self.stuck.so_far().1)
     }
 
-    /// Whether executions are stuck of which the test says nothing.
+    /// True if executions are stuck and the test has no assertion about that.
     #[must_use]
     pub fn is_stuck(&self, test: &Test) -> bool {
         !self.kinds().is_empty() && !test.speaks_of_stuck()
     }
 
-    /// Whether no execution ends. What is said of all executions is then empty.
+    /// True if no execution ends. Statements about all executions are then trivial.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         self.outcomes.is_empty() && self.explored.stop.is_none()
@@ -73,7 +74,7 @@ impl Answer {
 }
 
 fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
-    // One outcome settles it; that there is none does so only when all are known.
+    // One such outcome settles the assertion. If there is none, all outcomes must be known.
     let (settled_by, answer) = match assertion.quantifier {
         Quantifier::Allowed => (true, true),
         Quantifier::Forbidden | Quantifier::Vacuous => (true, false),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mowgli_core::value::Val;
 
-/// A comparison of two values. Only integers are in order: of other values none is less than, or at least, another.
+/// A comparison of two values. Only integers are ordered: of other values, a comparison by order never holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// The two are equal.
@@ -25,7 +25,7 @@ impl Comparison {
     /// All comparisons.
     pub const ALL: [Self; 6] = [Self::Is, Self::IsNot, Self::Less, Self::AtMost, Self::Greater, Self::AtLeast];
 
-    /// Whether it holds of two values.
+    /// True if it holds of two values.
     #[must_use]
     pub fn holds(self, left: Val, right: Val) -> bool {
         let (Some(a), Some(b)) = (left.int(), right.int()) else {
@@ -41,7 +41,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison that holds of integers where this one does not.
+    /// Returns the comparison that holds of integers where this one does not.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -54,7 +54,8 @@ impl Comparison {
         }
     }
 
-    /// The comparison in a language that has equations and `~`, from the equation of the two; `None` for a comparison by order.
+    /// Prints the comparison in a language that has equations and `~`, from the equation of the two; `None` for a
+    /// comparison by order.
     #[must_use]
     pub fn of_equal(self, equation: &str) -> Option<String> {
         match self {
@@ -64,7 +65,7 @@ impl Comparison {
         }
     }
 
-    /// The operator in C.
+    /// Returns the operator in C.
     #[must_use]
     pub fn in_c(self) -> &'static str {
         match self {
@@ -78,7 +79,7 @@ impl Comparison {
     }
 }
 
-/// The operator as litmus tests have it.
+/// Prints the operator in the notation of litmus tests.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self == Self::Is { "=" } else { self.in_c() })
@@ -101,7 +102,7 @@ pub enum Condition<A = Side> {
 /// A side of an equation of an assertion.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// What the test shows at this position.
+    /// The value that the test shows at this position.
     Shown(usize),
     /// A value.
     Val(Val),
@@ -110,7 +111,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// What it is where a test shows these values.
+    /// Returns its value if a test shows these values.
     fn value(&self, shown: &[Val]) -> Val {
         match self {
             Self::Shown(position) => shown[*position],
@@ -121,7 +122,7 @@ impl Side {
 }
 
 impl Condition {
-    /// Whether it holds of the values that a test shows.
+    /// True if it holds of the values that a test shows.
     #[must_use]
     pub fn holds(&self, values: &[Val]) -> bool {
         self.is_true(&|side| side.value(values))
@@ -129,7 +130,7 @@ impl Condition {
 }
 
 impl<A> Condition<A> {
-    /// Whether it holds where names have these values.
+    /// True if it holds where names have these values.
     #[must_use]
     pub fn is_true(&self, value: &dyn Fn(&A) -> Val) -> bool {
         match self {
@@ -140,7 +141,7 @@ impl<A> Condition<A> {
         }
     }
 
-    /// What its equations are about, from left to right.
+    /// Returns the sides of its comparisons, from left to right.
     #[must_use]
     pub fn names(&self) -> Vec<&A> {
         match self {
@@ -150,10 +151,10 @@ impl<A> Condition<A> {
         }
     }
 
-    /// The condition in some language, each equation as `equation` writes it.
+    /// Prints the condition in some language; `equation` prints each comparison.
     ///
     /// # Errors
-    /// The first of `equation`.
+    /// The first error of `equation`.
     pub fn text<E>(
         &self,
         symbols: &Symbols,
@@ -174,21 +175,21 @@ impl<A> Condition<A> {
     }
 }
 
-/// How a language writes conditions.
+/// The symbols of conditions in a language.
 pub struct Symbols {
-    /// What always holds.
+    /// The condition that always holds.
     pub truth: &'static str,
-    /// What stands before a condition that is not to hold.
+    /// The symbol before a condition that is negated.
     pub not: &'static str,
-    /// What stands between conditions that all hold.
+    /// The symbol between conditions that all hold.
     pub and: &'static str,
-    /// What stands between conditions of which one holds.
+    /// The symbol between conditions of which one holds.
     pub or: &'static str,
 }
 
 impl Symbols {
-    /// As litmus tests have them, ours and herd's.
+    /// The symbols of litmus tests, ours and herd's.
     pub const LITMUS: Self = Self { truth: "true", not: "~", and: " /\\ ", or: " \\/ " };
-    /// As C has them.
+    /// The symbols of C.
     pub const C: Self = Self { truth: "1", not: "!", and: " && ", or: " || " };
 }

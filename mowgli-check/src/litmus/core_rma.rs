@@ -24,7 +24,7 @@ fn process(node: Node) -> usize {
     usize::from(node.0) - 1
 }
 
-/// The program of a test: the process of each node, and which variable each location is.
+/// Translates a test into a program: the process of each node, and the variable of each location.
 ///
 /// # Panics
 /// If the test is not one of coreRMA that was parsed.
@@ -81,12 +81,12 @@ fn value(v: Value) -> Val {
     v.map_or(Val::Top, Val::Int)
 }
 
-/// A test as a program, with what it shows of the program's outputs.
+/// A test as a program, with the places of the values that it shows in the program's outputs.
 struct Asked<'a> {
     test: &'a Test,
     program: Program,
     observed: Vec<usize>,
-    /// For each thread where its registers begin in an output, and how many registers there are.
+    /// For each thread the position of its first register in an output.
     first: Vec<usize>,
     registers: usize,
 }
@@ -131,7 +131,7 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
     let outcomes: BTreeMap<Vec<Val>, u64> = outputs.iter().map(|(o, &n)| (asked.shown(o), n)).collect();
     let mut explored = Explored { stop: stop.cloned().map(cause), ..Explored::default() };
     explored.stats.classes = outputs.values().sum();
-    // Every statement of coreRMA is made once, and none waits.
+    // Each statement of coreRMA runs once and none waits, so no execution is stuck.
     let answer = Answer::new(test, outcomes, explored, Found::new(BTreeMap::new(), None));
     Answer { rules: (*rules != Rules::core()).then(|| rules.clone()), ..answer }
 }
@@ -139,7 +139,7 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
 /// Outcomes of a test with an execution of each.
 pub type Witnesses = Found<BTreeMap<Vec<Val>, Witness>>;
 
-/// For each outcome of a test an execution that has it.
+/// Returns for each outcome of a test an execution that has it.
 ///
 /// # Panics
 /// If the test is not one of coreRMA that was parsed.
@@ -152,10 +152,10 @@ pub fn witnesses(test: &Test, limits: Limits<'_>) -> Witnesses {
     Found::new(shown, stop.cloned().map(cause))
 }
 
-/// Why the condition of an assertion can hold, or which rules it is that forbid it.
+/// Explains why the condition of an assertion can hold, or names the rules that forbid it.
 ///
 /// # Errors
-/// What a limit kept from being known.
+/// The question that a limit kept from being decided.
 pub fn explain(
     test: &Test,
     assertion: &Assertion,
@@ -193,7 +193,7 @@ pub fn explain(
     Ok(format!("No execution has it; {why}.\n"))
 }
 
-/// An action of a witness in words: what it does, to which variable, with which value.
+/// Prints an action of a witness: what it does, to which variable, with which value.
 #[must_use]
 pub fn action(test: &Test, witness: &Witness, a: usize) -> String {
     let name = |x: usize| test.world.objects.keys().nth(x).map_or_else(String::new, ToString::to_string);
@@ -235,13 +235,13 @@ fn pictured(test: &Test, witness: &Witness) -> String {
     out
 }
 
-/// The actions of a statement of the process on this node, by position.
+/// Returns the actions of a statement of the process on this node, by position.
 pub fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
     let is_own = move |a: &Action| a.kind != ActionType::Init && a.src == process(node) && a.statement == statement;
     witness.actions.iter().enumerate().filter(move |(_, a)| is_own(a)).map(|(i, _)| i)
 }
 
-/// What relates the actions of a witness: reads-from, races, and happens-before rule by rule.
+/// Returns the relations on the actions of a witness: reads-from, races, and happens-before rule by rule.
 #[must_use]
 pub fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
     let rules: BTreeSet<Rule> = witness.edges.iter().map(|e| e.rule).collect();
@@ -251,7 +251,8 @@ pub fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
     own.into_iter().chain(rules).filter(|(_, pairs): &(_, Vec<_>)| !pairs.is_empty()).collect()
 }
 
-/// A client of memory words, each of its polls a flush, as a program: the variables in the order of the world's objects.
+/// Translates a client of memory words into a program, each poll into a flush. The variables are in the order of the
+/// world's objects.
 fn of_client(world: &World, client: &Client) -> Program {
     let owned = world.objects.iter().filter_map(|(&x, o)| Some((x, o.node?, o.init.int()?)));
     let (names, variables): (Vec<Loc>, Vec<Variable>) =
@@ -281,7 +282,7 @@ fn of_client(world: &World, client: &Client) -> Program {
     Program { variables, processes }
 }
 
-/// All outcomes of a client of memory words, each of its polls a flush, with the last values of all words.
+/// Returns all outcomes of a client of memory words, with the last values of all words. Each poll becomes a flush.
 ///
 /// # Errors
 /// If the time is up.
@@ -306,7 +307,7 @@ pub fn outcomes(world: &World, client: &Client, expired: &dyn Fn() -> bool) -> R
     Ok(found.all()?.keys().map(outcome).collect())
 }
 
-/// A client of memory words as a litmus test of coreRMA.
+/// Prints a client of memory words as a litmus test of coreRMA.
 #[must_use]
 pub fn client(name: &str, world: &World, client: &Client) -> String {
     let program = of_client(world, client);
@@ -314,14 +315,14 @@ pub fn client(name: &str, world: &World, client: &Client) -> String {
     text(name, None, &program, &names, &[])
 }
 
-/// Names of variables: x, y, z, w, then v4 and so on.
+/// Returns names of variables: x, y, z, w, then v4 and so on.
 #[must_use]
 pub fn names(program: &Program) -> Vec<String> {
     let name = |i: usize| ["x", "y", "z", "w"].get(i).map_or_else(|| format!("v{i}"), |s| (*s).to_owned());
     (0..program.variables.len()).map(name).collect()
 }
 
-/// A program as a litmus test.
+/// Prints a program as a litmus test.
 #[must_use]
 pub fn text(
     name: &str,
@@ -369,7 +370,7 @@ pub fn text(
     out
 }
 
-/// How many registers a process has.
+/// Returns the number of registers of a process.
 fn registers(statements: &[Statement]) -> usize {
     let number = |s: &Statement| match s {
         Statement::Read { register, .. } | Statement::Set { register, .. } => register + 1,
@@ -378,7 +379,7 @@ fn registers(statements: &[Statement]) -> usize {
     statements.iter().map(number).max().unwrap_or(0)
 }
 
-/// What an output says of the registers, as a condition.
+/// Prints the values of the registers in an output as a condition.
 #[must_use]
 pub fn condition(output: &[Value]) -> String {
     let values: Vec<_> = output.iter().enumerate().map(|(i, v)| (print::register(i), value(*v))).collect();

@@ -1,4 +1,4 @@
-//! Litmus tests: the file format, and what is computed for a file.
+//! Litmus tests: the file format, and the computation of outcomes.
 //!
 //! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes.
 

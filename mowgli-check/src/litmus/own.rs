@@ -1,4 +1,4 @@
-//! Objects of libraries of one's own, as their subjects make them.
+//! Objects of the user's libraries, as their client generators make them.
 
 use mowgli_core::ids::Name;
 use mowgli_core::soundness::client::Bound;
@@ -9,7 +9,7 @@ use super::test::Model;
 use crate::catalogue::Catalogue;
 
 impl Catalogue {
-    /// The library of one's own of this name, where tests of a model can have its objects.
+    /// Returns the user's library of this name, if tests of the model can have its objects.
     pub(super) fn own_library(&self, model: Model, name: &str) -> Option<Name> {
         if !matches!(model, Model::RDMA_WAIT | Model::X86Tso) {
             return None;
@@ -19,20 +19,20 @@ impl Catalogue {
         self.own().iter().filter(is_over).map(|e| Name::literal(e.name)).find(|n| n.text() == name)
     }
 
-    /// An object of a library of one's own, as clients of this world have it.
+    /// Returns an object of a user's library, as clients of this world have it.
     pub(super) fn own_object(&self, library: Name, world: &World) -> Object {
         let found = self.own().iter().find_map(|entry| object(entry, library, world));
         found.unwrap_or_else(|| Object::new(library))
     }
 }
 
-/// The first bound that an entry is checked at.
+/// Returns the first bound that an entry is checked at.
 fn bound(entry: &Entry) -> Bound {
     let mut bounds = entry.variants.iter().flat_map(|variant| &variant.bounds);
     bounds.next().cloned().unwrap_or_default()
 }
 
-/// The first object that the subject makes in a world; `None` if the entry is of another library.
+/// Returns the first object that the client generator makes in a world; `None` if the entry is of another library.
 fn object(entry: &Entry, library: Name, world: &World) -> Option<Object> {
     let empty = World { objects: Default::default(), ..world.clone() };
     let own = Some(entry).filter(|e| Name::literal(e.name) == library)?;

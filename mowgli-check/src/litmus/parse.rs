@@ -1,4 +1,4 @@
-//! Reading a litmus file. Errors name line and column, show the line, and say what was expected.
+//! The parser of litmus files. Errors name line and column, show the line, and say what was expected.
 
 use std::collections::BTreeMap;
 
@@ -37,18 +37,18 @@ use slips::{describe, foreign, help};
 type Tree<'a> = Pair<'a, Rule>;
 type Parsed<T> = Result<T, Box<Error<Rule>>>;
 
-/// Reads a test of the libraries that are built in. `path` is shown in errors.
+/// Parses a test of the built-in libraries. `path` is shown in errors.
 ///
 /// # Errors
-/// What is wrong, with line, column and remedy, ready to print.
+/// The error with line, column and remedy, ready to print.
 pub fn parse(path: &str, text: &str) -> Result<Test, String> {
     parse_in(Catalogue::builtin(), path, text)
 }
 
-/// Reads a test of the libraries of a catalogue. `path` is shown in errors.
+/// Parses a test of the libraries of a catalogue. `path` is shown in errors.
 ///
 /// # Errors
-/// What is wrong, with line, column and remedy, ready to print.
+/// The error with line, column and remedy, ready to print.
 pub fn parse_in(catalogue: &Catalogue, path: &str, text: &str) -> Result<Test, String> {
     read(catalogue, path, text).map_err(|e| {
         let e = foreign(text, &e).unwrap_or(e);
@@ -57,10 +57,10 @@ pub fn parse_in(catalogue: &Catalogue, path: &str, text: &str) -> Result<Test, S
     })
 }
 
-/// Where the columns of a test are in its text: from the head to the end of the last row.
+/// Returns the range of a test's columns in its text: from the head to the end of the last row.
 ///
 /// # Errors
-/// If the text is no test.
+/// If the text is not a test.
 pub fn columns(text: &str) -> Result<std::ops::Range<usize>, String> {
     let file = Grammar::parse(Rule::file, text).map_err(|e| e.to_string())?.next().expect("a file is one tree");
     let table = file.into_inner().filter(|t| matches!(t.as_rule(), Rule::head | Rule::row));
@@ -109,7 +109,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
     Ok(test)
 }
 
-/// The memory model that the header names.
+/// Reads the memory model that the header names.
 fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
     let tree = parts_of_file.iter().find(|t| t.as_rule() == Rule::model).expect("the grammar has a model");
     let text = tree.as_str();
@@ -140,7 +140,7 @@ struct Reader<'c> {
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
     literals: BTreeMap<Loc, Val>,
-    /// Where the statements of each thread are in the text.
+    /// The ranges of the statements of each thread in the text.
     spans: Vec<Vec<(usize, usize)>>,
 }
 
@@ -180,13 +180,13 @@ fn value(tree: &Tree<'_>) -> Parsed<Val> {
     }
 }
 
-/// The access through a register that a tree is or has in it.
+/// Returns the access through a register that a tree is or contains.
 fn pointee<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
     let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
     all.find(|t| t.as_rule() == Rule::pointee)
 }
 
-/// The element of an array, by a register, that a tree is or has in it.
+/// Returns the element of an array, by a register, that a tree is or contains.
 fn indexed<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
     let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
     all.find(|t| matches!(t.as_rule(), Rule::element | Rule::pointer)).filter(|t| t.as_rule() == Rule::element)
@@ -204,7 +204,7 @@ impl<'c> Reader<'c> {
         for declaration in parts_of_file.iter().filter(|t| t.as_rule() == Rule::declaration) {
             reader.declaration(declaration)?;
         }
-        // A word may begin with the location of one that is declared later.
+        // A word may begin with the location of a word that is declared later.
         for declaration in parts_of_file.iter().filter(|t| t.as_rule() == Rule::declaration) {
             reader.has_addresses(declaration)?;
         }
@@ -237,14 +237,14 @@ impl<'c> Reader<'c> {
         Ok(())
     }
 
-    /// A node that is named; without a `nodes` declaration the largest one named is the last there is.
+    /// Reads a node. Without a `nodes` declaration the largest node that a test names is the last one.
     fn node(&mut self, tree: &Tree<'_>) -> Parsed<Node> {
         let node = node_name(tree)?;
         self.world.nodes = self.world.nodes.max(node.0);
         Ok(node)
     }
 
-    /// The node on which a word or a thread is. The one machine of x86-TSO need not be named.
+    /// Reads the node of a word or a thread. A test of x86-TSO need not name its one machine.
     fn node_or_machine(&mut self, tree: &Tree<'_>, form: &str) -> Parsed<Node> {
         match part(tree, Rule::node) {
             Some(node) if self.model == Model::X86Tso && node_name(&node)? != MACHINE => {
@@ -256,13 +256,13 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// A value; one that is a location is that of a word.
+    /// Reads a value; a location must be that of a word.
     fn value(&self, tree: &Tree<'_>) -> Parsed<Val> {
         self.has_addresses(tree)?;
         value(tree)
     }
 
-    /// Whether the addresses in a tree are those of words.
+    /// Checks that the addresses in a tree are those of words.
     fn has_addresses(&self, tree: &Tree<'_>) -> Parsed<()> {
         let mut addresses = tree.clone().into_inner().flatten().filter(|t| t.as_rule() == Rule::address);
         addresses.try_for_each(|address| {
@@ -270,7 +270,7 @@ impl<'c> Reader<'c> {
         })
     }
 
-    /// The library of memory words.
+    /// Returns the library of memory words.
     fn memory(&self) -> Name {
         self.model.memory()
     }
@@ -280,7 +280,7 @@ fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
     Statement::Call { register: None, library, method, args }
 }
 
-/// A call with an empty set of nodes is not made at all.
+/// Returns the statement that stands for a call with an empty set of nodes, which is not made.
 fn nothing() -> Statement {
     Statement::Set(Name::literal("_"), Arg::Val(Val::Unit))
 }

@@ -17,24 +17,24 @@ use super::condition::{Comparison, Symbols};
 use super::statements::{builtin, is_written_alone};
 use super::test::{Arg, Guard, Model, Statement, Test, Thread, element};
 
-/// The letters for registers: a, b, c, and so on, in the order of threads.
+/// Returns the letter of a register: a, b, c, and so on, in the order of threads.
 #[must_use]
 pub fn register(index: usize) -> String {
     let letter = char::from(b'a' + (index % 26) as u8);
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
-/// What a call looks like, without its register.
+/// Prints a call without its register.
 #[must_use]
 pub fn statement(call: &Call) -> String {
     let args: Vec<Arg> = call.args.iter().map(|v| Arg::Val(*v)).collect();
     made(call.library, call.method.text(), &args)
 }
 
-/// What a call with these arguments looks like.
+/// Prints a call with these arguments.
 fn made(library: Name, method: &str, args: &[Arg]) -> String {
     let takes = builtin(library).and_then(|l| l.method(method)).map_or(&[][..], |m| m.takes);
-    // Of a library of one's own the arguments tell: what is computed is data, as objects are named.
+    // A user's library has no method table here. Its computed arguments are data, because objects are named.
     let is_place =
         |(at, arg): (usize, &Arg)| takes.get(at).map_or(matches!(arg, Arg::Val(_)), |(_, kind)| kind.is_object());
     let texts: Vec<String> = args.iter().enumerate().map(|(at, arg)| argument(arg, is_place((at, arg)))).collect();
@@ -48,7 +48,7 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
         ("Read", [x]) if is_memory => return x.clone(),
         _ => {}
     }
-    // Of the built-in libraries the table tells which name a call in another than the usual way has.
+    // A method table has the name of a call that is made in another way. Only the built-in libraries have tables here.
     let (name, args, texts) = match (args, builtin(library).and_then(|l| l.method(method))) {
         ([Arg::Val(Val::Way(w)), rest @ ..], Some(m)) => (format!("{}@{w}", m.statement()), rest, texts[1..].to_vec()),
         _ => (method.to_lowercase(), args, texts),
@@ -59,7 +59,7 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
         .zip(texts)
         .filter(|(arg, _)| is_shown(arg))
         .partition(|(arg, _)| matches!(arg, Arg::Val(Val::Wid(_) | Val::NoWid)));
-    // Identifiers come last, and one that nothing waits on is shown only where there is nothing else.
+    // Identifiers come last. The identifier that stands for none is printed only if it is the only argument.
     let mut texts = others.into_iter().chain(ids).map(|(_, text)| text);
     if is_written_alone(library, method) {
         return format!("{name}{}", parentheses(texts));
@@ -70,7 +70,7 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
     }
 }
 
-/// What a call that is about words in a row looks like: `put(z, x[1], d, 2)`.
+/// Prints a call that is about words in a row: `put(z, x[1], d, 2)`.
 fn made_of_several(library: Name, method: &str, args: &[Arg]) -> Option<String> {
     let method = builtin(library).and_then(|l| l.method(method)).filter(|m| m.takes_several())?;
     let mut count = 0;
@@ -91,7 +91,7 @@ fn made_of_several(library: Name, method: &str, args: &[Arg]) -> Option<String> 
     Some(format!("{}{way}({}, {count})", method.statement(), texts.join(", ")))
 }
 
-/// An argument as it is written, where a place or where data stands.
+/// Prints an argument where a place or where data stands.
 fn argument(arg: &Arg, is_place: bool) -> String {
     match arg {
         Arg::Val(v) if is_place => v.to_string(),
@@ -108,7 +108,7 @@ fn argument(arg: &Arg, is_place: bool) -> String {
     }
 }
 
-/// A call of coreRMA, whose places are pairs: a variable, and whether the access is atomic.
+/// Prints a call of coreRMA, whose places are pairs: a variable, and whether the access is atomic.
 fn made_of_core_rma(method: &str, args: &[Arg]) -> String {
     let place = |i: usize| {
         let suffix = if args.get(2 * i + 1) == Some(&Arg::Val(Val::Bool(false))) { ".n" } else { "" };
@@ -125,7 +125,7 @@ fn made_of_core_rma(method: &str, args: &[Arg]) -> String {
     }
 }
 
-/// What stands between parentheses; nothing at all if that is nothing.
+/// Prints arguments in parentheses; empty if there are none.
 fn parentheses(texts: impl Iterator<Item = String>) -> String {
     let all = texts.collect::<Vec<_>>().join(", ");
     if all.is_empty() { all } else { format!("({all})") }
@@ -157,14 +157,14 @@ fn declarations(model: Model, world: &World, name: &dyn Fn(Tid) -> String, out: 
     }
 }
 
-/// The declaration of the array that has this first word.
+/// Prints the declaration of the array that has this first word.
 fn array_of(model: Model, world: &World, array: Name, first: &Object) -> String {
     let words: Vec<Val> = (0..).map_while(|i| Some(world.objects.get(&element(array, i))?.init)).collect();
     let node = first.node.filter(|_| model != Model::X86Tso).map_or_else(String::new, |n| format!("@{n}"));
     format!("{array}{node}[{}] = {}", words.len(), Val::tuple(&words).literal())
 }
 
-/// A test as text, from which it is read again.
+/// Prints a test as text that can be parsed again.
 #[must_use]
 pub fn test(test: &Test) -> String {
     let about = test.description.as_ref().map_or_else(String::new, |text| format!("\"{text}\"\n"));
@@ -195,13 +195,13 @@ pub fn test(test: &Test) -> String {
     out
 }
 
-/// A cell whose last value is observed.
+/// Prints a cell whose last value is observed.
 fn observed(world: &World, cell: Cell) -> String {
     let has_home = world.objects.get(&cell.loc).is_some_and(|o| o.node.is_some());
     if has_home { cell.loc.to_string() } else { format!("{}@{}", cell.loc, cell.node) }
 }
 
-/// A statement of a test.
+/// Prints a statement of a test.
 pub fn written(test: &Test, statement: &Statement) -> String {
     let target = |r: Option<Name>| r.map_or_else(String::new, |r| format!("{r} := "));
     let guard = |guard: &Guard| {
@@ -233,26 +233,26 @@ pub fn written(test: &Test, statement: &Statement) -> String {
     }
 }
 
-/// The results of the calls that return something, by register.
+/// Returns the results of the calls that return something, by register.
 #[must_use]
 pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
     let results = client.threads.iter().zip(&outcome.outputs).flat_map(|(calls, &output)| results(calls, output));
     results.enumerate().map(|(i, v)| (register(i), v.to_string())).collect()
 }
 
-/// The results of those calls that return something, from the results of all.
+/// Returns the results of the calls that return something, from the results of all calls.
 #[must_use]
 pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
     calls.iter().zip(parts(output)).filter(|(call, v)| has_result(call, Some(**v))).map(|(_, &v)| v).collect()
 }
 
-/// The result of each call, from what a thread puts out.
+/// Returns the result of each call, from what a thread outputs.
 fn parts(output: Val) -> &'static [Val] {
     if let Val::Tuple(parts) = output { parts.parts() } else { &[] }
 }
 
-/// Whether a call returns something that programs look at: by its method, or, of a library of one's own, by what it
-/// returned, where that is known.
+/// True if a call returns a value that programs can use: by its method, or, for a user's library, by the value that it
+/// returned, if that is known.
 #[must_use]
 pub fn has_result(call: &Call, returned: Option<Val>) -> bool {
     let method = call.method.text();
@@ -263,7 +263,7 @@ pub fn has_result(call: &Call, returned: Option<Val>) -> bool {
     }
 }
 
-/// The statements of each thread. `outputs` are the results of the calls of each, where they are known.
+/// Prints the statements of each thread. `outputs` are the results of the calls of each, where they are known.
 #[must_use]
 pub fn statements(client: &Client, outputs: &[Val]) -> Vec<Vec<String>> {
     let mut used = 0;
@@ -281,7 +281,7 @@ pub fn statements(client: &Client, outputs: &[Val]) -> Vec<Vec<String>> {
     client.threads.iter().enumerate().map(&mut column).collect()
 }
 
-/// Columns of a litmus test, each with its head.
+/// Prints the columns of a litmus test, each with its head.
 #[must_use]
 pub fn table(columns: Vec<Vec<String>>) -> String {
     let mut out = String::new();
@@ -295,8 +295,8 @@ pub fn table(columns: Vec<Vec<String>>) -> String {
     out
 }
 
-/// A client of memory words as a litmus test of a model, without assertions; `about` may follow the name, as a line in
-/// quotes.
+/// Prints a client of memory words as a litmus test of a model, without assertions. `about` may follow the name, as a
+/// line in quotes.
 #[must_use]
 pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, client: &Client) -> String {
     text(model, name, about, world, statements(client, &[]))
@@ -316,28 +316,28 @@ fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements
     out
 }
 
-/// A client as a litmus test of a model, without assertions. `outputs` are the results of the calls of each thread, where
-/// they are known.
+/// Prints a client as a litmus test of a model, without assertions. `outputs` are the results of the calls of each
+/// thread, where they are known.
 #[must_use]
 pub fn client(model: Model, name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
     text(model, name, None, world, statements(client, outputs))
 }
 
-/// A client as a litmus test, with the assertion that this outcome is forbidden.
+/// Prints a client as a litmus test, with the assertion that this outcome is forbidden.
 #[must_use]
 pub fn forbidden(model: Model, name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
     let condition = conjunction(&registers(client, outcome));
     format!("{}forbidden ({condition})\n", self::client(model, name, world, client, &outcome.outputs))
 }
 
-/// A client as a litmus test, with the assertion that this outcome is allowed.
+/// Prints a client as a litmus test, with the assertion that this outcome is allowed.
 #[must_use]
 pub fn allowed(model: Model, name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
     let condition = conjunction(&registers(client, outcome));
     format!("{}allowed ({condition})\n", self::client(model, name, world, client, &outcome.outputs))
 }
 
-/// The condition that each name has its value; true if there are none.
+/// Prints the condition that each name has its value; true if there are no names.
 #[must_use]
 pub fn conjunction<V: Display>(values: &[(String, V)]) -> String {
     let equals = values.iter().map(|(name, v)| format!("{name}={v}"));

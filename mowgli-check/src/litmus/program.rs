@@ -13,8 +13,8 @@ use mowgli_rdma::crash::{crashing, or_stops};
 use super::test::{Arg, Guard, Statement, Test, Thread};
 
 impl Test {
-    /// The program of each thread; its value is the tuple of its registers. A `while` whose rounds begin with other values
-    /// of registers each time is unrolled so often.
+    /// Builds the program of each thread; its value is the tuple of its registers. A `while` is unrolled as long as its
+    /// iterations begin with other values of registers, at most `rounds` times.
     #[must_use]
     pub fn programs(&self, rounds: usize) -> Vec<Prog> {
         let program = |(tid, thread): (Tid, &Thread)| {
@@ -58,7 +58,7 @@ struct Replay<'a> {
     registers: Registers,
 }
 
-/// The results are used up.
+/// The error that the results are used up.
 struct UsedUp;
 
 impl Replay<'_> {
@@ -68,7 +68,7 @@ impl Replay<'_> {
         Ok(*first)
     }
 
-    /// The statement at which the results are used up; `None` if the thread comes to its end.
+    /// Returns the statement at which the results are used up; `None` if the thread comes to its end.
     fn last_statement(&mut self) -> Option<usize> {
         let mut at = 0;
         // A loop without a call goes round for ever with the same registers.
@@ -89,7 +89,7 @@ impl Replay<'_> {
         None
     }
 
-    /// The statement after the one at `at`; `None` if the thread has stopped.
+    /// Returns the statement after the one at `at`; `None` if the thread has stopped.
     fn next(&mut self, at: usize) -> Result<Option<usize>, UsedUp> {
         let thread = self.thread;
         let statement = &thread.statements[at];
@@ -126,10 +126,11 @@ impl Replay<'_> {
     }
 }
 
-/// What each result makes of the registers shares all but that one. What is not set is 0.
+/// The values of the registers. The map is persistent, so the states after different results share all other registers.
+/// A register that is not set is 0.
 type Registers = OrdMap<Name, Val>;
 
-/// A register, which is 0 as long as it is not set.
+/// Returns the value of a register, which is 0 as long as it is not set.
 fn held(registers: &Registers, r: Name) -> Val {
     registers.get(&r).copied().unwrap_or(Val::Int(0))
 }
@@ -152,7 +153,7 @@ struct Body {
 }
 
 impl Body {
-    /// The statements from `at` to `end`; the value is the tuple of all registers.
+    /// Builds the program of the statements from `at` to `end`; its value is the tuple of all registers.
     fn run(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
         if at == end {
             return Prog::Val(self.tuple(&registers));
@@ -164,14 +165,14 @@ impl Body {
         self.made(at, end, registers)
     }
 
-    /// In how many loops a statement is.
+    /// Returns the number of loops that a statement is in.
     fn loops(&self, at: usize) -> usize {
         let is_around =
             |&o: &usize| matches!(self.thread.statements[o], Statement::While(_)) && self.thread.end(o) > at;
         (0..at).filter(is_around).count()
     }
 
-    /// The same, where the first statement is made.
+    /// Builds the same program for a thread that does not stop before its first statement.
     fn made(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
         match &self.thread.statements[at] {
             Statement::Set(r, arg) => self.run(at + 1, end, registers.update(*r, value(&registers, arg))),
@@ -189,7 +190,7 @@ impl Body {
                 round.repeat().bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
             }
             Statement::Assume(guard) if holds(&registers, guard) => self.run(at + 1, end, registers),
-            // No execution goes on from here.
+            // Executions that come here do not count.
             Statement::Assume(_) => Prog::Break(usize::MAX, Val::Unit),
             Statement::If(guard) => {
                 let (other, over) = (self.thread.other(at), self.thread.end(at));
@@ -207,7 +208,7 @@ impl Body {
         }
     }
 
-    /// What is written before a call is made.
+    /// Builds the writes of private words that come before a call.
     fn sent(&self, call: &Statement, registers: &Registers) -> Prog {
         let Statement::Call { library, args, .. } = call else { unreachable!("only calls send") };
         let write = |arg: &Arg| match arg {
@@ -219,15 +220,16 @@ impl Body {
         Prog::all(args.iter().filter_map(write))
     }
 
-    /// A block, and then the statements from `at` to `end`.
+    /// Builds a block, and then the statements from `at` to `end`.
     fn then(self: &Arc<Self>, block: Prog, at: usize, end: usize) -> Prog {
         let body = Arc::clone(self);
         block.bind(move |state| body.run(at, end, body.registers(state)))
     }
 
-    /// Rounds of the `while` at `at` until its condition fails. Each round of a loop of the calculus is the same, so one
-    /// loop has the rounds that begin with the same registers, as far as they matter; a round that leaves others there ends
-    /// it, and what follows is a loop that begins with these. There are `left` more of them.
+    /// Builds the iterations of the `while` at `at` until its condition fails. A loop of the calculus repeats the same
+    /// iteration. So one loop covers the iterations that begin with the same registers, as far as these matter. An
+    /// iteration that leaves other registers ends it, and the next loop begins with these. At most `left` more loops
+    /// follow.
     fn rounds(self: &Arc<Self>, at: usize, registers: Registers, left: usize) -> Prog {
         if !self.goes_round(at, &registers) {
             return Prog::Val(self.tuple(&registers));
@@ -257,7 +259,7 @@ impl Body {
         Val::tuple(&self.thread.registers.iter().map(|r| held(registers, *r)).collect::<Vec<_>>())
     }
 
-    /// The registers of which this is the tuple.
+    /// Returns the registers of which this is the tuple.
     fn registers(&self, state: Val) -> Registers {
         let Val::Tuple(values) = state else { unreachable!("the value of a block is a tuple") };
         self.thread.registers.iter().copied().zip(values.parts().iter().copied()).collect()
@@ -274,7 +276,7 @@ fn called(call: &Statement, registers: &Registers) -> Prog {
     Prog::call(Call::new(*library, method, &args))
 }
 
-/// For each statement the registers whose values may matter before it, and those that matter at the end: all of them, as
+/// Computes for each statement the registers whose values may matter before it. At the end all of them matter, because
 /// they are the output.
 fn live(thread: &Thread) -> Vec<BTreeSet<Name>> {
     let count = thread.statements.len();

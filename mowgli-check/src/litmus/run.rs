@@ -1,4 +1,4 @@
-//! All outcomes of a litmus test, and whether its assertions hold.
+//! The outcomes of a litmus test, and whether its assertions hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::test::{Model, Test};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{Failure, Undecided, cause};
 
-/// The libraries of a model, of those that are built in.
+/// Returns the libraries of a model, of the built-in ones.
 #[must_use]
 pub fn libraries(model: Model) -> Libraries {
     Catalogue::builtin().libraries(model)
@@ -42,11 +42,11 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
     implementations
 }
 
-/// The implementations that replace libraries of a test.
+/// Returns the implementations that replace libraries of a test.
 ///
 /// # Errors
-/// If there is no such implementation, or the test shows what an object holds in the end whose library is replaced: its value
-/// is then in words of the implementation, which the test cannot name.
+/// If there is no such implementation. Also if the test shows the last value of an object whose library is replaced:
+/// the value is then in words of the implementation, which the test cannot name.
 pub fn replaced(catalogue: &Catalogue, test: &Test, names: &[String]) -> Result<Vec<Arc<dyn Implementation>>, String> {
     let chain = catalogue.implementations(names)?;
     let of = |cell: &Cell| test.world.objects.get(&cell.loc).map(|object| (*cell, object.library));
@@ -61,10 +61,10 @@ pub fn replaced(catalogue: &Catalogue, test: &Test, names: &[String]) -> Result<
     }
 }
 
-/// Whether some execution of a test ends.
+/// True if some execution of a test ends.
 ///
 /// # Errors
-/// What stopped the search before one was found.
+/// The limit that stopped the search before it found one.
 pub fn ends(
     libraries: &Libraries,
     test: &Test,
@@ -81,12 +81,12 @@ pub fn ends(
     if found { Ok(true) } else { explored.stop.map_or(Ok(false), Err) }
 }
 
-/// The kinds of executions of a test that are stuck, and what stopped the search for them.
+/// Returns the kinds of stuck executions of a test, and the limit that stopped the search for them.
 pub fn stuck_kinds(libraries: &Libraries, test: &Test, limits: Limits<'_>) -> Found<Kinds> {
     with_problem(libraries, test, &[], limits, |problem| stuck::kinds(libraries, test, problem))
 }
 
-/// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
+/// Calls `ask` with a test as a problem over these libraries, with those of `chain` replaced by their implementations.
 pub fn with_problem<T>(
     libraries: &Libraries,
     test: &Test,
@@ -107,7 +107,7 @@ pub fn with_problem<T>(
     })
 }
 
-/// Solves a test of the libraries that are built in, with those of `chain` replaced by their implementations.
+/// Solves a test of the built-in libraries, with those of `chain` replaced by their implementations.
 #[must_use]
 pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     solve_in(Catalogue::builtin(), test, chain, limits)
@@ -122,14 +122,14 @@ pub fn solve_in(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementat
     }
 }
 
-/// As [`solve`], over other libraries, or another stamp order, than those of the test's model.
+/// Solves a test as [`solve`] does, over other libraries, or another stamp order, than those of the test's model.
 #[must_use]
 pub fn solve_over(libraries: &Libraries, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     let (all, stuck) = with_problem(libraries, test, chain, limits, |problem| {
         (problem.outcomes(), stuck::kinds(libraries, test, problem))
     });
     let mut outcomes = BTreeMap::new();
-    // The answer has what stopped it.
+    // The answer keeps the limit that stopped the search.
     for (outcome, count) in all.so_far().0 {
         *outcomes.entry(test.values(outcome)).or_insert(0) += count;
     }
@@ -138,7 +138,7 @@ pub fn solve_over(libraries: &Libraries, test: &Test, chain: &[Arc<dyn Implement
     Answer::new(test, outcomes, explored, Found::new(kinds, stop.map(cause)))
 }
 
-/// How the outcomes of a test are found.
+/// A way to find the outcomes of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
     /// From the axioms.
@@ -150,10 +150,10 @@ pub enum Engine {
     Both,
 }
 
-/// The most states of the machine that are explored.
+/// The largest number of states of the machine that are explored.
 const STATES: usize = 20_000_000;
 
-/// The engine that explores is for one model.
+/// Returns the switches of the machine, which exists for one model only.
 fn has_machine(test: &Test) -> Result<Switches, String> {
     match test.model {
         Model::RdmaTso(switches) => Ok(switches),
@@ -161,7 +161,7 @@ fn has_machine(test: &Test) -> Result<Switches, String> {
     }
 }
 
-/// Solves a test by exploring the machine, and how many states that takes.
+/// Solves a test by exploring the machine. Also returns the result of the exploration, with the number of states.
 ///
 /// # Errors
 /// If the model has no machine.
@@ -179,7 +179,7 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
 /// One run of the machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Walked {
-    /// Each step, with what the machine looks like after it.
+    /// Each step, with a picture of the machine after it.
     pub steps: Vec<(String, String)>,
     /// The values that the test shows at the end; `None` if the run is stuck.
     pub end: Option<Vec<(String, String)>>,
@@ -189,7 +189,7 @@ pub struct Walked {
 }
 
 impl Walked {
-    /// For people.
+    /// Prints the run for people.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -203,7 +203,7 @@ impl Walked {
         }
     }
 
-    /// One JSON object.
+    /// Prints one JSON object.
     ///
     /// # Panics
     /// Never: it consists of strings.
@@ -213,7 +213,7 @@ impl Walked {
     }
 }
 
-/// One random run of the machine.
+/// Makes one random run of the machine.
 ///
 /// # Errors
 /// If the model has no machine, or the time is up before the run has ended.
@@ -241,7 +241,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     Ok(Walked { steps, end, stuck })
 }
 
-/// Solves a test in one way, or in both and compares.
+/// Solves a test with one engine, or with both and compares them.
 ///
 /// # Errors
 /// If the model has no such engine, or if the two find different outcomes.

@@ -1,4 +1,5 @@
-//! How declarations and statements are written, by the method tables: in messages, as examples, and as a page of the book.
+//! The notation of declarations and statements, by the method tables: in messages, as examples, and as a page of the
+//! book.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,10 +15,10 @@ use super::known::Callable;
 use super::test::Model;
 use crate::catalogue::Catalogue;
 
-/// The libraries that are built in, each as the first model has it that has it at all.
+/// The built-in libraries, each from the first model that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
     let switched = [Switches::CRASHES, Switches::MESSAGES].map(Model::RdmaTso);
-    // The words of the switch events have all methods of words.
+    // The model with the switch events is first, because its words have all methods of words.
     let models = [Model::RdmaTso(Switches::EVENTS)].into_iter().chain(Model::ALL).chain(switched);
     let all = models.flat_map(|model| Catalogue::builtin().known(model).all().cloned());
     let mut first = BTreeMap::new();
@@ -25,20 +26,20 @@ static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
     first
 });
 
-/// Whether a call of a library is written by the name of its method alone: that of a statement, or one without an object
-/// that no other library has. Of a library of one's own it is written with what it is of.
+/// True if a call of a library is written by the name of its method alone: a statement, or a method without an object
+/// that no other library has. A call of a user's library is written with its object or its library.
 pub(super) fn is_written_alone(library: Name, method: &str) -> bool {
     let Some(known) = builtin(library).and_then(|l| l.method(method)) else { return false };
     let others = || BUILTIN.values().filter(|l| l.name != library && l.method(method).is_some());
     known.is_statement || !known.is_of_object() && others().next().is_none()
 }
 
-/// The library of this name, if it is built in.
+/// Returns the library of this name, if it is built in.
 pub(super) fn builtin(library: Name) -> Option<&'static Callable> {
     BUILTIN.get(&library)
 }
 
-/// What an argument is called in messages.
+/// Returns the word for an argument in messages.
 fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
     let is_remote = method.takes.iter().any(|(_, kind)| matches!(kind, Kind::Placed | Kind::Places));
     match kind {
@@ -50,7 +51,7 @@ fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
     }
 }
 
-/// How a method is called on `receiver`, which a statement has not.
+/// Prints the form of a call of a method on `receiver`; a statement is written without it.
 pub(super) fn form(method: &Method, receiver: &str) -> String {
     let before = !method.is_statement && method.is_of_object();
     let count = method.takes_several().then_some("k");
@@ -61,7 +62,8 @@ pub(super) fn form(method: &Method, receiver: &str) -> String {
     if method.is_statement { format!("{name}{arguments}") } else { format!("{receiver}.{name}{arguments}") }
 }
 
-/// A call as an example: with a register for its result, and as words of memory are read and written.
+/// Prints a call as an example: with a register for its result, and in the notation of reads and writes for words of
+/// memory.
 pub(super) fn example(model: Model, library: Name, method: &Method) -> String {
     let call = match (library == model.memory(), method.name) {
         (true, "Read") => "x".to_owned(),
@@ -73,8 +75,8 @@ pub(super) fn example(model: Model, library: Name, method: &Method) -> String {
     if method.returns.is_result() { format!("a := {call}") } else { call }
 }
 
-/// The declarations and statements of litmus tests, model by model, as a page of the book. The method tables of the
-/// libraries have all of it.
+/// Prints the declarations and statements of litmus tests, model by model, as a page of the book. All of it comes from
+/// the method tables of the libraries.
 #[must_use]
 pub fn reference(catalogue: &Catalogue) -> String {
     let mut out = String::new();

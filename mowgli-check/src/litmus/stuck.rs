@@ -1,4 +1,4 @@
-//! The executions of a litmus test that are stuck, and what the test says of them.
+//! The stuck executions of a litmus test, and its assertions about them.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,8 @@ pub struct Kind {
 pub type Kinds = BTreeMap<Kind, Vec<String>>;
 
 impl Kind {
-    /// The kind with these places of threads and last values. A thread that waits in a loop does so in the innermost one.
+    /// Returns the kind with these places of threads and last values. A thread that waits in a loop does so in the
+    /// innermost one.
     pub(super) fn new(test: &Test, standings: &[(Standing, bool)], finals: &[Val]) -> Self {
         let statement = |(thread, (standing, in_loop)): (usize, &(Standing, bool))| {
             let at = standing.statement?;
@@ -50,7 +51,7 @@ impl Kind {
         Self::new(test, &standings, finals)
     }
 
-    /// The statement that a thread waits in, as it is written, with its line.
+    /// Returns the statement that a thread waits in, as it is written, with its line.
     #[must_use]
     pub fn statement<'t>(&self, test: &'t Test, thread: usize) -> Option<(usize, &'t str)> {
         let (line, text) = &test.threads[thread].source[self.waits[thread]?];
@@ -67,7 +68,7 @@ impl Kind {
         whys.iter().enumerate().filter_map(wait).collect()
     }
 
-    /// Whether an assertion is about executions of this kind: one of `ends` is about all.
+    /// True if an assertion is about executions of this kind; `ends` is about all.
     fn is_meant(&self, test: &Test, claim: &Claim) -> bool {
         match claim {
             Claim::Ends | Claim::MayHang => true,
@@ -80,12 +81,12 @@ impl Kind {
     }
 }
 
-/// A stuck execution of each kind, of a test that is this problem.
+/// Finds a stuck execution of each kind, of a test that is this problem.
 pub(crate) fn executions(test: &Test, problem: &Problem<'_>) -> Found<BTreeMap<Kind, Stuck>> {
     problem.all_stuck(&|idle, finals| Kind::of(test, idle, finals))
 }
 
-/// The kinds of stuck executions of a test that is this problem.
+/// Finds the kinds of stuck executions of a test that is this problem.
 pub(super) fn kinds(libraries: &Libraries, test: &Test, problem: &Problem<'_>) -> Found<Kinds> {
     let (all, stop) = executions(test, problem).into_parts();
     Found::new(all.into_iter().map(|(kind, stuck)| (kind, whys(libraries, &stuck))).collect(), stop)
@@ -96,7 +97,7 @@ pub(crate) fn whys(libraries: &Libraries, stuck: &Stuck) -> Vec<String> {
     (0..stuck.waits.len()).map(|t| why(libraries, stuck, Tid::from_index(t))).collect()
 }
 
-/// The kind of a run of the machine that is stuck, with what every thread waits for.
+/// Returns the kind of a stuck run of the machine, with what every thread waits for.
 pub(super) fn of_machine(test: &Test, Standstill { threads, finals }: &Standstill) -> (Kind, Vec<String>) {
     let standing = |(thread, rest): (usize, &Rest)| (test.standing(thread, &rest.results), rest.waits == Some(true));
     let standings: Vec<_> = threads.iter().enumerate().map(standing).collect();
@@ -108,7 +109,7 @@ pub(super) fn of_machine(test: &Test, Standstill { threads, finals }: &Standstil
     (Kind::new(test, &standings, finals), threads.iter().map(why).collect())
 }
 
-/// Whether an assertion on stuck executions holds; `None` if that depends on some that a limit kept from being found.
+/// True if an assertion on stuck executions holds; `None` if that depends on some that a limit kept from being found.
 pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &Kinds, is_complete: bool) -> Option<bool> {
     let settles = !matches!(assertion.claim, Claim::Ends);
     if kinds.keys().any(|kind| kind.is_meant(test, &assertion.claim)) {
@@ -117,7 +118,8 @@ pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &Kinds, is_complet
     is_complete.then_some(!settles)
 }
 
-/// The stuck executions in text: for each kind where its threads wait and why, and what the test shows.
+/// Prints the stuck executions: for each kind the values that the test shows, and for each waiting thread its place and
+/// the reason.
 #[must_use]
 pub fn text(test: &Test, kinds: &Kinds) -> String {
     let mut out = String::new();
@@ -130,7 +132,8 @@ pub fn text(test: &Test, kinds: &Kinds) -> String {
 }
 
 impl super::test::Thread {
-    /// The `await` or the innermost `while` that a statement is or stands in; the statement itself if it is in no loop.
+    /// Returns the `await` or the innermost `while` that a statement is or stands in; the statement itself if it is in
+    /// no loop.
     pub(super) fn innermost(&self, at: usize) -> usize {
         let is_around = |&o: &usize| matches!(self.statements[o], Statement::While(_)) && self.end(o) >= at;
         let is_loop = matches!(self.statements[at], Statement::Await { .. } | Statement::While(_));

@@ -1,4 +1,4 @@
-//! A litmus test that has been read: surroundings, statements, observed state, assertions.
+//! A litmus test that has been parsed: surroundings, statements, observed state, assertions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,7 +22,8 @@ use super::condition::{Comparison, Condition};
 /// The memory model of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// RDMA-WAIT-RMW together with LOCO's libraries; with a switch on without them, as they are checked over it as published.
+    /// RDMA-WAIT-RMW together with LOCO's libraries. With a switch it lacks the libraries that are checked over the
+    /// published model.
     RdmaWait(Switches),
     /// RDMA-TSO-RMW, with polls.
     RdmaTso(Switches),
@@ -49,7 +50,7 @@ impl fmt::Display for Model {
 impl std::str::FromStr for Model {
     type Err = String;
 
-    /// A model as tests name it, in capitals or not, with switches as `RDMA_TSO+relaxed-ordering`.
+    /// Parses the name of a model in tests, in capitals or not, with switches as in `RDMA_TSO+relaxed-ordering`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, on) = text.split_once('+').map_or((text, None), |(name, on)| (name, Some(on)));
         let upper = name.to_uppercase().replace('-', "_");
@@ -70,7 +71,7 @@ impl Model {
     /// RDMA-TSO-RMW as it is published.
     pub const RDMA_TSO: Self = Self::RdmaTso(Switches::OFF);
 
-    /// The model with one more switch on.
+    /// Turns one more switch on.
     fn with(self, switch: &str) -> Result<Self, String> {
         let on = |switches: Switches| {
             let names = || Switches::NAMES.join(", ");
@@ -86,7 +87,7 @@ impl Model {
         }
     }
 
-    /// The model as it is published.
+    /// Returns the model as it is published.
     #[must_use]
     pub fn published(self) -> Self {
         match self {
@@ -96,7 +97,7 @@ impl Model {
         }
     }
 
-    /// Its switches, if it has any.
+    /// Returns its switches, if it has any.
     #[must_use]
     pub fn switches(self) -> Option<Switches> {
         match self {
@@ -105,10 +106,10 @@ impl Model {
         }
     }
 
-    /// Nothing for a model as it is published.
+    /// Checks that the model is as it is published.
     ///
     /// # Errors
-    /// That a switch is on, of which `what` does not know.
+    /// If a switch is on that `what` does not support.
     pub fn is_published(self, what: &str) -> Result<(), String> {
         let plain = self.published();
         if self == plain {
@@ -118,7 +119,7 @@ impl Model {
         }
     }
 
-    /// The model whose memory is among these libraries.
+    /// Returns the model whose memory is among these libraries.
     #[must_use]
     pub fn of(libraries: &Libraries) -> Self {
         match () {
@@ -129,7 +130,7 @@ impl Model {
         }
     }
 
-    /// The library of its memory words.
+    /// Returns the library of its memory words.
     #[must_use]
     pub fn memory(self) -> Name {
         match self {
@@ -169,12 +170,12 @@ pub enum Arg {
     Element(Name, Box<Arg>),
     /// Several values.
     Tuple(Vec<Arg>),
-    /// A private word, to which this is written before the call: what a put sends is in memory.
+    /// A private word, to which this is written before the call, because a put sends a word of memory.
     Sent(Loc, Box<Arg>),
 }
 
 impl Arg {
-    /// The registers that it is computed from.
+    /// Returns the registers that it is computed from.
     #[must_use]
     pub fn registers(&self) -> Vec<Name> {
         match self {
@@ -187,7 +188,7 @@ impl Arg {
         }
     }
 
-    /// What it is where registers have these values.
+    /// Returns its value if registers have these values.
     #[must_use]
     pub fn value(&self, register: &dyn Fn(Name) -> Val) -> Val {
         match self {
@@ -206,13 +207,14 @@ impl Arg {
     }
 }
 
-/// The sum or the difference of two integers, modulo 2^64; of two values of which one is not an integer the first such one.
+/// Returns the sum or the difference of two integers, modulo 2^64. If one of the values is not an integer, returns the
+/// first such one.
 fn sum(a: Val, sign: Sign, b: Val) -> Val {
     let Some(k) = b.int() else { return if a.int().is_some() { b } else { a } };
     a.plus(if sign == Sign::Plus { k } else { k.wrapping_neg() }).unwrap_or(a)
 }
 
-/// The element of an array, as it is written.
+/// Returns the element of an array, as it is written.
 #[must_use]
 pub fn element(array: Name, number: i64) -> Loc {
     Loc::new(&format!("{array}[{number}]"))
@@ -221,7 +223,8 @@ pub fn element(array: Name, number: i64) -> Loc {
 /// A condition on the registers of a thread.
 pub type Guard = Condition<Arg>;
 
-/// What stands between two bars, semicolons or braces. A block stands between the statement that opens it and its end.
+/// A statement: the text between two bars, semicolons or braces. A block stands between the statement that opens it and
+/// its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
     /// A call, and the register for its result.
@@ -259,7 +262,7 @@ pub enum Statement {
 }
 
 impl Statement {
-    /// The register that it sets.
+    /// Returns the register that it sets.
     #[must_use]
     pub fn register(&self) -> Option<Name> {
         match self {
@@ -270,7 +273,7 @@ impl Statement {
         }
     }
 
-    /// The registers that it looks at.
+    /// Returns the registers that it reads.
     #[must_use]
     pub fn uses(&self) -> Vec<Name> {
         match self {
@@ -284,27 +287,27 @@ impl Statement {
         }
     }
 
-    /// The private words that it writes before it makes its call.
+    /// Returns the private words that it writes before it makes its call.
     #[must_use]
     pub fn sent(&self) -> Vec<Loc> {
         let Self::Call { args, .. } = self else { return Vec::new() };
         args.iter().filter_map(|arg| if let Arg::Sent(x, _) = arg { Some(*x) } else { None }).collect()
     }
 
-    /// Whether it opens a block.
+    /// True if it opens a block.
     #[must_use]
     pub fn opens(&self) -> bool {
         matches!(self, Self::If(_) | Self::While(_))
     }
 
-    /// Whether it is done once, whatever was read: a call, or an assignment.
+    /// True if it runs once, independent of the values read: a call, or an assignment.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         matches!(self, Self::Call { .. } | Self::Set(..))
     }
 }
 
-/// One column.
+/// One thread, which is a column of the test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Thread {
     /// Its name.
@@ -318,13 +321,13 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Whether all its statements are done once each, from top to bottom.
+    /// True if all its statements run once each, from top to bottom.
     #[must_use]
     pub fn is_straight(&self) -> bool {
         self.statements.iter().all(Statement::is_plain)
     }
 
-    /// The end of the block, or of the two blocks, that the statement at `at` opens.
+    /// Returns the end of the block, or of the two blocks, that the statement at `at` opens.
     ///
     /// # Panics
     /// If it opens none.
@@ -333,7 +336,7 @@ impl Thread {
         self.closing(at, |s| *s == Statement::End)
     }
 
-    /// The `else` of the `if` at `at`, or its end if it has none.
+    /// Returns the `else` of the `if` at `at`, or its end if it has none.
     ///
     /// # Panics
     /// If there is no `if`.
@@ -353,15 +356,15 @@ impl Thread {
         at + self.statements[at..].iter().position(closes).expect("blocks are closed")
     }
 
-    /// The text of each call of a run, in order, as it was written; none if it depends on what was read which there are. Where a thread
-    /// `crashes`, the point before a statement at which it may stop has no text.
+    /// Returns the text of each call of a run, in order, as it was written. Returns none if the calls depend on values
+    /// that were read. If a thread `crashes`, the point before a statement at which it may stop has the empty text.
     fn texts(&self, crashes: bool) -> Vec<String> {
         if self.statements.iter().any(Statement::opens) {
             return Vec::new();
         }
         let with_text = self.statements.iter().zip(&self.source);
         let calls = with_text.filter(|(s, _)| matches!(s, Statement::Call { .. } | Statement::Await { .. }));
-        // What is written before a call is told by the call.
+        // The writes before a call have the text of the call.
         let point = crashes.then(String::new);
         let of_call = |(s, (_, text)): (&Statement, &(usize, String))| {
             point.iter().cloned().chain(vec![text.clone(); 1 + s.sent().len()]).collect::<Vec<_>>()
@@ -369,14 +372,14 @@ impl Thread {
         calls.flat_map(of_call).collect()
     }
 
-    /// Whether one statement may be done before another: it stands before it, or both are in one loop.
+    /// True if one statement may run before another: it stands before it, or both are in one loop.
     #[must_use]
     pub fn may_precede(&self, one: usize, other: usize) -> bool {
         let has_both = |at: usize| matches!(self.statements[at], Statement::While(_)) && self.end(at) > one;
         one < other || (0..other).any(has_both)
     }
 
-    /// The statement that opens the innermost block in which the statement at `at` stands, or which it ends.
+    /// Returns the statement that opens the innermost block in which the statement at `at` stands, or which it ends.
     ///
     /// # Panics
     /// The statement stands in no block.
@@ -385,7 +388,7 @@ impl Thread {
         (0..at).rev().find(|&o| self.statements[o].opens() && self.end(o) >= at).expect("it is open")
     }
 
-    /// What may come after the statement at `at`.
+    /// Returns the statements that may come after the one at `at`.
     #[must_use]
     pub fn next(&self, at: usize) -> Vec<usize> {
         let opened = || self.opener(at);
@@ -399,7 +402,7 @@ impl Thread {
     }
 }
 
-/// What a test's outcome shows.
+/// A value that an outcome of a test shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Observable {
     /// A register, by thread and position.
@@ -408,16 +411,16 @@ pub enum Observable {
     Final(usize),
 }
 
-/// How an assertion quantifies over outcomes.
+/// The quantifier of an assertion over outcomes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantifier {
     /// Some outcome satisfies the condition.
     Allowed,
-    /// None does.
+    /// No outcome satisfies it.
     Forbidden,
-    /// All do.
+    /// All outcomes satisfy it.
     Forall,
-    /// There is none at all: no execution ends. The condition is that of every outcome.
+    /// There are no outcomes, because no execution ends. The condition is true of every outcome.
     Vacuous,
 }
 
@@ -469,14 +472,14 @@ pub enum Claim {
     Stuck(Condition),
 }
 
-/// Something in a test that is allowed, and hardly what was meant.
+/// A construct in a test that is allowed, but probably not intended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Warning {
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What is odd, and what to write instead.
+    /// The problem, and what to write instead.
     pub message: String,
     /// The same with the file and the line as it stands there, ready to print.
     #[serde(skip)]
@@ -490,7 +493,7 @@ pub struct Test {
     pub model: Model,
     /// The name.
     pub name: String,
-    /// What it is about.
+    /// The description of the test.
     pub description: Option<String>,
     /// Nodes, threads, objects.
     pub world: World,
@@ -500,13 +503,13 @@ pub struct Test {
     pub threads: Vec<Thread>,
     /// The cells whose last value is observed.
     pub observed: Vec<Cell>,
-    /// What an outcome shows, by the name under which it does.
+    /// The values that an outcome shows, each with its name.
     pub shown: Vec<(String, Observable)>,
     /// The assertions on outcomes.
     pub assertions: Vec<Assertion>,
     /// The assertions on executions that are stuck.
     pub liveness: Vec<Liveness>,
-    /// What is hardly meant.
+    /// The warnings about likely mistakes.
     pub warnings: Vec<Warning>,
 }
 
@@ -520,13 +523,13 @@ impl fmt::Display for Assertion {
 }
 
 impl Test {
-    /// Whether the test says that no execution of it ends: then what holds of all executions is taken to hold.
+    /// True if the test says that no execution of it ends. A statement about all executions is then taken to hold.
     #[must_use]
     pub fn is_meant_vacuous(&self) -> bool {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
     }
 
-    /// The values that the test shows of an outcome.
+    /// Returns the values that the test shows of an outcome.
     #[must_use]
     pub fn values(&self, outcome: &Outcome) -> Vec<Val> {
         let value = |o: &Observable| match *o {
@@ -539,22 +542,23 @@ impl Test {
         self.shown.iter().map(|(_, o)| value(o)).collect()
     }
 
-    /// Whether the test says that executions of it may be stuck, or that none is.
+    /// True if the test has an assertion about stuck executions, or says that no execution ends.
     #[must_use]
     pub fn speaks_of_stuck(&self) -> bool {
         !self.liveness.is_empty() || self.is_meant_vacuous()
     }
 
-    /// For each thread the texts of its calls in order, by the places of their events; none of a thread that branches.
+    /// Returns for each thread the texts of its calls in order, by the places of their events; none for a thread that
+    /// branches.
     #[must_use]
     pub fn texts(&self) -> Vec<Vec<String>> {
         self.world.tids().zip(&self.threads).map(|(t, thread)| thread.texts(self.world.may_stop(t))).collect()
     }
 
-    /// For what knows one queue pair between two nodes, and operations of one word with a completion.
+    /// Checks that the test uses one queue pair between two nodes, and operations of one word with a completion.
     ///
     /// # Errors
-    /// That a call is made in another way, of which `what` does not know, with its line.
+    /// The first call that is made in another way, with its line; `what` does not support it.
     pub fn is_made_as_usual(&self, what: &str) -> Result<(), String> {
         let is_way = |s: &Statement| match s {
             Statement::Call { method, args, .. } => {
@@ -573,7 +577,7 @@ impl Test {
     }
 }
 
-/// The cell of a location that has one home.
+/// Returns the cell of a location that has one home.
 #[must_use]
 pub fn cell(loc: Loc, node: Node) -> Cell {
     Cell { loc, node }

@@ -18,7 +18,7 @@ pub struct Kind {
     comparisons: &'static [&'static str],
 }
 
-/// Whether two values are the same.
+/// The comparisons for equality.
 const EQUAL: &[&str] = &["=", "!="];
 
 pub const POLLS: Kind = Kind {
@@ -107,8 +107,8 @@ pub const ATOMICS: Kind = Kind {
 /// The same where atomic operations of card and CPU exclude each other.
 pub const GLOBAL_ATOMICS: Kind = Kind { model: "RDMA_TSO+global-atomics", ..ATOMICS };
 
-/// A random litmus test of completions and events, the same for the same seed: one thread posts operations and looks into its completion
-/// queue, and another one may write what they read.
+/// Returns a random litmus test of completions and events, the same for the same seed. One thread posts operations and
+/// looks into its completion queue, and another one may write what they read.
 pub fn random_events(seed: u64) -> String {
     const POSTS: &[&str] = &["put(z, x)", "get(y, z)", "get(y, w)", "get@q2(y, w)", "put@q2(w, x)"];
     const LOOKS: &[&str] =
@@ -133,13 +133,13 @@ pub fn random_events(seed: u64) -> String {
     text_of(&kind, seed, &[1, 2], &columns[..1 + (seed % 2) as usize])
 }
 
-/// A random litmus test of a kind, the same for the same seed.
+/// Returns a random litmus test of a kind, the same for the same seed.
 pub fn random(kind: &Kind, seed: u64) -> String {
     let (nodes, columns) = random_columns(kind, seed);
     text_of(kind, seed, &nodes, &columns)
 }
 
-/// The node of each thread, and the statements of each, one column for each thread.
+/// Returns the node of each thread, and the statements of each, one column for each thread.
 pub fn random_columns(kind: &Kind, seed: u64) -> (Vec<u8>, Vec<Vec<String>>) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut nodes = vec![1u8];
@@ -162,7 +162,7 @@ pub fn text_of(kind: &Kind, seed: u64, nodes: &[u8], columns: &[Vec<String>]) ->
     format!("{model} random-{seed}\n{{ {declarations}{words} }}\n {names} ;\n{table}locations [x; y; z; w;]\n")
 }
 
-/// Statements with at least one operation in a branch, and behind it one that may wait.
+/// Returns statements with at least one operation in a branch, and behind it one that may wait.
 fn statements(kind: &Kind, first: &[&str], node: u8, rng: &mut fastrand::Rng) -> Vec<String> {
     let mut registers = 0;
     let mut all: Vec<String> = first.iter().map(ToString::to_string).collect();
@@ -193,7 +193,7 @@ fn read(node: u8, registers: &mut usize, rng: &mut fastrand::Rng) -> String {
     filled(&format!("r{registers} := L"), node, rng)
 }
 
-/// The statement with some of so many registers in place of `A` and `B`.
+/// Returns the statement with some of the registers that are set in place of `A` and `B`.
 fn of_registers(text: &str, registers: usize, rng: &mut fastrand::Rng) -> String {
     let mut text = text.to_owned();
     for place in ["A", "B"] {
@@ -204,7 +204,7 @@ fn of_registers(text: &str, registers: usize, rng: &mut fastrand::Rng) -> String
     text
 }
 
-/// The statement with words of the node, and of the other one, in place of `L`, `R` and `N`.
+/// Returns the statement with words of the node, and of the other one, in place of `L`, `R` and `N`.
 fn filled(text: &str, node: u8, rng: &mut fastrand::Rng) -> String {
     let (own, other) = if node == 1 { (["x", "y"], ["z", "w"]) } else { (["z", "w"], ["x", "y"]) };
     let text = text.replace('L', own[rng.usize(..2)]).replace('R', other[rng.usize(..2)]);

@@ -1,4 +1,4 @@
-//! Branches and loops: what opens and closes a block, and `await`, which is a loop in one statement.
+//! Branches and loops: the beginning and the end of a block, and `await`, which is a loop in one statement.
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
@@ -13,11 +13,11 @@ use super::{Parsed, Reader, Rule, Tree, core_rma, fail, part};
 use crate::litmus::condition::Comparison;
 use crate::litmus::test::{Arg, Model, Statement};
 
-/// Why a model has no branches and loops.
+/// The reason why a model has neither branches nor loops.
 pub(super) const ONCE: &str = "here a thread makes its statements once each, from top to bottom";
 
 impl Reader<'_> {
-    /// What begins an `if` or a `while`.
+    /// Reads the beginning of an `if` or a `while`.
     pub(super) fn open(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
         if self.model == Model::CoreRma {
             return fail(tree, format!("{}: {} has {}", ONCE, self.model, core_rma::STATEMENTS));
@@ -28,7 +28,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The statements that have opened a block that is not closed, the innermost last.
+    /// Returns the statements that have opened a block that is not closed, the innermost last.
     pub(super) fn opened(&self, thread: usize) -> Vec<usize> {
         let mut open = Vec::new();
         for (at, statement) in self.threads[thread].statements.iter().enumerate() {
@@ -41,14 +41,14 @@ impl Reader<'_> {
         open
     }
 
-    /// Closes a block; of an `else if` that of the `else` too.
+    /// Closes a block. If an `else if` has opened it, also closes the block of the `else`.
     pub(super) fn close(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
         loop {
             let Some(at) = self.opened(thread).pop() else {
                 return fail(tree, "this } closes nothing: no if or while is open in this column");
             };
             self.add(thread, tree, Statement::End);
-            // Both were opened by one cell.
+            // One cell has opened both blocks.
             let spans = &self.spans[thread];
             if at == 0 || self.threads[thread].statements[at - 1] != Statement::Else || spans[at - 1].1 != spans[at].1 {
                 return Ok(());
@@ -56,7 +56,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `} else {` or `} else if c {`.
+    /// Reads `} else {` or `} else if c {`.
     pub(super) fn otherwise(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
         let own = &self.threads[thread].statements;
         let last = self.opened(thread).pop();
@@ -75,7 +75,7 @@ impl Reader<'_> {
         part(tree, Rule::opening).map_or(Ok(()), |opening| self.open(thread, &opening))
     }
 
-    /// Whether all blocks are closed.
+    /// Checks that all blocks are closed.
     pub(super) fn all_closed(&self, parts_of_file: &[Tree<'_>]) -> Parsed<()> {
         let unclosed = (0..self.threads.len()).find_map(|t| Some(self.spans[t][self.opened(t).pop()?]));
         let Some((start, end)) = unclosed else { return Ok(()) };
@@ -84,7 +84,7 @@ impl Reader<'_> {
         Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
     }
 
-    /// `await x = 1`.
+    /// Reads `await x = 1`.
     pub(super) fn waiting(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
         let target = part(tree, Rule::target).and_then(|t| t.into_inner().next());
         let action = part(tree, Rule::action).expect("by the grammar").into_inner().next().expect("in some way");
@@ -106,7 +106,7 @@ impl Reader<'_> {
         Ok(Statement::Await { call, until, value })
     }
 
-    /// A loop that waits is to leave no trace: until the result is what is awaited, the call only looks.
+    /// Checks that a loop that waits leaves no trace: the call only looks until it returns the awaited value.
     fn only_looks(&self, thread: usize, tree: &Tree<'_>, call: &Statement, until: (Comparison, &Arg)) -> Parsed<()> {
         let Statement::Call { library, method, args, .. } = call else { unreachable!("what is awaited is a call") };
         let library = self.known.library(*library).expect("it has the method");

@@ -1,4 +1,4 @@
-//! Calls as statements: `put(z, x, d)`, `x.write(1)`, `sv.wait(d)`. Which there are, the method tables say.
+//! Calls as statements: `put(z, x, d)`, `x.write(1)`, `sv.wait(d)`. The method tables define them.
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
@@ -12,8 +12,8 @@ use crate::catalogue::Catalogue;
 use crate::litmus::statements::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
-/// How many arguments a call has, without the object where that stands before it: identifiers that come after others may
-/// be left out.
+/// Returns the possible numbers of arguments of a call, without the object if that stands before it. Identifiers after
+/// other arguments may be left out.
 fn count(method: &Method, before: bool) -> std::ops::RangeInclusive<usize> {
     let all = method.written(before).count();
     let ids = method.written(before).filter(|(_, _, kind)| *kind == Kind::Id).count();
@@ -21,7 +21,7 @@ fn count(method: &Method, before: bool) -> std::ops::RangeInclusive<usize> {
 }
 
 impl Reader<'_> {
-    /// A call, of whatever form.
+    /// Reads a call of any form.
     pub(super) fn call(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
         let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
         let args: Vec<Tree<'_>> =
@@ -32,13 +32,14 @@ impl Reader<'_> {
         }
     }
 
-    /// A call without arguments or parentheses, as `mfence`.
+    /// Returns a call without arguments or parentheses, for example `mfence`.
     pub(super) fn bare(&self, name: &str) -> Option<Statement> {
         let found = self.known.statements(name).find(|(_, method)| method.takes.is_empty());
         found.map(|(library, method)| call(library, method.name, Vec::new()))
     }
 
-    /// `name(args)`: of the library whose object the first argument is, or else of the first library that has it.
+    /// Reads `name(args)`: of the library whose object the first argument is, or else of the first library that has the
+    /// name.
     fn call_by_name(
         &mut self,
         thread: usize,
@@ -67,13 +68,13 @@ impl Reader<'_> {
         self.call_with(thread, (library, method), way, args, whole)
     }
 
-    /// How many words a put or a get is of: the last argument behind both places, if it is a number.
+    /// Returns the number of words of a put or a get: the last argument behind both places, if it is a number.
     fn how_many<'t, 'a>(args: &'t [Tree<'a>]) -> Option<&'t Tree<'a>> {
         let is_number = |tree: &&'t Tree<'a>| tree.as_str().trim().parse::<i64>().is_ok();
         args.get(2..)?.last().filter(is_number)
     }
 
-    /// `put(z, x, d, k)` of k words from these on.
+    /// Reads `put(z, x, d, k)`, which is about k words from these on.
     fn call_of_several(
         &self,
         (library, method): (Name, &'static Method),
@@ -95,7 +96,7 @@ impl Reader<'_> {
         Ok(call(library, method.name, all))
     }
 
-    /// `receiver.method(args)`: of an object, or of a library where the method has none.
+    /// Reads `receiver.method(args)`: of an object, or of a library if the method has no object.
     fn call_of(
         &mut self,
         thread: usize,
@@ -128,7 +129,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The way in which a call is made.
+    /// Reads the way in which a call is made.
     fn way(&self, tree: &Tree<'_>) -> Parsed<Arg> {
         let way = Val::Way(Name::new(&tree.as_str()[1..]));
         let known = self.model.switches().is_some_and(|switches| switches.unsignalled);
@@ -142,7 +143,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A call of a method with these arguments, and the object or the way that stands before them.
+    /// Builds a call of a method with these arguments, and with the object or the way that stands before them.
     fn call_with(
         &mut self,
         thread: usize,
@@ -175,21 +176,21 @@ impl Reader<'_> {
         }
         let written: Vec<(usize, &'static str, Kind)> = method.written(before).collect();
         for (at, &(position, _, kind)) in written.iter().enumerate() {
-            // What a remote operation sends may be a constant.
+            // The source of a remote operation may be a constant.
             let is_sent = kind == Kind::Local && method.takes[..position].iter().any(|(_, k)| *k == Kind::Placed);
             let arg = match args.get(at) {
                 Some(tree) if is_sent && library == self.memory() => Some(self.source(thread, tree)?),
                 Some(tree) => self.argument(thread, library, kind, tree)?,
                 None => Some(Self::identifier(None)?),
             };
-            // A call for no node is no call.
+            // A call for an empty set of nodes is not made.
             let Some(arg) = arg else { return Ok(super::nothing()) };
             all[position] = Some(arg);
         }
         Ok(call(library, method.name, all.into_iter().flatten().collect()))
     }
 
-    /// An operation on a word here and a word of another node, the two in the wrong order.
+    /// Refuses an operation whose local word and remote word are in the wrong order.
     fn not_swapped(&self, thread: usize, method: &Method, args: &[Tree<'_>], whole: &Tree<'_>) -> Parsed<()> {
         let home = |kind: Kind| {
             let at = method.written(false).position(|(_, _, k)| k == kind)?;
@@ -219,7 +220,7 @@ impl Reader<'_> {
         )
     }
 
-    /// An argument of a kind; `None` for a set of no nodes.
+    /// Reads an argument of a kind; `None` for an empty set of nodes.
     fn argument(&mut self, thread: usize, library: Name, kind: Kind, tree: &Tree<'_>) -> Parsed<Option<Arg>> {
         let is_word = library == self.memory();
         Ok(Some(match kind {
@@ -256,7 +257,7 @@ impl Reader<'_> {
         fail(name, format!("{text} is no statement of {}; there are {}", self.model, self.statements()))
     }
 
-    /// The models that have a statement of this name by a switch that this model lacks.
+    /// Names the models that have a statement of this name by a switch that this model lacks.
     pub(super) fn of_switch(&self, text: &str) -> Option<String> {
         let has = |model: Model| Catalogue::builtin().known(model).statements(text).next().is_some();
         let is_of = |switches: &Switches| has(Model::RdmaTso(*switches)) && !has(Model::RDMA_TSO);
@@ -271,7 +272,7 @@ impl Reader<'_> {
         ))
     }
 
-    /// The statements of the model, for messages.
+    /// Lists the statements of the model, for messages.
     pub(super) fn statements(&self) -> String {
         if self.model == Model::CoreRma {
             return core_rma::STATEMENTS.to_owned();
@@ -285,7 +286,7 @@ impl Reader<'_> {
 }
 
 impl Model {
-    /// Where to look for what the model lacks.
+    /// Names the models that have the statements that this one lacks.
     fn elsewhere(self) -> &'static str {
         match self {
             Self::RDMA_WAIT => "polls are of RDMA_TSO",

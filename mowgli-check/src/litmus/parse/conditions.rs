@@ -1,4 +1,4 @@
-//! What stands below the table: what is observed, and assertions with their conditions.
+//! The lines below the table: observed cells, and assertions with their conditions.
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name};
@@ -53,7 +53,7 @@ impl Reader<'_> {
         Ok(Footers { observed, shown, assertions, liveness })
     }
 
-    /// A condition of an assertion.
+    /// Reads a condition of an assertion.
     fn observed_condition(
         &self,
         tree: &Tree<'_>,
@@ -63,7 +63,7 @@ impl Reader<'_> {
         Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.observed_side(side, observed, shown)))
     }
 
-    /// A thread that is to wait, and the line.
+    /// Reads a thread that is to wait, and the line.
     fn waiter(&self, tree: &Tree<'_>) -> Parsed<(usize, Option<usize>)> {
         let name = part(tree, Rule::name).expect("by the grammar");
         let Some(thread) = self.names.get(name.as_str()) else {
@@ -89,7 +89,7 @@ impl Reader<'_> {
         shown
     }
 
-    /// Makes the last value of a location part of the outcome; its position in what is shown.
+    /// Makes the last value of a location part of the outcome. Returns its position among the values that are shown.
     pub(super) fn observe(
         &self,
         place: &Tree<'_>,
@@ -118,13 +118,13 @@ impl Reader<'_> {
         Ok(shown.len() - 1)
     }
 
-    /// Whether objects of a library begin with a value, and are on no node: then there is one on each.
+    /// True if objects of a library begin with a value and have no node: then each node has a copy.
     pub(super) fn has_copies(&self, library: Name) -> bool {
         let form = self.known.library(library).and_then(|l| l.object);
         form.is_some_and(|form| form.parts == [Part::Init])
     }
 
-    /// A condition, each equation as `equation` reads it.
+    /// Reads a condition; `equation` reads each equation.
     fn condition<A>(
         tree: &Tree<'_>,
         equation: &mut dyn FnMut(&Tree<'_>) -> Parsed<Condition<A>>,
@@ -145,26 +145,26 @@ impl Reader<'_> {
         })
     }
 
-    /// An equation, each side as `side` reads it.
+    /// Reads an equation; `side` reads each side.
     fn equation<A>(tree: &Tree<'_>, side: &mut dyn FnMut(&Tree<'_>) -> Parsed<A>) -> Parsed<Condition<A>> {
         let sides = parts(tree, Rule::side).map(|t| side(&t)).collect::<Parsed<Vec<A>>>()?;
         let [a, b] = <[A; 2]>::try_from(sides).unwrap_or_else(|_| unreachable!("an equation has two sides"));
         Ok(Condition::Compare(a, Self::comparison(tree), b))
     }
 
-    /// The comparison in an equation or an `await`.
+    /// Reads the comparison in an equation or an `await`.
     pub(super) fn comparison(tree: &Tree<'_>) -> Comparison {
         let operator = part(tree, Rule::comparison).expect("by the grammar");
         let mut all = Comparison::ALL.into_iter();
         all.find(|known| known.to_string() == operator.as_str()).expect("the grammar has these")
     }
 
-    /// A condition on the registers of a thread.
+    /// Reads a condition on the registers of a thread.
     pub(super) fn guard(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Guard> {
         Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.side(thread, side)))
     }
 
-    /// A value, or a register of a thread, or a sum.
+    /// Reads a value, a register of a thread, or a sum.
     pub(super) fn side(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let inner = tree.clone().into_inner().next().expect("a side has a form");
         match inner.as_rule() {
@@ -191,7 +191,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One side of an equation of an assertion.
+    /// Reads one side of an equation of an assertion.
     fn observed_side(
         &self,
         tree: &Tree<'_>,
@@ -216,7 +216,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `P1:a`.
+    /// Reads `P1:a`.
     fn register_of(&self, tree: &Tree<'_>, shown: &[(String, Observable)]) -> Parsed<Side> {
         let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
         let Some(thread) = self.names.get(names[0].as_str()) else {

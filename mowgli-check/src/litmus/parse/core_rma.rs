@@ -10,7 +10,7 @@ use crate::litmus::test::{Arg, Model, Statement};
 /// The statements, for messages.
 pub(super) const STATEMENTS: &str = "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)";
 
-/// An access with whether it is atomic, which it is if the text does not say.
+/// Returns an access and whether it is atomic, which is the default.
 fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
     match tree.as_rule() {
         Rule::name => Some((tree.clone(), true)),
@@ -23,7 +23,7 @@ fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
     }
 }
 
-/// A value of coreRMA, which has integers only.
+/// Reads a value of coreRMA, which has integers only.
 pub(super) fn integer(tree: &Tree<'_>) -> Parsed<Val> {
     match value(tree)? {
         v @ Val::Int(_) => Ok(v),
@@ -83,7 +83,7 @@ impl Reader<'_> {
         let name = part(action, Rule::name).expect("an operation has a name");
         let args: Vec<Tree<'_>> =
             part(action, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
-        // The form, the method, and for each argument whether it is on the own node.
+        // The form, the method, and for each argument whether it must be on the own node.
         let (form, method, local): (&str, &str, &[bool]) = match name.as_str() {
             "put" => ("put(z, x)", "Put", &[false, true]),
             "get" => ("x := get(z)", "Get", &[false]),
@@ -108,7 +108,7 @@ impl Reader<'_> {
         Ok(call(CORE_RMA, method, places.concat()))
     }
 
-    /// The word into which an operation writes its result.
+    /// Reads the word into which an operation writes its result.
     fn written(&self, thread: usize, target: &Tree<'_>, form: &str) -> Parsed<Vec<Arg>> {
         let (name, is_atomic) = self.variable(target)?;
         if self.is_declared(&name) {
@@ -129,7 +129,7 @@ impl Reader<'_> {
             .map_or_else(|| fail(tree, "a variable is expected here; its value is read when the operation happens"), Ok)
     }
 
-    /// The two arguments that an access is.
+    /// Returns the two arguments of which an access consists.
     fn place(&self, thread: usize, (name, is_atomic): (Tree<'_>, bool), local: bool) -> Parsed<Vec<Arg>> {
         let x = if local { self.local(thread, &name)? } else { self.remote(thread, &name)? };
         Ok(vec![x, Arg::Val(Val::Bool(is_atomic))])

@@ -1,4 +1,4 @@
-//! Declarations: `x@1 = 0`, `svar x = 0`, `weak lock l at 1`. Which there are, and what each says, the libraries tell.
+//! Declarations: `x@1 = 0`, `svar x = 0`, `weak lock l at 1`. The libraries define their forms.
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -9,14 +9,14 @@ use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part,
 use crate::litmus::test::Model;
 use crate::litmus::test::element;
 
-/// The most words of an array.
+/// The largest number of words of an array.
 const MOST_WORDS: usize = 64;
 
-/// The parts that a declaration has, each of which its form is to have too.
+/// True if the form has each part that a declaration has.
 fn fits(form: &Form, tree: &Tree<'_>) -> bool {
     let has = |is: fn(&Part) -> bool| form.parts.iter().any(is);
     let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next()).map(|t| t.as_rule());
-    // A word may say that it is on the one machine that there is.
+    // A word may name the one machine that there is.
     let is_word = form.kind.is_empty();
     let node = is_word || part(tree, Rule::at).is_none() || has(|p| matches!(p, Part::Node | Part::Home));
     let words = part(tree, Rule::words).is_some() == has(|p| matches!(p, Part::Words));
@@ -61,7 +61,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `x@1[2] = (0, 1)`, or `x@1[2] = 0` where all begin with the same value: words `x[0]` and `x[1]`.
+    /// Reads `x@1[2] = (0, 1)`, or `x@1[2] = 0` if all begin with the same value: words `x[0]` and `x[1]`.
     fn array(&mut self, tree: &Tree<'_>, name: Name) -> Parsed<Vec<(Loc, Object)>> {
         let words = part(tree, Rule::words).and_then(|t| part(&t, Rule::node)).expect("by the grammar");
         let size: usize = number(&words)?;
@@ -102,7 +102,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A thread or a node that may crash.
+    /// Reads a thread or a node that may crash.
     fn crash(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         if !self.model.switches().is_some_and(|switches| switches.crashes) {
             let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
@@ -121,7 +121,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The object that a declaration is of.
+    /// Reads the object of a declaration.
     fn declared(&mut self, tree: &Tree<'_>, kinds: &[Tree<'_>]) -> Parsed<Object> {
         let kind = kinds.iter().map(|t| t.as_str()).join(" ");
         if self.model == Model::CoreRma && kinds.is_empty() {
@@ -143,7 +143,8 @@ impl Reader<'_> {
         self.begun(object, &form, tree)
     }
 
-    /// An object of a library, before what its declaration says: one's own as clients have it.
+    /// Returns an object of a library before its declaration changes it. An object of a user's library is as clients
+    /// have it.
     fn bare_object(&self, library: Name) -> Object {
         let own = self.catalogue.own_library(self.model, library.text());
         let known = own.map(|library| self.catalogue.own_object(library, &self.world));
@@ -154,7 +155,7 @@ impl Reader<'_> {
         if on_one { object.at(Node(1)) } else { object }
     }
 
-    /// The object with what its declaration says beside its node.
+    /// Adds what a declaration says beside its node to an object.
     fn begun(&self, mut object: Object, form: &Form, tree: &Tree<'_>) -> Parsed<Object> {
         let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next());
         let places =
@@ -180,7 +181,7 @@ impl Reader<'_> {
         Ok(object)
     }
 
-    /// The object with a value for each place.
+    /// Adds a value for each place to an object.
     fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &Form) -> Parsed<Object> {
         match (value(v)?, places) {
             (Val::Tuple(values), Some(size)) if values.parts().len() != size => {
@@ -203,14 +204,14 @@ impl Reader<'_> {
         known.map_or_else(|| fail(name, format!("there is no thread {}", name.as_str())), Ok)
     }
 
-    /// A thread, and those beside it.
+    /// Reads a thread, and those beside it.
     fn roles(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
         let first = self.tid(&part(tree, Rule::name).expect("by the grammar"))?;
         let others = self.tids(&part(tree, Rule::names).expect("by the grammar"))?;
         Ok([&[first], &others[..]].concat())
     }
 
-    /// What is said of a kind of object that there is not.
+    /// Returns the error message for an unknown kind of object.
     fn no_kind(&self, kind: &str) -> String {
         let (words, others): (Vec<Form>, Vec<Form>) =
             self.known.forms().map(|(_, form)| form).partition(|form| form.kind.is_empty());

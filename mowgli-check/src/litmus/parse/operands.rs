@@ -1,4 +1,4 @@
-//! What statements are about: words, objects, registers, values, identifiers, nodes.
+//! The operands of statements: words, objects, registers, values, identifiers, nodes.
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
@@ -31,7 +31,7 @@ impl Reader<'_> {
         fail(tree, format!("{text} is not declared{hint}"))
     }
 
-    /// The register of the thread that stands where a word of memory is to stand.
+    /// Returns the register of the thread that stands where a word of memory is expected.
     pub(super) fn register_in(&self, thread: usize, tree: &Tree<'_>) -> Option<Name> {
         let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
         let name = all.find(|t| t.as_rule() == Rule::name).filter(|n| self.library(n).is_none())?;
@@ -47,7 +47,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The location that a register holds.
+    /// Reads the location that a register holds.
     pub(super) fn pointed(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let name = part(tree, Rule::name).expect("by the grammar");
         self.register(thread, &name).map(|r| Arg::Register(r, 0))
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Ok(Arg::Val(x.into()))
     }
 
-    /// Whether a word is on the node of a thread.
+    /// Checks that a word is on the node of a thread.
     fn is_here(&self, thread: usize, tree: &Tree<'_>, x: Loc) -> Parsed<()> {
         let (home, here) = (self.world.home(x), self.world.threads[thread]);
         if home != Some(here) {
@@ -89,7 +89,7 @@ impl Reader<'_> {
         Ok(Arg::Val(self.word_of_memory(thread, tree)?.into()))
     }
 
-    /// So many words of an array from its first on, or from one of them on.
+    /// Reads `count` words of an array, from its first one or from a given one on.
     pub(super) fn words(&self, tree: &Tree<'_>, count: &Tree<'_>) -> Parsed<Val> {
         let text = tree.as_str().trim();
         let (array, first) = text.split_once('[').unwrap_or((text, "0]"));
@@ -132,7 +132,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A register, and others and numbers that are added and subtracted, as `a + 1` and `a - b`. The numbers are added up first.
+    /// Reads a sum: a register, and then registers and numbers that are added or subtracted, for example `a + 1` or
+    /// `a - b`. The numbers are added up first.
     fn sum(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let mut summands = tree.clone().into_inner();
         let first = self.register(thread, &summands.next().expect("by the grammar"))?;
@@ -152,7 +153,7 @@ impl Reader<'_> {
         Ok(others.into_iter().fold(begin, |sum, (sign, r)| Arg::Sum(Box::new(sum), sign, r)))
     }
 
-    /// A register that is added to another one.
+    /// Reads a register that is added to another one.
     fn summand(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Name> {
         if self.model == Model::CoreRma {
             let (model, others) = (self.model, [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc, Model::X86Tso]);
@@ -165,7 +166,7 @@ impl Reader<'_> {
         self.register(thread, tree)
     }
 
-    /// `x[a]`, an element of an array that a register is the number of.
+    /// Reads `x[a]`, the element of an array whose number is in a register.
     fn element(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let array = part(tree, Rule::array).expect("by the grammar");
         if self.array_size(array.as_str()) == 0 {
@@ -179,7 +180,7 @@ impl Reader<'_> {
         Ok(Arg::Element(Name::new(array.as_str()), Box::new(number)))
     }
 
-    /// A name that a register can have.
+    /// Reads a name that a register can have.
     pub(super) fn own(&self, name: &Tree<'_>) -> Parsed<Name> {
         let text = name.as_str().trim();
         let Some((array, _)) = text.split_once('[') else { return Ok(Name::new(text)) };
@@ -189,13 +190,13 @@ impl Reader<'_> {
         }
     }
 
-    /// How many words an array has; none if it is not declared.
+    /// Returns the number of words of an array; 0 if it is not declared.
     fn array_size(&self, array: &str) -> usize {
         let has = |i: &i64| self.world.objects.contains_key(&element(Name::new(array), *i));
         (0..).take_while(has).count()
     }
 
-    /// A register that was set before.
+    /// Reads a register that was set before.
     pub(super) fn register(&self, thread: usize, name: &Tree<'_>) -> Parsed<Name> {
         if self.library(name).is_some() {
             return fail(name, "one statement accesses memory once: read into a register first");
@@ -246,7 +247,8 @@ impl Reader<'_> {
         Ok((!set.is_empty()).then(|| set.into_iter().collect()))
     }
 
-    /// The source of a put: a local word, or a value or what is made of registers, which gets a private word of its own.
+    /// Reads the source of a put: a local word, a value, or an expression of registers. The last two get a private
+    /// word.
     pub(super) fn source(&mut self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
         if let Some(sent) = self.sent(thread, argument)? {
             let x = self.private_word(thread, Val::Int(0));
@@ -261,7 +263,7 @@ impl Reader<'_> {
         Ok(Arg::Val(x.into()))
     }
 
-    /// A word of its own for a thread.
+    /// Declares a private word for a thread.
     fn private_word(&mut self, thread: usize, init: Val) -> Loc {
         let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
         let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
@@ -270,7 +272,8 @@ impl Reader<'_> {
         x
     }
 
-    /// What is sent that is made of registers. In a loop it would be written anew while the network card still reads it.
+    /// Reads a source that is an expression of registers. Refuses it in a loop, where the next iteration would write
+    /// its word while the network card still reads it.
     fn sent(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Option<Arg>> {
         let Some(e) = part(argument, Rule::expression) else { return Ok(None) };
         let is_place = part(&e, Rule::pointee).is_some() || part(&e, Rule::element).is_some();
@@ -293,7 +296,7 @@ impl Reader<'_> {
         self.expression(thread, &e).map(Some)
     }
 
-    /// A thread that there is.
+    /// Reads a thread that exists.
     pub(super) fn thread(&self, argument: &Tree<'_>) -> Parsed<Tid> {
         match part(argument, Rule::expression).and_then(|e| part(&e, Rule::name)) {
             Some(name) => self.tid(&name),
@@ -301,7 +304,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A node that there is.
+    /// Reads a node that exists.
     pub(super) fn one_node(&self, tree: &Tree<'_>) -> Parsed<Node> {
         let node = node_name(tree)?;
         if node.0 > self.world.nodes {

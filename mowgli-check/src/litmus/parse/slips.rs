@@ -1,11 +1,11 @@
-//! What is said of text that is no litmus test: what was expected, and what is usually meant.
+//! Error messages for text that is not a litmus test: the expected form, and the likely intention.
 
 use pest::Span;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::Rule;
 
-/// Words that begin statements with conditions and blocks, here or in other languages, and how it is written here.
+/// The words that begin statements with conditions and blocks, here or in other languages, each with its form here.
 const WORDS: [(&str, &str); 11] = [
     ("if", "if a = 1 {, with a condition on registers and the brace in the same cell, and } in a later row"),
     ("while", "while a != 1 {, with a condition on registers and the brace in the same cell, and } in a later row"),
@@ -20,10 +20,10 @@ const WORDS: [(&str, &str); 11] = [
     ("goto", LOOP),
 ];
 
-/// How loops of other languages are written here.
+/// The form here for the loops of other languages.
 const LOOP: &str = "while a != 1 {, with } in a later row; to wait until x is 1, await x = 1";
 
-/// What is said where such a word begins what is no statement.
+/// Returns the message for a cell that begins with such a word and is not a statement.
 pub(super) fn written(word: &str) -> Option<String> {
     let (_, form) = WORDS.iter().find(|(known, _)| *known == word)?;
     let is_here = *form != LOOP;
@@ -34,7 +34,7 @@ pub(super) fn written(word: &str) -> Option<String> {
     })
 }
 
-/// What is said of `==`.
+/// The help for `==`.
 const DOUBLED: &str = "conditions compare with =, !=, <, <=, > and >=; there is no ==";
 
 /// The help for `=<` and `=>`.
@@ -49,7 +49,7 @@ fn operator(before: &str, rest: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong where a cell that cannot be read begins with such a word.
+/// Returns the error for a cell that cannot be read and begins with such a word.
 pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>>> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
@@ -66,13 +66,13 @@ pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>
     Some(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
 }
 
-/// What is meant, where a test is written in a way that others have.
+/// Returns the help for a test in the notation of other languages.
 pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
     };
     let (before, rest) = text.split_at(*at);
-    // What is missing at the end of a line is missed at the beginning of the next.
+    // If the end of a line lacks something, the parser fails only at the beginning of the next line.
     let begins_line = before.rsplit('\n').next().is_some_and(|own| own.trim().is_empty());
     let upto = if begins_line { before.trim_end() } else { before };
     let line = text.lines().nth(upto.matches('\n').count()).unwrap_or_default();

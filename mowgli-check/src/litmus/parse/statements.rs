@@ -24,7 +24,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A statement, or what opens or closes a block.
+    /// Reads a statement, or the beginning or the end of a block.
     fn piece(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
         match tree.as_rule() {
             Rule::statement => {
@@ -51,7 +51,7 @@ impl Reader<'_> {
         self.spans[thread].push((tree.as_span().start(), tree.as_span().end()));
     }
 
-    /// A call that no program may make is bad input: its library says what is wrong with it.
+    /// Refuses a call that no program may make. The library of the call describes the fault.
     pub(super) fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
         let call = if let Statement::Await { call, .. } = statement { call } else { statement };
         let Statement::Call { library, method, args, .. } = call else { return Ok(()) };
@@ -61,7 +61,8 @@ impl Reader<'_> {
         if takes.iter().zip(args).any(is_pointed) {
             return Ok(());
         }
-        // Otherwise only data can come from a register: what is wrong whatever they are, a number or what is in the object.
+        // From here on only data can come from registers. So a call is wrong if it has a fault both with a number and
+        // with the object's initial value.
         let init =
             args.iter().find_map(|arg| if let Arg::Val(Val::Loc(x)) = arg { self.world.objects.get(x) } else { None });
         let of = |data: Val| {
@@ -74,7 +75,7 @@ impl Reader<'_> {
             return Ok(());
         };
         let here = self.world.threads[thread];
-        // Whether there is nothing wrong but where a location is.
+        // True if the node of a location is the only fault.
         let elsewhere = |&(x, n): &(Loc, Node)| {
             let mut world = self.world.clone();
             world.objects.entry(x).and_modify(|o| o.node = Some(here));
@@ -144,18 +145,18 @@ impl Reader<'_> {
         }
     }
 
-    /// The word that an expression reads.
+    /// Returns the word that an expression reads.
     fn memory_in<'a>(&self, source: &Tree<'a>) -> Option<Tree<'a>> {
         let word = || part(source, Rule::name).filter(|n| self.library(n).is_some());
         part(source, Rule::pointee).or_else(|| part(source, Rule::element)).or_else(word)
     }
 
-    /// The read that an expression of memory is.
+    /// Reads an expression of memory as a read.
     pub(super) fn read_of(&self, thread: usize, source: &Tree<'_>) -> Parsed<Option<Statement>> {
         self.memory_in(source).map(|x| Ok(call(self.memory(), "Read", vec![self.local(thread, &x)?]))).transpose()
     }
 
-    /// Whether a call returns something that programs look at.
+    /// True if a call returns a value that programs can use.
     fn gives(&self, call: &Statement) -> bool {
         matches!(call, Statement::Call { library, method, .. } if self.known.returns(*library, method))
     }

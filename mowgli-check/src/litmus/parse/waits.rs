@@ -1,4 +1,4 @@
-//! Waits that wait for nothing: allowed, and hardly what was meant.
+//! Warnings about waits that wait for nothing. They are allowed, but probably not intended.
 
 use itertools::Itertools;
 use mowgli_core::ids::{Name, Wid};
@@ -23,13 +23,13 @@ struct Marked {
     identifier: Name,
 }
 
-/// Whether a method only waits for the operations that have an identifier.
+/// True if a method only waits for the operations that have an identifier.
 fn is_wait(method: &Method) -> bool {
     matches!(method.takes, [(_, Kind::Id)])
 }
 
 impl Reader<'_> {
-    /// A warning for each wait that no operation before it in its thread can end.
+    /// Returns a warning for each wait that no operation before it in its thread can end.
     pub(super) fn warnings(&self, path: &str, parts_of_file: &[Tree<'_>]) -> Vec<Warning> {
         let text = parts_of_file[0].get_input();
         let mut places: Vec<(Span<'_>, Place)> = Vec::new();
@@ -48,7 +48,7 @@ impl Reader<'_> {
         places.into_iter().filter_map(warning).collect()
     }
 
-    /// Whether no thread that asks for events may use more queue pairs than the model tells apart.
+    /// Checks that no thread that asks for events may use more queue pairs than the model distinguishes.
     pub(super) fn completions_fit(&self, parts_of_file: &[Tree<'_>]) -> Parsed<()> {
         let numbers = |s: &Statement| match s {
             Statement::Call { args, .. } => {
@@ -90,12 +90,12 @@ impl Reader<'_> {
         matches!(statement, Statement::Call { args, .. } if args[..] == [Arg::Val(Val::NoWid)])
     }
 
-    /// The method of a library that waits.
+    /// Returns the method of a library that waits.
     fn wait_of(&self, library: Name) -> Option<&'static Method> {
         self.known.library(library)?.methods.iter().copied().find(|m| is_wait(m))
     }
 
-    /// How the wait of a library is written.
+    /// Prints the wait of a library.
     fn wait(&self, library: Name, d: Name) -> String {
         match self.wait_of(library) {
             Some(wait) if !wait.is_statement => format!("{library}.{}({d})", wait.statement()),
@@ -103,7 +103,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is odd about a statement, if it is a wait for nothing.
+    /// Returns the warning about a statement, if it is a wait for nothing.
     fn waits_for_nothing(&self, at: Place) -> Option<String> {
         if self.waits_for_no_identifier(at) {
             return Some(
@@ -123,7 +123,8 @@ impl Reader<'_> {
         })
     }
 
-    /// Why a wait waits for nothing, and what to write instead, by the operation that is nearest to what was meant.
+    /// Explains why a wait waits for nothing, and what to write instead, by the operation that is nearest to the likely
+    /// intention.
     fn instead(&self, of: &Marked, nearest: Option<&Marked>) -> String {
         let d = of.identifier;
         let Some(nearest) = nearest else {
