@@ -88,7 +88,8 @@ impl Axioms {
         names.into_iter().zip(published).chain(self.more_ib.iter().cloned()).collect()
     }
 
-    /// `ib` irreflexive, and `so`. `without` is a part to leave out of `ib`, to see what it is for.
+    /// Demands that `ib` is irreflexive, and adds `so`. `without` names a part to leave out of `ib`, to show its
+    /// purpose.
     pub fn spec(self, without: Option<&'static str>) -> Spec {
         // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
         let parts = self.ib_parts().into_iter().filter(|(name, _)| Some(*name) != without).map(|(_, part)| part);
@@ -196,7 +197,7 @@ irreflexive ib as ib";
         let is_of_ours = |line: &&str| PUBLISHED.lines().any(|known| known == *line);
         let found: Vec<&str> = text.lines().filter(is_of_ours).collect();
         assert_eq!(found.join("\n"), PUBLISHED, "{text}");
-        // What else there is: the vocabulary of cat, ppo, hb, and how cat chooses nfo and rao.
+        // The other lines: the vocabulary of cat, ppo, hb, and the way in which cat chooses nfo and rao.
         let rest = ["let W", "let rf ", "let co", "let ppo", "let mo", "with ", "let nfo ", "let hb", "irreflexive hb"];
         let others = text.lines().skip_while(|line| !line.starts_with("let W")).filter(|line| !is_of_ours(line));
         let unknown: Vec<&str> = others

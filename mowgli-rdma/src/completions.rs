@@ -1,15 +1,17 @@
-//! The completion queue of a thread, which all its queue pairs share, and the events that tell of it: RDMA-TSO-RMW with the switch `events`.
+//! The completion queue of a thread, which its queue pairs share, and the events that announce completions. They are
+//! part of RDMA-TSO-RMW with the switch `events`.
 //!
-//! A completion comes into the queue some time after its operation is over, and in the order of its queue pair. `TryPoll` takes it if
-//! it has come. `Arm` asks for an event (`ibv_req_notify_cq`), which the next completion to come raises, and `Event` sleeps until there is
-//! one (`ibv_get_cq_event`). So a completion that has come before `Arm` raises none.
+//! A completion enters the queue some time after its operation is over, in the order of its queue pair. `TryPoll` takes
+//! it if it has come. `Arm` asks for an event (`ibv_req_notify_cq`), which the next completion raises. `Event` sleeps
+//! until there is one (`ibv_get_cq_event`). So a completion that came before `Arm` raises none.
 //!
-//! **Computes**: the results that a call can have after the calls of its thread. These results say of each completion between which
-//! calls it comes, and nothing else does: only the thread itself looks into its queue.
+//! **Computes**: the results that a call can have after the earlier calls of its thread. The results fix between which
+//! two calls each completion comes. Nothing else fixes that, because only the thread itself looks into its queue.
 //! **Invariant**: for each queue pair `taken <= come <= issued`; the first `come` completions are known to have come.
 //! **Example**: `put; arm; event`. `Arm` finds the completion in the queue or not. If it does, `Event` never returns.
-//! **Correct because**: a completion may come as late as its results allow, just before the first call that finds it. The calls that
-//! find it come after its operation ([`seen`]). The machine agrees on random programs (`mowgli-check/tests/branches.rs`).
+//! **Correct because**: a completion may come as late as its results allow, just before the first call that finds it.
+//! The calls that find it come after its operation ([`seen`]). The machine agrees on random programs
+//! (`mowgli-check/tests/branches.rs`).
 //! **Cost**: linear in the calls of the thread; `Arm` has a result for each number of completions that may have come.
 
 use std::collections::BTreeMap;
@@ -36,12 +38,12 @@ struct Pair {
 #[derive(Default)]
 pub(crate) struct Queue {
     pairs: BTreeMap<Qp, Pair>,
-    /// The completions that had come when the thread asked for an event that it has not taken.
+    /// For each queue pair, the number of completions known to have come when the thread asked for its pending event.
     asked: Option<BTreeMap<Qp, usize>>,
 }
 
 impl Queue {
-    /// The queue after these calls of a thread.
+    /// Builds the queue after these calls of a thread.
     pub(crate) fn after(world: &World, earlier: &[Event]) -> Self {
         let mut queue = Self::default();
         earlier.iter().filter(|e| e.call.library == TSO).for_each(|e| queue.add(world, e));
@@ -69,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// The results that a call can have; none if it never returns.
+    /// Returns the results that a call can have; empty if it never returns.
     pub(crate) fn results(&self, call: &Call) -> Vec<Val> {
         let nothing_has_come = self.pairs.values().all(|pair| pair.come == pair.taken);
         match Method::of(call) {
@@ -88,7 +90,8 @@ impl Queue {
         }
     }
 
-    /// For each choice of completions that have come the last new one of each queue pair.
+    /// Returns the results of `Arm`: for each choice of completions that have come, the last new one of each queue
+    /// pair.
     fn snapshots(&self) -> Vec<Val> {
         let open = self.pairs.iter().filter(|(_, pair)| pair.come < pair.issued);
         let of_pair = |(q, pair): (&Qp, &Pair)| {
@@ -100,7 +103,8 @@ impl Queue {
         new.filter(|new| new.len() <= PAIRS).map(|new| Val::tuple(&new)).collect()
     }
 
-    /// The completions that can have raised the event: the next one of a queue pair, or one that is known to have come.
+    /// Returns the completions that can have raised the event. A completion that is known to have come after `Arm`
+    /// decides this. Otherwise the next completion of each queue pair is possible.
     fn events(&self) -> Vec<Val> {
         let Some(asked) = &self.asked else { return Vec::new() };
         let next = |q: &Qp| asked.get(q).copied().unwrap_or(0);
@@ -112,12 +116,12 @@ impl Queue {
     }
 }
 
-/// The last completion of each queue pair that `Arm` or `Event` has found, by its result.
+/// Returns the last completion of each queue pair that `Arm` or `Event` has found, by its result.
 fn found(event: &Event) -> Vec<(Qp, usize)> {
     (0..PAIRS).map_while(|at| found_at(event, at)).filter_map(calls::numbered).collect()
 }
 
-/// One of the identifiers that `Arm` or `Event` has returned.
+/// Returns one of the identifiers that `Arm` or `Event` has returned.
 fn found_at(event: &Event, at: usize) -> Option<Val> {
     match (Method::read_of_tso(&event.call)?, event.ret) {
         (Method::Arm {}, Val::Tuple(all)) => all.parts().get(at).copied(),
@@ -130,12 +134,14 @@ fn is_told(s: &SubView) -> bool {
     matches!(Method::read_of_tso(&s.event.call), Some(Method::Arm {} | Method::Event {}))
 }
 
-/// An operation, by its identifier; `Arm` or `Event` by one that it has found.
+/// Returns the identifier of an operation; for `Arm` or `Event`, the identifier at position `at` among those that it
+/// has found.
 fn operation_or_found(s: &SubView, at: usize) -> Option<Val> {
     if is_told(s) { found_at(s.event, at) } else { Some(s.event.ret) }
 }
 
-/// Defines the keys by which an operation is one of those that `Arm` or `Event` has found. Each has a name, which `cat` prints.
+/// Defines one key for each position in the result of `Arm` or `Event`. Each key is a function with a name, because
+/// `cat` prints the names of keys.
 macro_rules! keys {
     ($($key:ident = $at:literal),*) => {
         $(
@@ -144,14 +150,14 @@ macro_rules! keys {
             }
         )*
 
-        /// From an operation to each `Arm` and `Event` that has found it.
+        /// Relates each operation to every `Arm` and `Event` that has found it.
         fn named() -> Rel {
             let keys = [$(same($key)),*];
             let any = keys.into_iter().reduce(|all, next| all | next).expect("there are some");
             (po() & any).between(&events(calls::is_first_confirmed), &events(is_told))
         }
 
-        /// The most queue pairs of which one call finds new completions.
+        /// The largest number of queue pairs whose new completions one call can report.
         pub const PAIRS: usize = [$($at),*].len();
     };
 }
@@ -161,7 +167,7 @@ keys! {
     found_eighth = 7
 }
 
-/// From an operation to each `Arm` and `Event` that finds its completion, or one behind it, in the queue.
+/// Relates each operation to every `Arm` and `Event` that finds its completion, or a later one of its queue pair.
 #[must_use]
 pub fn seen() -> Rel {
     let operations = events(calls::is_first_confirmed);

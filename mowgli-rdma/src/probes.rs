@@ -1,11 +1,11 @@
-//! Clients that watch a library through RDMA-WAIT memory: what a call promises shows in what is read afterwards.
+//! Clients that observe a library through RDMA-WAIT memory: later reads show whether a call keeps its promises.
 //!
 //! Four forms, each for every pair of places in the client:
-//!  - *across*: one thread touches a word before its call, another (or the same) looks at the word after its call;
-//!  - *signal*: a thread sets a flag after its call, and another looks at the flag before its own calls. With a touch
-//!    before the first call and a look after the flag this is message passing through one call;
+//!  - *across*: one thread writes a word before its call, another one (or the same) reads the word after its call;
+//!  - *signal*: a thread sets a flag after its call, and another one reads the flag before its own calls. With a write
+//!    before the first call and a read after the flag this is message passing through one call;
 //!  - *fenced*: fences between the calls;
-//!  - *buffering*: a thread looks at a word after its calls that another writes, and fences, before its own.
+//!  - *buffering*: a thread reads a word after its calls, and another one writes the word, and fences, before its own.
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
@@ -35,7 +35,7 @@ fn call(method: &'static str, args: &[Val]) -> Call {
 }
 
 impl WaitProbes {
-    /// Ways for a thread on `here` to set a word `x` on `node` to 1: by itself, or by a put of `o`.
+    /// Lists the ways in which a thread on `here` can set a word `x` on `node` to 1: by itself, or by a put of `o`.
     fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<Part> {
         let mut steps = Vec::new();
         if self.loopback || node != here {
@@ -49,7 +49,7 @@ impl WaitProbes {
         steps
     }
 
-    /// Ways for a thread on `here` to look at a word: by itself, or by a get to `l`.
+    /// Lists the ways in which a thread on `here` can read a word: by itself, or by a get to `l`.
     fn looks(self, x: Loc, node: Node, here: Node, l: &str) -> Vec<Part> {
         let mut steps = Vec::new();
         if node == here {
@@ -79,7 +79,8 @@ impl WaitProbes {
         }
     }
 
-    /// For every pair of threads: a flag after all calls of one, seen before all calls of the other. `with` adds to that.
+    /// Calls `with` for every pair of threads and every flag that the first sets after all its calls and the second
+    /// reads before its own.
     fn signal(self, world: &World, mut with: impl FnMut(Tid, Tid, [&Part; 2])) {
         let y = Loc::new("py");
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -99,7 +100,8 @@ impl WaitProbes {
         });
     }
 
-    /// Store buffering: a thread looks at a word after all its calls, which another writes, and fences, before its own.
+    /// Adds store buffering: a thread reads a word after all its calls, and another one writes the word, and fences,
+    /// before its own.
     fn buffering(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
         let y = Loc::new("py");
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -113,7 +115,7 @@ impl WaitProbes {
         }
     }
 
-    /// Message passing through the calls of one thread.
+    /// Adds message passing through the calls of one thread.
     fn message(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
         let x = Loc::new("px");
         self.signal(world, |from, to, [flag, see]| {
@@ -129,7 +131,7 @@ impl WaitProbes {
         });
     }
 
-    /// Message passing from a single thread to one that makes no call of the library at all.
+    /// Adds message passing from a single thread to a new one that makes no call of the library.
     fn observer(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
         for node in world.all_nodes().iter() {
             let mut world = world.clone();
@@ -141,7 +143,7 @@ impl WaitProbes {
     }
 }
 
-/// The client with a fence between every two calls of a thread.
+/// Returns the client with a fence between every two calls of a thread; `None` if each thread makes one call only.
 fn fenced(world: &World, client: &Client) -> Option<(World, Client)> {
     let several = client.threads.iter().any(|calls| calls.len() > 1);
     let fence = call("Mfence", &[]);
@@ -150,14 +152,14 @@ fn fenced(world: &World, client: &Client) -> Option<(World, Client)> {
     several.then(|| (world.clone(), Client { threads: threads.collect() }))
 }
 
-/// Positions of a call of `from` and of a call of `to`; for one thread the first not after the second.
+/// Lists the positions of a call of `from` and of a call of `to`; for one thread only those with the first not after
+/// the second.
 fn places(client: &Client, from: Tid, to: Tid) -> Vec<(usize, usize)> {
     let calls = |t: Tid| 0..client.threads[t.index()].len();
     calls(from).flat_map(|i| calls(to).map(move |j| (i, j))).filter(|&(i, j)| from != to || i <= j).collect()
 }
 
-/// The client with steps put before the calls at these positions, in this order; `None` if two steps need one word
-/// differently.
+/// Returns the client with steps inserted before the calls at these positions, in this order.
 fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Part)]) -> Option<(World, Client)> {
     let (mut world, mut client) = (world.clone(), client.clone());
     for (thread, at, step) in steps {

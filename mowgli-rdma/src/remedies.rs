@@ -1,4 +1,5 @@
-//! What can be inserted into programs of RDMA so that more is in order: fences, waits or polls, and the get that flushes puts.
+//! The calls that a repair can insert into programs of RDMA so that more accesses are ordered: fences, waits or polls,
+//! and the get that flushes puts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,14 +22,14 @@ use crate::way::Way;
 /// Default costs: a fence of the CPU, a fence of a queue pair, an atomic, a round trip that the CPU waits for.
 const COSTS: [(&str, u64); 4] = [("mfence", 1), ("rfence", 2), ("atomic", 8), ("flush", 10)];
 
-/// Those of RDMA-WAIT-RMW.
+/// The remedies of RDMA-WAIT-RMW.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfWait {
     /// The switches of the model.
     pub switches: Switches,
 }
 
-/// Those of RDMA-TSO-RMW, and of RDMA-SC if `sc`, where a memory fence is of no use.
+/// The remedies of RDMA-TSO-RMW; with `sc` those of RDMA-SC, where a memory fence has no effect.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfTso {
     /// Whether the CPU is sequentially consistent.
@@ -37,7 +38,7 @@ pub struct OfTso {
     pub switches: Switches,
 }
 
-/// The name of a method in its usual way, of one word.
+/// Returns the name of a method without the suffix for another way or for several words.
 fn in_usual_way(method: &str) -> &str {
     method.strip_suffix("By").or(method.strip_suffix("Words")).unwrap_or(method)
 }
@@ -46,12 +47,12 @@ fn usual(call: &Call) -> &str {
     in_usual_way(call.method.text())
 }
 
-/// The way in which a call is made.
+/// Returns the way in which a call is made.
 fn way(call: &Call) -> Way {
     call.args.first().and_then(|w| Way::of(*w).ok()).unwrap_or(Way::USUAL)
 }
 
-/// The queue pair that a remote operation goes by.
+/// Returns the queue pair that a remote operation goes by.
 fn towards(world: &World, call: &Call) -> Option<Qp> {
     let at = match usual(call) {
         "Put" => 0,
@@ -66,19 +67,19 @@ fn towards(world: &World, call: &Call) -> Option<Qp> {
     Some(way(call).to(world.home(words.loc()?)?))
 }
 
-/// The queue pairs that some of these operations go by.
+/// Lists the queue pairs that some of these operations go by.
 fn queue_pairs(world: &World, library: &str, calls: &[Call]) -> Vec<Qp> {
     let of_model = calls.iter().filter(|c| c.library.text() == library);
     let all: BTreeSet<Qp> = of_model.filter_map(|c| towards(world, c)).collect();
     all.into_iter().collect()
 }
 
-/// A call of a model by a queue pair, from the one in the usual way.
+/// Makes a call of a model by a queue pair, from the names of the method in the usual way and in others.
 fn by(q: Qp, library: Name, methods: [&'static str; 2], args: &[Val]) -> Call {
     in_way(Way { queue: q.number, ..Way::USUAL }, library, methods, args)
 }
 
-/// A call of a model in some way, from the one in the usual way.
+/// Makes a call of a model in some way, from the names of the method in the usual way and in others.
 fn in_way(way: Way, library: Name, [usual, by]: [&'static str; 2], args: &[Val]) -> Call {
     if way == Way::USUAL {
         return Call::new(library, usual, args);
@@ -90,17 +91,17 @@ fn rfence(q: Qp, library: Name) -> Call {
     by(q, library, ["Rfence", "RfenceBy"], &[q.to.into()])
 }
 
-/// Whether something that accesses memory comes next.
+/// True if a call that accesses memory comes next.
 fn is_before_access(gap: &Gap<'_>) -> bool {
     let fences = ["Mfence", "Rfence", "Wait", "Poll", "GF"];
     gap.after.first().is_some_and(|c| !fences.contains(&usual(c)))
 }
 
-/// Fences: the CPU's where something was written and something follows, the remote one between operations to one node.
+/// Offers fences: a memory fence between a write and a later read, and a remote fence between operations to one node.
 fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> {
     let name = Name::literal(library);
-    // Writes are in order with one another, and with what the network card does; so the place is before a read. A fence between
-    // writes orders less than one after both.
+    // A write is ordered before later writes and before operations of the network card, so the fence belongs before a
+    // read. A fence between writes orders less than one after both.
     let stays = |c: &Call| match usual(c) {
         "Write" => c.library == name && !gap.is_everywhere,
         method => c.library == name && ["Put", "Get"].contains(&method),
@@ -116,20 +117,22 @@ fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> 
     all
 }
 
-/// The objects of a get that flushes what was put to a node: the word that it writes, and the one that it reads.
+/// Returns the objects of a get that flushes the puts to a node: the word that it writes, and the one that it reads.
 fn flushed(gap: &Gap<'_>, n: Node, word: fn(Node) -> Object) -> Vec<(Loc, Object)> {
     let [here, there] = dummies(gap.thread, n);
     vec![(here, word(gap.world.node_of(gap.thread))), (there, word(n))]
 }
 
-/// The queue pairs by which something was issued that only another operation can tell to have arrived.
+/// Lists the queue pairs with an operation whose arrival only another operation can show: all except gets with a
+/// completion.
 fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
     let is_told = |c: &Call| usual(c) == "Get" && way(c).signalled;
     let sent: Vec<Call> = gap.before.iter().filter(|c| !is_told(c)).cloned().collect();
     queue_pairs(gap.world, library, &sent)
 }
 
-/// Atomics that add 0, one by each queue pair by which something was put. With relaxed ordering no write passes an atomic.
+/// Offers atomics that add 0, one for each queue pair with a put, since with relaxed ordering no write passes an
+/// atomic.
 fn adding_nothing(gap: &Gap<'_>, switches: Switches, library: Name, word: fn(Node) -> Object) -> Vec<Offer> {
     if !switches.relaxed_ordering || !is_before_access(gap) {
         return Vec::new();
@@ -144,7 +147,8 @@ fn adding_nothing(gap: &Gap<'_>, switches: Switches, library: Name, word: fn(Nod
     sent_to(gap, library.text()).into_iter().map(offer).collect()
 }
 
-/// The compare-and-swap that writes what the next call puts, if the word still has its initial value.
+/// Offers a compare-and-swap in place of the next put. It writes the initial value of the source if the target still
+/// has its initial value.
 fn compared(gap: &Gap<'_>, library: Name, word: fn(Node) -> Object) -> Option<Offer> {
     let put = gap.after.first().filter(|c| c.library == library && ["Put", "PutBy"].contains(&c.method.text()))?;
     let at = usize::from(put.method.text() == "PutBy");
@@ -168,7 +172,8 @@ impl Remedies for OfWait {
         }
         let mut all = fences(gap, "rdma-wait-rmw", true);
         for (position, call) in gap.before.iter().enumerate() {
-            // What is unsignalled nothing waits for but by what comes after it.
+            // Only the completion of a later operation shows that an unsignalled one is over, so a wait for it has no
+            // use.
             if call.library != WAIT || towards(gap.world, call).is_none() || !way(call).signalled {
                 continue;
             }
@@ -221,7 +226,7 @@ impl Remedies for OfWait {
     }
 }
 
-/// The remedies of a body: the fence of the CPU, and that of the queue pair of a call.
+/// Returns the remedy that inserts a memory fence.
 fn mfence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
     Remedy { kind: "mfence", text: "a memory fence", calls }
 }
@@ -230,7 +235,7 @@ fn remote_fence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
     Remedy { kind: "rfence", text: "a remote fence of its node", calls }
 }
 
-/// The way in which a call of a body is made.
+/// Returns the way in which a call of a body is made.
 fn of_term(call: &CallTerm) -> Way {
     match call.args.first().map(|e| e.term()) {
         Some(Term::Val(w @ Val::Way(_))) => Way::of(*w).unwrap_or(Way::USUAL),
@@ -238,7 +243,7 @@ fn of_term(call: &CallTerm) -> Way {
     }
 }
 
-/// The fence of the queue pair that a remote operation of a body goes by.
+/// Returns the fence of the queue pair that a remote operation of a body goes by.
 fn fence_of(call: &CallTerm, library: Name) -> Vec<CallTerm> {
     let at = match in_usual_way(call.method) {
         "Put" => 0,
@@ -256,7 +261,7 @@ fn fence_of(call: &CallTerm, library: Name) -> Vec<CallTerm> {
     word.map(|x| CallTerm::new(library, method, by.into_iter().chain([node(x)]))).into_iter().collect()
 }
 
-/// The kind of the calls of a method that only order others.
+/// Returns the kind of a method whose calls only order others.
 fn kind(method: &str) -> Option<&'static str> {
     match in_usual_way(method) {
         "Mfence" => Some("mfence"),
@@ -267,7 +272,7 @@ fn kind(method: &str) -> Option<&'static str> {
     }
 }
 
-/// How many operations of a queue pair no poll has taken after these calls.
+/// Counts the operations of a queue pair that no poll has taken after these calls.
 fn open(world: &World, calls: &[Call], q: Qp) -> usize {
     let own = calls.iter().filter(|c| c.library == TSO && way(c).signalled);
     own.fold(0, |open: usize, c| match usual(c) {
@@ -294,7 +299,7 @@ impl Remedies for OfTso {
             let [here, there] = dummies(gap.thread, q.to);
             let mut world = gap.world.clone();
             world.objects.extend(flushed(gap, q.to, tso::word));
-            // Polls take the oldest first: those of what is open come before that of the get.
+            // Polls take the oldest completion first, so the open operations need a poll each before that of the get.
             let calls = move |before: &[Call]| {
                 let get = by(q, TSO, ["Get", "GetBy"], &[here.into(), there.into()]);
                 [vec![get], vec![poll(q); open(&world, before, q) + 1]].concat()

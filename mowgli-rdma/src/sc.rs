@@ -1,7 +1,7 @@
 //! RDMA-SC: RDMA-TSO with a sequentially consistent CPU.
 //!
-//! ROBUST Def. 4. A CPU write is in memory as soon as it is issued, so it is ordered before everything that comes later:
-//! one row of the stamp order is all that differs from [`crate::tso`]. The model has no remote read-modify-writes.
+//! ROBUST Def. 4. A CPU write is in memory as soon as it is issued, so it is ordered before everything that comes
+//! later. Only this row of the stamp order differs from [`crate::tso`]. The model has no remote read-modify-writes.
 
 use mowgli_core::library::Libraries;
 
@@ -15,7 +15,7 @@ pub fn to(a: RdmaStamp, b: RdmaStamp) -> bool {
     a == aCW || stamp::to(a, b)
 }
 
-/// The model.
+/// Returns the libraries of the model.
 #[must_use]
 pub fn libraries() -> Libraries {
     Libraries::over(to).with(Tso)

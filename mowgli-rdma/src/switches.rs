@@ -1,7 +1,8 @@
-//! What some hardware promises less, or more, than RDMA-TSO-RMW and RDMA-WAIT-RMW: switches of the two, all off by default.
+//! Switches for hardware that promises less, or more, than RDMA-TSO-RMW and RDMA-WAIT-RMW. All are off by default.
 //!
-//! Each is a change of a definition: [`Switches::to`] of the stamp order, [`wait::switched`](crate::wait::switched) of ib and so, and
-//! [`Machine`](crate::operational::Machine) of the transitions. docs/models.md says where each assumption comes from.
+//! Each switch changes a definition: [`Switches::to`] the stamp order, [`wait::switched`](crate::wait::switched) ib and
+//! so, and [`Machine`](crate::operational::Machine) the transitions. docs/models.md gives the source of each
+//! assumption.
 
 use std::fmt;
 
@@ -9,25 +10,25 @@ use crate::axioms::{Axioms, addresses, crashes, global, relaxed, unsignalled};
 use crate::stamp::RdmaStamp::{aNLW, aNRW};
 use crate::stamp::{self, RdmaStamp};
 
-/// Which of them are on.
+/// The switches that are on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Switches {
     /// Writes of the card reach memory in any order: `IBV_ACCESS_RELAXED_ORDERING` of all memory, as libibverbs' manual
     /// page `ibv_reg_mr` defines it. Reads, atomics and completions keep their place.
     pub relaxed_ordering: bool,
-    /// Between the read and the write of a remote read-modify-write there is no read-modify-write of the same word by a CPU:
-    /// the device has `IBV_ATOMIC_GLOB`.
+    /// Read-modify-writes of one word by the card and by a CPU exclude each other: the device has `IBV_ATOMIC_GLOB`.
     pub global_atomics: bool,
-    /// Operations may be unsignalled: a completion stands for all that was issued before it by its queue pair.
+    /// Operations may be unsignalled: a completion stands for all operations that its queue pair issued before.
     pub unsignalled: bool,
-    /// The words of one operation are read and written in order of their addresses, as hardware does that says so by
-    /// `ibv_query_qp_data_in_order`; with relaxed ordering they are issued so.
+    /// The card reads and writes the words of one operation in the order of their addresses. Hardware that does this
+    /// reports it by `ibv_query_qp_data_in_order`. With relaxed ordering only the issue of the words is in this order.
     pub increasing_addresses: bool,
-    /// There are messages: see [`crate::message`].
+    /// Threads may send messages: see [`crate::message`].
     pub messages: bool,
-    /// Threads and nodes may crash, those of which a program says so: see [`crate::crash`].
+    /// Threads and nodes may crash if a program declares it: see [`crate::crash`].
     pub crashes: bool,
-    /// Threads may look into their completion queue, and sleep until something comes into it: see [`crate::completions`].
+    /// Threads may look into their completion queue, and sleep until a completion enters it: see
+    /// [`crate::completions`].
     pub events: bool,
 }
 
@@ -49,10 +50,10 @@ impl Switches {
     /// Messages alone.
     pub const MESSAGES: Self = Self { messages: true, ..Self::OFF };
 
-    /// What of them cannot be on together, and why.
+    /// Returns the switches if they can be on together.
     ///
     /// # Errors
-    /// If there is such a thing.
+    /// Names two switches that cannot be on together, and gives the reason.
     pub fn fit(self) -> Result<Self, String> {
         let with = |other: &str, why: &str| {
             Err(format!("the switches messages and {other} cannot be on together: {why}; leave one of them out"))
@@ -86,7 +87,7 @@ impl Switches {
     pub const NAMES: [&'static str; 7] =
         ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "messages", "crashes", "events"];
 
-    /// With the switch of this name on; `None` if there is none.
+    /// Turns on the switch of this name; `None` if there is none.
     #[must_use]
     pub fn with(self, name: &str) -> Option<Self> {
         match name {
@@ -101,7 +102,7 @@ impl Switches {
         }
     }
 
-    /// The axioms of a model with these switches.
+    /// Applies the switches to the axioms of a model.
     pub(crate) fn patched(self, mut a: Axioms) -> Axioms {
         if self.unsignalled {
             unsignalled::patch(&mut a);
@@ -121,7 +122,7 @@ impl Switches {
         a
     }
 
-    /// The stamp order: that of RDMA, and with relaxed ordering without (aNRW, aNRW) and (aNLW, aNLW).
+    /// True if the stamp order of RDMA has (a, b). With relaxed ordering it lacks (aNRW, aNRW) and (aNLW, aNLW).
     #[must_use]
     pub fn to(self, a: RdmaStamp, b: RdmaStamp) -> bool {
         let are_writes = matches!((a, b), (aNRW(_), aNRW(_)) | (aNLW(_), aNLW(_)));
@@ -129,7 +130,7 @@ impl Switches {
     }
 }
 
-/// As tests write them, each behind a plus.
+/// Prints the switches that are on, each behind a plus, in the notation of tests.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes, events } =

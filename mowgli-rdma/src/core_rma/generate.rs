@@ -1,9 +1,10 @@
 //! Tests that probe the rules of coreRMA one by one (CORERMA §6.1).
 //!
 //! One application of a rule, the *pivot*, is left out. A program is a test of the rule if it has an execution that is
-//! acyclic without the pivot and cyclic with it, and in which each write of the program is read by one local read, into a
-//! register of its own; there are no other local reads. Local writes write distinct values, and initial values are distinct too. All accesses
-//! are atomic, since a race would hide what was read. Programs that differ in names only are one.
+//! acyclic without the pivot and cyclic with it. In this execution each write of the program has one local read that
+//! reads it, into a register of its own. The program has no other local reads. Local writes write distinct values, and
+//! initial values are distinct too. All accesses are atomic, since a race would hide the values read. Programs that are
+//! equal up to renaming count once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -14,14 +15,14 @@ use mowgli_core::runs::Stop;
 use super::execution::{Edge, Execution, Rule, Rules, Search, Value, fixed_edges, outcomes};
 use super::program::{Actions, Data, Expr, Place, Program, Statement, Variable};
 
-/// A row of CORERMA Table 6: a pivot, how many processes, and the bound on the number of actions.
+/// A row of CORERMA Table 6: a rule, the number of processes, and the bound on the number of actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
     /// The pivot's rule.
     pub rule: Rule,
-    /// How many processes.
+    /// The number of processes.
     pub processes: usize,
-    /// The most actions, initial writes among them.
+    /// The largest number of actions, including initial writes.
     pub size: usize,
 }
 
@@ -32,12 +33,13 @@ pub struct Test {
     pub program: Program,
     /// All values that its registers can have together.
     pub outputs: BTreeSet<Vec<Value>>,
-    /// What the registers hold in an execution that the pivot alone forbids, where that is not expected anyway: seen on a
-    /// machine, it shows that the machine does not keep the rule.
+    /// The registers in an execution that only the pivot forbids, unless this output is expected anyway. A machine that
+    /// shows it does not keep the rule.
     pub forbidden: Option<Vec<Value>>,
 }
 
-/// The programs of a row, each up to names once, before it is known which are tests of its rule.
+/// Generates the candidate programs of a row, once up to renaming. [`test()`] decides which of them are tests of the
+/// rule.
 pub fn programs(row: Row, expired: &dyn Fn() -> bool) -> Found<Vec<Program>> {
     let (program, all) = (Program::default(), Vec::new());
     let mut builder = Builder { row, expired, program, left: row.size, all, is_late: false };
@@ -62,8 +64,8 @@ impl Builder<'_> {
         self.program.processes.len() - 1
     }
 
-    /// How many writes have no local read yet, and how many local reads have no write; `None` where the process that
-    /// would have to read is complete.
+    /// Counts the writes that have no local read yet, and the local reads that have no write. Returns `None` if the
+    /// process that would have to read is complete.
     fn unmatched(&self) -> Option<(usize, usize)> {
         let mut writes = vec![0_isize; self.program.variables.len()];
         for statement in self.program.processes.iter().flatten() {
@@ -80,7 +82,7 @@ impl Builder<'_> {
         Some((sum(1), sum(-1)))
     }
 
-    /// The actions and writes of what the rule still needs.
+    /// Returns the numbers of actions and of writes in the operations that the rule still needs.
     fn needed(&self) -> (usize, usize) {
         let count =
             |wanted: fn(&Statement) -> bool| self.program.processes.iter().flatten().filter(|s| wanted(s)).count();
@@ -149,7 +151,7 @@ impl Builder<'_> {
         reads.filter(|s| matches!(s, Statement::Read { .. })).count()
     }
 
-    /// Continues with each variable there is, of this owner if one is given, and with a new one.
+    /// Continues with each known variable, of this owner if one is given, and with a new one.
     fn place(&mut self, owner: Option<usize>, next: &mut dyn FnMut(&mut Self, Place)) {
         let here = |b: &Self, variable: usize| owner.is_none_or(|o| b.program.variables[variable].owner == o);
         for variable in 0..self.program.variables.len() {
@@ -182,7 +184,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Keeps the program if its processes share memory and it is the first of those that differ in names.
+    /// Keeps the program if its processes share memory and it is canonical: the smaller of the two orders of its
+    /// processes.
     fn finish(&mut self) {
         let program = &self.program;
         let interact = |p: usize| program.processes[p].iter().any(|s| s.touches().any(|x| self.owner(x) != p));
@@ -200,7 +203,7 @@ impl Builder<'_> {
     }
 }
 
-/// The program with its processes in the opposite order, and variables numbered by their first use.
+/// Reverses the order of the processes, and numbers variables by their first use.
 fn swapped(program: &Program) -> Program {
     let last = program.processes.len() - 1;
     let mut order: Vec<usize> = Vec::new();
@@ -221,7 +224,7 @@ fn swapped(program: &Program) -> Program {
     Program { variables: variables.collect(), processes: processes.collect() }
 }
 
-/// The program with distinct values in its local writes.
+/// Gives distinct values to the local writes.
 fn numbered(mut program: Program) -> Program {
     let mut next = program.variables.len() as i64;
     for statement in program.processes.iter_mut().flatten() {
@@ -234,7 +237,7 @@ fn numbered(mut program: Program) -> Program {
 }
 
 impl Statement {
-    /// The places in the order in which the generator chooses them.
+    /// Lists the places in the order in which the generator chooses them.
     fn places(&self) -> impl Iterator<Item = Place> {
         let (a, rest) = match *self {
             Self::Read { from, .. } => (Some(from), [None; 3]),
@@ -251,7 +254,7 @@ impl Statement {
         self.places().map(|p| p.variable)
     }
 
-    /// The variables that its actions write, one for each action that does.
+    /// Lists the variables that its actions write, one for each action that writes.
     fn written(&self) -> impl Iterator<Item = usize> {
         let places = match *self {
             Self::Write { to, .. } | Self::Get { to, .. } | Self::Put { to, .. } => [Some(to), None],
@@ -276,7 +279,7 @@ impl Statement {
     }
 }
 
-/// The test of a rule that a program is, if it is one.
+/// Returns the program as a test of a rule, if it is one.
 ///
 /// # Errors
 /// If the time was up before that was known.
@@ -316,7 +319,7 @@ pub fn test(program: &Program, rule: Rule, expired: &dyn Fn() -> bool) -> Result
     Ok(expected.transpose()?.map(test))
 }
 
-/// Every application that a rule could have.
+/// Lists every application that a rule could have.
 fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<Edge> {
     let all = &actions.all;
     let edge = |from: usize, to: usize| Edge { rule, from, to };
@@ -333,8 +336,8 @@ fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<Edge> {
     }
 }
 
-/// Whether the compare-and-swap of a pivot ends as its rule says. One that compares a value that depends on itself, which
-/// is what these rules forbid, may end in either way.
+/// True if the compare-and-swap of a pivot has the result that its rule is about. A comparison with a value that
+/// depends on itself may have either result, because these rules forbid such values.
 fn agrees(pivot: Edge, actions: &Actions, search: &Search<'_>, e: &Execution) -> bool {
     let wanted = match pivot.rule {
         Rule::CasF => false,
@@ -360,7 +363,7 @@ mod tests {
         test(program, rule, &|| false).expect("there is no limit")
     }
 
-    /// Wherever the time runs out, what is made is either whole or says that it is not.
+    /// The result is complete or an error, at whichever call the time runs out.
     #[test]
     fn a_late_clock_makes_no_tests() {
         let row = Row { rule: Rule::Lo, processes: 1, size: 5 };
@@ -404,11 +407,11 @@ mod tests {
         Statement::Get { to: place(x), from: place(z) }
     }
 
-    /// Whether a program, up to names and values, is among the tests of a row.
+    /// True if a program, up to names and values, is among the tests of a row.
     fn is_generated(row: Row, owners: &[usize], processes: &[&[Statement]]) -> bool {
         let variables = owners.iter().map(|&owner| Variable { owner, init: 0 }).collect();
         let wanted = Program { variables, processes: processes.iter().map(|p| p.to_vec()).collect() };
-        // Twice the opposite order is the same order, with variables numbered by their first use.
+        // Reversing twice restores the order of processes, and numbers variables by their first use.
         let wanted = numbered(swapped(&swapped(&wanted)));
         let wanted = if processes.len() == 1 { wanted } else { wanted.clone().min(numbered(swapped(&wanted))) };
         assert!(wanted.size() <= row.size, "it has {} actions", wanted.size());
@@ -424,7 +427,8 @@ mod tests {
         let first = [read(0, 0), write(0, 3), read(1, 0)];
         assert!(is_generated(row, &[0, 1], &[&first, &[get(1, 0), put(0, 1), flush, read(0, 1)]]), "Fig. 8");
         let second = [put(0, 1), get(1, 0), write(1, 3), flush, read(0, 1), read(1, 1)];
-        // Both reads of Y come after both writes, so that they read the same one, and nothing reads the other.
+        // Both reads of Y come after both writes, so they read the same write, and no read has the other one as its
+        // source.
         assert!(!is_generated(row, &[0, 1], &[&[read(0, 0)], &second]), "Fig. 9");
         let cas = Statement::Cas { to: place(1), at: place(1), old: place(0), new: place(1) };
         let row = Row { rule: Rule::CasF, processes: 1, size: 10 };

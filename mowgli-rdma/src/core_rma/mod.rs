@@ -4,7 +4,7 @@
 //! [`program`] turns statements into actions (Table 3), [`execution`] applies the rules (Fig. 4), [`generate`] makes the
 //! tests that probe the rules one by one (§6).
 //!
-//! A put and a get to one process are carried out in order, and an InfiniBand network does not promise that (Fig. 6):
+//! The model carries out a put and a get to one process in order. An InfiniBand network does not promise that (Fig. 6):
 //!
 //! ```
 //! use mowgli_rdma::core_rma::execution::{Rules, outputs};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The most actions that a program may have.
+/// The largest number of actions that a program may have.
 pub const MOST: usize = 64;
 
 /// An access to a shared variable.
@@ -10,20 +10,20 @@ pub const MOST: usize = 64;
 pub struct Place {
     /// The variable, by position in [`Program::variables`].
     pub variable: usize,
-    /// Whether the access is atomic. Races of others leave undefined values.
+    /// Whether the access is atomic. A race leaves undefined values if one of its accesses is not atomic.
     pub atomic: bool,
 }
 
 /// A shared variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Variable {
-    /// The process in whose memory it lies, by position.
+    /// The position of the process in whose memory it lies.
     pub owner: usize,
-    /// What it holds at the start.
+    /// The initial value.
     pub init: i64,
 }
 
-/// What a local statement computes.
+/// The expression of a local statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Expr {
     /// A number.
@@ -70,7 +70,7 @@ pub enum Statement {
         /// x, of this process.
         from: Place,
     },
-    /// `x := rga(z, y)`: adds y to z, and puts what z held into x.
+    /// `x := rga(z, y)`: adds y to z, and stores the old value of z in x.
     Rga {
         /// x, of this process.
         to: Place,
@@ -79,7 +79,7 @@ pub enum Statement {
         /// y, of this process.
         add: Place,
     },
-    /// `x := cas(z, y, w)`: where z equals y it becomes w, and what it held is put into x.
+    /// `x := cas(z, y, w)`: sets z to w if z equals y, and stores the old value of z in x.
     Cas {
         /// x, of this process.
         to: Place,
@@ -140,7 +140,7 @@ impl fmt::Display for ActionType {
     }
 }
 
-/// A value that is known when the program is: a number, or what an action reads plus a number.
+/// A value that the text of the program determines: a number, or the value that an action reads plus a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A number.
@@ -149,18 +149,19 @@ pub enum Source {
     Read(usize, i64),
 }
 
-/// Where the value that an action writes comes from; readers by position.
+/// The source of the value that an action writes. Actions that read are given by position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Data {
-    /// It writes nothing.
+    /// None: the action does not write.
     Nothing,
-    /// From a local statement.
+    /// The value of a local statement.
     Local(Source),
-    /// What another action read.
+    /// The value that another action read.
     Copy(usize),
-    /// What it reads itself plus what another action read.
+    /// The value that this action reads plus the value that another action read.
     Sum(usize),
-    /// Where it reads what `old` read, what `new` read; else what it reads.
+    /// A compare-and-swap. If this action reads the value that `old` read, it writes the value that `new` read.
+    /// Otherwise it writes back the value that it reads.
     Swap {
         /// The read of y.
         old: usize,
@@ -176,7 +177,7 @@ pub struct Action {
     pub kind: ActionType,
     /// src: the process that issues it.
     pub src: usize,
-    /// dst: the process in whose memory it acts; for a flush the one that is waited for.
+    /// dst: the process in whose memory it acts; for a flush, the process that it waits for.
     pub dst: usize,
     /// Its statement, by position in its process.
     pub statement: usize,
@@ -186,12 +187,12 @@ pub struct Action {
     pub writes: Option<usize>,
     /// Whether it is atomic.
     pub atomic: bool,
-    /// What it writes.
+    /// The source of the value that it writes.
     pub data: Data,
 }
 
 impl Action {
-    /// Whether it is a local action.
+    /// True if it is a local action.
     #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.kind, ActionType::Read | ActionType::Write)
@@ -221,13 +222,13 @@ pub struct Remote {
 }
 
 impl Program {
-    /// How many actions it has, initial writes among them: its size (CORERMA §6.1).
+    /// Returns its size: the number of actions, including initial writes (CORERMA §6.1).
     #[must_use]
     pub fn size(&self) -> usize {
         self.variables.len() + self.processes.iter().flatten().map(Statement::actions).sum::<usize>()
     }
 
-    /// Its actions.
+    /// Translates the program into actions.
     ///
     /// # Errors
     /// If there are more than a search can hold.
@@ -330,7 +331,7 @@ impl Program {
 }
 
 impl Statement {
-    /// How many actions it has.
+    /// Returns the number of actions that it has.
     #[must_use]
     pub fn actions(&self) -> usize {
         match self {

@@ -1,7 +1,7 @@
 //! The completion queue of a thread: polls that need not wait, and events.
 //!
-//! A confirmation comes into the completion queue some time after nothing but confirmations is before it. The machine chooses that time
-//! no earlier than the calls of its thread need it: only they look into the queue.
+//! A confirmation may enter the completion queue as soon as only confirmations are before it. The machine chooses the
+//! time when a call of the thread depends on it, and not earlier, because only the thread looks into its queue.
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
@@ -12,7 +12,8 @@ use super::state::{Asked, State};
 use crate::stamp::Qp;
 use crate::tso::{Method, told};
 
-/// Takes the oldest completion of a queue pair of a thread. One that came after the thread had asked for an event raises it.
+/// Takes the oldest completion of a queue pair of a thread. It raises the event of the thread if it came after the
+/// thread asked for one.
 pub(super) fn take(state: &mut State, t: usize, pair: usize) {
     let queue = &mut state.pairs[pair];
     queue.local.pop_front();
@@ -25,7 +26,7 @@ pub(super) fn take(state: &mut State, t: usize, pair: usize) {
 }
 
 impl Machine<'_> {
-    /// The results of a call that looks into the completion queue, each with the state after it.
+    /// Returns the results of a call that looks into the completion queue, each with the state after it.
     pub(super) fn completions(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
         match Method::of(call) {
             Method::PollAny {} => self.any(state, t),
@@ -45,7 +46,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The state in which a thread has taken the oldest completion of a queue pair, if there is one.
+    /// Returns the state in which a thread has taken the oldest completion of a queue pair, if there is one.
     fn taken(&self, state: &State, t: usize, q: Qp) -> Option<State> {
         let pair = self.pair(t, q);
         (state.pairs[pair].confirmed() > 0).then(|| {
@@ -55,12 +56,13 @@ impl Machine<'_> {
         })
     }
 
-    /// A poll of all queue pairs takes a completion of any that has one.
+    /// Returns the results of a poll of all queue pairs, which takes a completion of any queue pair that has one.
     fn any(&self, state: &State, t: usize) -> Vec<(Val, State)> {
         self.queue_pairs(state).filter_map(|q| Some((told(q), self.taken(state, t, q)?))).collect()
     }
 
-    /// The states in which a thread has asked for an event: one for each choice of completions that have come by then.
+    /// Returns the states in which a thread has asked for an event: one for each choice of completions that have come
+    /// by then.
     fn armed(&self, state: &State, t: usize) -> Vec<State> {
         let pairs: Vec<usize> = self.queue_pairs(state).map(|q| self.pair(t, q)).collect();
         let come = |&pair: &usize| state.pairs[pair].come..=state.pairs[pair].confirmed();
@@ -84,7 +86,7 @@ impl Machine<'_> {
         choices.map(after).collect()
     }
 
-    /// The states in which a thread has taken its event, by each completion that may have raised it.
+    /// Returns the states in which a thread has taken its event, one for each completion that may have raised it.
     fn woken(&self, state: &State, t: usize) -> Vec<State> {
         let pairs: Vec<usize> = self.queue_pairs(state).map(|q| self.pair(t, q)).collect();
         let mut after = state.clone();

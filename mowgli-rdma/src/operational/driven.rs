@@ -1,4 +1,4 @@
-//! The machine as hardware for programs that run beside it: they make calls, and somebody chooses what happens next.
+//! The machine as hardware for programs that run beside it: they make calls, and their caller chooses the next step.
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Tid};
@@ -34,26 +34,27 @@ use crate::switches::Switches;
 pub struct Driven {
     machine: Machine<'static>,
     state: State,
-    /// What can happen next, if that is known.
+    /// The possible next steps, once they are computed.
     next: Option<Vec<(Step, State)>>,
 }
 
 impl Driven {
-    /// The machine at the beginning.
+    /// Builds the machine in its initial state.
     ///
     /// # Errors
-    /// If an object is no memory word, or lives on no node.
+    /// If an object is not a memory word, or has no node.
     pub fn new(world: &World, switches: Switches) -> Result<Self, String> {
         let machine = Machine::new(world, &[])?.with(switches);
         let state = machine.hardware();
         Ok(Self { machine, state, next: None })
     }
 
-    /// Makes a call of RDMA-TSO-RMW, if it is possible now: a fence, an atomic operation of the CPU or a poll may have to wait. The
-    /// result is that of RDMA-WAIT-RMW: operations and polls return nothing.
+    /// Makes a call of RDMA-TSO-RMW. Returns `None` if the call has to wait, for example a fence or a poll. The result
+    /// is that of RDMA-WAIT-RMW, in which operations and polls return unit.
     ///
     /// # Panics
-    /// If the call names a word or a node that there is not; [`mowgli_core::library::Library::fault`] tells.
+    /// If the call names a word or a node that does not exist; [`mowgli_core::library::Library::fault`] finds such
+    /// calls.
     pub fn call(&mut self, thread: Tid, call: &Call) -> Option<Val> {
         let t = thread.index();
         let result = match self.machine.access(&self.state, t, call) {
@@ -75,10 +76,10 @@ impl Driven {
             || self.machine.silent_call(&mut self.state.clone(), t, call, Some(Val::Unit)).is_some()
     }
 
-    /// The steps that the hardware can take.
+    /// Lists the steps that the hardware can take.
     pub fn steps(&mut self) -> Vec<&Step> {
         if self.next.is_none() {
-            // What only its own queue pair can notice is not waited for.
+            // These steps commute with all others, so the caller need not choose when they happen.
             while self.machine.hardware_at_once(&mut self.state).is_some() {}
             let mut all = Vec::new();
             for t in 0..self.state.buffers.len() {
@@ -92,7 +93,7 @@ impl Driven {
     /// Takes one of [`Self::steps`].
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `step` is not less than the number of steps.
     pub fn take(&mut self, step: usize) -> Step {
         self.steps();
         let (step, after) = self.next.take().expect("asked above").swap_remove(step);
@@ -100,16 +101,16 @@ impl Driven {
         step
     }
 
-    /// The values of all words in memory, in an order of its own.
+    /// Returns the values of all words in memory, in the order of their locations.
     #[must_use]
     pub fn all_memory(&self) -> &[Val] {
         &self.state.memory
     }
 
-    /// What is in memory.
+    /// Returns the value of a word in memory.
     ///
     /// # Panics
-    /// If there is no such word.
+    /// If the world has no such word.
     #[must_use]
     pub fn memory(&self, x: Loc) -> Val {
         self.state.memory[self.machine.word(x)]

@@ -1,4 +1,24 @@
-//! Every state of the machine, and one run of it.
+//! The exploration of the machine: every state with a partial-order reduction, and single runs.
+//!
+//! **Computes**: the outcomes of the runs of a program that end, and the ways in which runs are stuck.
+//! [`Machine::explore`] enumerates all states, depth first. [`Machine::walk`] follows one run whose steps its caller
+//! chooses.
+//!
+//! **Invariant**: every state in `visited` is *settled*, which means that it has no step of `Machine::at_once` left.
+//! The settled successors of each explored state are in `visited`, and those still to explore are in `todo`.
+//!
+//! **Example**: store buffering, `x := 1; a := y` beside `y := 1; b := x`. Both writes enter their store buffers at
+//! once, so these two steps are never interleaved. In the first settled state a buffer can drain or a thread can read.
+//! If both threads read first, the outcome is a=0, b=0.
+//!
+//! **Correct because**: a step of `at_once` stays possible until it is taken and disables no other step, so it commutes
+//! with every other step. It does not change memory, and its result is fixed. So each run has the same end if these
+//! steps come first: such a step is a persistent set by itself (Godefroid 1996). They do not go on for ever if
+//! [`Machine::within`] bounds the iterations that are not idle. `tests/tests/machine.rs` compares the outcomes with
+//! those of [`Machine::explore_slowly`], which does not reduce, and with the axioms (SYNC Theorem 7).
+//!
+//! **Cost**: one copy and one look-up of a state for each step. The number of states grows exponentially with the
+//! writes and operations that are under way at the same time. [`Runs`] has the number of states and their average size.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,28 +36,28 @@ use super::step::Step;
 use super::stuck::{Standstill, Visited};
 use crate::stamp::Qp;
 
-/// What an exploration found.
+/// The result of an exploration.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     /// The outcomes of the runs that end.
     pub outcomes: BTreeSet<Outcome>,
-    /// How many states there are, after the steps that are taken at once.
+    /// The number of states that were explored. With the reduction only settled states count.
     pub states: usize,
-    /// The bytes of memory that a state takes, on average.
+    /// The average number of bytes of memory that a state takes.
     pub bytes: usize,
     /// The ways in which runs are stuck; empty if a limit cut the exploration short.
     pub stuck: BTreeSet<Standstill>,
-    /// What stopped the exploration.
+    /// The reason why the exploration ended early, if it did.
     pub stop: Option<Stop>,
 }
 
 impl Machine<'_> {
-    /// Every final state, from the first one; stops after `limit` states.
+    /// Explores every state, with the reduction. Stops after `limit` states, or when `expired` returns true.
     pub fn explore(&mut self, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
         self.explore_all(true, observed, limit, expired)
     }
 
-    /// As [`Self::explore`], without taking any step at once: more states, to hold the reduction against.
+    /// Explores every state without the reduction, so that tests can compare the two.
     pub fn explore_slowly(&mut self, observed: &[Cell], limit: usize) -> Runs {
         self.explore_all(false, observed, limit, &|| false)
     }
@@ -75,7 +95,8 @@ impl Machine<'_> {
                 let must = !machine.is_optional(&state, &step);
                 next.push((if reduced { machine.settled(after) } else { after }, must));
             });
-            // What crashes need not go on, so that a run may end before its last state.
+            // A thread or a node that crashes need not take its next step, so a run may also end in a state with
+            // successors.
             if (next.is_empty() || !self.world.crashes.is_empty())
                 && let Some(outcome) = self.outcome(&state, observed)
             {
@@ -97,13 +118,14 @@ impl Machine<'_> {
         runs
     }
 
-    /// The state after all steps that are taken at once.
+    /// Returns the state after all steps that are taken at once.
     fn settled(&mut self, mut state: State) -> State {
         while self.at_once(&mut state).is_some() {}
         state
     }
 
-    /// All states that come after this one; `None` if there is a way out of those where the run has been.
+    /// Returns the states that are reachable from this one; `None` if one of them is not in `been`, the states of the
+    /// run so far.
     fn closed(&mut self, from: &State, been: &FxHashSet<State>) -> Option<FxHashSet<State>> {
         let mut seen = FxHashSet::from_iter([from.clone()]);
         let mut todo = vec![from.clone()];
@@ -121,10 +143,10 @@ impl Machine<'_> {
         Some(seen)
     }
 
-    /// One run: at each point `choose` picks one of so many steps, of those that lead to where it was not yet if there are any:
-    /// rounds that wait are passed. `show` gets each step and what the machine looks like
-    /// after it. Returns the outcome, or how the run is stuck. A run that comes to a state for the second time, and can leave the states
-    /// where it has been in no way, is stuck.
+    /// Follows one run, and returns its outcome or the way in which it is stuck. At each point `choose` picks one of
+    /// the given number of steps. If some steps lead to states that the run has not visited, it picks among these, so
+    /// that the run leaves loops that wait. `show` gets each step and a picture of the machine after it. The run is
+    /// stuck if it has visited every state that it can still reach.
     ///
     /// # Errors
     /// If the time is up before the run has ended, or a thread makes a call that no program may make.
@@ -168,7 +190,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Why a thread does not go on, if it is not for what it reads.
+    /// Returns the reason why some thread does not go on, if it is a limit or an invalid call.
     fn cut(&self, state: &State) -> Option<Stop> {
         let of = |place: &u32| if let Next::Cut(stop) = self.programs.next(*place) { Some(stop.clone()) } else { None };
         state.at.iter().find_map(of)
@@ -178,7 +200,7 @@ impl Machine<'_> {
         state.at.iter().any(|&place| matches!(self.programs.next(place), Next::Discarded))
     }
 
-    /// The outcome of a state in which everything has ended.
+    /// Returns the outcome of a state in which everything has ended.
     fn outcome(&self, state: &State, observed: &[Cell]) -> Option<Outcome> {
         let output = |&place: &u32| match self.programs.next(place) {
             Next::End(v) => Some(*v),
@@ -188,7 +210,8 @@ impl Machine<'_> {
         let is_over = |t: usize, q: Qp| {
             let pair = &state.pairs[self.pair(t, q)];
             let is_cut_off = self.world.may_stop(Tid::from_index(t)) || self.world.crashes.nodes.contains(q.to);
-            // What has arrived is written; what an atomic operation does at its node is one thing.
+            // A queue pair that is cut off may leave entries in its pipe. But writes that have arrived reach memory,
+            // and an atomic operation that has read also writes, because it is indivisible at its node.
             let is_done = |e: &Entry| is_cut_off && !matches!(e, Entry::AtomicWrite(..));
             pair.pipe.iter().all(is_done) && pair.remote.is_empty() && !pair.has_local_write()
         };
@@ -198,7 +221,7 @@ impl Machine<'_> {
         ended.then_some(Outcome { outputs, finals })
     }
 
-    /// Memory, and what is under way.
+    /// Draws a state: memory, store buffers and queue pairs.
     fn picture(&self, state: &State) -> String {
         let memory = self.locs.iter().zip(&state.memory).map(|(x, v)| format!("{x}={v}"));
         let mut lines = vec![format!("memory {}", memory.collect::<Vec<_>>().join(" "))];

@@ -1,4 +1,4 @@
-//! The machine with a program, at its beginning.
+//! The machine with a program, and its initial state.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// The machine at the beginning of a program, whose calls are those of RDMA-TSO-RMW.
+    /// Builds the machine for a program whose calls are those of RDMA-TSO-RMW.
     ///
     /// # Errors
-    /// If an object is no memory word, or lives on no node.
+    /// If an object is not a memory word, or has no node.
     pub fn new(world: &World, programs: &'a [Prog]) -> Result<Self, String> {
         for (x, object) in &world.objects {
             if object.library != TSO || object.node.is_none() {
@@ -37,14 +37,14 @@ impl<'a> Machine<'a> {
         Ok(Self { programs: Programs::new(Arc::clone(&world), programs), world, locs, switches: Switches::OFF })
     }
 
-    /// With at most so many rounds of a loop that do more than look.
+    /// Sets the limit on the iterations of a loop that are not idle.
     #[must_use]
     pub fn within(mut self, rounds: usize) -> Self {
         self.programs.rounds = rounds;
         self
     }
 
-    /// On hardware that promises less or more.
+    /// Sets the switches of the hardware.
     #[must_use]
     pub fn with(self, switches: Switches) -> Self {
         Self { switches, ..self }
@@ -55,7 +55,7 @@ impl<'a> Machine<'a> {
         State { at, ..self.hardware() }
     }
 
-    /// The state at the beginning, without programs.
+    /// Returns the initial state of the hardware, without programs.
     pub(super) fn hardware(&self) -> State {
         let threads = self.world.threads.len();
         State {
@@ -72,14 +72,15 @@ impl<'a> Machine<'a> {
         self.locs.binary_search(&x).expect("a declared word")
     }
 
-    /// Where a queue pair of a thread stands; those that nothing was issued by may be missing.
+    /// Returns the position of a queue pair of a thread in `State::pairs`. It may lie beyond the end as long as no
+    /// thread has used queue pairs of this number.
     pub(super) fn pair(&self, t: usize, q: Qp) -> usize {
         let nodes = usize::from(self.world.nodes);
         let first = t * nodes + usize::from(q.to.0) - 1;
         first + (usize::from(q.number) - 1) * self.world.threads.len() * nodes
     }
 
-    /// The queue pairs of each thread that are there: the first to each node, then the second ones.
+    /// Lists the queue pairs that each thread has: the first one to each node, then the second ones.
     pub(super) fn queue_pairs(&self, state: &State) -> impl Iterator<Item = Qp> + use<> {
         let of_one = self.world.threads.len() * usize::from(self.world.nodes);
         let numbers = 1..=u8::try_from(state.pairs.len() / of_one).expect("a few");
@@ -87,7 +88,7 @@ impl<'a> Machine<'a> {
         numbers.flat_map(move |number| nodes.iter().map(move |to| Qp { to, number }))
     }
 
-    /// Makes room for a queue pair, if it is not there.
+    /// Makes room for a queue pair, unless there is room already.
     pub(super) fn with_pair(&self, state: &mut State, q: Qp) {
         let of_one = self.world.threads.len() * usize::from(self.world.nodes);
         let needed = of_one * usize::from(q.number);

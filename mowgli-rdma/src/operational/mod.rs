@@ -1,13 +1,14 @@
 //! RDMA-TSO-RMW as a machine: store buffers, queue pairs and memory, one transition a step.
 //!
-//! SYNC App. D.1, Fig. 21, rules 1 to 13. Theorem 7: its outcomes are those of the declarative model
-//! ([`crate::tso`]). [`Machine::explore`] visits every state, [`Machine::walk`] takes one random run, and [`Driven`] is the hardware for
-//! programs that run beside it.
+//! SYNC App. D.1, Fig. 21, rules 1 to 13. By Theorem 7 its outcomes are those of the declarative model
+//! ([`crate::tso`]). [`Machine::explore`] visits every state, and [`Machine::walk`] takes one run. [`Driven`] is the
+//! hardware for programs that run beside it.
 //!
-//! Steps that only their own thread or queue pair can notice, that stay possible once they are, and that never make
-//! another step impossible, are taken at once: an append to the store buffer, a fence of an empty one, the issue of an
-//! operation, the removal of a remote fence, an acknowledgement, a poll. Each commutes with every other step, so no final
-//! state is lost.
+//! The machine takes a step at once if only its own thread or queue pair can notice it. Such a step stays possible
+//! until it is taken, and disables no other step. The steps of the CPU are an append to the store buffer, a fence of an
+//! empty one, and a poll of one queue pair. Those of the card are the issue of an operation, the removal of a remote
+//! fence, and an acknowledgement. Each of them commutes with every other step, so no final state is lost (see
+//! `explore.rs`).
 
 mod completions;
 mod driven;

@@ -1,7 +1,7 @@
-//! How far programs are.
+//! The progress of programs: the place of each thread, and its next call.
 //!
-//! A round of a loop that only looked and did not break leads back to where the loop began: the thread does then what it did
-//! before. Other rounds are bounded ([`super::machine::Machine::within`]).
+//! An iteration of a loop that changes nothing and does not break is *idle*. It leads back to the place where it began,
+//! because the thread then repeats what it did. The other iterations are bounded ([`super::machine::Machine::within`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,35 +18,35 @@ use crate::crash::{CRASH, Crash};
 use crate::message::{MESSAGE, Message};
 use crate::tso::{Method, TSO, Tso};
 
-/// What a thread does next.
+/// The next step of a thread's program.
 #[derive(Clone)]
 pub(super) enum Next {
     Call(Call),
     End(Val),
-    /// A round of a loop has ended that only looked: it goes on as it did when it had made so many calls.
+    /// An idle iteration has ended: the thread continues as it did after this number of calls.
     Again(usize),
-    /// It goes round and round without a call that looks or acts.
+    /// An endless loop whose iterations neither read memory nor change anything.
     Spin,
-    /// Nothing: runs do not count in which a thread comes here.
+    /// A failed `assume`: runs in which a thread comes here do not count.
     Discarded,
-    /// Nothing: there were more rounds of a loop than are looked at, or the next call is one that no program may make.
+    /// A limit or a fault: a loop has more iterations than the bound, or the next call is one that no program may make.
     Cut(Stop),
 }
 
 /// A place of a program.
 struct Place {
     next: Next,
-    /// The calls so far, but for rounds that only looked.
+    /// The calls so far, without those of idle iterations.
     earlier: Vec<Event>,
-    /// The place before the last of them.
+    /// The place before the last of these calls.
     before: Option<u32>,
 }
 
-/// The programs as graphs: a place for each sequence of results, as far as it matters.
+/// The programs as graphs: a place for each sequence of results, without those of idle iterations.
 pub(super) struct Programs<'a> {
     programs: &'a [Prog],
     world: Arc<World>,
-    /// How many rounds of a loop may do more than look.
+    /// The limit on the iterations of a loop that are not idle.
     pub(super) rounds: usize,
     places: Vec<Place>,
     known: BTreeMap<(usize, u32, Val), u32>,
@@ -57,7 +57,7 @@ impl<'a> Programs<'a> {
         Self { programs, world, rounds: usize::MAX, places: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// The place of a thread after these calls, the last of which it made at `before`.
+    /// Returns the place of a thread after these calls, the last of which it made at `before`.
     pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
         let tid = Tid::from_index(thread);
         let next = Replay { world: &self.world, thread: tid, rounds: self.rounds, events: &earlier, at: 0 }
@@ -88,13 +88,13 @@ impl<'a> Programs<'a> {
         &self.places[place as usize].earlier
     }
 
-    /// The results of the next call of a place in all runs so far.
+    /// Lists the results that the next call of a place has had in all runs so far.
     pub(super) fn results(&self, thread: usize, place: u32) -> Vec<Val> {
         let known = self.known.range((thread, place, Val::Unit)..).map(|((t, p, ret), _)| (*t, *p, *ret));
         known.take_while(|(t, p, _)| (*t, *p) == (thread, place)).map(|(.., ret)| ret).collect()
     }
 
-    /// The place after the next call returned this.
+    /// Returns the place after the next call has returned `ret`.
     pub(super) fn after(&mut self, thread: usize, place: u32, ret: Val) -> u32 {
         if let Some(&known) = self.known.get(&(thread, place, ret)) {
             return known;
@@ -108,7 +108,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// What is wrong with a call of a program.
+/// Returns the fault of a call of a program, if it has one.
 fn fault(world: &World, thread: Tid, call: &Call) -> Option<String> {
     match call.library {
         CRASH => Crash.fault(world, thread, call),
@@ -117,7 +117,7 @@ fn fault(world: &World, thread: Tid, call: &Call) -> Option<String> {
     }
 }
 
-/// Whether a call of the CPU changes nothing, neither memory nor what is under way.
+/// True if a call of the CPU changes nothing, neither memory nor operations under way.
 fn only_looks(event: &Event) -> bool {
     match event.call.method.text() {
         "CAS" => event.ret != event.call.args[1],
@@ -126,13 +126,13 @@ fn only_looks(event: &Event) -> bool {
     }
 }
 
-/// A program, run with the results of its calls.
+/// A program that is run with given results of its calls.
 struct Replay<'a> {
     world: &'a World,
     thread: Tid,
     rounds: usize,
     events: &'a [Event],
-    /// How many of them are used.
+    /// The number of events that are used.
     at: usize,
 }
 
@@ -142,7 +142,7 @@ enum Value {
 }
 
 impl Replay<'_> {
-    /// What comes after all these calls.
+    /// Returns the next step after all these calls.
     fn next(mut self, program: &Prog) -> Next {
         match self.run(program) {
             Value::Done(v, 0) => Next::End(v),
@@ -171,14 +171,15 @@ impl Replay<'_> {
         }
     }
 
-    /// The bound on rounds.
+    /// Returns the stop for a loop that reaches the bound on iterations.
     fn cut(&self) -> Value {
         let last = self.events.last();
         let after = last.map_or_else(String::new, |last| format!(" after {last}"));
         Value::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
     }
 
-    /// Whether the last round gets words of other nodes and takes the completions of just these gets, beside what only looks.
+    /// True if the last iteration gets words of other nodes and takes the completions of exactly these gets, beside
+    /// calls that change nothing.
     fn looks_remotely(&self, start: usize) -> bool {
         let (earlier, own) = (&self.events[..start], &self.events[start..self.at]);
         let gets = |e: &Event| {
@@ -199,7 +200,7 @@ impl Replay<'_> {
                 stopped @ Value::Stopped(_) => return stopped,
             }
             let own = &self.events[start..self.at];
-            // What does not look at memory returns the same again.
+            // Only these calls look at memory or completions. Without them an iteration has the same results for ever.
             let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
             match own.iter().all(only_looks) {
                 true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),

@@ -15,10 +15,10 @@ pub(super) enum Buffered {
     Operation(Qp, Entry),
 }
 
-/// What an entry of a pipe is of its operation.
+/// The part that an entry of a pipe plays in its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Part {
-    /// Whether there is a completion of the operation.
+    /// Whether the operation has a completion.
     pub signalled: bool,
     /// Whether the entry before it is another word of the same operation.
     pub joined: bool,
@@ -29,21 +29,21 @@ pub struct Part {
 pub enum Entry {
     /// A remote fence.
     Rfence,
-    /// Not yet read: to, from. Of an operation of several words there is one for each.
+    /// A put that has not read yet: to, from. An operation of several words has one entry for each word.
     Put(Loc, Loc, Part),
     /// The write of a put that has read.
     RemoteWrite(Loc, Val, Part),
     /// The acknowledgement of a put.
     Ack,
-    /// Not yet read: to, from. Of an operation of several words there is one for each.
+    /// A get that has not read yet: to, from. An operation of several words has one entry for each word.
     Get(Loc, Loc, Part),
-    /// The write of what came back.
+    /// The local write of a value that came back.
     LocalWrite(Loc, Val, Part),
-    /// Not yet read: to, on, the expected and the new value.
+    /// A compare-and-swap that has not read yet: to, on, the expected and the new value.
     Rcas(Loc, Loc, Val, Val, Part),
-    /// Not yet read: to, on, the number to add.
+    /// A fetch-and-add that has not read yet: to, on, the number to add.
     Rfaa(Loc, Loc, Val, Part),
-    /// Not yet read: to, on, the new value.
+    /// An exchange that has not read yet: to, on, the new value.
     Rxchg(Loc, Loc, Val, Part),
     /// The remote write of an atomic operation.
     AtomicWrite(Loc, Val),
@@ -63,28 +63,28 @@ pub(super) struct QueuePair {
     /// Remote writes, and whether each is the write of an atomic operation.
     pub(super) remote: VecDeque<(Loc, Val, bool)>,
     pub(super) local: VecDeque<Local>,
-    /// The messages that have arrived and that nobody has taken.
+    /// The messages that have arrived and that no thread has taken.
     pub(super) received: VecDeque<Val>,
-    /// The number of confirmations at the old end of `local` that are known to have come into the completion queue.
+    /// The number of confirmations at the front of `local` that are known to have come into the completion queue.
     pub(super) come: usize,
-    /// The number of those that had come when the thread asked for the event that it has not taken.
+    /// The number of confirmations that had come when the thread asked for its pending event.
     pub(super) before: usize,
 }
 
-/// The event that a thread has asked for, and has not taken.
+/// The event that a thread has asked for and has not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) enum Asked {
-    /// It has asked for none.
+    /// The thread has not asked for an event.
     #[default]
     No,
-    /// A completion has not come, as far as it is known.
+    /// The event is pending: no new completion is known to have come.
     Open,
-    /// A completion has come.
+    /// A new completion has come, so the event is raised.
     Raised,
 }
 
 impl QueuePair {
-    /// The number of confirmations that may have come into the completion queue: no write is before them.
+    /// Counts the confirmations that may have come into the completion queue, because no write is before them.
     pub(super) fn confirmed(&self) -> usize {
         self.local.iter().take_while(|l| **l == Local::Confirmation).count()
     }
@@ -93,14 +93,15 @@ impl QueuePair {
         self.local.iter().any(|l| matches!(l, Local::Write(..)))
     }
 
-    /// The remote writes that may go to memory, by their places: the oldest, and with relaxed ordering all that no atomic
-    /// operation comes before.
+    /// Returns the positions of the remote writes that may go to memory: the oldest one. With relaxed ordering, also
+    /// all others before the first atomic operation.
     pub(super) fn remote_writes(&self, relaxed: bool) -> impl Iterator<Item = usize> + '_ {
         let free = self.remote.iter().take_while(|(_, _, is_atomic)| !is_atomic).count();
         0..if relaxed { free.max(1).min(self.remote.len()) } else { self.remote.len().min(1) }
     }
 
-    /// The local writes that may go to memory, by their places: the oldest, and with relaxed ordering all.
+    /// Returns the local writes that may go to memory, with their positions: the oldest one, and with relaxed ordering
+    /// all.
     pub(super) fn local_writes(&self, relaxed: bool) -> impl Iterator<Item = (usize, Loc, Val)> + '_ {
         let writes = self.local.iter().enumerate().filter_map(|(place, local)| match *local {
             Local::Write(x, v) => Some((place, x, v)),
@@ -109,18 +110,18 @@ impl QueuePair {
         writes.take(if relaxed { usize::MAX } else { 1 })
     }
 
-    /// Whether an atomic operation has read this word and not yet written it.
+    /// True if an atomic operation has read this word and not yet written it.
     fn updates(&self, x: Loc) -> bool {
         self.pipe.iter().any(|e| matches!(e, Entry::AtomicWrite(on, _) if *on == x))
             || self.remote.iter().any(|&(on, _, is_atomic)| is_atomic && on == x)
     }
 
-    /// Where the operation begins that an entry is of.
+    /// Returns the position of the first entry of the operation to which an entry belongs.
     fn beginning(&self, place: usize) -> usize {
         (0..=place).rev().find(|&p| !self.pipe[p].is_joined()).expect("the oldest entry is joined to none")
     }
 
-    /// Takes out the entry of a word that is over. Returns whether the operation is.
+    /// Removes the entry of a word that is over. Returns whether the whole operation is over.
     pub(super) fn end_word(&mut self, place: usize) -> bool {
         let others = self.pipe.get(place + 1).is_some_and(Entry::is_joined);
         let is_over = !others && !self.pipe[place].is_joined();
@@ -133,7 +134,8 @@ impl QueuePair {
 }
 
 impl Entry {
-    /// The value that a remote read-modify-write that succeeds writes where it has read this one; `None` if there is no sum.
+    /// Returns the value that a remote read-modify-write writes if it succeeds and has read `old`; `None` if the two
+    /// have no sum.
     pub(super) fn updated(&self, old: Val) -> Option<Val> {
         match self {
             Self::Rfaa(_, _, add, _) => old.plus(add.int()?),
@@ -161,13 +163,13 @@ impl Entry {
     }
 }
 
-/// Whether these are gets, local writes and acknowledgements.
+/// True if these are gets, local writes and acknowledgements.
 fn are_past_reads(older: &[Entry]) -> bool {
     older.iter().all(|e| matches!(e, Entry::Get(..) | Entry::LocalWrite(..) | Entry::Ack))
 }
 
-/// Whether the entry at this place of a pipe can act, other than at once: the conditions of rules 2, 3, 6, 7 and 9 to 12. The other
-/// words of its operation do not hold it up; where addresses are `increasing`, those before it do.
+/// True if the entry at this place of a pipe can act, other than at once. The conditions are those of rules 2, 3, 6, 7
+/// and 9 to 12. The other words of its operation do not block it; with `increasing` addresses the earlier ones do.
 pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, increasing: bool) -> bool {
     let beginning = queue.beginning(place);
     let older = &queue.pipe[..if increasing { place } else { beginning }];
@@ -193,7 +195,7 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, increasi
 /// A configuration of the machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct State {
-    /// For each thread how far its program is, as a number of [`Programs`].
+    /// For each thread the number of its place in `Programs`.
     pub(super) at: Vec<u32>,
     pub(super) buffers: Vec<VecDeque<Buffered>>,
     /// The first queue pair to each node, by thread and node; then, if there are any, the second ones, and so on.
@@ -206,12 +208,12 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Whether an atomic operation of some card has read this word and not yet written it.
+    /// True if an atomic operation of some card has read this word and not yet written it.
     pub(super) fn is_being_updated(&self, x: Loc) -> bool {
         self.pairs.iter().any(|pair| pair.updates(x))
     }
 
-    /// How much memory it takes.
+    /// Returns the number of bytes of memory that it takes.
     pub(super) fn bytes(&self) -> usize {
         let of_pair = |q: &QueuePair| {
             size_of_val(q)

@@ -1,4 +1,23 @@
-//! The transitions: rules 1 to 13 of Fig. 21.
+//! The transitions of the machine: rules 1 to 13 of SYNC Fig. 21.
+//!
+//! **Computes**: the steps that are possible in a state. `Machine::at_once` takes one that need not be interleaved with
+//! others. `Machine::steps` lists all other steps, each with the state after it.
+//!
+//! **Invariant**: an entry moves in one direction only: store buffer, pipe, buffer of remote or local writes, memory.
+//! Memory changes only in `Machine::steps`.
+//!
+//! **Example**: `put(z, x); put(f, x)` to one node, as in message passing. Both puts enter the store buffer and then
+//! the pipe at once. The put of z reads x first, because an older put blocks a younger one (rule 2). It becomes a
+//! remote write, which arrives (rule 3) and leaves an acknowledgement, which is taken at once (rule 4). The two writes
+//! reach memory in the order of arrival (rule 5), so f is set after z unless ordering is relaxed.
+//!
+//! **Correct because**: each condition is that of a rule in Fig. 21 (`state::can_act`). By SYNC Theorem 7 the outcomes
+//! are those of the axioms, and `tests/tests/machine.rs` compares them on random programs. The module `explore` says
+//! why some steps can be taken at once: the calls that only use the store buffer or take a confirmation, the issue of
+//! an operation, and rules 1 and 4.
+//!
+//! **Cost**: `at_once` looks at one call and one entry of each buffer and pipe. `steps` copies the state once for each
+//! step.
 
 use std::fmt;
 
@@ -21,11 +40,11 @@ use crate::wait::words;
 pub struct Step {
     /// The thread whose program, store buffer or queue pair acts.
     pub thread: Tid,
-    /// What it does.
+    /// The action.
     pub act: Act,
 }
 
-/// What a transition is, with the rule of Fig. 21 where it has one.
+/// The action of a transition, with the rule of Fig. 21 if it has one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Act {
     /// The CPU makes a call, with this result.
@@ -36,7 +55,8 @@ pub enum Act {
     Issue(Qp, Entry),
     /// An entry of the pipe to a node acts.
     Pipe(Qp, Entry),
-    /// The oldest remote write at a node goes to memory; rule 13 if it is that of an atomic operation, else 5.
+    /// The oldest remote write at a node goes to memory; by rule 13 if it belongs to an atomic operation, else by rule
+    /// 5.
     Remote(Qp, Loc, Val, bool),
     /// The oldest local write that came from a node goes to memory: rule 8.
     Local(Qp, Loc, Val),
@@ -73,7 +93,7 @@ impl fmt::Display for Step {
 }
 
 impl Machine<'_> {
-    /// One step that is taken at once, if there is one.
+    /// Takes one step at once, if one is possible, and returns it.
     pub(super) fn at_once(&mut self, state: &mut State) -> Option<Step> {
         (0..state.at.len()).find_map(|t| {
             let own = self.call_at_once(state, t).or_else(|| self.issue(state, t));
@@ -97,14 +117,14 @@ impl Machine<'_> {
         Some(Step { thread: Tid::from_index(t), act: Act::Call(call, ret) })
     }
 
-    /// One step of the hardware that is taken at once, if there is one.
+    /// Takes one step of the hardware at once, if one is possible, and returns it.
     pub(super) fn hardware_at_once(&self, state: &mut State) -> Option<Step> {
         (0..state.buffers.len()).find_map(|t| {
             self.issue(state, t).or_else(|| self.queue_pairs(state).find_map(|q| self.oldest_at_once(state, t, q)))
         })
     }
 
-    /// The oldest operation of the store buffer goes into its pipe, with all its words.
+    /// Moves the oldest operation of the store buffer into its pipe, with all its words.
     fn issue(&self, state: &mut State, t: usize) -> Option<Step> {
         let Some(&Buffered::Operation(q, entry)) = state.buffers[t].front() else { return None };
         state.buffers[t].pop_front();
@@ -120,7 +140,7 @@ impl Machine<'_> {
         Some(Step { thread: Tid::from_index(t), act: Act::Issue(q, entry) })
     }
 
-    /// Rules 1 and 4.
+    /// Takes the oldest entry of a pipe if it is a remote fence (rule 1) or an acknowledgement (rule 4).
     fn oldest_at_once(&self, state: &mut State, t: usize, q: Qp) -> Option<Step> {
         let queue = &mut state.pairs[self.pair(t, q)];
         let Some(&entry @ (Entry::Rfence | Entry::Ack)) = queue.pipe.first() else { return None };
@@ -131,7 +151,8 @@ impl Machine<'_> {
         Some(Step { thread: Tid::from_index(t), act: Act::Pipe(q, entry) })
     }
 
-    /// Every step that [`Self::at_once`] would take first, and those after it, each by itself.
+    /// Lists the states after each single step that [`Self::at_once`] could take, for the exploration without
+    /// reduction.
     pub(super) fn slow_steps(&mut self, state: &State) -> Vec<State> {
         let mut all = Vec::new();
         for t in 0..state.at.len() {
@@ -147,7 +168,8 @@ impl Machine<'_> {
         all
     }
 
-    /// The effect of a call of the CPU that is taken at once, and its result, which is this one; `None` if it is not possible now.
+    /// Makes a call of the CPU that is taken at once, and returns its result, which the caller passes as `result`.
+    /// Returns `None` if the call is not possible now, or not one of these.
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
         let first = Part { signalled: way.signalled, joined: false };
@@ -187,7 +209,7 @@ impl Machine<'_> {
         result
     }
 
-    /// A message goes into the store buffer, as a write that has read.
+    /// Puts a message into the store buffer, in the form of a remote write that has read its source.
     fn send(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
         let (message::Method::Send { v, .. } | message::Method::SendBy { v, .. }) = message::Method::of(call) else {
             return None;
@@ -197,7 +219,7 @@ impl Machine<'_> {
         Some(Val::Unit)
     }
 
-    /// A thread takes a message to its node, the oldest of any queue pair.
+    /// Lists the ways in which a thread takes a message to its node: the oldest message of some queue pair.
     fn recv(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
         let message::Method::Recv {} = message::Method::of(call) else { return Vec::new() };
         let here = self.world.threads[t];
@@ -210,7 +232,7 @@ impl Machine<'_> {
         senders.filter(|(_, q)| q.to == here).filter_map(taken).collect()
     }
 
-    /// Every other step.
+    /// Visits every step that is not taken at once, with the state after it.
     pub(super) fn steps(&mut self, state: &State, visit: &mut dyn FnMut(&mut Self, Step, State)) {
         for t in 0..state.at.len() {
             if let Next::Call(call) = self.programs.next(state.at[t]).clone() {
@@ -230,7 +252,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The other steps of the store buffer and the queue pairs of a thread.
+    /// Visits the steps of the store buffer and the queue pairs of a thread that are not taken at once.
     pub(super) fn hardware_steps(&self, state: &State, t: usize, visit: &mut dyn FnMut(Step, State)) {
         let mut visit = |act, after| visit(Step { thread: Tid::from_index(t), act }, after);
         if let Some(&Buffered::Write(x, v)) = state.buffers[t].front() {
@@ -270,7 +292,8 @@ impl Machine<'_> {
         }
     }
 
-    /// What the entry at this place of a pipe does; `None` if it is an addition to what has no sum.
+    /// Returns the state after the entry at this place of a pipe has acted; `None` if it adds to a value that has no
+    /// sum.
     fn act(&self, state: &State, pair: usize, q: Qp, place: usize) -> Option<State> {
         let mut after = state.clone();
         let own = &mut after.pairs[pair];
@@ -307,7 +330,7 @@ impl Machine<'_> {
         Some(after)
     }
 
-    /// What a thread that may crash does, and what another one hears of it: that its program has ended.
+    /// Lists the results of a call of the library of crashes. `Dead` returns once the program of its thread has ended.
     fn crash(&self, state: &State, call: &Call) -> Vec<Val> {
         match crash::Method::of(call) {
             crash::Method::Goes {} => vec![Val::Bool(false), Val::Bool(true)],
@@ -319,7 +342,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A call of the CPU that looks at memory.
+    /// Makes a call of the CPU that reads memory. Returns `None` for other calls, and if it is not possible now.
     pub(super) fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
         let method = call.method.text();
         if !matches!(method, "Read" | "CAS" | "Xchg" | "FAA") {

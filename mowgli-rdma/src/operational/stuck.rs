@@ -30,14 +30,14 @@ pub struct Rest {
     pub waits: Option<bool>,
 }
 
-/// The states that were visited, by numbers, and which come after each.
+/// The states that were visited, numbered, with the successors of each.
 #[derive(Default)]
 pub(super) struct Visited {
     pub(super) numbers: FxHashMap<State, u32>,
-    /// For each state its steps begin here in `nexts`.
+    /// The range of the successors of each state in `nexts`.
     starts: FxHashMap<u32, (usize, usize)>,
     nexts: Vec<u32>,
-    /// States from which nothing is stuck: the program has ended, or is not followed further.
+    /// The states that are not stuck: the program has ended there, or the exploration does not follow them.
     over: Vec<u32>,
 }
 
@@ -54,13 +54,13 @@ impl Visited {
         }
     }
 
-    /// Notes what comes after a state, of what must happen some day.
+    /// Records the successors of a state by steps that must happen eventually.
     pub(super) fn add(&mut self, state: u32, nexts: &[u32]) {
         self.starts.insert(state, (self.nexts.len(), self.nexts.len() + nexts.len()));
         self.nexts.extend(nexts);
     }
 
-    /// Notes that nothing is stuck from a state on.
+    /// Records that a state is not stuck.
     pub(super) fn ends(&mut self, state: u32) {
         self.over.push(state);
     }
@@ -69,7 +69,7 @@ impl Visited {
         self.starts.get(&state).map_or(&[], |&(start, end)| &self.nexts[start..end])
     }
 
-    /// The sets of states, each of which leads to all others of its set and to no other state, without one that is over.
+    /// Returns the strongly connected components that no step leaves and from which no end is reachable.
     fn closed(&self) -> Vec<Vec<u32>> {
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.numbers.len()];
         for &state in self.starts.keys() {
@@ -96,7 +96,7 @@ fn components<'g>(size: usize, from: &[u32], after: &dyn Fn(u32) -> &'g [u32]) -
     let (mut index, mut low, mut is_open) = (vec![NEW; size], vec![0; size], vec![false; size]);
     let (mut open, mut components, mut count) = (Vec::new(), Vec::new(), 0);
     for &root in from {
-        // A state, and how many of those after it were looked at.
+        // A state, and the number of its successors that were visited.
         let mut path = if index[root as usize] == NEW { vec![(root, 0)] } else { Vec::new() };
         while let Some((state, looked)) = path.pop() {
             let s = state as usize;
@@ -126,8 +126,8 @@ fn components<'g>(size: usize, from: &[u32], after: &dyn Fn(u32) -> &'g [u32]) -
 }
 
 impl Machine<'_> {
-    /// Whether a step need not happen: what a thread that has crashed, or that has ended and issued it to a node that may crash, has under
-    /// way may never arrive.
+    /// True if a step need not happen. This holds for the operations of a thread that has ended, if the thread or the
+    /// target node may crash: they may never arrive. An atomic operation that has read still writes.
     pub(super) fn is_optional(&self, state: &State, step: &Step) -> bool {
         let Act::Pipe(q, entry) = step.act else { return false };
         let has_ended = matches!(self.programs.next(state.at[step.thread.index()]), Next::End(_));
@@ -146,7 +146,7 @@ impl Machine<'_> {
         let mut all = BTreeSet::new();
         for set in closed {
             let own: Vec<&State> = set.iter().map(|&s| states[s as usize].0).collect();
-            // An addition to what has no sum is in no run.
+            // The machine has no step for an addition without a sum. Such runs do not count as stuck.
             if own.iter().any(|state| self.has_no_sum(state)) {
                 continue;
             }
@@ -163,7 +163,7 @@ impl Machine<'_> {
         all.map(|threads| Standstill { threads, finals: finals.clone() }).collect()
     }
 
-    /// Whether a card or a CPU is to add to a value that has no sum.
+    /// True if a card or a CPU is about to add to a value that has no sum.
     fn has_no_sum(&self, state: &State) -> bool {
         let by_card =
             |e: &Entry| matches!(e, Entry::Rfaa(_, on, ..) if e.updated(state.memory[self.word(*on)]).is_none());
@@ -182,7 +182,7 @@ impl Machine<'_> {
         self.standstills_of(states, observed).swap_remove(0)
     }
 
-    /// Lists what a thread may do in these states, which lead to each other and nowhere else.
+    /// Lists the ways in which a thread waits in these states, which lead to each other and nowhere else.
     fn rests(&mut self, states: &[&State], t: usize) -> Vec<Rest> {
         let places: BTreeSet<u32> = states.iter().map(|s| s.at[t]).collect();
         let returned =
@@ -204,7 +204,7 @@ impl Machine<'_> {
                 }
             });
         }
-        // Calls that are made at once are no steps here: those have the results that they always have.
+        // Calls that are made at once are not steps here. They have the results that they had in all runs so far.
         let moves = !calls.is_empty();
         let results = |machine: &Self, place: u32| -> Vec<Val> {
             let own: Vec<Val> = calls.iter().filter(|(at, _)| *at == place).map(|(_, result)| *result).collect();
@@ -218,7 +218,7 @@ impl Machine<'_> {
         rounds.into_iter().map(with).collect()
     }
 
-    /// The results of the rounds that lead from a place to the first one.
+    /// Collects the results of each iteration that leads from a place back to the first one.
     fn add_rounds(
         &mut self,
         t: usize,

@@ -1,4 +1,5 @@
-//! The conditions: guaranteed-before, local races, and what is not fenced or no tree.
+//! The conditions for robustness: guaranteed-before, local races, unfenced pairs, and the reasons why a program is not
+//! tree-fenced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use mowgli_core::world::World;
 
 use crate::tso::towards;
 
-/// The model that the conditions are asked for.
+/// The model that the conditions are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cpu {
     /// RDMA-SC.
@@ -48,7 +49,7 @@ impl Type {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     thread: usize,
-    /// Which call of its thread it belongs to.
+    /// The position of its call in its thread.
     call: usize,
     is: Type,
     loc: Option<Loc>,
@@ -56,7 +57,7 @@ struct Event {
     to: Option<Node>,
 }
 
-/// Two accesses of a thread that may be reordered, as positions of calls, and why that matters.
+/// Two accesses of a thread that may be reordered: the positions of their calls, and a verb for each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reordered {
     /// The thread.
@@ -65,13 +66,13 @@ pub struct Reordered {
     pub earlier: usize,
     /// The position of the later one.
     pub later: usize,
-    /// What the earlier one does.
+    /// The verb for the earlier access, for example `reads`.
     pub first: &'static str,
-    /// What the later one does.
+    /// The verb for the later access.
     pub second: &'static str,
 }
 
-/// Why a program is not tree-fenced.
+/// A reason why a program is not tree-fenced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotATree {
     /// A call uses this location locally, and another thread accesses it too (Def. 9, 1).
@@ -100,7 +101,7 @@ pub struct Program<'a> {
 pub type Place = (usize, usize, usize);
 
 impl<'a> Program<'a> {
-    /// The pairs of [`Self::gb`] by place. A put has its local read first, a get its remote read.
+    /// Returns the pairs of [`Self::gb`] by place. A put has its local read first, a get its remote read.
     #[must_use]
     pub fn gb_by_place(&self, cpu: Cpu) -> Vec<(Place, Place)> {
         let place = |e: usize| {
@@ -111,7 +112,7 @@ impl<'a> Program<'a> {
         self.gb(cpu).pairs().map(|(a, b)| (place(a), place(b))).collect()
     }
 
-    /// The events of these calls of RDMA-TSO, thread by thread; `None` if some poll has nothing to take.
+    /// Builds the events of these calls of RDMA-TSO, thread by thread; `None` if some poll has no operation to take.
     ///
     /// # Panics
     /// If a call is not of RDMA-TSO, or is a remote read-modify-write.
@@ -162,19 +163,19 @@ impl<'a> Program<'a> {
         self.events.iter().map(|e| types.contains(&e.is)).collect()
     }
 
-    /// Those pairs of `rel` from one set to another.
+    /// Restricts `rel` to the pairs from one set to another.
     fn between(&self, rel: &Matrix, from: &[Type], to: &[Type]) -> Matrix {
         let (from, to) = (self.of(from), self.of(to));
         Matrix::from_fn(self.events.len(), |a, b| from[a] && to[b] && rel.has(a, b))
     }
 
-    /// Program order on one queue pair.
+    /// Returns program order on one queue pair.
     fn sqp(&self) -> Matrix {
         let e = &self.events;
         Matrix::from_fn(e.len(), |a, b| self.po.has(a, b) && e[a].to.is_some() && e[a].to == e[b].to)
     }
 
-    /// oppo (ROBUST Fig. 4, and App. B for TSO).
+    /// Computes oppo (ROBUST Fig. 4, and App. B for TSO).
     fn oppo(&self, cpu: Cpu) -> Matrix {
         use Type::{CpuRead, CpuWrite, LocalRead, LocalWrite, Poll, RemoteFence, RemoteRead, RemoteWrite};
         let sqp = self.sqp();
@@ -194,7 +195,7 @@ impl<'a> Program<'a> {
         })
     }
 
-    /// Guaranteed-before (Defs. 6 and 12).
+    /// Computes guaranteed-before (Defs. 6 and 12).
     #[must_use]
     pub fn gb(&self, cpu: Cpu) -> Matrix {
         use Type::{LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
@@ -232,7 +233,7 @@ impl<'a> Program<'a> {
         Reordered { thread, earlier: one.call, later: two.call, first: text(a), second: text(b) }
     }
 
-    /// The locations that several threads access.
+    /// Returns the locations that several threads access.
     fn public(&self) -> BTreeSet<Loc> {
         let mut by: BTreeMap<Loc, BTreeSet<usize>> = BTreeMap::new();
         for e in &self.events {
@@ -243,7 +244,8 @@ impl<'a> Program<'a> {
         by.into_iter().filter(|(_, threads)| threads.len() > 1).map(|(x, _)| x).collect()
     }
 
-    /// The pairs that keep the program from being locally data-race free (Def. 7; with gb of RDMA-SC in both models).
+    /// Returns the pairs that keep the program from being locally data-race free (Def. 7; with gb of RDMA-SC in both
+    /// models).
     #[must_use]
     pub fn races(&self) -> Vec<Reordered> {
         let gb = self.gb(Cpu::Sc);
@@ -252,8 +254,8 @@ impl<'a> Program<'a> {
         races.map(|(a, b)| self.reordered(a, b)).sorted().dedup().collect()
     }
 
-    /// The pairs of public accesses that are not guaranteed in order although the later one may influence the earlier
-    /// (Defs. 8 and 13).
+    /// Returns the pairs of public accesses that are not guaranteed in order although the later one may influence the
+    /// earlier (Defs. 8 and 13).
     #[must_use]
     pub fn unfenced(&self, cpu: Cpu) -> Vec<Reordered> {
         let (gb, public) = (self.gb(cpu), self.public());
@@ -268,7 +270,7 @@ impl<'a> Program<'a> {
         all.map(|(a, b)| self.reordered(a, b)).sorted().dedup().collect()
     }
 
-    /// `~>+` on nodes by the public operations of threads other than `t`.
+    /// Computes `~>+` on nodes, by the public operations of threads other than `t`.
     fn communicate(&self, t: usize, public: &BTreeSet<Loc>) -> Matrix {
         let mut edges = Matrix::empty(usize::from(self.world.nodes) + 1);
         let remote = |e: &&Event| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
@@ -283,13 +285,13 @@ impl<'a> Program<'a> {
         edges.closure()
     }
 
-    /// The queue pairs: thread and node.
+    /// Returns the queue pairs: thread and node.
     fn queue_pairs(&self) -> BTreeSet<(usize, Node)> {
         let remote = |e: &&Event| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
         self.events.iter().filter(remote).filter_map(|e| Some((e.thread, e.to?))).collect()
     }
 
-    /// Why the program is not tree-fenced (Defs. 9 and 14); nothing if it is.
+    /// Returns the reasons why the program is not tree-fenced (Defs. 9 and 14); empty if it is.
     #[must_use]
     pub fn not_tree_fenced(&self, cpu: Cpu) -> Vec<NotATree> {
         use Type::{CpuRead, CpuWrite, LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
@@ -321,12 +323,12 @@ impl<'a> Program<'a> {
         all
     }
 
-    /// Def. 9, 3.
+    /// Returns the violations of Def. 9, 3.
     fn not_a_tree(&self) -> Vec<NotATree> {
         let pairs = self.queue_pairs();
         let node = |t: usize| self.world.threads[t];
         let mut all = Vec::new();
-        // The formula of 3b does not ask for two threads: a queue pair to the own node is one both ways.
+        // The formula of 3b does not ask for two threads, so a queue pair to the own node violates it.
         let own = pairs.iter().filter(|&&(t, n)| n == node(t));
         all.extend(own.map(|&(_, n)| NotATree::BothWays(n, n)));
         for (&(t, n), &(u, m)) in pairs.iter().tuple_combinations() {
@@ -344,10 +346,10 @@ impl<'a> Program<'a> {
     }
 }
 
-/// The shortest cycle of three or more of these nodes, the first of equally long ones.
+/// Returns the shortest cycle of three or more of these nodes, the first of equally long ones.
 fn shortest_round(nodes: &[Node], joined: &dyn Fn(Node, Node) -> bool) -> Option<Vec<Node>> {
     let joined_pairs = nodes.iter().copied().tuple_combinations().filter(|&(a, b)| joined(a, b));
-    // The way from one end of a pair to the other that does not go by the pair itself.
+    // The shortest path from one end of a pair to the other that avoids the pair itself.
     let way = |(a, b): (Node, Node)| {
         let mut reached = BTreeMap::from([(a, a)]);
         let mut queue = std::collections::VecDeque::from([a]);

@@ -8,8 +8,8 @@ use mowgli_core::library::Libraries;
 /// An edge of sc between two subevents.
 pub type ScEdge = (usize, &'static str, usize);
 
-/// A cycle of `sc = po u rf u rb u mo` in an execution (Def. 5), if there is one. The parts of an operation are in program
-/// order, the read first.
+/// Returns a shortest cycle of `sc = po u rf u rb u mo` in an execution (Def. 5), if there is one. Within an operation
+/// the read is before the write in program order.
 #[must_use]
 pub fn sc_cycle(libraries: &Libraries, execution: &Execution) -> Option<Vec<ScEdge>> {
     let n = execution.subs.len();
@@ -17,7 +17,7 @@ pub fn sc_cycle(libraries: &Libraries, execution: &Execution) -> Option<Vec<ScEd
     let cell = |s: usize| execution.subs[s].sub.cell;
     let writes = |s: usize| execution.subs[s].sub.writes.is_some();
     let rf = chosen(Role::ReadsFrom);
-    // Of the orders the one on the writes of each cell.
+    // The specification has several orders; mo is the one on the writes of each cell.
     let mo =
         chosen(Role::Order).into_iter().filter(|&(a, b)| writes(a) && writes(b) && cell(a) == cell(b)).collect_vec();
     let before = |source: Option<usize>, w: usize| match source {

@@ -1,9 +1,9 @@
-//! Robustness: when a program with polls has no behaviour that a sequentially consistent one has not.
+//! Robustness: conditions under which a program with polls has only sequentially consistent behaviours.
 //!
-//! ROBUST §4, §5 and App. B. The conditions look at program order and at which poll completes which operation, and at
-//! nothing else: [`Program::gb`], [`Program::races`] (Def. 7), [`Program::unfenced`] (Defs. 8, 13),
-//! [`Program::not_tree_fenced`] (Defs. 9, 14). Locally data-race free and fenced imply robust (Theorems 5, 17). What is not robust by theorem
-//! is decided by [`sc_cycle`] on each execution. [`repairs`] finds what to insert.
+//! ROBUST §4, §5 and App. B. The conditions depend only on program order and on which poll completes which operation:
+//! [`Program::gb`], [`Program::races`] (Def. 7), [`Program::unfenced`] (Defs. 8, 13), [`Program::not_tree_fenced`]
+//! (Defs. 9, 14). Locally data-race free and fenced programs are robust (Theorems 5, 17). For other programs
+//! [`sc_cycle`] decides each execution. [`repairs`] finds insertions after which the theorems apply.
 //!
 //! The theorems are about programs without remote read-modify-writes.
 

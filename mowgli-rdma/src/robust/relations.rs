@@ -1,5 +1,5 @@
-//! The conditions once more, in the algebra over the specification of RDMA-TSO: what proofs for all programs read. A test holds
-//! them against `conditions`, which computes them for one program.
+//! The conditions for robustness in the algebra, over the specification of RDMA-TSO, for proofs about all programs. A
+//! test compares them with `conditions`, which computes them for one program.
 
 use mowgli_core::algebra::{Rel, Set, Spec, cell, po, reads, same, stamps, writes};
 
@@ -7,7 +7,7 @@ use super::conditions::Cpu;
 use crate::stamp::RdmaStamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
 use crate::{sc, stamp, tso, wait};
 
-/// The specification of RDMA-TSO with what robustness is about.
+/// The specification of RDMA-TSO with the relations that define robustness.
 pub struct Relations {
     /// The specification.
     pub spec: Spec,
@@ -42,12 +42,12 @@ impl Default for Relations {
     }
 }
 
-/// A set of stamps of one row of the table.
+/// Returns the set of the stamps in one row of the table.
 fn family(of: RdmaStamp) -> Set {
     stamps(move |a: RdmaStamp| a.row() == of.row())
 }
 
-/// The stamp order of the papers for this CPU.
+/// Returns the stamp order of the papers for this CPU.
 #[must_use]
 pub fn order(cpu: Cpu) -> fn(RdmaStamp, RdmaStamp) -> bool {
     match cpu {
@@ -57,7 +57,8 @@ pub fn order(cpu: Cpu) -> fn(RdmaStamp, RdmaStamp) -> bool {
 }
 
 impl Relations {
-    /// Program order that a stamp order keeps. This is the table as the papers have it, whatever the model does.
+    /// Returns the program order that a stamp order preserves, for the table of the papers, whatever the switches of
+    /// the model.
     fn preserved(to: fn(RdmaStamp, RdmaStamp) -> bool) -> Rel {
         use mowgli_core::stamp::Kind as _;
         let (one, two) = (RdmaStamp::all(1), |a: RdmaStamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
@@ -76,7 +77,7 @@ impl Relations {
         rows.reduce(|all, row| all | row).expect("a row")
     }
 
-    /// The parts of `gb_base` (Defs. 6 and 12), each with its name.
+    /// Returns the parts of `gb_base` (Defs. 6 and 12), each with its name.
     #[must_use]
     pub fn gb_base(&self, cpu: Cpu) -> Vec<(&'static str, Rel)> {
         let [nlr, nrw] = [stamps(|a| matches!(a, aNLR(_))), stamps(|a| matches!(a, aNRW(_)))];
@@ -98,10 +99,10 @@ impl Relations {
         parts.map(|(name, rel)| (name, rel.named("gb", "{a} is over before {b}"))).to_vec()
     }
 
-    /// Guaranteed-before, from its parts.
+    /// Computes guaranteed-before from its parts.
     ///
     /// # Panics
-    /// If there are none.
+    /// If `base` is empty.
     #[must_use]
     pub fn gb(base: &[(&'static str, Rel)]) -> Rel {
         base.iter().map(|(_, part)| part.clone()).reduce(|all, part| all | part).expect("seven parts").plus()
@@ -125,7 +126,7 @@ mod tests {
     use crate::switches::Switches;
     use crate::tso::{TSO, Words};
 
-    /// Where a subevent is: thread, call, part.
+    /// Returns the place of a subevent: thread, call, part.
     fn place(execution: &Execution, s: usize) -> Place {
         let event = execution.subs[s].event;
         let first = execution.subs.iter().position(|o| o.event == event).expect("itself");
@@ -153,7 +154,7 @@ mod tests {
             };
             let _ = problem.explore(&mut |solver| {
                 completions(solver, &mut |execution| {
-                    // Programs do not tell whether a CAS fails.
+                    // The text of a program does not determine whether a CAS fails.
                     if execution.events.iter().any(|e| e.call.method.text() == "CAS") {
                         return Flow::Stop;
                     }

@@ -1,4 +1,4 @@
-//! What to insert into a program that is not robust by theorem.
+//! Insertions into a program that the theorems do not show to be robust.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use mowgli_core::world::World;
 use super::conditions::{Cpu, Program, Reordered};
 use crate::tso::{TSO, towards, word};
 
-/// Something to insert before a call: P, F and GP of ROBUST Fig. 5, or a memory fence.
+/// A repair to insert before a call: P, F and GP of ROBUST Fig. 5, or a memory fence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Repair {
     /// A poll.
@@ -20,7 +20,7 @@ pub enum Repair {
     Rfence(Node),
     /// A memory fence.
     Mfence,
-    /// A get of a fresh word, its poll, and those of the operations before it.
+    /// A get of a fresh word, its poll, and the polls of the operations before it.
     GetAndPoll(Node),
 }
 
@@ -29,21 +29,21 @@ pub enum Repair {
 pub struct Insertion {
     /// The thread.
     pub thread: Tid,
-    /// The position of the call that it goes before; the number of calls for the end.
+    /// The position of the call that it goes before; at the end, the number of calls.
     pub before: usize,
-    /// What.
+    /// The repair.
     pub repair: Repair,
 }
 
-/// The words of a dummy get: the local one, on the node of the thread, and the remote one.
+/// Returns the words of a dummy get: the local one, on the node of the thread, and the remote one.
 #[must_use]
 pub fn dummies(thread: Tid, n: Node) -> [Loc; 2] {
     [format!("dummy_{thread}_{n}"), format!("dummy_{thread}_{n}_there")].map(|name| Loc::new(&name))
 }
 
 impl Insertion {
-    /// The calls that are inserted where so many operations towards the node are open: polls take the oldest first, so a
-    /// dummy get needs a poll for each of them too.
+    /// Returns the calls to insert if this number of operations towards the node is open. Polls take the oldest
+    /// completion first, so a dummy get needs a poll for each open operation too.
     fn calls(&self, open: usize) -> Vec<Call> {
         let poll = |n: Node| Call::new(TSO, "Poll", &[n.into()]);
         match self.repair {
@@ -70,9 +70,9 @@ impl fmt::Display for Repair {
     }
 }
 
-/// A smallest set of insertions after which a program is locally data-race free and fenced; `None` if there is none of at
-/// most `most` for some thread. The conditions for a thread do not depend on what is inserted into another, as insertions
-/// touch no public location; so each thread is repaired by itself.
+/// Finds a smallest set of insertions after which a program is locally data-race free and fenced. Returns `None` if
+/// some thread needs more than `most`. The conditions for a thread do not depend on insertions into another one, since
+/// insertions touch no public location. So the search repairs each thread by itself.
 ///
 /// # Errors
 /// If the time is up.
@@ -103,13 +103,14 @@ pub fn repairs(
     Ok(Some(all))
 }
 
-/// Everything that can be inserted into a thread.
+/// Lists all insertions into a thread.
 #[must_use]
 pub fn candidates(world: &World, t: usize, calls: usize) -> Vec<Insertion> {
     let thread = Tid::from_index(t);
     let of_node = |n: Node| [Repair::Poll(n), Repair::Rfence(n), Repair::GetAndPoll(n)];
     let kinds: Vec<Repair> = world.all_nodes().iter().flat_map(of_node).chain([Repair::Mfence]).collect();
-    // Cheap ones first, as a remote fence holds up one queue pair only; before the first call nothing is of use.
+    // Cheap ones come first; a remote fence blocks one queue pair only. An insertion before the first call has no
+    // effect.
     let cost = |k: &Repair| match k {
         Repair::Rfence(_) => 0,
         Repair::Poll(_) => 1,
@@ -120,7 +121,7 @@ pub fn candidates(world: &World, t: usize, calls: usize) -> Vec<Insertion> {
     kinds.cartesian_product(1..=calls).map(|(repair, before)| Insertion { thread, before, repair }).collect()
 }
 
-/// The world with the words of dummy gets.
+/// Adds the words of dummy gets to a world.
 #[must_use]
 pub fn with_dummies(world: &World) -> World {
     let mut world = world.clone();
@@ -134,14 +135,14 @@ pub fn with_dummies(world: &World) -> World {
     world
 }
 
-/// How many operations towards the node of a repair are open after these calls.
+/// Counts the operations towards the node of a repair that are open after these calls.
 fn open(world: &World, calls: &[Call], repair: Repair) -> usize {
     let (Repair::Poll(n) | Repair::Rfence(n) | Repair::GetAndPoll(n)) = repair else { return 0 };
     let own = calls.iter().filter(|c| towards(world, c) == Some(n));
     own.fold(0, |open: usize, c| if c.method.text() == "Poll" { open.saturating_sub(1) } else { open + 1 })
 }
 
-/// The programs with these insertions, in a world with dummies.
+/// Returns the programs with these insertions, in a world with dummies.
 #[must_use]
 pub fn inserted(world: &World, threads: &[Vec<Call>], insertions: &[Insertion]) -> Vec<Vec<Call>> {
     let of_thread = |(t, calls): (usize, &Vec<Call>)| {

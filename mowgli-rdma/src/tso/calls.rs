@@ -84,7 +84,7 @@ methods! {
 }
 
 impl Method {
-    /// The method of RDMA-WAIT-RMW of the same name; `None` for polls and for the methods of sets.
+    /// Returns the method of RDMA-WAIT-RMW of the same name; `None` for polls and for the methods of sets.
     #[must_use]
     pub fn of_wait(self) -> Option<wait::Method> {
         use wait::Method as W;
@@ -123,21 +123,21 @@ impl Method {
         })
     }
 
-    /// The method of a call, if it is one of RDMA-TSO-RMW.
+    /// Returns the method of a call, if it is one of RDMA-TSO-RMW.
     pub(crate) fn read_of_tso(call: &Call) -> Option<Self> {
         Self::of_any(call).filter(|_| call.library == TSO)
     }
 
-    /// Whether it looks into the completion queue.
+    /// True if it looks into the completion queue.
     pub(super) fn waits(self) -> bool {
         let polls = matches!(self, Self::Poll { .. } | Self::PollBy { .. } | Self::PollAny {});
         polls || matches!(self, Self::TryPoll { .. } | Self::TryPollAny {} | Self::Arm {} | Self::Event {})
     }
 
-    /// The same in the usual way, and the way in which it is made.
+    /// Returns the same method in the usual way, and the way in which it is made.
     ///
     /// # Panics
-    /// The argument names no way. [`mowgli_core::library::Library::fault`] finds such calls.
+    /// If the argument is not a way. [`mowgli_core::library::Library::fault`] finds such calls.
     #[must_use]
     pub fn usual(self) -> (Self, Way) {
         let (usual, w) = match self {
@@ -155,20 +155,20 @@ impl Method {
     }
 }
 
-/// A memory word on `node`.
+/// Returns a memory word on `node`.
 #[must_use]
 pub fn word(node: Node) -> Object {
     Object::new(TSO).at(node)
 }
 
-/// The node that an operation goes to, or that a poll asks about.
+/// Returns the node that an operation goes to, or that a poll asks about.
 #[must_use]
 pub fn towards(world: &World, call: &Call) -> Option<Node> {
     let is_fence = matches!(Method::of(call).usual().0, Method::Rfence { .. });
     queue_pair(world, call).filter(|_| !is_fence).map(|q| q.to)
 }
 
-/// The queue pair that an operation or a remote fence goes by, or that a poll asks about.
+/// Returns the queue pair that an operation or a remote fence goes by, or that a poll asks about.
 #[must_use]
 pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
     let (usual, way) = Method::of(call).usual();
@@ -185,7 +185,7 @@ pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
     Some(way.to(node))
 }
 
-/// Whether a call is an operation that a poll takes: all but those without a completion.
+/// True if a call is an operation that a poll takes: all but those without a completion.
 pub(super) fn is_operation(call: &Call) -> bool {
     if call.library != TSO {
         return false;
@@ -204,13 +204,13 @@ pub(super) fn polls(call: &Call) -> bool {
     call.library == TSO && matches!(Method::of(call), Method::Poll { .. } | Method::PollBy { .. } | Method::PollAny {})
 }
 
-/// The result of a poll of all queue pairs that takes a completion of this one: its node and its number.
+/// Returns the result of a poll of all queue pairs that takes a completion of this one: its node and its number.
 #[must_use]
 pub fn told(q: Qp) -> Val {
     Val::tuple(&[Val::Int(q.to.0.into()), Val::Int(q.number.into())])
 }
 
-/// The queue pair of which a poll takes a completion.
+/// Returns the queue pair of which a poll takes a completion.
 pub(super) fn polled(world: &World, poll: &Event) -> Option<Qp> {
     match (Method::of(&poll.call), poll.ret) {
         (Method::PollAny {} | Method::TryPollAny {}, Val::Tuple(told)) => {
@@ -224,17 +224,17 @@ pub(super) fn polled(world: &World, poll: &Event) -> Option<Qp> {
     }
 }
 
-/// The queue pair of which a call has taken a completion.
+/// Returns the queue pair of which a call has taken a completion.
 pub(crate) fn taken(world: &World, event: &Event) -> Option<Qp> {
     (event.call.library == TSO).then(|| polled(world, event)).flatten()
 }
 
-/// The queue pair of an operation that has a completion.
+/// Returns the queue pair of an operation that has a completion.
 pub(crate) fn issued(world: &World, call: &Call) -> Option<Qp> {
     if is_operation(call) { queue_pair(world, call) } else { None }
 }
 
-/// Whether a call looked for a completion and found none.
+/// True if a call looked for a completion and found none.
 pub(super) fn has_failed(event: &Event) -> bool {
     let tries = matches!(Method::of(&event.call), Method::TryPoll { .. } | Method::TryPollAny {});
     tries && matches!(event.ret, Val::Bool(false) | Val::Bot)
@@ -246,7 +246,7 @@ pub(super) fn issued_and_taken(world: &World, events: &[Event], q: Qp) -> (usize
     (issued, events.iter().filter(|e| taken(world, e) == Some(q)).count())
 }
 
-/// The identifier of an operation: its queue pair, and how many operations of the thread by it came before.
+/// Returns the identifier of an operation: its queue pair, and the number of earlier operations of the thread by it.
 #[must_use]
 pub fn identifier(q: Qp, nth: usize) -> Val {
     let nth = Val::Int(nth as i64);
@@ -256,7 +256,8 @@ pub fn identifier(q: Qp, nth: usize) -> Val {
     }
 }
 
-/// The queue pair of an operation, and how many operations of the thread by it came before, from its identifier.
+/// Returns the queue pair of an operation, and the number of earlier operations of the thread by it, from its
+/// identifier.
 pub(crate) fn numbered(identifier: Val) -> Option<(Qp, usize)> {
     let Val::Tuple(parts) = identifier else { return None };
     let (to, number, nth) = match *parts.parts() {
@@ -267,8 +268,8 @@ pub(crate) fn numbered(identifier: Val) -> Option<(Qp, usize)> {
     Some((Qp { to, number }, usize::try_from(nth).ok()?))
 }
 
-/// The meaning of what an operation or a poll returned, for people: which operation of its thread it is, or completes.
-/// `None` for other calls.
+/// Prints the result of an operation or a poll for people: the operation of its thread that it is, or that it
+/// completes. Returns `None` for other calls.
 #[must_use]
 pub fn in_words(event: &Event) -> Option<String> {
     if let (Method::Arm {}, Val::Tuple(found)) = (Method::read_of_tso(&event.call)?, event.ret) {
@@ -283,7 +284,7 @@ pub fn in_words(event: &Event) -> Option<String> {
     }
 }
 
-/// The operation that an identifier is of, in words.
+/// Prints the operation that an identifier is of.
 fn operation_in_words(identifier: Val) -> Option<String> {
     let Val::Tuple(parts) = identifier else { return None };
     let by = |pair: i64| if pair == 1 { String::new() } else { format!(" by queue pair {pair}") };
@@ -295,8 +296,8 @@ fn operation_in_words(identifier: Val) -> Option<String> {
     })
 }
 
-/// The result of a call after these calls of its thread, if it does not depend on memory; `None` for a poll
-/// with nothing to take, and for one that takes what comes first.
+/// Returns the result of a call after these calls of its thread, if it does not depend on memory. Returns `None` for a
+/// poll without an operation to take, and for one that takes the completion that comes first.
 #[must_use]
 pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
     let own = || earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO);
@@ -326,7 +327,7 @@ pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
     }
 }
 
-/// The results that a poll of all queue pairs can have after these calls of its thread.
+/// Returns the results that a poll of all queue pairs can have after these calls of its thread.
 pub(super) fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
     let pairs: BTreeSet<Qp> = earlier.iter().filter_map(|e| issued(world, &e.call)).collect();
     let is_open = |q: &Qp| {
@@ -336,7 +337,8 @@ pub(super) fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
     pairs.into_iter().filter(is_open).map(told).collect()
 }
 
-/// True of the subevents that are over when a poll takes the completion: the local writes, of a Put the remote ones.
+/// True for the subevents that are over when a poll takes the completion: the local writes, and for a Put the remote
+/// ones.
 pub(crate) fn is_confirmed(s: &SubView) -> bool {
     let call = &s.event.call;
     is_operation(call)
@@ -346,7 +348,7 @@ pub(crate) fn is_confirmed(s: &SubView) -> bool {
         }
 }
 
-/// One of these for each operation: that of its first word.
+/// True for one subevent of each operation: that of its first word.
 pub(crate) fn is_first_confirmed(s: &SubView) -> bool {
     is_confirmed(s) && RdmaStamp::of(s.sub.stamp).word() == Some(0)
 }
@@ -355,7 +357,7 @@ pub(super) fn is_poll(s: &SubView) -> bool {
     taken(s.world, s.event).is_some()
 }
 
-/// The queue pair that an operation, or a poll, is of.
+/// Returns the queue pair of an operation or of a poll.
 pub(crate) fn node_towards(s: &SubView) -> Option<Val> {
     let call = &s.event.call;
     let q = match call.library {

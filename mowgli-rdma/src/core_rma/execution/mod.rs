@@ -1,9 +1,10 @@
 //! Executions of coreRMA: happens-before as the least relation that the rules give, and the values read (CORERMA §5).
 //!
-//! Three points that the paper leaves open are decided here. A read-write is not ordered before itself: in R1 the write
-//! that overtakes is another action than the read. A read that is not atomic reads a write that nothing hides from it: one
-//! that is not ordered after it, with no other write to the variable ordered between the two; for atomic ones R1 and R2
-//! say that. An undefined value may equal any other, so a compare-and-swap that compares one may go either way.
+//! The paper leaves three points open, which this module decides.
+//!  - A read-write is not ordered before itself: in R1 the write that overtakes is another action than the read.
+//!  - A read that is not atomic may read any write that is not hidden. A write is hidden if it is ordered after the
+//!    read, or another write to the variable is ordered between them. For atomic reads R1 and R2 say this.
+//!  - An undefined value may equal any other, so a compare-and-swap that compares one may succeed or fail.
 
 mod outputs;
 mod rules;
@@ -83,7 +84,7 @@ mod tests {
         let fig9 = two(1, 0, &[read(0, X)], &[put(X, Y), get(Y, X), write(Y, 2), flush(0), read(0, Y), read(1, Y)]);
         let expected = [[0, 2, 2], [1, 0, 0], [1, 2, 2], [0, 0, 0], [2, 2, 2]];
         assert_eq!(under(&Rules::core(), &fig9), defined(&expected));
-        // What DMAPP never showed.
+        // The paper never observed this output on DMAPP.
         assert!(!under(&Rules::dmapp(), &fig9).contains(&vec![Some(2); 3]));
     }
 
@@ -94,7 +95,7 @@ mod tests {
             .into_iter()
             .filter(|o| !under(&Rules::core(), &fig8).contains(o))
             .collect();
-        // The paper observed three more, those with c = 0. Where the get is late it can also see X = 2 after a = 0.
+        // The paper observed three more, those with c = 0. If the get is late it can also see X = 2 after a = 0.
         assert_eq!(more, defined(&[[0, 2, 0], [0, 2, 2], [1, 0, 0], [1, 2, 0]]));
         let puts = two(1, 2, &[read(0, X), read(1, X)], &[put(X, Y), write(Y, 3), put(X, Y)]);
         assert_eq!(under(&Rules::infiniband(), &puts), under(&Rules::core(), &puts));
@@ -152,7 +153,7 @@ mod tests {
         let program = |x| two(x, 0, &[], &[cas, flush(0), read(0, Y)]);
         let without = Rules::core().without(Rule::CasF);
         assert_eq!(under(&without, &program(0)), under(&Rules::core(), &program(0)));
-        // The result of one that fails may now come before it is compared: y is read after it was written.
+        // If it fails, its result may now come before the comparison: y is read after it was written.
         assert!(outputs(&program(3), &without).unwrap().is_superset(&outputs(&program(3), &Rules::core()).unwrap()));
     }
 

@@ -11,11 +11,11 @@ use super::search::Search;
 use super::values::{Value, Values};
 use crate::core_rma::program::Program;
 
-/// The values of the registers of all processes, then of observed variables at the end, with what is known of each such
-/// output; less than there is if the search was stopped.
+/// The outputs that were found, each with data of type `T`; incomplete if the search was stopped. An output lists the
+/// registers of all processes, then the observed variables at the end.
 pub type Outputs<T> = Found<BTreeMap<Vec<Value>, T>>;
 
-/// All outputs of a program, with the last values of these variables and the number of executions of each.
+/// Computes all outputs of a program, with the last values of these variables and the number of executions of each.
 ///
 /// # Errors
 /// If the program is too large.
@@ -28,7 +28,7 @@ pub fn outcomes(
     each_output(program, rules, observed, expired, |counts, output, _| *counts.entry(output).or_insert(0) += 1)
 }
 
-/// All outputs of a program, with the last values of these variables; `note` is told each execution's.
+/// Computes all outputs of a program, with the last values of these variables. Calls `note` for each execution.
 pub(super) fn each_output<T>(
     program: &Program,
     rules: &Rules,
@@ -50,7 +50,7 @@ pub(super) fn each_output<T>(
     Ok(Found::new(found, ended.is_break().then_some(Stop::Time)))
 }
 
-/// All outputs of a program: the values of its registers.
+/// Computes all outputs of a program: the values of its registers.
 ///
 /// # Errors
 /// If the program is too large.

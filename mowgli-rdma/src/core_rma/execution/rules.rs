@@ -16,9 +16,9 @@ pub enum Rule {
     R2,
     /// A flush is before later local actions.
     F1,
-    /// What a process sent to another one is complete at a flush of that one.
+    /// Each action of an operation towards a process is before a later flush of that process.
     F2,
-    /// What a process sends to another one after a flush of that one starts after it.
+    /// A flush of a process is before each action of a later operation towards it.
     F3,
     /// In-order routing: remote actions on one other process happen in program order.
     Ir,
@@ -102,55 +102,56 @@ impl Rules {
     pub const PRESETS: [Preset; 4] =
         [("core", Self::core), ("infiniband", Self::infiniband), ("dmapp", Self::dmapp), ("portals", Self::portals)];
 
-    /// CORERMA Fig. 4.
+    /// Returns the rules of CORERMA Fig. 4.
     #[must_use]
     pub fn core() -> Self {
         Self(Rule::ALL.into())
     }
 
-    /// VPI Verbs on InfiniBand: only puts among themselves, and gets among themselves, are routed in order (CORERMA §7).
+    /// Returns the rules of VPI Verbs on InfiniBand, which routes puts in order among themselves and gets among
+    /// themselves, and no other pairs (CORERMA §7).
     #[must_use]
     pub fn infiniband() -> Self {
         Self::core().without(Rule::Ir).with(Rule::PutPut).with(Rule::GetGet)
     }
 
-    /// DMAPP on Cray Aries, for small data: a put carries its data from when it is issued (CORERMA §7).
+    /// Returns the rules of DMAPP on Cray Aries, for small data: a put reads its data when it is issued (CORERMA §7).
     #[must_use]
     pub fn dmapp() -> Self {
         Self::core().with(Rule::Inline)
     }
 
-    /// Portals 4, for which the paper found no rule to change: those of [`Rules::core`].
+    /// Returns the rules of Portals 4: those of [`Rules::core`], since the paper found no difference.
     #[must_use]
     pub fn portals() -> Self {
         Self::core()
     }
 
-    /// The preset of this name.
+    /// Returns the preset of this name.
     ///
     /// # Errors
-    /// Which there are, if there is no such preset.
+    /// If no preset has this name; the message lists the presets.
     pub fn preset(name: &str) -> Result<Self, String> {
         let known = Self::PRESETS.iter().find(|(preset, _)| *preset == name);
         let names = || Self::PRESETS.iter().map(|(preset, _)| preset).join(", ");
         known.map(|(_, rules)| rules()).ok_or_else(|| format!("no preset {name}; there are {}", names()))
     }
 
-    /// These without one.
+    /// Removes a rule.
     #[must_use]
     pub fn without(mut self, rule: Rule) -> Self {
         self.0.remove(&rule);
         self
     }
 
-    /// These and one more.
+    /// Adds a rule.
     #[must_use]
     pub fn with(mut self, rule: Rule) -> Self {
         self.0.insert(rule);
         self
     }
 
-    /// Whether a rule is in force.
+    /// True if a rule is in force.
     #[must_use]
     pub fn has(&self, rule: Rule) -> bool {
         self.0.contains(&rule)
@@ -163,7 +164,7 @@ impl fmt::Display for Rules {
     }
 }
 
-/// One application of a rule: an edge of happens-before that it gives. That of WS stands for the pair in either order.
+/// One application of a rule: an edge of happens-before. An application of WS stands for the pair in either order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edge {
     /// The rule.
@@ -174,8 +175,8 @@ pub struct Edge {
     pub to: usize,
 }
 
-/// The edges that need no choice: those of all rules but R1, R2 and WS. Those of a compare-and-swap appear once for each
-/// of CAS-F and CAS-T.
+/// Returns the edges that need no choice: those of all rules except R1, R2 and WS. The edges of a compare-and-swap
+/// appear twice, for CAS-F and for CAS-T.
 pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
     let all = &actions.all;
     let mut edges = Vec::new();

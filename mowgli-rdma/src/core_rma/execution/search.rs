@@ -1,4 +1,21 @@
-//! The consistent executions of a program, one by one.
+//! The search for the consistent executions of a program of coreRMA.
+//!
+//! **Computes**: every consistent execution under the rules: happens-before, and the source of each read that has no
+//! race.
+//!
+//! **Invariant**: `hb` is acyclic and transitively closed. It contains the fixed edges, and [`Search::extend`] adds all
+//! edges of R1 for the decided atomic reads before it branches.
+//!
+//! **Example**: two atomic writes w1 and w2 of two processes to one variable, and an atomic read r in a third one. The
+//! search first orders w1 and w2 both ways (WS). Then it tries the initial write, w1 and w2 as the source of r. If w1
+//! comes first and r reads it, R1 orders r before w2.
+//!
+//! **Correct because**: WS, R1 and R2 are the only rules whose edges depend on a choice (CORERMA Fig. 4). The search
+//! tries both orders of each pair and every source of each read. A branch ends only if its edges close a cycle or hide
+//! a source. The test `the_whole_output_sets_of_figs_6_8_and_9` has the paper's whole output sets.
+//!
+//! **Cost**: exponential in the number of unordered pairs of atomic writes and of reads. An edge costs one word
+//! operation for each action before or after it, because a program has at most [`MOST`] actions.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +37,7 @@ impl Hb {
         self.after[a] >> b & 1 == 1
     }
 
-    /// Orders a before b; `false` if that closes a cycle.
+    /// Orders a before b and keeps the relation closed. Returns `false` if that would close a cycle.
     pub(crate) fn order(&mut self, a: usize, b: usize) -> bool {
         if a == b || self.has(b, a) {
             return false;
@@ -41,7 +58,8 @@ pub(crate) struct Execution {
     pub(crate) rf: [Option<u8>; MOST],
     /// The atomic readers whose source is chosen.
     pub(super) decided: u64,
-    /// For each compare-and-swap whether it succeeds, where the rules for that differ.
+    /// The compare-and-swaps that are assumed to succeed, as a bit set; `None` if the rules for both results are the
+    /// same.
     pub(super) success: Option<u64>,
 }
 
@@ -50,9 +68,9 @@ pub(crate) struct Search<'a> {
     pub(crate) actions: &'a Actions,
     pub(crate) rules: &'a Rules,
     pub(crate) fixed: Vec<Edge>,
-    /// An application of a rule that is left out.
+    /// The application of a rule that this search leaves out.
     pub(crate) dropped: Option<Edge>,
-    /// Whether the time is up.
+    /// The test whether the time is up.
     expired: &'a dyn Fn() -> bool,
     pub(super) writers: Vec<u64>,
     pub(super) readers: u64,
@@ -80,8 +98,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether an edge is the one that is left out. Those of a compare-and-swap are left out whether it succeeds or not,
-    /// and those of WS in both directions.
+    /// True if an edge is the one that is left out. An edge of a compare-and-swap is left out for both results, and an
+    /// edge of WS in both directions.
     fn is_dropped(&self, rule: Rule, from: usize, to: usize) -> bool {
         self.dropped.is_some_and(|d| match rule {
             Rule::CasF | Rule::CasT => (d.from, d.to) == (from, to) && matches!(d.rule, Rule::CasF | Rule::CasT),
@@ -131,7 +149,7 @@ impl<'a> Search<'a> {
         self.extend(execution, visit)
     }
 
-    /// Applies R1 until nothing is new; `false` if that closes a cycle.
+    /// Applies R1 until nothing changes. Returns `false` if that closes a cycle.
     fn overtaken(&self, e: &mut Execution) -> bool {
         if !self.rules.has(Rule::R1) {
             return true;
@@ -198,7 +216,7 @@ impl<'a> Search<'a> {
         pairs.filter(is_open).find(wanted)
     }
 
-    /// Chooses sources for the reads that have none: happens-before is complete.
+    /// Chooses sources for the reads that have none; happens-before is complete by now.
     fn others(&self, e: Execution, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
         if (self.expired)() {
             return ControlFlow::Break(());
@@ -214,7 +232,7 @@ impl<'a> Search<'a> {
         let Some(r) = open else { return visit(&e) };
         let x = self.actions.all[r].reads.expect("a reader");
         let sources = self.writers[x] & e.hb.before[r];
-        // Atomic reads of atomic writes were chosen before.
+        // `extend` has chosen the atomic writes that atomic reads read.
         let sources = if self.atomic >> r & 1 == 1 { sources & !self.atomic } else { sources };
         for w in WordOnes(sources).filter(|&w| self.writers[x] & e.hb.after[w] & e.hb.before[r] == 0) {
             let mut next = e.clone();
@@ -224,19 +242,19 @@ impl<'a> Search<'a> {
         ControlFlow::Continue(())
     }
 
-    /// The writes to the same variable, one of the two accesses not atomic, that are not ordered with an action.
+    /// True if a write to `x` races with an action: the two are unordered, and one of them is not atomic.
     fn racing(&self, hb: &Hb, a: usize, x: usize) -> bool {
         let parallel = self.writers[x] & !hb.after[a] & !hb.before[a] & !(1 << a);
         let with = if self.atomic >> a & 1 == 1 { !self.atomic } else { u64::MAX };
         parallel & with != 0
     }
 
-    /// conflict(r).
+    /// True if conflict(r) holds: a write races with the read r.
     pub(super) fn conflicts(&self, hb: &Hb, r: usize) -> bool {
         self.actions.all[r].reads.is_some_and(|x| self.racing(hb, r, x))
     }
 
-    /// wconflict(w).
+    /// True if wconflict(w) holds: another write races with the write w.
     pub(super) fn write_conflicts(&self, hb: &Hb, w: usize) -> bool {
         self.actions.all[w].writes.is_some_and(|x| self.racing(hb, w, x))
     }
@@ -248,7 +266,7 @@ impl<'a> Search<'a> {
         self.writers.iter().all(|writers| writers >> inits & !(seen >> inits) == 0)
     }
 
-    /// Whether an execution that leaves out an application of a rule has a cycle with it.
+    /// True if the left-out application of a rule closes a cycle in this execution.
     pub(crate) fn is_closed_by(&self, e: &Execution, pivot: Edge) -> bool {
         let Edge { rule, from, to } = pivot;
         match rule {
@@ -256,7 +274,7 @@ impl<'a> Search<'a> {
                 e.rf[from].is_some_and(|w1| usize::from(w1) != to && e.hb.has(w1.into(), to) && e.hb.has(to, from))
             }
             Rule::Ws => {
-                // The two writes are ordered in one way or the other, and both close a cycle.
+                // WS orders the two writes one way or the other, so both ways must close a cycle.
                 let is_cyclic = |a: usize, b: usize| {
                     let mut e = e.clone();
                     !e.hb.order(a, b) || !self.overtaken(&mut e)

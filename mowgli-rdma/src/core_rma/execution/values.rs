@@ -1,4 +1,4 @@
-//! What is read and written in an execution.
+//! The values that actions read and write in an execution.
 
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
@@ -22,7 +22,8 @@ pub(crate) struct Values<'a> {
 }
 
 impl Search<'_> {
-    /// The values in an execution, one set of them for each way in which comparisons with undefined values can go.
+    /// Returns the values in an execution: one set of them for each way in which comparisons with undefined values can
+    /// go.
     pub(super) fn values(&self, e: &Execution) -> impl Iterator<Item = Values<'_>> {
         let is_defined = self.atomic.count_ones() as usize == self.actions.all.len();
         let cas = self.actions.all.iter().filter(|a| matches!(a.data, Data::Swap { .. })).count();
@@ -30,14 +31,14 @@ impl Search<'_> {
         (0..coins).map(|coins| Values { coins, ..self.values_of(e) })
     }
 
-    /// The values in an execution without races.
+    /// Returns the values in an execution without races.
     pub(crate) fn values_of(&self, e: &Execution) -> Values<'_> {
         Values { search: self, execution: e.clone(), coins: 0, known: [None; MOST] }
     }
 }
 
 impl Values<'_> {
-    /// r_val, by rules no-C and C.
+    /// Computes r_val, by rules no-C and C.
     pub(crate) fn read(&mut self, r: usize) -> Result<Value, Loop> {
         if let Some(known) = self.known[r] {
             return known;
@@ -52,7 +53,7 @@ impl Values<'_> {
         value
     }
 
-    /// w_val.
+    /// Computes w_val.
     pub(super) fn written(&mut self, w: usize) -> Result<Value, Loop> {
         match self.search.actions.all[w].data {
             Data::Nothing => Ok(None),
@@ -76,7 +77,7 @@ impl Values<'_> {
         }
     }
 
-    /// Whether the compare-and-swap with this read-write succeeds.
+    /// True if the compare-and-swap with this read-write succeeds.
     pub(crate) fn succeeds(&mut self, erw: usize) -> Result<bool, Loop> {
         let Data::Swap { old, .. } = self.search.actions.all[erw].data else { return Ok(false) };
         let values = self.read(old)?.zip(self.read(erw)?);
@@ -88,8 +89,8 @@ impl Values<'_> {
         all[..erw].iter().filter(|a| matches!(a.data, Data::Swap { .. })).count()
     }
 
-    /// The values of the registers of all processes, then of these variables at the end; `None` if comparisons go
-    /// another way than the rules that were applied.
+    /// Returns the values of the registers of all processes, then of these variables at the end. Returns `None` if a
+    /// comparison contradicts the result that the execution assumes for its compare-and-swap.
     pub(crate) fn shown(&mut self, observed: &[usize]) -> Result<Option<Vec<Value>>, Loop> {
         let actions = self.search.actions;
         if let Some(success) = self.execution.success {
@@ -106,12 +107,13 @@ impl Values<'_> {
         for &x in observed {
             shown.push(self.last(x)?);
         }
-        // A value that depends on itself is none, whoever sees it.
+        // An execution in which a value depends on itself does not count, even if no register shows the value.
         WordOnes(self.search.readers).try_for_each(|r| self.read(r).map(|_| ()))?;
         Ok(Some(shown))
     }
 
-    /// What a read after the end would read.
+    /// Returns the value that a read after the end would read. It is undefined if no single write is last, or if that
+    /// write races.
     fn last(&mut self, x: usize) -> Result<Value, Loop> {
         let (hb, writers) = (&self.execution.hb, self.search.writers[x]);
         match WordOnes(writers).filter(|&w| hb.after[w] & writers == 0).exactly_one() {

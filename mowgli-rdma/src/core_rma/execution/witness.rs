@@ -1,4 +1,4 @@
-//! Executions as they are shown.
+//! Executions in the form in which reports print them.
 
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
@@ -8,24 +8,25 @@ use super::rules::{Edge, Rule, Rules};
 use super::values::{Value, Values};
 use crate::core_rma::program::{Action, ActionType, Program};
 
-/// One execution as it is shown.
+/// One execution with everything that a report prints.
 #[derive(Clone, Debug)]
 pub struct Witness {
-    /// Its actions, first the initial writes.
+    /// The actions, initial writes first.
     pub actions: Vec<Action>,
-    /// What each action read; nothing if it does not read.
+    /// The value that each action read; `None` for an action that does not read.
     pub read: Vec<Option<Value>>,
-    /// What each action wrote; nothing if it does not write.
+    /// The value that each action wrote; `None` for an action that does not write.
     pub wrote: Vec<Option<Value>>,
-    /// Applications of rules between actions that are no initial writes.
+    /// The applications of rules, without those from or to initial writes.
     pub edges: Vec<Edge>,
-    /// The write that each action reads, and the action.
+    /// The pairs of reads-from: a write, and the action that reads it.
     pub rf: Vec<(usize, usize)>,
-    /// Accesses to one variable, one of them a write and one not atomic, that nothing orders: what is read is undefined.
+    /// The races: unordered accesses to one variable, one of them a write and one not atomic. A read in a race has an
+    /// undefined value.
     pub races: Vec<(usize, usize)>,
 }
 
-/// For each output of a program, with the last values of these variables, the first execution that has it.
+/// Returns for each output of a program, with the last values of these variables, the first execution that has it.
 ///
 /// # Errors
 /// If the program is too large.
@@ -41,7 +42,7 @@ pub fn witnesses(
 }
 
 impl Values<'_> {
-    /// The execution, with these values.
+    /// Builds the witness of this execution.
     fn witness(&mut self) -> Witness {
         let (search, all) = (self.search, &self.search.actions.all);
         let n = all.len();
@@ -51,7 +52,7 @@ impl Values<'_> {
         let rf = (0..n).filter_map(|r| e.rf[r].map(|w| (usize::from(w), r))).collect_vec();
         let is_atomic = |a: usize| search.atomic >> a & 1 == 1;
         let mut edges = search.fixed.iter().filter(|edge| e.hb.has(edge.from, edge.to)).copied().collect_vec();
-        // Whether a compare-and-swap succeeds is seen in what it wrote.
+        // CAS-F and CAS-T give the same edges, so one of them suffices. The value that was written shows the result.
         edges.retain(|e| e.rule != Rule::CasF || !search.rules.has(Rule::CasT));
         for &(w, r) in &rf {
             let add = |rule: Rule, from, to| search.rules.has(rule).then_some(Edge { rule, from, to });
