@@ -1,8 +1,8 @@
 //! The language of specifications: relational algebra over declared choices.
 //!
-//! A specification is written once, as in the papers and as in `cat`, and read three times: by the [judge](crate::judge)
-//! literally, by a search as constraints, and by pictures and text for names. Choices are declared
-//! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); everything else is derived from them.
+//! A specification is written once, as in the papers and as in `cat`. It has three readers: the [judge](crate::judge)
+//! takes it literally, a search as constraints, and pictures and text use its names. Choices are declared
+//! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); all other relations are derived from them.
 
 use std::collections::BTreeSet;
 use std::ops::{BitAnd, BitOr, Sub as Minus};
@@ -14,7 +14,7 @@ use crate::stamp::{Kind, Stamp};
 use crate::value::Val;
 use crate::world::World;
 
-/// A subevent as predicates and keys see it.
+/// A subevent in the form that predicates and keys take.
 #[derive(Clone, Copy, Debug)]
 pub struct SubView<'a> {
     /// The surroundings.
@@ -23,12 +23,12 @@ pub struct SubView<'a> {
     pub event: &'a Event,
     /// The subevent.
     pub sub: &'a Sub,
-    /// How many earlier events of the thread make the same call, data aside: `o(e) - 1` of a barrier.
+    /// The number of earlier events of the thread that make the same call, data aside: `o(e) - 1` of a barrier.
     pub nth: usize,
 }
 
 impl SubView<'_> {
-    /// The node of the event's thread.
+    /// Returns the node of the event's thread.
     #[must_use]
     pub fn node(&self) -> Node {
         self.world.node_of(self.event.thread)
@@ -37,14 +37,14 @@ impl SubView<'_> {
 
 type Shared<T> = Arc<dyn Fn(&SubView) -> T + Send + Sync>;
 
-/// The name of a function, for text: what a specification calls a predicate or a key.
+/// Returns the name of a function, for text: the name of a predicate or a key in a specification.
 fn name_of<F>() -> &'static str {
     let path = std::any::type_name::<F>();
     let path = path.split('<').next().unwrap_or(path);
     path.rsplit("::").next().unwrap_or(path)
 }
 
-/// What subevents are compared by.
+/// A function by whose values subevents are compared.
 #[derive(Clone)]
 pub struct Key {
     /// The name of the function.
@@ -57,7 +57,7 @@ impl Key {
         Self { name: name_of::<F>(), of: Arc::new(of) }
     }
 
-    /// The key of a subevent, if it has one.
+    /// Returns the key of a subevent, if it has one.
     #[must_use]
     pub fn of(&self, s: &SubView) -> Option<Val> {
         (self.of)(s)
@@ -68,59 +68,59 @@ impl Key {
 #[derive(Clone)]
 pub struct Set(Members);
 
-/// How a set is given.
+/// The definition of a set.
 #[derive(Clone)]
 pub enum Members {
     /// All subevents.
     All,
-    /// Those that read.
+    /// The subevents that read.
     Reads,
-    /// Those that write.
+    /// The subevents that write.
     Writes,
-    /// Those whose stamp satisfies this.
+    /// The subevents whose stamp satisfies this predicate.
     Stamped(Arc<dyn Fn(Stamp) -> bool + Send + Sync>),
-    /// Those for which this holds; with the name of the predicate.
+    /// The subevents that satisfy this predicate, which has a name.
     Where(&'static str, Shared<bool>),
-    /// Those of two sets.
+    /// The members of two sets.
     Either(Arc<(Set, Set)>),
 }
 
-/// The subevents whose stamp satisfies `is`.
+/// Returns the subevents whose stamp satisfies `is`.
 pub fn stamps<K: Kind>(is: impl Fn(K) -> bool + Send + Sync + 'static) -> Set {
     Set(Members::Stamped(Arc::new(move |stamp| is(K::of(stamp)))))
 }
 
-/// The subevents with this stamp.
+/// Returns the subevents with this stamp.
 pub fn stamped(stamp: impl Into<Stamp>) -> Set {
     let stamp = stamp.into();
     Set(Members::Stamped(Arc::new(move |other| other == stamp)))
 }
 
-/// The subevents for which `is` holds; a named function, to be shown under its name.
+/// Returns the subevents for which `is` holds. `is` should be a named function, because text prints its name.
 pub fn events<F: Fn(&SubView) -> bool + Send + Sync + 'static>(is: F) -> Set {
     Set(Members::Where(name_of::<F>(), Arc::new(is)))
 }
 
-/// `R`: the subevents that read.
+/// Returns `R`: the subevents that read.
 #[must_use]
 pub fn reads() -> Set {
     Set(Members::Reads)
 }
 
-/// `W`: the subevents that write.
+/// Returns `W`: the subevents that write.
 #[must_use]
 pub fn writes() -> Set {
     Set(Members::Writes)
 }
 
 impl Set {
-    /// How it is given.
+    /// Returns its definition.
     #[must_use]
     pub fn members(&self) -> &Members {
         &self.0
     }
 
-    /// Whether a subevent is in the set.
+    /// True if a subevent is in the set.
     #[must_use]
     pub fn has(&self, s: &SubView) -> bool {
         match &self.0 {
@@ -133,26 +133,26 @@ impl Set {
         }
     }
 
-    /// `[self]`: the identity on the set.
+    /// Returns `[self]`: the identity on the set.
     #[must_use]
     pub fn on(&self) -> Rel {
         Rel::new(Expr::On(self.clone()))
     }
 
-    /// `self x other`.
+    /// Returns `self x other`.
     #[must_use]
     pub fn cross(&self, other: &Self) -> Rel {
         Rel::new(Expr::Cross(self.clone(), other.clone()))
     }
 
-    /// Union.
+    /// Returns the union.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self(Members::Either(Arc::new((self.clone(), other.clone()))))
     }
 }
 
-/// How a relation is built from others.
+/// The expression that defines a relation.
 #[derive(Clone)]
 pub enum Expr {
     /// Program order.
@@ -161,13 +161,14 @@ pub enum Expr {
     Ppo,
     /// Happens-before.
     Hb,
-    /// Pairs of one event.
+    /// The pairs within one event.
     SameEvent,
-    /// Pairs of one thread.
+    /// The pairs within one thread.
     SameThread,
-    /// Pairs of equal key.
+    /// The pairs with equal key.
     Same(Key),
-    /// In program order the i-th of one set with the i-th of the other, among those of equal key.
+    /// The i-th member of one set with the i-th member of the other, in the program order of a thread, among those with
+    /// equal key.
     InTurn(Set, Set, Key),
     /// The identity on a set.
     On(Set),
@@ -215,26 +216,27 @@ impl Rel {
         Self(Arc::new(Term { expr, said: None }))
     }
 
-    /// The same relation, with a name and a sentence for its edges, for explanations: an edge of it is then shown as one
-    /// step. In the sentence `{a}` and `{b}` stand for the two ends, `{a reads}`, `{a writes}` and so on for their values.
+    /// Returns the same relation with a name and a sentence for its edges. Explanations print an edge of it as one
+    /// step. In the sentence `{a}` and `{b}` stand for the two ends, `{a reads}`, `{a writes}` and so on for their
+    /// values.
     #[must_use]
     pub fn named(&self, name: &'static str, sentence: &'static str) -> Self {
         Self(Arc::new(Term { expr: self.0.expr.clone(), said: Some(Said { name, sentence }) }))
     }
 
-    /// How it is built.
+    /// Returns the expression that defines it.
     #[must_use]
     pub fn expr(&self) -> &Expr {
         &self.0.expr
     }
 
-    /// Its name, if it was given one.
+    /// Returns its name and its sentence, if it has them.
     #[must_use]
     pub fn said(&self) -> Option<Said> {
         self.0.said
     }
 
-    /// Whether the expression mentions hb.
+    /// True if the expression mentions hb.
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         match self.expr() {
@@ -247,8 +249,8 @@ impl Rel {
         }
     }
 
-    /// Whether it has pairs of a kind only where there is no path through other subevents: a difference with a composition in what
-    /// is taken away.
+    /// True if the relation may have pairs only because there is no path through other subevents. This is so for a
+    /// difference that takes away a composition.
     fn denies_a_path(&self) -> bool {
         match self.expr() {
             Expr::Minus(a, b) => b.has_path() || a.denies_a_path() || b.denies_a_path(),
@@ -258,7 +260,7 @@ impl Rel {
         }
     }
 
-    /// Whether its pairs may be there because of other subevents.
+    /// True if the relation may have pairs only because of other subevents.
     fn has_path(&self) -> bool {
         let is_identity = |rel: &Self| matches!(rel.expr(), Expr::On(_));
         match self.expr() {
@@ -270,79 +272,80 @@ impl Rel {
         }
     }
 
-    /// What tells this expression from others that exist at the same time.
+    /// Returns a number that distinguishes this expression from all others that exist at the same time.
     #[must_use]
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Composition `self; next`.
+    /// Returns the composition `self; next`.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         Self::new(Expr::Seq(self.clone(), next.clone()))
     }
 
-    /// Inverse.
+    /// Returns the inverse.
     #[must_use]
     pub fn inv(&self) -> Self {
         Self::new(Expr::Inverse(self.clone()))
     }
 
-    /// Transitive closure.
+    /// Returns the transitive closure.
     #[must_use]
     pub fn plus(&self) -> Self {
         Self::new(Expr::Plus(self.clone()))
     }
 
-    /// `[from]; self; [to]`.
+    /// Returns `[from]; self; [to]`.
     #[must_use]
     pub fn between(&self, from: &Set, to: &Set) -> Self {
         self & from.cross(to)
     }
 }
 
-/// Program order, between the subevents of different events.
+/// Returns program order, between the subevents of different events.
 #[must_use]
 pub fn po() -> Rel {
     Rel::new(Expr::Po)
 }
 
-/// Preserved program order (LOCO §3.2).
+/// Returns preserved program order (LOCO §3.2).
 #[must_use]
 pub fn ppo() -> Rel {
     Rel::new(Expr::Ppo)
 }
 
-/// Happens-before (LOCO Def. 3.6): at least `(ppo u so)+`. For demands only, as `so` is part of it.
+/// Returns happens-before (LOCO Def. 3.6): at least `(ppo u so)+`. It is for demands only, because `so` is part of it.
 #[must_use]
 pub fn hb() -> Rel {
     Rel::new(Expr::Hb)
 }
 
-/// All pairs of subevents of one event, also of a subevent with itself.
+/// Returns all pairs of subevents of one event, also of a subevent with itself.
 #[must_use]
 pub fn same_event() -> Rel {
     Rel::new(Expr::SameEvent)
 }
 
-/// All pairs of subevents of one thread.
+/// Returns all pairs of subevents of one thread.
 #[must_use]
 pub fn same_thread() -> Rel {
     Rel::new(Expr::SameThread)
 }
 
-/// All pairs on which `key` is defined and equal; a named function, to be shown under its name.
+/// Returns all pairs on which `key` is defined and equal. `key` should be a named function, because text prints its
+/// name.
 pub fn same(key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static) -> Rel {
     Rel::new(Expr::Same(Key::new(key)))
 }
 
-/// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`: what
-/// is taken in turn, oldest first.
+/// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`.
+/// An example is a queue, from which the oldest entry is taken first.
 pub fn in_turn(from: Set, to: Set, key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static) -> Rel {
     Rel::new(Expr::InTurn(from, to, Key::new(key)))
 }
 
-/// The identity.
+/// Returns the identity.
 #[must_use]
 pub fn id() -> Rel {
     Set(Members::All).on()
@@ -380,7 +383,7 @@ operator!(BitOr, bitor, Union);
 operator!(BitAnd, bitand, Inter);
 operator!(Minus, sub, Minus);
 
-/// A declared choice: what an execution picks.
+/// A declared choice, which an execution fills in.
 #[derive(Clone)]
 pub enum Choice {
     /// At most one write of the same cell and value for each read.
@@ -392,9 +395,9 @@ pub enum Choice {
     },
     /// A strict total order on each class of equal key.
     Order {
-        /// What is ordered.
+        /// The subevents that are ordered.
         members: Set,
-        /// What each class has in common.
+        /// The key that the members of a class share.
         key: Key,
     },
     /// One of the two directions for every pair.
@@ -404,7 +407,7 @@ pub enum Choice {
     },
 }
 
-/// What a choice of a specification is, whatever it is called.
+/// The role of a choice in a specification, whatever its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// From each write to the reads that read it: [`Spec::reads_from`].
@@ -415,7 +418,7 @@ pub enum Role {
     Orientation,
 }
 
-/// What must hold of a derived relation.
+/// A condition on a derived relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Demand {
     /// No element is related to itself.
@@ -438,17 +441,17 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write a read;
-    /// a read without one reads the initial value. Returns the relation and, beside it, the pairs of a read of the
-    /// initial value and any write of its cell (the part of `rb` that has no `rf^-1; mo`).
+    /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write for each
+    /// read. A read without a write reads the initial value. Returns the relation, and the pairs of a read of the
+    /// initial value and any write of its cell (the part of `rb` without `rf^-1; mo`).
     pub fn reads_from(&mut self, name: &'static str, reads: Set, writes: Set) -> (Rel, Rel) {
         let choice = self.choose(name, Choice::ReadsFrom { reads, writes });
         (Rel::new(Expr::Chosen(choice)), Rel::new(Expr::BeforeAny(choice)))
     }
 
-    /// Declares `rf` and `mo` of a memory, and returns them with `rb`: rf from the writes to the reads of a cell, mo a strict
-    /// total order on the writes of each, and rb = (rf^-1; mo) u (reads of the initial value x writes of the cell), without
-    /// the identity, from what was read to what was written later.
+    /// Declares `rf` and `mo` of a memory, and returns them with `rb`. rf relates the writes of a cell to its reads. mo
+    /// is a strict total order on the writes of each cell. rb = (rf^-1; mo) u (reads of the initial value x writes of
+    /// the cell), without the identity: from a read to the later writes.
     pub fn coherence(&mut self) -> [Rel; 3] {
         self.coherence_as([
             "{b} read {b reads}, which {a} wrote",
@@ -457,7 +460,7 @@ impl Spec {
         ])
     }
 
-    /// The same, where rf, mo and rb are told with these sentences.
+    /// Declares the same relations, with these sentences for the edges of rf, mo and rb.
     pub fn coherence_as(&mut self, [rf_is, mo_is, rb_is]: [&'static str; 3]) -> [Rel; 3] {
         let (rf, initial) = self.reads_from("rf", reads(), writes());
         let rf = rf.named("rf", rf_is);
@@ -489,7 +492,7 @@ impl Spec {
         self.choices.len() - 1
     }
 
-    /// What the choice of this name is, if there is one.
+    /// Returns the role of the choice of this name, if there is one.
     #[must_use]
     pub fn role(&self, choice: &str) -> Option<Role> {
         self.choices.iter().find(|(name, _)| *name == choice).map(|(_, choice)| match choice {
@@ -499,27 +502,28 @@ impl Spec {
         })
     }
 
-    /// The relation of the choice of this name, if there is one.
+    /// Returns the relation of the choice of this name, if there is one.
     #[must_use]
     pub fn chosen(&self, choice: &str) -> Option<Rel> {
         let position = self.choices.iter().position(|(name, _)| *name == choice)?;
         Some(Rel::new(Expr::Chosen(position)))
     }
 
-    /// The part of so of this name, if there is one.
+    /// Returns the part of so of this name, if there is one.
     #[must_use]
     pub fn part(&self, name: &str) -> Option<&Rel> {
         self.so.iter().find(|(part, _)| *part == name).map(|(_, rel)| rel)
     }
 
-    /// Whether a demand mentions hb: then more of hb can make an execution inconsistent (LOCO Def. 3.13, 3).
+    /// True if a demand mentions hb: then more of hb can make an execution inconsistent (LOCO Def. 3.13, 3).
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         self.demands.iter().any(|(_, _, rel)| rel.mentions_hb())
     }
 
-    /// Whether something is demanded, or in so, only where there is no path through other subevents. If not, executions without
-    /// some subevents that only read, as those of the rounds of a loop, keep what it says.
+    /// True if a demand or a part of so may have pairs only because there is no path through other subevents. If it is
+    /// false, an execution stays consistent without some subevents that only read, for example those of idle
+    /// iterations.
     #[must_use]
     pub fn denies_a_path(&self) -> bool {
         let all = self.so.iter().map(|(_, rel)| rel).chain(self.demands.iter().map(|(_, _, rel)| rel));
@@ -531,10 +535,10 @@ impl Spec {
         self.demands.retain(|(_, _, rel)| !rel.mentions_hb());
     }
 
-    /// Adds these relations to `so`, each under its name: that which [`Rel::named`] gave it, or that of its choice.
+    /// Adds these relations to `so`, each under the name that [`Rel::named`] gave it, or under that of its choice.
     ///
     /// # Panics
-    /// If one has no name, or mentions hb, of which so is a part.
+    /// If a relation has no name, or mentions hb, of which so is a part.
     pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel>) {
         for part in parts {
             let name = self.name(part).expect("a part of so has a name: see `Rel::named`");
@@ -553,7 +557,7 @@ impl Spec {
         }
     }
 
-    /// Adds `rel`, under this name, to `so`, as a part each edge of which is a path of edges that are shown anyway: pictures
+    /// Adds `rel` to `so` under this name. Each of its edges is a path of edges that are printed anyway, so pictures
     /// leave it out.
     ///
     /// # Panics
@@ -564,7 +568,7 @@ impl Spec {
         self.paths.insert(name);
     }
 
-    /// Whether the part of so of this name consists of paths of others.
+    /// True if the part of so of this name consists of paths of others.
     #[must_use]
     pub fn is_of_paths(&self, part: &str) -> bool {
         self.paths.contains(part)
@@ -581,7 +585,7 @@ impl Spec {
     }
 }
 
-/// The key of coherence: the cell, for subevents that touch one.
+/// Returns the key of coherence: the cell, for subevents that touch one.
 pub fn cell(s: &SubView) -> Option<Val> {
     s.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)]))
 }

@@ -27,7 +27,7 @@ pub struct Subevent {
     pub wrote: Option<Val>,
 }
 
-/// A call that was replaced by an implementation: which events are its own, f of LOCO Def. 3.11.
+/// A call that an implementation has replaced. [`Execution::groups`] maps its events to it: f of LOCO Def. 3.11.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Abstracted {
     /// The call and its result.
@@ -67,24 +67,24 @@ pub struct Execution {
 }
 
 impl Execution {
-    /// The events of one thread, by position.
+    /// Returns the events of one thread, by position.
     pub fn of_thread(&self, thread: Tid) -> impl Iterator<Item = usize> + '_ {
         (0..self.events.len()).filter(move |&e| self.events[e].thread == thread)
     }
 
-    /// The choices that are of this kind by the specifications of their libraries.
+    /// Returns the choices that have this role in the specifications of their libraries.
     pub fn chosen_as(&self, libraries: &Libraries, role: Role) -> impl Iterator<Item = &Chosen> {
         let is = move |c: &&Chosen| libraries.spec(c.library).and_then(|spec| spec.role(&c.name)) == Some(role);
         self.chosen.iter().filter(is)
     }
 
-    /// The value that the last write of a cell wrote; `None` if nothing writes it.
+    /// Returns the value that the last write of a cell wrote; `None` if no subevent writes it.
     #[must_use]
     pub fn last(&self, libraries: &Libraries, cell: Cell) -> Option<Val> {
         self.last_write(libraries, cell).and_then(|w| self.subs[w].wrote)
     }
 
-    /// The subevent that writes a cell last; `None` if nothing writes it.
+    /// Returns the subevent that writes a cell last; `None` if no subevent writes it.
     #[must_use]
     pub fn last_write(&self, libraries: &Libraries, cell: Cell) -> Option<usize> {
         let writes =
@@ -94,8 +94,8 @@ impl Execution {
         writes().find(|&w| !writes().any(|later| is_before(w, later)))
     }
 
-    /// The restriction to some events, without regard to the calls that they are part of; and for each of its subevents
-    /// the position that it had.
+    /// Returns the restriction to some events, and for each of its subevents the position that it had. The restriction
+    /// has no replaced calls.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
         let events: Vec<usize> = (0..self.events.len()).filter(|&e| keep(e)).collect();
@@ -115,7 +115,7 @@ impl Execution {
         (execution, kept)
     }
 
-    /// `ppo` (LOCO §3.2).
+    /// Computes `ppo` (LOCO §3.2).
     #[must_use]
     pub fn ppo(&self, libraries: &Libraries) -> Pairs {
         let n = self.subs.len();
@@ -125,7 +125,7 @@ impl Execution {
         (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(is_ordered).collect()
     }
 
-    /// Program order, lifted to subevents.
+    /// True if program order, lifted to subevents, has (a, b).
     #[must_use]
     pub fn before_in_thread(&self, a: usize, b: usize) -> bool {
         let (a, b) = (self.subs[a].event, self.subs[b].event);

@@ -1,7 +1,22 @@
 //! The judge: evaluates the definitions literally on an execution with every choice filled in.
 //!
-//! Small, slow, and independent of the search: relations are sets of pairs, the operators are their definitions.
-//! Everything that is printed as an execution goes through here first.
+//! It is small, slow, and independent of the search. Mowgli prints an execution only after the judge has accepted it.
+//!
+//! **Computes**: so and hb of an execution with its choices, or the first reason why it is not consistent (LOCO Def.
+//! 3.6).
+//!
+//! **Invariant**: a relation is the set of all its pairs. The execution never changes.
+//!
+//! **Example**: store buffering in which both threads read 0, with a stamp order that keeps program order. Each read
+//! reads the initial value, so rb has it before the write of the other thread. With ppo, hb has a cycle through all
+//! four subevents.
+//!
+//! **Correct because**: each operator of [`Rel`] is evaluated by the set operation that defines it, so its code can be
+//! compared with the definition line by line. Tests compare the judge with the search on generated clients
+//! (docs/search.md, "What makes one believe it").
+//!
+//! **Cost**: at least n^2 for each relation on n subevents. A relation that occurs several times is evaluated each
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +28,7 @@ use crate::ids::Name;
 use crate::library::Libraries;
 use crate::value::Val;
 
-/// Why an execution is not consistent.
+/// A reason why an execution is not consistent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Complaint {
     /// The execution does not have the form that its libraries give it.
@@ -24,7 +39,7 @@ pub enum Complaint {
         library: Name,
         /// The demand.
         axiom: &'static str,
-        /// Where it fails.
+        /// The pair of subevents at which it fails.
         at: (usize, usize),
     },
     /// hb has a cycle through these subevents.
@@ -41,7 +56,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// What the judge derived of a consistent execution.
+/// The relations that the judge derived from a consistent execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Judged {
     /// The edges of so, by library and name of the part.
@@ -76,8 +91,8 @@ pub fn judge(libraries: &Libraries, execution: &Execution) -> Result<Judged, Com
     }
 }
 
-/// The consistency predicate C of one library alone (LOCO Def. 3.5), on an execution of only its events; returns so.
-/// Without `hb`, `(ppo u so)+` is taken.
+/// Evaluates the consistency predicate C of one library alone (LOCO Def. 3.5), on an execution of only its events.
+/// Returns so. Without `hb` it uses `(ppo u so)+`.
 ///
 /// # Errors
 /// The first reason found why the predicate does not hold.
@@ -139,8 +154,9 @@ fn check_form(libraries: &Libraries, execution: &Execution) -> Result<(), Compla
     Ok(())
 }
 
-/// Whether these events, those of each thread, can be repeated for ever when all else is over: each of them reads the last value
-/// of its cell, or what one of them wrote, and the last write of each cell that they write is one of theirs.
+/// True if these events, a list for each thread, can be repeated for ever after all others are over. Each read must
+/// have the last value of its cell, or a value that an event of its own list wrote. The last write of each cell that
+/// they write must be one of theirs.
 #[must_use]
 pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;
@@ -164,7 +180,7 @@ pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usi
         })
 }
 
-/// The transitive closure, by iteration.
+/// Computes the transitive closure, by iteration.
 #[must_use]
 pub fn closure(edges: &Pairs) -> Pairs {
     let mut next: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -183,7 +199,7 @@ pub fn closure(edges: &Pairs) -> Pairs {
     closed
 }
 
-/// A shortest cycle of `edges` through `start`.
+/// Returns a shortest cycle of `edges` through `start`.
 #[must_use]
 pub fn cycle_from(edges: &Pairs, start: usize) -> Vec<usize> {
     let mut came: BTreeMap<usize, usize> = BTreeMap::new();
@@ -211,7 +227,7 @@ pub fn cycle_from(edges: &Pairs, start: usize) -> Vec<usize> {
 pub struct Reading<'a> {
     /// The execution.
     pub execution: &'a Execution,
-    /// For each event how many earlier ones of its thread are alike.
+    /// For each event the number of earlier ones of its thread that are alike.
     pub nth: Vec<usize>,
     /// The library.
     pub library: Name,
@@ -219,12 +235,12 @@ pub struct Reading<'a> {
     pub spec: &'a Spec,
     /// The libraries, which have the stamp order.
     pub libraries: &'a Libraries,
-    /// hb on all subevents, as far as demands mention it.
+    /// hb on all subevents; empty until demands are checked.
     pub hb: Pairs,
 }
 
 impl<'a> Reading<'a> {
-    /// The specification of a library of the set, with nothing of hb.
+    /// Reads the specification of a library of the set on an execution, with an empty hb.
     ///
     /// # Panics
     /// If there is no library of this name.
@@ -234,7 +250,8 @@ impl<'a> Reading<'a> {
         Self { execution, nth: occurrences(execution.events.iter()), library, spec, libraries, hb: Pairs::new() }
     }
 
-    /// As [`Self::new`], with the plain execution and the choices looked at. None: the specification says nothing of it.
+    /// Does the same as [`Self::new`], and checks the plain execution and the choices. Returns `None` if the
+    /// specification says nothing of the execution.
     fn chosen_well(libraries: &'a Libraries, execution: &'a Execution, name: Name) -> Result<Option<Self>, Complaint> {
         let events: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == name).collect();
         let library = libraries.get(name).expect("a name of the set");
@@ -263,14 +280,14 @@ impl<'a> Reading<'a> {
         &self.execution.events[self.execution.subs[s].event]
     }
 
-    /// A subevent for predicates and keys.
+    /// Returns a subevent in the form that predicates and keys take.
     #[must_use]
     pub fn view(&self, s: usize) -> SubView<'_> {
         let (ex, sub) = (self.execution, &self.execution.subs[s]);
         SubView { world: &ex.world, event: self.event(s), sub: &sub.sub, nth: self.nth[sub.event] }
     }
 
-    /// The members of a set among the subevents of the library.
+    /// Returns the members of a set among the subevents of the library.
     #[must_use]
     pub fn members(&self, set: &Set) -> Vec<usize> {
         self.own().filter(|&s| set.has(&self.view(s))).collect()
@@ -286,7 +303,7 @@ impl<'a> Reading<'a> {
         self.own().flat_map(|a| self.own().map(move |b| (a, b))).filter(|&(a, b)| holds(a, b)).collect()
     }
 
-    /// The pairs of a relation, by definition.
+    /// Computes the pairs of a relation, by definition.
     #[must_use]
     pub fn pairs(&self, rel: &Rel) -> Pairs {
         let ex = self.execution;
