@@ -1,6 +1,7 @@
-//! How the search grows: two families for which enumerators of orders take n! steps, and the checks of the barrier.
+//! Growth of the search: two families of tests for which an enumerator of orders takes n! steps, and checks of the
+//! barrier.
 //!
-//! The counts come first. They are what to compare between versions: states looked at, leaves of the search, classes of
+//! The counts come first, because they can be compared between versions: states and leaves of the search, classes of
 //! executions, and outcomes. The times below them depend on the machine.
 
 use comfy_table::Table;
@@ -135,7 +136,7 @@ fn row_of_table_6(bencher: Bencher<'_, '_>, row: usize) {
     bencher.bench(|| make(TABLE_6[row].row(), Deadline::default(), None, &|_, _| {}).tests.len());
 }
 
-/// What the generator looks at and keeps for some rows of CORERMA Table 6.
+/// Counts the programs that the generator enumerates and the tests that it keeps, for some rows of CORERMA Table 6.
 fn generated() -> Table {
     let mut table = Table::new();
     table.set_header(["row of Table 6", "programs", "tests", "outputs"]);
