@@ -1,8 +1,9 @@
 //! An object of one's own over RDMA: a counter, kept under a node lock.
 //!
-//! `Add(x, v)` adds to the counter and returns what it was, `Get(x)` returns it. What the object does is said as a sequential
-//! program, once; it is the specification, which promises that calls of all nodes take effect one after the other, and the
-//! implementation, which gets the words, applies the call, and puts what has changed, all under a lock of the words' node.
+//! `Add(x, v)` adds to the counter and returns its old value; `Get(x)` returns its value. A sequential program states
+//! the effect of each call once. It is the specification, which promises that calls of all nodes take effect one after
+//! the other. It is also the implementation, which takes a lock of the words' node, gets the words, applies the call,
+//! and puts the changed words.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ methods! {
     }
 }
 
-/// What the object does.
+/// The counter as a sequential program.
 struct Tally;
 
 impl Sequential for Tally {
@@ -34,12 +35,12 @@ impl Sequential for Tally {
         Method::TABLE
     }
 
-    /// The state is one word, 0 to begin with.
+    /// Returns the initial state: one word, 0.
     fn start(&self) -> Vec<Val> {
         vec![Val::Int(0)]
     }
 
-    /// The state after a call, and what the call returns.
+    /// Returns the state after a call, and the result of the call.
     fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
         let before = words[0];
         Some(match Method::of(call) {
@@ -49,7 +50,8 @@ impl Sequential for Tally {
     }
 }
 
-/// The counter with its implementation, and the variants that are to be caught: `no-lock`, `no-wait`, `release-first`.
+/// Returns the counter with its implementation, and the variants that the check must reject: `no-lock`, `no-wait`,
+/// `release-first`.
 pub fn entry() -> Entry {
     let object: Arc<dyn Sequential> = Arc::new(Tally);
     sequential::entry(&object)

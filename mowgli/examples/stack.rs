@@ -1,7 +1,7 @@
-//! A stack of one's own over x86-TSO: a list of nodes whose first one is swapped, as Treiber's.
+//! A stack of one's own over x86-TSO: a list of nodes whose first node is swapped, like Treiber's.
 //!
-//! `Push(s, v)` puts a value on top, `Pop(s)` takes the top off, and returns bottom where there is none. The specification is
-//! that of every stack over x86-TSO: linearisable. What is new is the implementation.
+//! `Push(s, v)` puts a value on top; `Pop(s)` removes the top value and returns it, or bottom if the stack is empty.
+//! The specification is that of every stack over x86-TSO: linearisability. Only the implementation is new.
 
 use mowgli_libraries::x86::container::{self, Container, next, nodes_of, value};
 use mowgli_libraries::x86::prelude::*;
@@ -17,7 +17,7 @@ methods! {
     }
 }
 
-/// The word that holds the location of the first node: a part of the stack, which no client can name.
+/// Returns the part of the stack that holds the location of the first node. Clients cannot name parts.
 fn top(s: Expr) -> Expr {
     s.part("top", [])
 }
@@ -34,7 +34,7 @@ fn bodies() -> Bodies {
                 if (found == first) { break }
             }
         }
-        // Reads the first node and the second, and lets the second be the first, until that succeeds.
+        // Reads the first and the second node, and makes the second the first, until the compare-and-swap succeeds.
         Pop { s } => {
             loop {
                 let first = Tso::read(top(s));
@@ -50,7 +50,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// The stack with its implementation, and the variants that are to be caught.
+/// Returns the stack with its implementation, and the variants that the check must reject.
 pub fn entry() -> Entry {
     let library = Container { name: STACK, methods: Method::TABLE, is_stack: true };
     // Each thread has some nodes for each stack, which it gets by `new`.

@@ -1,8 +1,8 @@
 //! A lock of one's own over x86-TSO: a ticket lock.
 //!
-//! `Acq(l)` takes a ticket and waits until it is served, `Rel(l)` serves the next one. The specification is that of every
-//! lock over x86-TSO: `Acq` is a fence, and who acquires sees all that the one before did. What is new is the
-//! implementation.
+//! `Acq(l)` takes a ticket and waits until it is served, `Rel(l)` serves the next one. The specification is that of
+//! every lock over x86-TSO: `Acq` is a fence, and a thread that acquires the lock sees all that the previous holder
+//! did. Only the implementation is new.
 
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::x86::lock;
