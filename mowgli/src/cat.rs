@@ -13,18 +13,18 @@ use crate::litmus::test::Model;
 mod herd;
 pub mod lisa;
 
-/// A memory model, or the specification of a library, as a model in cat.
+/// Returns a memory model, or the specification of a library, as a model in cat.
 ///
 /// # Errors
-/// If there is nothing of this name, or what cat has no words for.
+/// If no model or library has this name, or if cat cannot express it.
 pub fn cat(catalogue: &Catalogue, name: &str) -> Result<String, String> {
     Ok(cat_for(Reader::Person, catalogue, name)?.text)
 }
 
-/// The same as [`cat()`] as one of the tools reads it.
+/// Like [`cat()`], in the dialect that `reader` accepts.
 ///
 /// # Errors
-/// Those of [`cat()`].
+/// The errors of [`cat()`].
 pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat, String> {
     match name.parse::<Model>() {
         Ok(Model::CoreRma) => Err(
@@ -44,15 +44,15 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
     }
 }
 
-/// The specification of a library.
+/// Returns the specification of a library in cat.
 fn of_entry(reader: Reader, entry: &Entry) -> Result<Cat, String> {
     cat::cat_for(reader, entry.name, &entry.specification, Name::literal(entry.name))
 }
 
-/// The files with which herd7 runs a memory model: names and texts.
+/// Returns the files with which herd7 runs a memory model: names and texts.
 ///
 /// # Errors
-/// If there is no such model, or LISA has no form for its tests.
+/// If no model has this name, or if LISA cannot express its tests.
 pub fn for_herd(catalogue: &Catalogue, name: &str) -> Result<[(String, String); 3], String> {
     let model = name.parse::<Model>().map_err(|no_model| {
         let remedy = "herd7 runs tests of memory words, so it is given memory models";
@@ -71,10 +71,10 @@ pub fn for_herd(catalogue: &Catalogue, name: &str) -> Result<[(String, String); 
     ])
 }
 
-/// Writes what herd7 needs to a folder, and says how to run it.
+/// Writes the files of [`for_herd`] to a folder, and returns the command that runs herd7 with them.
 ///
 /// # Errors
-/// Those of [`for_herd`], and if it cannot be written.
+/// The errors of [`for_herd`], and if a file cannot be written.
 pub fn write_for_herd(catalogue: &Catalogue, name: &str, folder: &Path) -> Result<String, String> {
     let files = for_herd(catalogue, name)?;
     std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;

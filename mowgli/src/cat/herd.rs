@@ -1,10 +1,10 @@
-//! What herd7 needs beside a model: a bell file, which lists the marks of tests in LISA, and what the model takes as given,
-//! in terms of those marks.
+//! The files that herd7 needs beside a model. The bell file declares the marks of tests in LISA. A second file defines
+//! the sets and relations that the model takes as given, in terms of those marks.
 //!
-//! A test marks each instruction with the stamp of its subevent, the parts of one operation with a number, and what goes
-//! through the network card with the remote node and the identifier: [`super::lisa`] writes such tests. A locked instruction
-//! of the CPU is one subevent, and two events in LISA: all relations that a model begins with are closed under passing from
-//! one of the two to the other, so that both stand for the one.
+//! A test, as [`super::lisa`] writes it, marks each instruction with the stamp of its subevent, and the parts of one
+//! operation with a number. Accesses of the network card also carry the remote node and the identifier. A locked
+//! instruction of the CPU is one subevent, but two events in LISA. So every given relation is closed under exchanging
+//! these two events: both stand for the subevent.
 
 use std::fmt::Write as _;
 
@@ -12,14 +12,14 @@ use itertools::Itertools;
 
 use crate::litmus::test::Model;
 
-/// How many nodes the bell file has.
+/// The number of nodes that the bell file declares.
 pub(crate) const NODES: usize = 8;
-/// How many identifiers of operations the bell file has.
+/// The number of operation identifiers that the bell file declares.
 pub(crate) const IDENTIFIERS: usize = 8;
-/// How many operations of a thread the bell file numbers.
+/// The number of operations of a thread that the bell file can number.
 pub(crate) const PARTS: usize = 24;
 
-/// How tests of some models are marked, and what the marks mean in the models.
+/// The marks of tests of some models, and their meaning in the models.
 pub(crate) struct Marks {
     /// The mark of a read by the CPU.
     pub(crate) read: &'static str,
@@ -29,11 +29,11 @@ pub(crate) struct Marks {
     pub(crate) update: &'static str,
     /// The mark of a fence of the CPU.
     pub(crate) fence: &'static str,
-    /// What models call the locked instructions that did not fail.
+    /// The models' name for the set of successful locked instructions.
     update_set: &'static str,
-    /// What models call the reads, writes and fences of the CPU.
+    /// The models' names for the sets of reads, writes and fences of the CPU.
     names: [&'static str; 3],
-    /// The marks that are not of the CPU's memory accesses; models call the sets the same.
+    /// The marks of all other subevents. Each set has the same name in the models.
     others: &'static [&'static str],
     /// The definitions that only these models need.
     more: &'static str,
@@ -72,8 +72,9 @@ let in-turn = in-order & po
 ",
 };
 
-/// The marks of x86-TSO. A mark `W` would be herd's set of all writes, so they have names of their own; the sets `R` and `W`
-/// of the model have locked instructions too, which changes nothing, since those are ordered with everything.
+/// The marks of x86-TSO. They have names of their own, because a mark `W` would be herd's set of all writes. The
+/// model's sets `R` and `W` include locked instructions. This changes nothing, since locked instructions are ordered
+/// with everything.
 pub(crate) const X86: Marks = Marks {
     read: "read",
     write: "write",
@@ -112,10 +113,10 @@ let loc = whole(loc)
 let lines(classes, along) = cross(co_locs(along, classes))
 ";
 
-/// How tests of a model are marked for herd7.
+/// Returns the marks of a model's tests for herd7.
 ///
 /// # Errors
-/// If LISA has no form for them.
+/// If LISA cannot express the tests.
 pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
     let fail = |why: &str| Err(format!("{model} has no form for herd7: {why}"));
     match model {
@@ -143,7 +144,7 @@ impl Marks {
         [self.read, self.write, self.update, self.fence].into_iter().chain(self.others.iter().copied())
     }
 
-    /// The bell file.
+    /// Returns the text of the bell file.
     pub(crate) fn bell(&self, title: &str) -> String {
         let tags = |all: &mut dyn Iterator<Item = String>| all.map(|t| format!("'{t}")).join(" || ");
         let numbered = |letter: char, last: usize| tags(&mut (1..=last).map(|i| format!("{letter}{i}")));
@@ -161,7 +162,7 @@ impl Marks {
         out
     }
 
-    /// What a model takes as given.
+    /// Returns the file that defines the sets and relations that a model takes as given.
     pub(crate) fn given(&self, title: &str) -> String {
         let mut out = format!("\"{title}: what the model takes as given\"\n\ninclude \"cross.cat\"\n{HEAD}");
         let [read, write, fence] = self.names;
@@ -184,7 +185,7 @@ impl Marks {
         out + TAIL + self.more
     }
 
-    /// Whether what is given has this name.
+    /// True if the file of [`Self::given`] defines this name.
     fn has(&self, name: &str) -> bool {
         let is_let = |line: &str| {
             let defined = line.strip_prefix("let ").map(|rest| rest.strip_prefix("rec ").unwrap_or(rest));
@@ -193,7 +194,7 @@ impl Marks {
         self.given("").lines().any(is_let)
     }
 
-    /// What is missing of the names that a model takes as given.
+    /// Returns the first of these names that the file of [`Self::given`] does not define.
     pub(crate) fn missing<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> Option<&'n str> {
         names.into_iter().flat_map(|names| names.split(", ")).find(|name| !self.has(name))
     }

@@ -1,5 +1,5 @@
-//! Litmus tests in LISA, the neutral language of herd7: each subevent of the model is an instruction that is marked with
-//! its stamp, and the values that the network card carries go through registers.
+//! Litmus tests in LISA, the neutral language of herd7. Each subevent of the model is an instruction that is marked
+//! with its stamp. The values that the network card carries go through registers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,15 +20,15 @@ const ORDER: &str = "herd compares with = and != only";
 pub struct Lisa {
     /// The text.
     pub text: String,
-    /// What herd7 calls the things that the test shows, in their order.
+    /// The names in herd7 of the values that the test shows, in the order of the test.
     pub shown: Vec<String>,
 }
 
-/// A test as `herd7` reads it, for the model that `mowgli cat MODEL --for herd` writes. Of several assertions herd has the
-/// first.
+/// Converts a test for `herd7` and the model that `mowgli cat MODEL --for herd` writes. LISA has one assertion, so only
+/// the test's first one is kept.
 ///
 /// # Errors
-/// If the test has libraries, loops, or what else LISA has no form for.
+/// If the test has libraries, loops, or anything else that LISA cannot express.
 pub fn to_lisa(test: &Test) -> Result<Lisa, String> {
     let fail = |why: String| format!("{}: {why}", test.name);
     let marks = marks(test.model).map_err(fail)?;
@@ -68,7 +68,7 @@ pub fn to_lisa(test: &Test) -> Result<Lisa, String> {
     Ok(Lisa { text, shown })
 }
 
-/// The words of a test with what they begin with.
+/// Returns the words of a test with their initial values.
 fn words(test: &Test) -> Result<String, String> {
     let (mut out, mut names) = (String::new(), BTreeSet::new());
     for (x, object) in &test.world.objects {
@@ -84,7 +84,7 @@ fn words(test: &Test) -> Result<String, String> {
     Ok(out)
 }
 
-/// The name of a word: with a letter before it, none is taken for a register or an instruction.
+/// Returns the name of a word. The prefix keeps herd7 from reading it as a register or an instruction.
 fn word(x: Loc) -> String {
     let plain: String = x.to_string().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     format!("v_{plain}")
@@ -97,7 +97,7 @@ fn observable(test: &Test, o: &Observable) -> String {
     }
 }
 
-/// The first assertion; without one, that something happens.
+/// Returns the first assertion; without one, a condition that always holds.
 fn assertion(test: &Test) -> Result<String, String> {
     let Some(first) = test.assertions.first() else { return Ok("exists (true)".to_owned()) };
     let equation = |a: &Side, by: Comparison, b: &Side| match (a, b) {
@@ -116,7 +116,7 @@ fn assertion(test: &Test) -> Result<String, String> {
     Ok(format!("{quantifier} ({condition})"))
 }
 
-/// What the threads of a test share in names.
+/// The names that the threads of a test share.
 struct Places {
     /// The number of each identifier.
     of_wid: BTreeMap<Name, usize>,
@@ -139,25 +139,25 @@ impl Places {
     }
 }
 
-/// A block that is open, with the labels before its `else` and after it.
+/// An open block, with the labels before its `else` and after it.
 struct Block {
     otherwise: Option<String>,
     end: String,
 }
 
-/// A thread as it is written.
+/// The state of writing one thread.
 struct Column<'t> {
     test: &'t Test,
     marks: &'static Marks,
     at: usize,
     lines: Vec<String>,
-    /// Registers beyond those of the test.
+    /// The number of registers beyond those of the test.
     temporaries: usize,
-    /// Operations that have more parts than one.
+    /// The number of operations with several parts.
     parts: usize,
-    /// How many operations towards a node no poll has taken.
+    /// The number of operations towards each node that no poll has completed.
     polled: BTreeMap<Node, usize>,
-    /// What holds of the executions that count.
+    /// The conditions of executions that count, from awaits and assumptions.
     filters: Vec<String>,
 }
 
@@ -235,14 +235,14 @@ impl Column<'_> {
         format!("r{}", self.test.threads[self.at].registers.len() + self.temporaries - 1)
     }
 
-    /// A new register with this value.
+    /// Writes a value into a new register, and returns the register.
     fn computed(&mut self, text: &str) -> String {
         let register = self.temporary();
         self.put(format!("mov {register} {text}"));
         register
     }
 
-    /// An integer, or a register that holds the value.
+    /// Returns an integer, or a register that holds the value.
     fn value(&mut self, arg: &Arg) -> Result<String, String> {
         match arg {
             Arg::Val(Val::Int(i)) => Ok(i.to_string()),
@@ -262,7 +262,7 @@ impl Column<'_> {
         }
     }
 
-    /// A new register that is 1 where a condition holds, and else 0.
+    /// Returns a new register that is 1 if a condition holds, and else 0.
     fn guard(&mut self, guard: &Guard) -> Result<String, String> {
         let text = match guard {
             Condition::Compare(a, comparison, b) => {
@@ -279,7 +279,7 @@ impl Column<'_> {
         Ok(self.computed(&text))
     }
 
-    /// A new register that is 1 where a comparison holds, and else 0.
+    /// Returns a new register that is 1 if a comparison holds, and else 0.
     fn compared(&mut self, a: &str, comparison: Comparison, b: &str) -> Result<String, String> {
         let operator = match comparison {
             Comparison::Is => "eq",
@@ -297,7 +297,7 @@ impl Column<'_> {
         })
     }
 
-    /// The marks of the next operation that has several parts.
+    /// Returns the mark of the next operation with several parts.
     fn part(&mut self) -> Result<String, String> {
         self.parts += 1;
         if self.parts > PARTS {
@@ -313,7 +313,7 @@ impl Column<'_> {
         Ok(format!("n{n}"))
     }
 
-    /// A call; the register is for its result.
+    /// Writes a call; `to` is the register for its result.
     fn call(&mut self, method: &str, args: &[Arg], to: Option<&str>, places: &mut Places) -> Result<(), String> {
         let Marks { read, write, fence, .. } = *self.marks;
         match (method, args) {
@@ -347,7 +347,8 @@ impl Column<'_> {
         Ok(())
     }
 
-    /// A compare-and-swap of the CPU: a fence and a read if it fails, as the prelude sees from there being no write.
+    /// Writes a compare-and-swap of the CPU. If it fails it is a fence and a read; the prelude recognises this by the
+    /// missing write.
     fn compare_and_swap(
         &mut self,
         x: Loc,
@@ -379,7 +380,7 @@ impl Column<'_> {
         Ok(())
     }
 
-    /// An operation of the network card.
+    /// Writes an operation of the network card.
     fn remote(&mut self, method: &str, [x, y]: [&Arg; 2], rest: &[Arg], places: &mut Places) -> Result<(), String> {
         if let Arg::Sent(private, v) = y {
             self.call("Write", &[Arg::Val((*private).into()), (**v).clone()], None, places)?;
@@ -428,7 +429,7 @@ impl Column<'_> {
     }
 }
 
-/// The location that an argument is.
+/// Returns the location that an argument names.
 fn at(arg: &Arg) -> Result<Loc, String> {
     match arg {
         Arg::Val(Val::Loc(x)) | Arg::Sent(x, _) => Ok(*x),
