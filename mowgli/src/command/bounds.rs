@@ -1,4 +1,4 @@
-//! How large clients or programs get, as arguments.
+//! Arguments for the size of clients and programs.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A time, as 90s, 10m or 2h.
+/// Parses a time, for example 90s, 10m or 2h.
 pub(super) fn budget(text: &str) -> Result<Duration, String> {
     let units = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
     let found =
@@ -24,7 +24,7 @@ pub(super) fn budget(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(u64::from(number) * seconds))
 }
 
-/// How clients may reach memory of their own node.
+/// The ways in which clients may reach memory of their own node.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Placement {
     /// Also through the network.
@@ -48,12 +48,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Whether anything of it was given.
+    /// True if any of these arguments was given.
     pub(super) fn is_given(&self) -> bool {
         [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
     }
 
-    /// A bound, with what was given.
+    /// Returns a bound with the given arguments in place of its own values.
     pub(super) fn of(&self, bound: Bound) -> Bound {
         Bound {
             threads: self.threads.map_or(bound.threads, |n| n as usize),
@@ -99,7 +99,8 @@ pub(super) struct Within {
 }
 
 impl Within {
-    /// These bounds, or the first of them with what was asked for.
+    /// Returns these bounds with the given arguments in place of their values. If a shape or a number of objects was
+    /// given, only the first bound is kept.
     pub(super) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
         if self.shape.is_given() || self.objects.is_some() {
             bounds.truncate(1);

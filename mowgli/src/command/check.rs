@@ -22,7 +22,7 @@ use crate::necessity::{self, Question};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
-/// A hash of what is asked about.
+/// Hashes the specifications, implementations and bounds that the command checks.
 pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, String> {
     let chosen = chosen(args, catalogue)?;
     let mut hash = Hash::default();
@@ -34,7 +34,7 @@ pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, Stri
             hash.add_library(entry, variant, &bounds(entry, variant, args))?;
         }
     }
-    // What the stack below is made of.
+    // The libraries of the stack below, with their published implementations.
     let below = catalogue.entries().iter().filter(|_| args.through);
     for (entry, published) in below.filter_map(|entry| Some((entry, entry.variants.first()?))) {
         hash.add_library(entry, published, &published.bounds)?;
@@ -42,7 +42,7 @@ pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, Stri
     Ok(hash)
 }
 
-/// Looks at a share of the clients.
+/// Checks this shard's share of the clients.
 pub(super) fn piece(args: &CheckArgs, catalogue: Catalogue, book: &Book) -> Done {
     set_jobs(args);
     let deadline = Deadline::after(args.timeout);
@@ -61,7 +61,7 @@ fn set_jobs(args: &CheckArgs) {
     }
 }
 
-/// Checks, with what other processes have found in a `book`.
+/// Runs the check; `book` holds the results of other processes.
 pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>) -> u8 {
     if args.list {
         return told(list(args, &catalogue));

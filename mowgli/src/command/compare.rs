@@ -41,26 +41,27 @@ pub(super) struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// The share that is looked at, and where its lines go.
+    /// Returns the share of the programs to compare, and the file for its lines.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
         self.shared.share()
     }
 }
 
-/// A hash of what is asked about.
+/// Hashes the models that the command compares.
 pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
     let mut hash = Hash::default();
     args.model.iter().for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why)));
     hash
 }
 
-/// Looks at a share of the programs.
+/// Compares the models on this shard's share of the programs.
 pub(super) fn piece(args: &CompareArgs, book: &Book) -> Done {
     let deadline = Deadline::after(args.timeout);
     Done::of(compared(args, deadline, Some(book)), deadline.expired())
 }
 
-/// 0 if the models were compared, 3 if a limit stopped that or no program ends.
+/// Compares two models. Returns 0 if the comparison was completed, 2 for bad arguments, 3 if a limit stopped it or no
+/// program ends.
 pub(super) fn compare(args: &CompareArgs, book: Option<&Book>) -> u8 {
     compared(args, Deadline::after(args.timeout), book)
 }

@@ -46,7 +46,8 @@ pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
         return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
-    // The C program says by itself whether the model has an execution that is stuck as its own is.
+    // Only herd's formats lack stuck executions: a C program judges its own stuck runs (`hangs` in
+    // `generate/verbs.rs`).
     if let (Form::Herd | Form::Lisa, Some(Liveness { text, .. })) = (args.to, test.liveness.first()) {
         let message = "herd does not speak of executions that are stuck: leave it out of the test that is converted";
         return Err(format!("{}: {text}: {message}", args.file.display()).into());

@@ -46,14 +46,14 @@ pub(super) struct ExplainArgs {
     timeout: Option<u64>,
 }
 
-/// What is asked, of which libraries, within which limits.
+/// A request: its arguments, libraries and limits.
 struct Asked<'a> {
     args: &'a ExplainArgs,
     catalogue: &'a Catalogue,
     limits: Limits<'a>,
 }
 
-/// The positions of the assertions that are to be explained.
+/// Returns the positions of the assertions to explain.
 fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, String> {
     let all = test.assertions.len();
     match args.assertion {
@@ -64,7 +64,7 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Stri
     }
 }
 
-/// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
+/// Explains assertions of a test of coreRMA, whose executions have actions in place of subevents.
 fn explained_core_rma(test: &Test, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), String> {
     let Asked { args, limits, .. } = *asked;
     if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
@@ -85,12 +85,12 @@ fn explained_core_rma(test: &Test, chosen: &[usize], asked: &Asked<'_>) -> Resul
     Ok((out.join("\n"), code))
 }
 
-/// 3 where no execution of a test ends and the test does not say so.
+/// Returns 3 if no execution of a test ends and the test does not expect this; else 0.
 fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
     if is_vacuous && !test.is_meant_vacuous() { 3 } else { 0 }
 }
 
-/// A finding as one object, with what is derived of its program.
+/// A finding as one JSON object, with facts about its program.
 #[derive(serde::Serialize)]
 struct FindingLine<'a> {
     #[serde(flatten)]
@@ -99,20 +99,20 @@ struct FindingLine<'a> {
     warnings: &'a [Warning],
 }
 
-/// A finding as one JSON object and a line.
+/// Formats a finding as one line of JSON.
 fn line(explained: &explain::Explained) -> Result<String, String> {
     let explain::Explained { finding, vacuous, test, .. } = explained;
     let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
     Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
 }
 
-/// An explanation in the form that is asked for, if it has that, and the exit code.
+/// Returns an explanation in the requested form, if it has that form, and the exit code.
 fn explanation(finding: explain::Finding, asked: &Asked<'_>) -> Result<(Option<String>, u8), Failure> {
     let Asked { args, catalogue, limits } = *asked;
     let explained = explain::explain(catalogue, finding, limits)?;
     let vacuous = vacuous_code(&explained.test, explained.vacuous);
     if args.json {
-        // The reasons are not in it.
+        // The object holds no reasons, so a limit on the search for reasons does not change the exit code.
         return Ok((Some(line(&explained)?), vacuous));
     }
     let stopped = if explained.stop().is_some() { 3 } else { 0 };
@@ -125,7 +125,7 @@ fn explanation(finding: explain::Finding, asked: &Asked<'_>) -> Result<(Option<S
     Ok((text, code))
 }
 
-/// What is to be printed, and the exit code.
+/// Explains a file: returns the text to print, and the exit code.
 pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, u8), Failure> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
@@ -151,7 +151,7 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
     }
 }
 
-/// Prints the stuck executions of a test, and returns the exit code.
+/// Returns the text about the stuck executions of a test, and the exit code.
 fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
     let Asked { args, catalogue, limits } = *asked;
     let path = args.file.display();
@@ -166,14 +166,14 @@ fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failu
     Ok((found.text + &none.filter(|_| stopped.is_none()).unwrap_or_default() + &stopped.unwrap_or_default(), code))
 }
 
-/// What is to be printed of these assertions of a test.
+/// Explains these assertions of a test.
 fn explained_test(test: &Test, text: &str, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), Failure> {
     let findings = explain::of_test(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
     let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
     explained_findings(findings.collect(), asked)
 }
 
-/// What is to be printed of findings, and the exit code.
+/// Explains findings: returns the text to print, and the exit code.
 fn explained_findings(findings: Vec<explain::Decided>, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
     let args = asked.args;
     let path = args.file.display();

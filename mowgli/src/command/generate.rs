@@ -67,20 +67,20 @@ pub(super) struct GenerateArgs {
 }
 
 impl GenerateArgs {
-    /// The share that is looked at, and where its lines go.
+    /// Returns the share of the programs to enumerate, and the file for its lines.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
 }
 
-/// A hash of what is asked about.
+/// Hashes the model that the tests probe.
 pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
     let mut hash = Hash::default();
     hash.add(&cat(catalogue, &args.model.to_string()).unwrap_or_else(|why| why));
     hash
 }
 
-/// Looks at a share of the programs.
+/// Searches this shard's share of the programs.
 pub(super) fn piece(args: &GenerateArgs, book: &Book) -> Done {
     let deadline = Deadline::after(args.timeout);
     Done::of(told(generated(args, (deadline, Some(book)))), deadline.expired())
@@ -96,10 +96,10 @@ enum Emit {
     CVerbs,
 }
 
-/// Work by a time, with what other processes have found.
+/// A deadline, and the results of other processes.
 type Shared<'a> = (Deadline, Option<&'a Book>);
 
-/// Generates tests, with what other processes have found in a `book`.
+/// Generates tests; `book` holds the results of other processes.
 pub(super) fn generate(args: &GenerateArgs, book: Option<&Book>) -> Result<u8, Failure> {
     generated(args, (Deadline::after(args.timeout), book))
 }
@@ -130,7 +130,7 @@ fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// The tests of a row, while a bar moves.
+/// Makes the tests of a row, and shows a progress bar.
 fn made(row: Row, shared: Shared<'_>) -> Made {
     let (deadline, book) = shared;
     let part = book.map(|book| book.part(format!("{} {} {}", row.rule, row.processes, row.size)));
@@ -144,7 +144,7 @@ fn made(row: Row, shared: Shared<'_>) -> Made {
     made
 }
 
-/// The tests of the rows that are asked for; 3 if a limit stopped the search for them.
+/// Makes the tests of the requested rows. The code is 3 if a limit stopped the search for them.
 fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Generated>), String> {
     let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
     let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
@@ -165,7 +165,7 @@ fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Gener
     Ok((code, all))
 }
 
-/// The tests of the parts that are asked for; 3 if a limit stopped the search for them.
+/// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
 fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, Vec<Generated>), String> {
     let known = axioms::pivots(args.model);
     let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
@@ -210,7 +210,7 @@ fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, V
     Ok((if search.stop.is_some() { 3 } else { 0 }, all))
 }
 
-/// Writes tests in the form that is asked for; nothing if there are none.
+/// Writes tests in the requested form.
 fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(), Failure> {
     if all.is_empty() {
         return Ok(());
@@ -245,7 +245,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
     Ok(())
 }
 
-/// The rows of CORERMA Table 6, the paper's numbers beside ours.
+/// Prints the rows of CORERMA Table 6, with the paper's numbers beside ours.
 fn table_6(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
     let (start, deadline) = (Instant::now(), shared.0);
     let (mut code, mut all) = (0, Vec::new());

@@ -76,13 +76,13 @@ pub(super) struct LitmusArgs {
 }
 
 impl LitmusArgs {
-    /// The share that is looked at, and where its lines go.
+    /// Returns the share of the tests to solve, and the file for its lines.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
         self.shared.share()
     }
 }
 
-/// A hash of what is asked about: the tests, the models, the libraries, and implementations that take their places.
+/// Hashes the tests, the models, the libraries, and the implementations that replace them.
 pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, String> {
     let mut hash = Hash::default();
     for path in all_files(&args.paths, &mut 0) {
@@ -107,13 +107,13 @@ fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(),
     hash.add_library(entry, variant, &variant.bounds)
 }
 
-/// Looks at a share of the tests.
+/// Solves this shard's share of the tests.
 pub(super) fn piece(args: &LitmusArgs, catalogue: &Catalogue, book: &Book) -> Done {
     let code = litmus(args, catalogue, Some(book));
     Done::of(code, interrupt::requested())
 }
 
-/// How outcomes are found.
+/// The engines that find outcomes.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
 enum EngineArg {
     /// From the axioms.
@@ -141,11 +141,11 @@ struct Printed {
     err: String,
     code: u8,
     stats: Stats,
-    /// The result for other tools; none of a test of another model than the one that is asked for.
+    /// The result for other tools; `None` if the test is not of the requested model.
     record: Option<Record>,
 }
 
-/// Solves tests, with what other processes have found in a `book`.
+/// Solves tests; `book` holds the results of other processes.
 pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Book>) -> u8 {
     if args.statements {
         print!("{}", reference(catalogue));
@@ -193,7 +193,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Boo
     code
 }
 
-/// The text of the test in a file, if it is one of the model that is asked for.
+/// Reads the text of a test, if it is of the requested model.
 fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, String> {
     let text = text_of(path)?;
     let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
@@ -237,7 +237,7 @@ fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
 }
 
 impl Printed {
-    /// A message on standard error, and nothing else.
+    /// Returns a result that has only a message for standard error.
     fn without_answer(err: String) -> Self {
         Self { out: String::new(), err, code: 0, stats: Stats::default(), record: None }
     }
@@ -251,12 +251,12 @@ fn bad_input(path: &Path, args: &LitmusArgs, message: &str) -> Printed {
     Printed { out, code: 2, record, ..Printed::without_answer(format!("error: {message}\n")) }
 }
 
-/// A file as other tools name it: without `./`, which they take for another file.
+/// Returns a path without `./`, because other tools would take that for another file.
 fn file_of(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
-/// The name of a file, which stands for that of a test that was not read.
+/// Returns the name of a file, in place of the name of a test that could not be read.
 fn name_of(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -296,7 +296,7 @@ fn code(test: &Test, answer: &Answer) -> u8 {
     let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
     let fails = answer.holds.iter().chain(&answer.liveness).any(|holds| *holds == Some(false));
     match fails {
-        // What is said to be possible is not, and neither is anything else.
+        // An `allowed` assertion fails here only because no execution ends, so the test is vacuous and not wrong.
         _ if is_vacuous => 3,
         true => 1,
         false if answer.is_stuck(test) || answer.stop().is_some() => 3,

@@ -1,4 +1,4 @@
-//! The command: arguments, exit codes, what is printed where.
+//! The command: arguments, exit codes and output.
 
 mod bounds;
 mod cat;
@@ -98,7 +98,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether what is done by the time of Ctrl-C is worth printing; the others end at once.
+    /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
     fn keeps_what_is_done(&self) -> bool {
         match self {
             Self::Litmus(_) | Self::Check(_) | Self::Merge(_) => true,
@@ -161,7 +161,7 @@ fn run(own: Vec<Entry>) -> ExitCode {
     {
         eprintln!("warning: Ctrl-C stops at once: {e}");
     }
-    // A reader that has seen enough, as `head`, ends the command quietly; a server outlives its readers.
+    // A reader that has seen enough, such as `head`, ends the command quietly; a server outlives its readers.
     if !cli.command.outlives_its_readers() {
         sigpipe::reset();
     }
@@ -173,7 +173,7 @@ fn run(own: Vec<Entry>) -> ExitCode {
     ExitCode::from(code.unwrap_or_else(|message| told(Err(message))))
 }
 
-/// Does what a command asks for, or its share of that; its exit code.
+/// Runs a command, or its share of the work; returns the exit code.
 fn answered(command: Command, catalogue: Catalogue) -> u8 {
     match command {
         Command::Merge(args) => merged(&args, catalogue),
@@ -200,7 +200,7 @@ fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, Str
     submit::submitted(args, seconds)
 }
 
-/// The share of a command that is asked for, and where its lines go.
+/// Returns the share of a command's work, and the file for its lines.
 fn share(command: &Command) -> Option<(Piece, PathBuf)> {
     match command {
         Command::Check(args) => args.shard(),
@@ -211,7 +211,7 @@ fn share(command: &Command) -> Option<(Piece, PathBuf)> {
     }
 }
 
-/// A hash of what a command asks about.
+/// Hashes the inputs of a command.
 fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, String> {
     match command {
         Command::Check(args) => check::hash(args, catalogue),
@@ -222,7 +222,7 @@ fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, String> {
     }
 }
 
-/// Does a share of what a command asks.
+/// Does a share of a command's work.
 fn part(command: &Command, catalogue: Catalogue, book: &Book) -> Done {
     match command {
         Command::Check(args) => check::piece(args, catalogue, book),
@@ -233,7 +233,7 @@ fn part(command: &Command, catalogue: Catalogue, book: &Book) -> Done {
     }
 }
 
-/// Puts the shards of a run together: the command itself, with all that they have found.
+/// Merges the shards of a run: runs the command itself, with all their results.
 fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
     let (arguments, all) = match shards::merge(args) {
         Ok(all) => all,
@@ -249,7 +249,7 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
     }
 }
 
-/// Does what a command asks for, with what the shards of a run have found in a `book`.
+/// Runs a command; `book` holds the results of the shards of a run.
 fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
     match command {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue, book),

@@ -68,7 +68,7 @@ pub(super) enum More {
 }
 
 impl More {
-    /// Whether what is done by the time of Ctrl-C is worth printing; the others end at once.
+    /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
     pub(super) fn keeps_what_is_done(&self) -> bool {
         matches!(
             self,
@@ -76,7 +76,7 @@ impl More {
         )
     }
 
-    /// The share that is asked for, and where its lines go.
+    /// Returns the share of the work, and the file for its lines.
     pub(super) fn share(&self) -> Option<(Piece, PathBuf)> {
         match self {
             Self::Compare(args) => args.shard(),
@@ -85,7 +85,7 @@ impl More {
         }
     }
 
-    /// A hash of what is asked about; `None` for commands without shards.
+    /// Hashes the inputs of a command; `None` for commands without shards.
     pub(super) fn hash(&self, catalogue: &Catalogue) -> Option<Hash> {
         match self {
             Self::Compare(args) => Some(compare::hash(args, catalogue)),
@@ -94,7 +94,7 @@ impl More {
         }
     }
 
-    /// Does a share of what is asked.
+    /// Does a share of a command's work.
     pub(super) fn part(&self, book: &Book) -> Done {
         match self {
             Self::Compare(args) => compare::piece(args, book),
@@ -103,7 +103,7 @@ impl More {
         }
     }
 
-    /// Does what is asked, with what the shards of a run have found in a `book`; `cli` is the command with all its arguments.
+    /// Runs a command. `book` holds the results of the shards of a run; `cli` is the command with all its arguments.
     pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>, mut cli: clap::Command) -> u8 {
         match self {
             Self::Prove(args) => told(prove::prove(&args, &catalogue)),
@@ -126,7 +126,7 @@ impl More {
     }
 }
 
-/// Writes a new crate, and says what to do next.
+/// Writes a new crate, and prints the next steps.
 fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, String> {
     let sources = checkout.map_or_else(|| Ok(Sources::of_this_build()), Sources::checkout)?;
     for file in crate::new::new(folder, &sources, example)? {

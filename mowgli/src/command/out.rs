@@ -1,4 +1,4 @@
-//! What commands share: files that are read and written, what is printed where, exit codes.
+//! Helpers that commands share: reading and writing files, printing, exit codes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse;
 use crate::litmus::test::Test;
 
-/// The exit code, with the message for bad input, or for what was not known before a limit.
+/// Returns the exit code, and prints the message for bad input or an open question to standard error.
 pub(super) fn told(result: Result<u8, impl Into<Failure>>) -> u8 {
     result.map_err(Into::into).unwrap_or_else(|failure| {
         eprintln!("{}: {failure}", if let Failure::Input(_) = failure { "error" } else { "undecided" });
@@ -15,7 +15,7 @@ pub(super) fn told(result: Result<u8, impl Into<Failure>>) -> u8 {
     })
 }
 
-/// The exit code where there is no answer.
+/// Returns the exit code of a failure.
 pub(super) fn failure_code(failure: &Failure) -> u8 {
     match failure {
         Failure::Input(_) => 2,
@@ -23,24 +23,24 @@ pub(super) fn failure_code(failure: &Failure) -> u8 {
     }
 }
 
-/// What is in a file.
+/// Reads a file.
 pub(super) fn text_of(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Reads a litmus test; what is hardly meant in it goes to standard error.
+/// Parses a litmus test, and prints warnings about likely mistakes to standard error.
 pub(super) fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, String> {
     let test = parse::parse_in(catalogue, &path.display().to_string(), text)?;
     eprint!("{}", warnings(&test));
     Ok(test)
 }
 
-/// What is hardly meant in a test, with its places.
+/// Returns the warnings about likely mistakes in a test, with their places.
 pub(super) fn warnings(test: &Test) -> String {
     test.warnings.iter().map(|w| format!("warning: {}\n", w.shown)).collect()
 }
 
-/// The files that a path stands for: itself, or those in a directory that end in one of these.
+/// Returns the files that a path stands for: itself, or the files of a directory with one of these extensions.
 pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -57,7 +57,7 @@ pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, St
     Ok(files)
 }
 
-/// The files that paths stand for; `code` is that of bad input where there are none.
+/// Returns the files that paths stand for. If a directory has none, it prints the error and sets `code`.
 pub(super) fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
     let of = |path: &PathBuf| {
         files(path, &["litmus"]).unwrap_or_else(|message| {
@@ -68,13 +68,13 @@ pub(super) fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
     paths.iter().flat_map(of).collect()
 }
 
-/// Bad input outweighs a failed assertion, which outweighs a limit.
+/// Returns the worse of two exit codes: bad input outweighs a failed assertion, and that outweighs a limit.
 pub(super) fn worst(a: u8, b: u8) -> u8 {
     let rank = |c: u8| [0, 2, 3, 1][usize::from(c)];
     if rank(a) >= rank(b) { a } else { b }
 }
 
-/// Prints what a command has to say.
+/// Prints the output of a command, and returns its exit code.
 pub(super) fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
     told(result.map(|text| {
         print!("{text}");
@@ -82,12 +82,12 @@ pub(super) fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
     }))
 }
 
-/// What was not known before a limit, as one JSON object and a line.
+/// Formats a question that a limit left open as one line of JSON.
 pub(super) fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
     format!("{}\n", serde_json::json!({ "undecided": question, "stopped": stop.to_string() }))
 }
 
-/// Prints a text, and tells the exit code that goes with it.
+/// Prints a text, and returns the exit code that goes with it.
 pub(super) fn coded(result: Result<(String, u8), Failure>) -> u8 {
     told(result.map(|(text, code)| {
         print!("{text}");
@@ -95,7 +95,7 @@ pub(super) fn coded(result: Result<(String, u8), Failure>) -> u8 {
     }))
 }
 
-/// Writes findings, as RON, the first to `path` itself.
+/// Writes findings as RON: the first to `path` itself, the others to numbered files beside it.
 pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), String> {
     for (position, finding) in findings.iter().enumerate() {
         let path = match (position, path.extension().and_then(|x| x.to_str())) {
@@ -108,7 +108,7 @@ pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// A bar for long work: what it is about, and how many of what are done. It is shown on terminals only.
+/// Makes a progress bar with a message and the unit that it counts. Only terminals show it.
 pub(super) fn bar(message: String, of_what: &'static str) -> indicatif::ProgressBar {
     let bar = indicatif::ProgressBar::new(0);
     bar.set_message(message);
@@ -120,7 +120,7 @@ pub(super) fn bar(message: String, of_what: &'static str) -> indicatif::Progress
     bar
 }
 
-/// What moves a bar: how many are done, of how many.
+/// Returns a progress callback `(done, total)` that moves a bar.
 pub(super) fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
     |done, of| {
         bar.set_length(of as u64);

@@ -71,7 +71,8 @@ impl Solver {
     }
 }
 
-/// 0 if every verdict is the expected one, 1 if one is not, 3 if one is undecided or rests on samples.
+/// Proves implementations and theorems. Returns 0 if every verdict is expected, 1 if one is not, 3 if one is undecided
+/// or rests on samples.
 pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let known = catalogue.names();
     let theorems = THEOREMS.iter().map(|t| t.name);
@@ -118,25 +119,25 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     contradiction.map_or(Ok(code), Err)
 }
 
-/// What is said of a library or a theorem.
+/// The answer about a library or a theorem.
 struct Said {
     printed: String,
-    /// Its obligations: names, and what is in the files.
+    /// The files of its obligations: names and contents.
     files: Vec<(String, String)>,
     /// The exit code.
     code: u8,
-    /// The bug that shows where it is proved and refuted.
+    /// The message about our bug, if the claim is both proved and refuted.
     contradiction: Option<String>,
 }
 
-/// What is asked about one of them.
+/// A question about one library or theorem.
 type Question<'a> = Box<dyn Fn() -> Result<Said, String> + Sync + 'a>;
 
-/// The stack of a thread that asks questions: as large as that of the first thread of a process.
+/// The stack size of a thread that answers questions: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
-/// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. What is said is visited in
-/// their order, until the visitor returns false: then no other question is begun.
+/// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. Calls `visit`
+/// with the answers in the order of the questions. After `visit` returns false no further question is begun.
 fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, String>) -> bool) {
     let lanes = thread::available_parallelism().map_or(1, usize::from).min(questions.len());
     let next = AtomicUsize::new(0);
@@ -147,7 +148,7 @@ fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Strin
             let ask = move || {
                 let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
                 for (number, question) in numbers.map_while(|number| Some((number, questions.get(number)?))) {
-                    // The other end is there until all have been received.
+                    // Sending fails only after `visit` has returned false, and then nobody needs the answer.
                     let _ = send.send((number, question()));
                 }
             };
@@ -169,7 +170,7 @@ fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Strin
     });
 }
 
-/// Seconds for executions in which what is given holds.
+/// The seconds for the search for executions in which the axioms hold.
 const EXECUTIONS: u64 = 30;
 
 fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Entry, &'a Variant)>, String> {
@@ -197,7 +198,8 @@ fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Ent
     Ok(all)
 }
 
-/// The theorems that are asked for, with the variant; all if nothing is named, but where there are libraries of one's own.
+/// Selects the theorems that the arguments name, with the variant. Without names these are all theorems, or none if the
+/// user has libraries of their own.
 fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec<(&'static Theorem, &'a str)>, String> {
     let all = args.over.is_empty() && catalogue.usual().count() == catalogue.names().len();
     let is_wanted = |t: &&Theorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
@@ -217,7 +219,7 @@ fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec
     Ok(found)
 }
 
-/// The question of which this is found.
+/// Makes a question that runs `found` and formats its result.
 fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sync + 'a) -> Question<'a> {
     Box::new(move || {
         let found = found()?;
@@ -226,7 +228,7 @@ fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sy
     })
 }
 
-/// Writes the questions if this is wanted.
+/// Writes the files of the obligations if `--emit` is given.
 fn kept(args: &ProveArgs, files: &[(String, String)]) -> Result<(), String> {
     let Some(folder) = &args.emit else { return Ok(()) };
     files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))

@@ -49,10 +49,11 @@ pub(super) struct ReportArgs {
     timeout: Option<u64>,
 }
 
-/// What is asked, and of which libraries.
+/// The arguments of a request, and its libraries.
 type Asked<'a> = (&'a ReportArgs, &'a Catalogue);
 
-/// 0 if the page was written, 2 if something that was named is not on it, 3 if a limit kept something from being known.
+/// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
+/// something open.
 pub(super) fn report(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
     let mut code = 0;
@@ -143,7 +144,7 @@ fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &Repo
         check_bounds(entry, variant, &variant.bounds, &options, None, &mut each)?;
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|row| row.is_small() && loopback) {
-            // Without the network from a node to itself more threads are needed to go wrong.
+            // Without network accesses to the own node a counterexample needs more threads, so it is more typical.
             let options = Options { deadline: Deadline::after(args.timeout), loopback: false, ..options };
             check_bounds(entry, variant, &variant.bounds, &options, None, &mut |checked| row.add_typical(&checked))?;
         }
@@ -170,5 +171,5 @@ fn repaired(entry: &Entry, variant: &Variant, options: &Options<'_>) -> Result<A
     repair(entry, variant, &ask)
 }
 
-/// The most repairs that are shown beside a counterexample.
+/// The most repairs that the page shows beside a counterexample.
 const REPAIRS: usize = 5;

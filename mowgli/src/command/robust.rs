@@ -52,7 +52,7 @@ pub(super) fn robust(args: &RobustArgs) -> u8 {
     code
 }
 
-/// 0 if the test is robust, 1 if not, 3 if that is not known or no execution ends.
+/// Decides robustness. Returns 0 if the test is robust, 1 if not, 3 if a limit left that open or no execution ends.
 fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let name = path.display().to_string();
     let text = text_of(path)?;

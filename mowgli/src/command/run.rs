@@ -14,7 +14,7 @@ use crate::interrupt::{self, Deadline};
 use crate::litmus::test::Test;
 use crate::run::{Ask, Over, run, stack};
 
-/// What a test runs over.
+/// The fabrics over which a test can run.
 #[derive(Clone, Copy, ValueEnum)]
 enum Fabric {
     /// Threads with shared memory: fast, and nothing weak is seen.
@@ -37,7 +37,7 @@ impl Fabric {
     }
 }
 
-/// How long processes wait for each other, beside the time for a test.
+/// The time that processes wait for each other, beside the time for a test.
 const MEETING: Duration = Duration::from_secs(30);
 
 impl RunArgs {
@@ -79,7 +79,7 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
         Ok(variants) => variants,
         Err(message) => return told(Err(message)),
     };
-    // A process that was started for one node of a test, by another one or by a launcher.
+    // `Some` if another process or a launcher has started this process for one node of a test.
     let joined = args.fabric.provider().and_then(|_| Company::joined(args.patience())).transpose();
     let joined = match joined {
         Ok(joined) => joined,
@@ -118,7 +118,7 @@ fn one(
     let over = match (args.fabric, args.fabric.provider(), joined) {
         (_, Some(provider), Some(company)) => Over::Processes(company, provider),
         (_, Some(provider), None) => {
-            // What is wrong is told once, and not by each process.
+            // Checks the implementations here, so that an error is reported once and not by each process.
             stack(catalogue, &test, variants).map_err(in_file)?;
             started = company(path, args, &test, provider).map_err(in_file)?;
             Over::Processes(&started, provider)
@@ -138,7 +138,8 @@ fn one(
     Ok(ran.code())
 }
 
-/// Processes for the nodes of a test, of which this is the first: the others make the same call for this file alone.
+/// Starts processes for the nodes of a test; this process is the first of them. The others run the same command for
+/// this file alone.
 fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Result<Company, String> {
     provider.check()?;
     let path = path.to_str().ok_or("a name of a file that is no text cannot be told to other processes")?;

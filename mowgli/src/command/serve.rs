@@ -1,6 +1,6 @@
-//! The `serve` command: a page on which a litmus test is edited and solved.
+//! The `serve` command: a page on which users edit and solve a litmus test.
 //!
-//! Each test is solved by a process of its own, with bounds on time and memory, so that no input can take the server down.
+//! A process of its own solves each test, with bounds on time and memory, so that no input can take the server down.
 
 mod http;
 
@@ -24,7 +24,7 @@ use crate::report::{Drawn, Page, Playground, TestRow};
 /// The longest test that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
-/// The time between two looks at a test that is being solved, and at the browser that waits for it.
+/// The time between two checks of a process that solves a test, and of the browser that waits for it.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The bounds on one test.
@@ -63,7 +63,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Reads what a request asks off its path and what follows `?implemented=`; `None` if there is nothing there.
+    /// Parses the path and the query of a request; `None` if the server has nothing at this path.
     fn of(request: &Request) -> Option<Self> {
         let names = request.query.strip_prefix("implemented=").unwrap_or_default();
         let implemented = names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -75,7 +75,7 @@ impl Asked {
         }
     }
 
-    /// The same as arguments.
+    /// Returns the same request as command-line arguments.
     fn args(&self) -> Vec<String> {
         let repair = self.repair.then(|| "--repair".to_owned());
         let draw = self.draw.map(|outcome| format!("--draw={outcome}"));
@@ -102,7 +102,7 @@ pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, Strin
     let listener =
         TcpListener::bind(address).map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
     let port = listener.local_addr().map_or(args.port, |a| a.port());
-    // A reader that waits for the address gets it at once.
+    // Flushes, because a reader may wait for the address.
     println!("http://localhost:{port}");
     std::io::stdout().flush().map_err(|e| e.to_string())?;
     let bounds = args.bounds;
@@ -112,7 +112,7 @@ pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, Strin
             continue;
         };
         let page = Arc::clone(&page);
-        // A connection for which there is no thread is closed.
+        // If the system has no thread for a connection, the connection is closed.
         let _ = thread::Builder::new().spawn(move || {
             if let Some(request) = http::read(&mut stream, LONGEST) {
                 answer(&mut stream, &request, port, bounds, &page);
@@ -121,7 +121,8 @@ pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, Strin
     }
 }
 
-/// Whether a request is for this machine by name and of no other site's page: that cannot ask under its own.
+/// True if a request names this machine and comes from the server's own page. A page of another site sends its own
+/// origin, so it is rejected.
 fn is_local(request: &Request, port: u16) -> bool {
     let own = [format!("localhost:{port}"), format!("127.0.0.1:{port}")];
     let (host, origin) = (request.host.as_ref(), request.origin.as_ref());
@@ -144,7 +145,7 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, 
     }
 }
 
-/// What the page shows of the test that a request has.
+/// Solves the test in a request, and returns the page's data as JSON.
 fn solved(stream: &TcpStream, request: &Request, asked: &Asked, bounds: Bounds) -> Result<String, String> {
     let test = request.body.as_deref().ok_or_else(|| format!("a test has at most {LONGEST} bytes"))?;
     solved_apart(stream, test, asked, bounds)
@@ -169,13 +170,14 @@ fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) 
         .map_err(|e| e.to_string())?;
     let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     thread::scope(|scope| {
-        // The child may write before it has read all, and a pipe holds little: each end has a thread of its own.
+        // Each pipe has a thread of its own, because the child may write before it has read all, and a pipe holds
+        // little.
         scope.spawn(move || stdin.write_all(text));
         let output = scope.spawn(move || {
             let mut output = String::new();
             stdout.read_to_string(&mut output).map(|_| output)
         });
-        // Its own limit comes first; this is for work between two looks at the clock.
+        // The child's own limit comes first. This one is for work that does not check the clock.
         let status = ended(&mut child, Duration::from_secs(bounds.timeout + 2), || http::is_closed(stream));
         let status = status?.ok_or_else(|| format!("this test needs more than {} s", bounds.timeout))?;
         if !status.success() {
@@ -185,7 +187,7 @@ fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) 
     })
 }
 
-/// Waits for a child until a limit, or until it is `unwanted`. Then it is killed, and there is no status.
+/// Waits for a child until a limit, or until it is `unwanted`. Then it kills the child and returns `None`.
 fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Result<Option<ExitStatus>, String> {
     let begin = Instant::now();
     loop {
@@ -200,7 +202,7 @@ fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Res
     }
 }
 
-/// The child of [`solved_apart`]: reads a test, prints what the page shows of it.
+/// Runs as the child of [`solved_apart`]: reads a test, and prints the page's data about it.
 pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let bytes = args.bounds.memory * 1024 * 1024;
     #[cfg(target_os = "linux")]

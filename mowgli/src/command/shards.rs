@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::shards::book::{Book, Merged, merged};
 use crate::shards::identity::{Hash, Identity};
 
-/// A share, as `3/16`.
+/// Parses a share, for example `3/16`.
 fn share(text: &str) -> Result<Piece, String> {
     let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
     let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Piece::new(n, of));
@@ -30,7 +30,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The share, and where its lines go.
+    /// Returns the share, and the file for its lines.
     pub(super) fn with(&self, out: Option<&Path>) -> Option<(Piece, PathBuf)> {
         Some((self.shard?, out?.to_owned()))
     }
@@ -47,7 +47,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The share, and where its lines go.
+    /// Returns the share, and the file for its lines.
     pub(super) fn share(&self) -> Option<(Piece, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
@@ -56,16 +56,16 @@ impl Shared {
 /// The most shards of a run.
 pub(super) const MOST: usize = 100_000;
 
-/// The arguments that are no part of what is asked.
+/// The arguments that may differ between the shards of a run.
 const TAKEN: [&str; 4] = ["--shard", "--out", "--jobs", "--timeout"];
 
-/// The arguments that say what is asked, of those that a process got: not which share is looked at, where the result goes, how
-/// many threads there are, and how long it may take.
+/// Returns the arguments of this process that determine the results. It drops those for the share, the output, the
+/// number of threads and the time.
 fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> {
     let mut left = Vec::new();
     let mut arguments = arguments.map(|a| a.into_string().map_err(|a| format!("{}: not UTF-8", a.display())));
     while let Some(argument) = arguments.next().transpose()? {
-        // Of `litmus` it is what each test may take.
+        // The time limit of `litmus` is one for each test, so it determines results.
         let is_taken =
             |flag: &str| TAKEN.contains(&flag) && !(flag == "--timeout" && left.first().is_some_and(|c| c == "litmus"));
         if is_taken(&argument) {
@@ -77,7 +77,7 @@ fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, St
     Ok(left)
 }
 
-/// Does one share of what a command asks, and writes what is found to a file.
+/// Does one share of a command's work, and writes the results to a file.
 pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, String> {
     let run = Identity::new(question(std::env::args_os().skip(1))?, hash);
     let book = Book::open(out, &run, piece)?;
@@ -98,23 +98,23 @@ pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Boo
     }
 }
 
-/// Whether this is one process of several, so that others have the rest.
+/// True if this process does one share of several.
 pub(super) fn is_piece(book: Option<&Book>) -> bool {
     book.is_some_and(|book| book.piece().is_some())
 }
 
-/// How far a share was looked at.
+/// The progress of a share.
 pub(super) enum Done {
-    /// Nothing is left.
+    /// The share is complete.
     All,
-    /// The time was up before.
+    /// The time was up before the end of the share.
     Part,
-    /// The input is bad, which was said.
+    /// The input is bad, and the error has been printed.
     Wrong,
 }
 
 impl Done {
-    /// What an exit code says, and whether the time is up.
+    /// Derives the progress from the exit code, and from whether the time is up.
     pub(super) fn of(code: u8, expired: bool) -> Self {
         match code {
             2 => Self::Wrong,
@@ -140,10 +140,10 @@ pub(super) struct MergeArgs {
     out: Option<PathBuf>,
 }
 
-/// How long it is waited until shards are looked at again.
+/// The time between two reads of the shards' files.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The files that paths stand for: themselves, or those of shards in a folder.
+/// Returns the files that paths stand for: themselves, or the shards in a folder.
 fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     let mut all = Vec::new();
     for path in paths {
@@ -160,11 +160,11 @@ fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
-/// Reads the files of shards, and gives the arguments of the command with what is known of its work; an exit code where they do
-/// not do.
+/// Reads the files of shards. Returns the arguments of the command with all results, or an exit code if the files are
+/// bad or incomplete.
 pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
     let read = || merged(&written(&args.files)?);
-    // Whoever watches may do so before the first shard has begun.
+    // With `--watch` the files may not exist yet.
     if !args.watch && !args.files.iter().any(|path| path.exists()) {
         let names = args.files.iter().map(|path| path.display()).join(", ");
         return Err(told(Err(format!(
@@ -198,7 +198,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
     Ok((command.collect(), all))
 }
 
-/// That what is asked about is what the shards were asked about.
+/// Checks that the specifications, implementations and tests have not changed since the shards ran.
 pub(super) fn unchanged(run: &Identity, hash: Hash) -> Result<(), String> {
     let now = Identity::new(run.command.clone(), hash);
     let why = now.difference(run);

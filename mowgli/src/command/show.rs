@@ -43,7 +43,7 @@ pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, St
     Ok(text)
 }
 
-/// The relations and demands of a specification itself, without those that all have: the vocabulary, ppo and hb.
+/// Returns a specification's own relations and demands, without those that all have: the vocabulary, ppo and hb.
 fn own_relations(cat: &str) -> String {
     let text = cat.split_once("*)\n").map_or(cat, |(_, relations)| relations);
     let is_shared = |line: &str| {

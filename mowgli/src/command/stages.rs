@@ -1,4 +1,4 @@
-//! A variant within one bound after the other, as `check` and `report` go through them.
+//! Checks of a variant at one bound after the other, for `check` and `report`.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use super::shards::is_piece;
 use crate::check::{Checked, Options, check};
 use crate::shards::book::Book;
 
-/// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound. Where processes
-/// share the work, a `book` has what was found.
+/// Checks a variant at one bound after the other, up to the first bound at which it is not sound. Each check shows a
+/// progress bar. If processes share the work, `book` holds their results.
 pub(super) fn check_bounds(
     entry: &Entry,
     variant: &Variant,
@@ -30,7 +30,7 @@ pub(super) fn check_bounds(
         let mut checked = check(entry, variant, bound, &Options { progress: &progress, ledger, ..*options })?;
         bar.finish_and_clear();
         checked.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
-        // Of a share alone it is not known whether any of all clients ends.
+        // A share may have only clients that never end, so this verdict says nothing about all clients.
         let sound = match checked.report.verdict {
             Verdict::Sound | Verdict::NoWrongOutcome => true,
             Verdict::Undecided(Stop::Vacuous) => is_piece(book),

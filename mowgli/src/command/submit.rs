@@ -1,5 +1,5 @@
-//! The `submit` command: a run as jobs of a cluster's scheduler. What runs there is the command itself; nothing of ours stays
-//! behind.
+//! The `submit` command: a run as jobs of a cluster's scheduler. The jobs run `mowgli` itself; nothing else of ours
+//! stays on the cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,14 +51,14 @@ fn count(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("`{text}` is no number of shards: 1 to {MOST}"))
 }
 
-/// The seconds that a shard takes at least, where their number is ours to choose.
+/// The least seconds of a shard, if we choose the number of shards.
 const LEAST: f64 = 30.0;
 
-/// The most shards that we choose: the size of an array that Slurm allows by itself.
+/// The most shards that we choose: Slurm's default limit on the size of an array.
 const USUAL: f64 = 1000.0;
 
-/// Writes the jobs of a run, and starts them if that is asked for. `seconds` estimates the command on one core; none if that
-/// cannot be.
+/// Writes the jobs of a run, and starts them if `--run` is given. `seconds` estimates the command on one core; `None`
+/// if it cannot be estimated.
 pub(super) fn submitted(args: &SubmitArgs, seconds: Option<f64>) -> Result<u8, String> {
     let shards = match (args.shards, seconds) {
         (Some(shards), _) => shards,
@@ -66,7 +66,8 @@ pub(super) fn submitted(args: &SubmitArgs, seconds: Option<f64>) -> Result<u8, S
         (None, None) => return Err("say how many shards, as --shards 16: only checks can be estimated".to_owned()),
     };
     let each = seconds.map(|seconds| seconds / args.cores as f64 / shards as f64);
-    // Estimates are within a factor of two where clients are seen; the rest is for those that were not.
+    // An estimate is within a factor of two for sampled clients. The other factor of two is for the clients that were
+    // not sampled.
     let minutes = args.minutes.unwrap_or_else(|| each.map_or(60, |each| (each * 4.0 / 60.0).ceil() as u64 + 5));
     let (command, memory, cores) = (args.command.clone(), args.memory.clone(), args.cores);
     let here = std::env::current_dir().map_err(|e| format!("the current folder: {e}"))?;
@@ -99,7 +100,7 @@ fn write(jobs: &Jobs, dir: &Path) -> Result<[PathBuf; 2], String> {
     Ok([put("array.sbatch", jobs.array()?)?, put("merge.sbatch", jobs.merge()?)?])
 }
 
-/// Hands a job to Slurm; its number.
+/// Hands a job to Slurm, and returns its number.
 fn sbatch(args: &[&str]) -> Result<String, String> {
     let ran = Command::new("sbatch").args(args).output();
     let ran = ran.map_err(|e| {
@@ -109,6 +110,6 @@ fn sbatch(args: &[&str]) -> Result<String, String> {
         return Err(format!("sbatch {}: {}", args.join(" "), String::from_utf8_lossy(&ran.stderr).trim()));
     }
     let said = String::from_utf8_lossy(&ran.stdout);
-    // The name of a cluster may follow.
+    // The name of a cluster may follow the number.
     Ok(said.trim().split(';').next().unwrap_or_default().to_owned())
 }

@@ -25,7 +25,7 @@ pub(super) struct WalkArgs {
     json: bool,
 }
 
-/// What is to be printed, and the exit code.
+/// Takes a run: returns the text to print, and the exit code.
 pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
     let text = text_of(&args.file)?;
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;

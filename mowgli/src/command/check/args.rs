@@ -86,12 +86,12 @@ pub(in super::super) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// The share that is looked at, and where its lines go.
+    /// Returns the share to check, and the file for its lines.
     pub(in super::super) fn shard(&self) -> Option<(Piece, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
 
-    /// How implementations are checked, among these entries.
+    /// Returns the options of a check of implementations; `entries` are the libraries of the stack.
     pub(super) fn options<'a>(&self, entries: &'a [Entry], deadline: Deadline) -> Options<'a> {
         let ask = if self.through { Ask::Through } else { Ask::Soundness };
         Options { deadline, loopback: self.loopback(), ask, ends: !self.no_progress, entries, ..Options::default() }
@@ -107,7 +107,7 @@ impl CheckArgs {
 /// Entries, each with a variant.
 pub(super) type Entries<'a> = Vec<(&'a Entry, &'a Variant)>;
 
-/// The entries of a catalogue that are asked for, with the variant of each.
+/// Selects the entries of a catalogue that the arguments name, each with its variant.
 pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a>, String> {
     let known = catalogue.names();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
@@ -138,7 +138,7 @@ pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<E
     Ok(chosen)
 }
 
-/// The bounds for a variant: its defaults, or one with what was asked for.
+/// Returns the bounds for a variant: its defaults, changed by the arguments.
 pub(super) fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
     args.within.limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() })
 }

@@ -1,11 +1,11 @@
-//! How much work a check is.
+//! The `check --estimate` command: the work of a check.
 
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
 use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
 
-/// Says how much work there is.
+/// Prints the estimates.
 pub(super) fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
     let found = estimated(args, catalogue, deadline)?;
     for estimate in &found {
@@ -14,7 +14,8 @@ pub(super) fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadl
     Ok(0)
 }
 
-/// The seconds that a check takes on one core, by an estimate.
+/// Estimates the seconds that a check takes on one core. `None` if the command asks a further question, or cannot be
+/// estimated.
 pub(in super::super) fn seconds(args: &CheckArgs, catalogue: &Catalogue) -> Option<f64> {
     let is_plain = !(args.spec || args.necessity || args.mutants || args.mutate_spec || args.distinguish);
     let found = estimated(args, catalogue, Deadline::default()).ok().filter(|_| is_plain)?;

@@ -1,4 +1,4 @@
-//! Implementations against their specifications: a table of what was found.
+//! Checks of implementations against their specifications, with a table of verdicts.
 
 use comfy_table::{ColumnConstraint, Table, Width, presets};
 use mowgli_core::soundness::client::Bound;
@@ -21,13 +21,14 @@ use crate::shards::book::Book;
 /// verdicts come early.
 const SLOW: [&str; 9] = ["bal", "bal-transitive", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
 
-/// Entries with the quick ones first.
+/// Sorts entries, the quick ones first.
 fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
     chosen.sort_by_key(|(entry, _)| SLOW.iter().position(|slow| *slow == entry.name));
     chosen
 }
 
-/// Checks what is asked for. A line for each verdict is printed as soon as it is known; counterexamples and the table follow.
+/// Checks the implementations that the arguments name. It prints a line for each verdict as soon as it is known;
+/// counterexamples and the table follow.
 pub(super) fn check_implementations(
     args: &CheckArgs,
     catalogue: &Catalogue,
@@ -59,7 +60,7 @@ pub(super) fn check_implementations(
 
 /// The results of checks so far.
 struct Shown {
-    /// Counterexamples in text, which are printed behind all verdicts.
+    /// Counterexamples as text; they are printed after all verdicts.
     details: String,
     table: Table,
     records: Vec<Record>,
@@ -83,7 +84,7 @@ impl Default for Shown {
             "concretisation",
             "time",
         ]);
-        // Why something is undecided can be long.
+        // The reason for an undecided verdict can be long.
         if let Some(verdict) = table.column_mut(5) {
             verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
         }
@@ -147,7 +148,8 @@ impl Shown {
         self.code = worst(self.code, told(Err(wrong)));
     }
 
-    /// Prints what follows the verdicts: counterexamples with the table, or the records in the format that is asked for.
+    /// Prints the output that follows the verdicts: counterexamples with the table, or the records in the requested
+    /// format.
     fn print_rest(&self, args: &CheckArgs) {
         if let Some(format) = args.format {
             print!("{}", format.write("check", &self.records));
@@ -157,14 +159,14 @@ impl Shown {
     }
 }
 
-/// A verdict in a line, for example `bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in 0.35 s`.
+/// Returns one line, for example `bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in 0.35 s`.
 fn line(c: &Checked) -> String {
     let Bound { threads, nodes, calls, .. } = c.bound;
     let name = named(c.library, c.variant);
     format!("{name}, threads {threads}, nodes {nodes}, calls {calls}: {} in {:.2} s", verdict(c), c.time.as_secs_f64())
 }
 
-/// A verdict with the reason why it is undecided, if it is.
+/// Returns a verdict, with the reason if it is undecided.
 fn verdict(c: &Checked) -> String {
     match &c.report.verdict {
         Verdict::Undecided(stop) => format!("{}: {stop}", c.judgement()),
@@ -172,7 +174,7 @@ fn verdict(c: &Checked) -> String {
     }
 }
 
-/// A row of the table.
+/// Returns a row of the table.
 fn row(c: &Checked) -> [String; 9] {
     let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
     let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();

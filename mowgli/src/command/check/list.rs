@@ -1,4 +1,4 @@
-//! What there is to be checked.
+//! The `check --list` command: libraries, variants and default bounds.
 
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::named;
@@ -7,7 +7,7 @@ use mowgli_libraries::entry::Entry;
 use super::args::CheckArgs;
 use crate::catalogue::Catalogue;
 
-/// The libraries that are named, or else all, one's own first.
+/// Prints the named libraries, or else all, one's own first.
 pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let known = catalogue.names();
     let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();

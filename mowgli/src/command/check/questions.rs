@@ -1,4 +1,4 @@
-//! The further questions of `check`: about specifications, and about what is changed.
+//! The further questions of `check`: about specifications, and about changed implementations.
 
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
@@ -47,7 +47,7 @@ pub(super) fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadl
     Ok(code)
 }
 
-/// Checks implementations that were changed.
+/// Checks changed implementations.
 pub(super) fn check_changes(
     question: Question,
     args: &CheckArgs,
@@ -94,7 +94,7 @@ pub(super) fn check_changes(
     Ok(code)
 }
 
-/// Says what was not known before a limit.
+/// Prints the question that a limit left open.
 fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
     let undecided = Undecided::new(question, stop.clone());
     if args.json {
@@ -103,7 +103,7 @@ fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
     eprintln!("{undecided}");
 }
 
-/// Checks variants against specifications that were weakened.
+/// Checks variants against weakened specifications.
 pub(super) fn check_mutations(
     args: &CheckArgs,
     catalogue: Catalogue,
@@ -155,7 +155,7 @@ pub(super) fn check_mutations(
     Ok(code)
 }
 
-/// Tells two specifications apart.
+/// Searches for a client that distinguishes two specifications.
 pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
     let [one, other] = &args.names[..] else {
         return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());

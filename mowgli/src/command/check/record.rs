@@ -3,7 +3,7 @@
 use super::super::format::{Finding, Kind, Record};
 use crate::check::Checked;
 
-/// Makes the record of a check. A verdict that is expected is no finding.
+/// Makes the record of a check. An expected verdict is not a finding.
 pub(super) fn record(checked: &Checked) -> Record {
     let kind = match checked.is_expected() {
         Some(true) => None,
@@ -25,7 +25,7 @@ pub(super) fn record(checked: &Checked) -> Record {
     }
 }
 
-/// The name of a library with its variant.
+/// Returns the name of a library with its variant.
 pub(super) fn named(library: &str, variant: &str) -> String {
     if variant == "published" { library.to_owned() } else { format!("{library} ({variant})") }
 }

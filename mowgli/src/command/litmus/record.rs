@@ -33,7 +33,7 @@ fn finding(kind: Kind, place: (usize, usize), message: String) -> Finding {
     Finding { kind, place: Some(place), message, details: String::new() }
 }
 
-/// The finding for a test no execution of which ends, with the threads that wait.
+/// Makes the finding for a test no execution of which ends, with the threads that wait.
 fn vacuous(test: &Test, answer: &Answer) -> Finding {
     let message = format!(
         "no execution ends, so assertions about all executions mean nothing: {WHY_NONE}; write a line `vacuous` if \
@@ -42,26 +42,26 @@ fn vacuous(test: &Test, answer: &Answer) -> Finding {
     Finding { details: waits(test, answer), ..finding(Kind::Undecided, (first_wait(test, answer), 1), message) }
 }
 
-/// The finding for stuck executions of a test that says nothing of them.
+/// Makes the finding for stuck executions of a test that asserts nothing about them.
 fn unexpected(test: &Test, answer: &Answer) -> Finding {
     let message =
         format!("executions are stuck in which {}; write `may hang` if that is intended", waits(test, answer));
     finding(Kind::Undecided, (first_wait(test, answer), 1), message)
 }
 
-/// The line at which a thread waits in the first kind of stuck executions, or else that of the header.
+/// Returns the line at which a thread waits in the first kind of stuck executions, or else that of the header.
 fn first_wait(test: &Test, answer: &Answer) -> usize {
     let statement = |kind: &stuck::Kind| (0..test.threads.len()).find_map(|thread| kind.statement(test, thread));
     answer.kinds().keys().next().and_then(statement).map_or(1, |(line, _)| line)
 }
 
-/// Says where the threads of the first kind of stuck executions wait.
+/// Returns the statements at which the threads of the first kind of stuck executions wait.
 fn waits(test: &Test, answer: &Answer) -> String {
     let first = answer.kinds().iter().next().map(|(kind, whys)| kind.waits_in_words(test, whys));
     first.unwrap_or_default().join("; ")
 }
 
-/// The assertions that do not hold.
+/// Makes a finding for each assertion that does not hold.
 fn violations(test: &Test, answer: &Answer) -> Vec<Finding> {
     let on_outcomes = test.assertions.iter().zip(&answer.holds).map(|(assertion, &holds)| {
         let reason = || format!("{assertion} does not hold: {}", reason(test, assertion, answer));

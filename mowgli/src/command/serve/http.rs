@@ -77,8 +77,8 @@ fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Parses the head of a request, and returns it with its length; the inner `None` says that its end has not come,
-/// the outer that this is no request, or one whose length is not given.
+/// Parses the head of a request, and returns it with its length. The inner `None` says that the end of the head has not
+/// come. The outer one says that this is not a request, or one whose length is not given.
 fn parsed(bytes: &[u8]) -> Option<Option<(Head, usize)>> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
