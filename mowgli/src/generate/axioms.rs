@@ -1,5 +1,5 @@
-//! Tests of the RDMA models: for each cell of the stamp order, each part of so and of ib, and each demand, the smallest
-//! programs with an outcome that is forbidden, and allowed where that part alone is taken away.
+//! Tests of the RDMA models, for each cell of the stamp order, each part of so and of ib, and each demand. They are the
+//! smallest programs with a forbidden outcome that the model allows without that part.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,7 +28,7 @@ use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
 use crate::shards::book::Part;
 
-/// What is taken away from a model.
+/// A part of a model that can be removed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Pivot {
     /// A cell of the stamp order.
@@ -52,12 +52,12 @@ impl fmt::Display for Pivot {
     }
 }
 
-/// The model itself: without the libraries on top of it, where it has some.
+/// Returns the model itself, without the libraries on top of it.
 fn whole(model: Model) -> Libraries {
     if model == Model::RDMA_WAIT { Libraries::over(to).with(Wait) } else { libraries(model) }
 }
 
-/// Everything that can be taken from a model.
+/// Lists the parts of a model that can be removed.
 #[must_use]
 pub fn pivots(model: Model) -> Vec<Pivot> {
     let all = whole(model);
@@ -84,37 +84,38 @@ fn weaker(model: Model, pivot: &Pivot) -> Libraries {
     }
 }
 
-/// What was found for one pivot.
+/// The result for one pivot.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The pivot.
     pub pivot: Pivot,
-    /// The smallest programs, each with an outcome that the pivot alone forbids and all outcomes that are allowed; none
-    /// if there is none within the bound.
+    /// The smallest programs, each with an outcome that only the pivot forbids, and with all allowed outcomes. Empty if
+    /// the bound has none.
     pub programs: Vec<(World, Client, Outcome, BTreeSet<Outcome>)>,
-    /// Whether it can matter to any program that was looked at: a cell of the stamp order does where both stamps occur.
+    /// Whether the pivot can matter to any program that was searched: a cell of the stamp order does where both stamps
+    /// occur.
     pub occurs: bool,
 }
 
-/// What a search for tests found.
+/// The result of a search for tests.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// For each pivot its programs.
+    /// The result for each pivot.
     pub found: Vec<Found>,
-    /// How many programs were looked at.
+    /// The number of programs that were searched.
     pub programs: usize,
-    /// What stopped the search.
+    /// The limit that stopped the search, if any.
     pub stop: Option<Stop>,
 }
 
-/// The pairs of families of stamps that a program has in its threads, in program order; a call's own pairs too.
+/// Returns the pairs of stamp families that a program has in its threads, in program order; pairs within one call too.
 fn families(library: &dyn Library, (world, client): &(World, Client)) -> BTreeSet<(String, String)> {
     let mut pairs = BTreeSet::new();
     for (thread, calls) in world.tids().zip(&client.threads) {
         let mut before = BTreeSet::new();
         for call in calls {
             let cells = |_: Cell| vec![Val::Int(0), Val::Int(1), Val::Int(2)];
-            // What a call returns may depend on those before it; its stamps do so only through that.
+            // A call's stamps depend on the calls before it only through its result, so every possible result is tried.
             let mut returns = library.returns(world, &[], thread, call, &cells);
             returns.push(Val::Unit);
             let events = returns.into_iter().map(|ret| Event { thread, call: call.clone(), ret });
@@ -129,10 +130,10 @@ fn families(library: &dyn Library, (world, client): &(World, Client)) -> BTreeSe
     pairs
 }
 
-/// Programs are looked at in groups of this many.
+/// The size of a group of programs. The programs of a group are searched in parallel.
 const GROUP: usize = 256;
 
-/// A model and what is asked of it: its whole, and for each pivot what is left without it.
+/// A model, whole and without each pivot.
 struct Asked<'a> {
     model: Model,
     library: &'a dyn Library,
@@ -142,14 +143,15 @@ struct Asked<'a> {
     expired: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// For pivots that can matter to a program, by position, the first outcome that is allowed only without them.
+/// The answer for one program: the allowed outcomes and, for each pivot that can matter, an outcome that only the pivot
+/// forbids, if any.
 struct Answer {
     allowed: BTreeSet<Outcome>,
     only_without: Vec<(usize, Option<Outcome>)>,
 }
 
 impl Asked<'_> {
-    /// Asks a program about these pivots.
+    /// Computes the answer of a program for these pivots.
     fn of(&self, program: &(World, Client), wanted: &[usize]) -> Result<Answer, Stop> {
         let outcomes = |under: &Under| outcomes(under, self.model, program, &|| (self.expired)());
         let pairs = families(self.library, program);
@@ -167,7 +169,8 @@ impl Asked<'_> {
     }
 }
 
-/// What was found of a program: the pivots that can matter to it, and whether any does, or was not known.
+/// The result of one program as a shard stores it: the pivots that can matter, and whether one forbids an outcome. A
+/// limit that left that open counts as yes.
 #[derive(Serialize, Deserialize)]
 struct Seen {
     matter: Vec<usize>,
@@ -175,7 +178,8 @@ struct Seen {
 }
 
 impl Asked<'_> {
-    /// What is known of a program; one that tells something is looked at again.
+    /// Returns the stored result of a program, or computes it. If a pivot forbids an outcome it is computed again,
+    /// because the outcomes are not stored.
     fn known_or(
         &self,
         part: &Part<'_>,
@@ -202,8 +206,9 @@ impl Asked<'_> {
     }
 }
 
-/// For each pivot the smallest programs within the bound that notice when it is taken away, at most `most` of them. `progress` is
-/// told how many programs of one size of how many were looked at. Where processes share the work, `part` has what was found.
+/// Searches for each pivot the smallest programs within the bound that have an outcome that only the pivot forbids, at
+/// most `most` of them. `progress` is a callback `(done, total)` for the programs of one size. If processes share the
+/// work, `part` holds their results.
 pub fn search(
     model: Model,
     rmw: bool,
@@ -219,7 +224,7 @@ pub fn search(
     let mut search = Search { found: pivots.iter().map(none).collect(), programs: 0, stop: None };
     let subject = subject(model, rmw);
     for total in 1..=bound.total.unwrap_or(bound.threads * bound.calls) {
-        // Larger programs are of no use to a pivot that has one.
+        // Only pivots without a program need larger programs.
         let open = search.found.iter().positions(|f| f.programs.is_empty()).collect_vec();
         if open.is_empty() {
             break;
@@ -256,7 +261,7 @@ pub fn search(
 }
 
 impl Search {
-    /// Keeps what a program shows.
+    /// Adds the answer of a program.
     fn add(&mut self, (world, client): &(World, Client), answer: Result<Answer, Stop>, most: usize) {
         self.programs += 1;
         let Answer { allowed, only_without } = match answer {
@@ -277,7 +282,7 @@ impl Search {
 }
 
 impl Found {
-    /// The programs with names and expectations.
+    /// Returns the programs as tests with names and expectations.
     #[must_use]
     pub fn generated(&self, model: Model) -> Vec<Generated> {
         let about = format!("Only {} forbids the outcome", self.pivot);

@@ -22,15 +22,15 @@ pub struct Published {
     /// The pivot's rule.
     #[serde(serialize_with = "as_text")]
     pub rule: Rule,
-    /// How many processes.
+    /// The number of processes.
     pub processes: usize,
     /// The bound on the number of actions.
     pub size: usize,
-    /// Tests.
+    /// The number of tests.
     pub tests: usize,
-    /// Milliseconds for one test.
+    /// The milliseconds for one test.
     pub millis: usize,
-    /// Outputs of all tests.
+    /// The number of outputs of all tests.
     pub outputs: usize,
 }
 
@@ -72,34 +72,34 @@ pub const TABLE_6: [Published; 24] = {
 };
 
 impl Published {
-    /// The row.
+    /// Returns the row.
     #[must_use]
     pub fn row(self) -> Row {
         Row { rule: self.rule, processes: self.processes, size: self.size }
     }
 }
 
-/// The tests of a row, and how long they took.
+/// The tests of a row, and the time that they took.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The row.
     pub row: Row,
     /// Its tests.
     pub tests: Vec<Test>,
-    /// How long they took, with all their outputs.
+    /// The time that they took, with all their outputs.
     pub time: Duration,
-    /// What kept the others from being made.
+    /// The limit that stopped the generation, if any.
     pub stop: Option<Stop>,
 }
 
-/// Progress is told once for so many programs.
+/// The number of programs between two reports of progress.
 const TOLD: usize = 256;
 
-/// What is a test of a program: its outputs, and one that the pivot alone forbids.
+/// The test that a program gives: its outputs, and one that only the pivot forbids, if any.
 type Found = (Vec<Vec<Value>>, Option<Vec<Value>>);
 
-/// Makes the tests of a row, with all expected outputs. `progress` is told how many programs of how many were looked at. Where
-/// processes share the work, `part` has what was found.
+/// Makes the tests of a row, with all expected outputs. `progress` is a callback `(done, total)` for the programs. If
+/// processes share the work, `part` holds their results.
 #[must_use]
 pub fn make(row: Row, deadline: Deadline, part: Option<&Part<'_>>, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
     let start = Instant::now();
@@ -136,19 +136,19 @@ pub fn make(row: Row, deadline: Deadline, part: Option<&Part<'_>>, progress: &(d
 }
 
 impl Made {
-    /// How many outputs all tests have together.
+    /// Counts the outputs of all tests.
     #[must_use]
     pub fn outputs(&self) -> usize {
         self.tests.iter().map(|t| t.outputs.len()).sum()
     }
 
-    /// How many tests have an outcome that is not expected and that the pivot alone forbids.
+    /// Counts the tests with an outcome that only the pivot forbids.
     #[must_use]
     pub fn telling(&self) -> usize {
         self.tests.iter().filter(|t| t.forbidden.is_some()).count()
     }
 
-    /// One line.
+    /// Returns one line of text.
     #[must_use]
     pub fn text(&self) -> String {
         let Row { rule, processes, size } = self.row;
@@ -169,17 +169,17 @@ impl Made {
         )
     }
 
-    /// How many there are of something that were found: no more than these, if nothing stopped the search.
+    /// Formats a number of results, with "or more" if a limit stopped the search.
     fn count(&self, found: usize) -> String {
         if self.stop.is_some() { format!("{found} or more") } else { found.to_string() }
     }
 
-    /// Milliseconds for one test.
+    /// Returns the milliseconds for one test.
     fn millis(&self) -> f64 {
         self.time.as_secs_f64() * 1e3 / self.tests.len().max(1) as f64
     }
 
-    /// The row with the paper's numbers beside: rule, processes, size, tests, outputs, telling tests, time.
+    /// Returns the row with the paper's numbers beside: rule, processes, size, tests, outputs, telling tests, time.
     #[must_use]
     pub fn cells(&self, published: Published) -> [String; 10] {
         [
@@ -196,7 +196,7 @@ impl Made {
         ]
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: it consists of numbers and strings.
@@ -220,7 +220,7 @@ impl Made {
         serde_json::to_string(&line).expect("numbers and strings")
     }
 
-    /// The tests with names and expectations.
+    /// Returns the tests with names and expectations.
     pub fn generated(&self) -> impl Iterator<Item = Generated> {
         let Row { rule, processes, .. } = self.row;
         (1..).zip(&self.tests).map(move |(number, test)| {

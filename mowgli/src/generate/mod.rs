@@ -6,7 +6,7 @@ pub mod verbs;
 
 use serde::Serialize;
 
-/// A test with what is expected of it.
+/// A test with its expected outcomes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Generated {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: it consists of strings.

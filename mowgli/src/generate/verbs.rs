@@ -1,7 +1,7 @@
-//! Litmus tests as C programs over libibverbs, to be run on hardware: one program a test, and one header with the rest.
+//! Litmus tests as C programs over libibverbs, for runs on hardware: one program for each test, and one shared header.
 //!
-//! The operands of remote read-modify-writes of coreRMA lie in memory, and verbs take values: they are read when the
-//! operation is issued, which the model allows and is not all that it allows.
+//! The operands of remote read-modify-writes of coreRMA lie in memory, but verbs take values. So a program reads the
+//! operands when it issues the operation. The model allows these outcomes, and others that the program never shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,10 +18,10 @@ use crate::litmus::condition::{Condition, Side, Symbols};
 use crate::litmus::run::Answer;
 use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Statement, Test, Thread};
 
-/// The header that every program includes, and its name.
+/// The name of the header that every program includes, and its text.
 pub const HEADER: (&str, &str) = ("mowgli_verbs.h", include_str!("mowgli_verbs.h"));
 
-/// What builds all programs of a folder, and its name.
+/// The name of the Makefile that builds all programs of a folder, and its text.
 pub const MAKEFILE: (&str, &str) = (
     "Makefile",
     "# make && ./TEST 1 host1 host2, and the same with 2 on the second host: outcomes are counted on the first.\n\
@@ -41,11 +41,11 @@ struct Names {
     first: Vec<usize>,
 }
 
-/// A test as a C program, which judges what it sees by the answer.
+/// Converts a test to a C program, which judges the outcomes that it sees by `answer`.
 ///
 /// # Errors
-/// If the test calls libraries, or has values that are no integers; or if a limit kept outcomes from being found, which
-/// the program would take for wrong ones.
+/// If the test calls libraries, or has values that are not integers. Also if a limit stopped the search for outcomes,
+/// because the program would take the missing ones for wrong.
 pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
     test.model.is_published("c-verbs")?;
     test.is_made_as_usual("c-verbs")?;
@@ -98,7 +98,7 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     let all = (0..bodies.len()).map(|t| format!("thread_{t}")).join(", ");
     let _ = writeln!(out, "void (*const thread_body[THREADS])(struct ctx *) = {{ {all} }};\n");
     out.push_str("int judge(const struct outcome *o)\n{\n\t(void)o;\n");
-    // What the model has is expected, whatever the test says of it.
+    // Every outcome of the model is expected, whatever the test asserts about it.
     for values in answer.outcomes.keys() {
         let equal = test.shown.iter().zip(values).filter(|(_, v)| **v != Val::Top);
         let equal = equal.map(|((_, o), v)| format!("o->value[{}] == {v}", names.slot(test, o))).join(" && ");
@@ -114,7 +114,8 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     Ok(out)
 }
 
-/// The function that says at which lines threads may wait for ever.
+/// Writes the function that decides whether a thread may wait for ever at a line. It returns 1 for yes, 0 for no, and
+/// -1 if a limit left that open.
 fn hangs(test: &Test, answer: &Answer) -> String {
     let (kinds, stop) = answer.stuck.so_far();
     let at = |thread| kinds.keys().filter_map(move |kind| Some((thread, kind.statement(test, thread)?.0)));
@@ -126,7 +127,7 @@ fn hangs(test: &Test, answer: &Answer) -> String {
 }
 
 impl Names {
-    /// Where the C program keeps what a test shows.
+    /// Returns the position at which the C program keeps a value that the test shows.
     fn slot(&self, test: &Test, o: &Observable) -> usize {
         match *o {
             Observable::Register(thread, position) => self.first[thread] + position,
@@ -176,7 +177,7 @@ impl Names {
         Ok(out)
     }
 
-    /// A statement in C, without the register that it sets.
+    /// Writes a statement in C, without the register that it sets.
     fn code(&mut self, statement: &Statement, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         match statement {
             Statement::Set(_, arg) => self.value(arg, register),
@@ -201,12 +202,12 @@ impl Names {
         guard.text(&Symbols::C, &|a, by, b| Ok(format!("{} {} {}", side(a)?, by.in_c(), side(b)?)))
     }
 
-    /// The position of a word.
+    /// Returns the position of a word.
     fn word(&self, x: Loc) -> Result<usize, String> {
         self.words.iter().position(|(y, ..)| *y == x).ok_or_else(|| format!("{x} is no memory word"))
     }
 
-    /// A number in C.
+    /// Writes a number in C.
     fn number(&self, arg: &Arg, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         match arg {
             Arg::Register(r, 0) => Ok(register(self, r)),
@@ -220,7 +221,7 @@ impl Names {
         }
     }
 
-    /// An argument in C: a word and an identifier by position, a node from 0.
+    /// Writes an argument in C: words and identifiers by position, nodes from 0.
     fn value(&mut self, arg: &Arg, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         Ok(match arg {
             Arg::Val(Val::Bool(_)) | Arg::Val(Val::NoWid) => "0".to_owned(),
@@ -243,7 +244,8 @@ impl Names {
     }
 }
 
-/// A call in C, from its arguments in C. Those of coreRMA have after each variable whether the access is atomic.
+/// Writes a call in C, from its arguments in C. Calls of coreRMA have after each variable an argument that says whether
+/// the access is atomic.
 fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String> {
     let id = |i: usize| args.get(i).map_or("0", String::as_str);
     if *library == CORE_RMA {
