@@ -1,4 +1,4 @@
-//! Litmus tests: what `mowgli_check` has of them, and what only the command needs.
+//! Litmus tests: the modules of `mowgli_check`, and those that only the command needs.
 //!
 //! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes; [`report`] prints them.
 

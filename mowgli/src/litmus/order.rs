@@ -1,4 +1,4 @@
-//! What each cell of the stamp order `to` is worth: which litmus tests notice when it is taken away.
+//! The worth of each cell of the stamp order `to`: the litmus tests whose answers change without it.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use super::run::{Answer, libraries, solve, solve_over};
 use super::test::{Model, Test};
 use crate::interrupt::Deadline;
 
-/// A cell of `to` and the tests that notice when its pairs are no longer ordered.
+/// A cell of `to`, and the tests whose answers change when its pairs are no longer ordered.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Cell {
     /// The family of the earlier stamp: the row.
     pub earlier: String,
     /// The family of the later stamp: the column.
     pub later: String,
-    /// The tests one of whose assertions then has another answer.
+    /// The tests with an assertion whose answer changes.
     pub noticed_by: Vec<String>,
-    /// The tests of which that was not known before a limit.
+    /// The tests for which a limit left that open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<String>,
     /// The limit, if there was one.
@@ -32,7 +32,7 @@ pub struct Cell {
     pub stopped: Option<String>,
 }
 
-/// The cells of the stamp order that order anything, row by row.
+/// Lists the cells of the stamp order that order anything, row by row.
 #[must_use]
 pub fn cells(libraries: &Libraries) -> Vec<(String, String)> {
     let all = libraries.stamps(2);
@@ -43,8 +43,8 @@ pub fn cells(libraries: &Libraries) -> Vec<(String, String)> {
 /// The models that have the stamps of RDMA.
 const MODELS: [Model; 3] = [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc];
 
-/// For each cell the tests that notice when it is taken away. Tests of models that have other stamps, or none, do not take
-/// part.
+/// Finds for each cell the tests whose answers change without it. Tests of models with other stamps, or without stamps,
+/// do not take part.
 #[must_use]
 pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<Cell> {
     let expired = || deadline.expired();
@@ -72,7 +72,7 @@ pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<Cell> {
     cells(&Libraries::over(to)).into_par_iter().map(of_cell).collect()
 }
 
-/// Whether some assertion has another answer, as far as a limit let that be known.
+/// True if some assertion has another answer. Returns the limit if it left that open.
 fn differ(before: &Answer, after: &Answer) -> Result<bool, Stop> {
     match before.explored.stop.as_ref().or(after.explored.stop.as_ref()) {
         None => Ok(before.holds != after.holds),
@@ -83,7 +83,7 @@ fn differ(before: &Answer, after: &Answer) -> Result<bool, Stop> {
     }
 }
 
-/// The same libraries, with the pairs of this cell no longer ordered.
+/// Returns the same libraries, with the pairs of this cell no longer ordered.
 #[must_use]
 pub fn without(libraries: &Libraries, cell: &(String, String)) -> Libraries {
     let (whole, cell) = (libraries.clone(), cell.clone());
@@ -94,7 +94,7 @@ pub fn without(libraries: &Libraries, cell: &(String, String)) -> Libraries {
 }
 
 impl Cell {
-    /// One line.
+    /// Returns one line of text.
     #[must_use]
     pub fn text(&self) -> String {
         let noticed = match &self.noticed_by[..] {

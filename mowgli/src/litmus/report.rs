@@ -1,4 +1,4 @@
-//! What the `litmus` command prints: herd's text, or one JSON object a line.
+//! The output of the `litmus` command: herd's text, or one JSON object a line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -60,7 +60,7 @@ struct LivenessLine<'a> {
     holds: Option<bool>,
 }
 
-/// One line of JSON. `loops` is the bound on rounds of a loop with effects.
+/// Returns one line of JSON. `loops` is the bound on iterations of a loop with effects.
 ///
 /// # Panics
 /// Never: the line consists of strings and numbers.
@@ -109,7 +109,7 @@ fn word(holds: Option<bool>) -> &'static str {
     }
 }
 
-/// Herd's text. `loops` is the bound on rounds of a loop with effects.
+/// Returns herd's text. `loops` is the bound on iterations of a loop with effects.
 #[must_use]
 pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String {
     let mut out = String::new();

@@ -23,8 +23,7 @@ mod grammar {
 }
 use grammar::{Grammar, Rule};
 
-/// The registers that tests are given, by their 64 and 32 bit names. The first is what `cmpxchg` compares, the last what it
-/// writes.
+/// The registers for tests, by their 64 and 32 bit names. `cmpxchg` compares the first, and writes the last.
 const REGISTERS: [(&str, &str); 14] = [
     ("rax", "eax"),
     ("rbx", "ebx"),
@@ -42,10 +41,10 @@ const REGISTERS: [(&str, &str); 14] = [
     ("r15", "r15d"),
 ];
 
-/// A test as herd reads it. Of several assertions herd has the first.
+/// Converts a test to herd's syntax. Herd has one assertion, so only the test's first one is kept.
 ///
 /// # Errors
-/// If it is more than CPU accesses to the memory of one node, or has more registers than a CPU.
+/// If the test has more than CPU accesses to the memory of one node, or more registers than a CPU.
 pub fn to_herd(test: &Test) -> Result<String, String> {
     let fail = |why: String| format!("{}: herd's X86_64 has no form for {why}", test.name);
     if !test.world.threads.iter().all_equal() {
@@ -98,17 +97,17 @@ fn register(thread: &Thread, r: &Name) -> Result<(&'static str, &'static str), S
     REGISTERS[1..13].get(position).copied().ok_or_else(|| format!("more than 12 registers in {}", thread.name))
 }
 
-/// The register in which sums are made and new values of words stand. No register of a test is kept there.
+/// The register for sums and for new values of words. Registers of a test are never mapped to it.
 const SUM: &str = "%r15d";
 
-/// Instructions that bring a value into a register.
+/// Returns the instructions that load a value into a register.
 fn load(thread: &Thread, arg: &Arg, to: &str) -> Result<Vec<String>, String> {
     let own = |r: &Name| register(thread, r).map(|(_, short)| format!("%{short}"));
     Ok(match arg {
         Arg::Val(Val::Int(i)) => vec![format!("movl ${i},{to}")],
         Arg::Register(r, 0) => vec![format!("movl {},{to}", own(r)?)],
         Arg::Register(r, k) => vec![format!("movl {},{to}", own(r)?), format!("addl ${k},{to}")],
-        // The sum may go into one of its summands, which is read before.
+        // `to` may hold one of the summands, so the sum is made in another register.
         Arg::Sum(first, Sign::Plus, r) => {
             let sum = [load(thread, first, SUM)?, vec![format!("addl {},{SUM}", own(r)?)]].concat();
             if to == SUM { sum } else { [sum, vec![format!("movl {SUM},{to}")]].concat() }
@@ -141,7 +140,8 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
             ("Write", [x, Arg::Val(Val::Int(i))]) => Ok(vec![format!("movl ${i},{}", word(x)?)]),
             ("Write", [x, v]) => Ok([load(v, "%r15d")?, vec![format!("movl %r15d,{}", word(x)?)]].concat()),
             ("CAS", [x, old, new]) => {
-                // Of cmpxchg herd has memory first, as Intel writes it; of all else the source, as AT&T does.
+                // Herd writes the memory operand of cmpxchg first, as Intel does. All other instructions have the
+                // source first, as with AT&T.
                 let swap = vec![format!("lock cmpxchgl {},%r15d", word(x)?)];
                 Ok([load(old, "%eax")?, load(new, "%r15d")?, swap, result(to, "%eax")?].concat())
             }
@@ -174,10 +174,10 @@ fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
     })
 }
 
-/// A test in herd's X86_64 syntax as a test of RDMA_TSO on one node. `path` is shown in errors.
+/// Converts a test in herd's X86_64 syntax to a test of RDMA_TSO on one node. Errors name `path`.
 ///
 /// # Errors
-/// What is wrong, with line and column.
+/// The error in the text, with line and column.
 pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
     let file = Grammar::parse(Rule::file, text).map_err(|e| e.with_path(path).to_string())?.next().expect("one tree");
     let parts: Vec<Pair<'_, Rule>> = file.into_inner().collect();
@@ -225,7 +225,7 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
     out.push_str("}\n");
     out.push_str(&table(columns));
     for locations in of(Rule::locations) {
-        // Registers are shown anyway.
+        // A test shows all its registers anyway.
         let places = locations.clone().into_inner().filter(|p| !p.as_str().contains(':'));
         let places: Vec<String> = places.map(|p| format!("{};", place(&p))).collect();
         if !places.is_empty() {
@@ -237,7 +237,7 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
         "~exists" => "forbidden",
         _ => "forall",
     };
-    // What stands in parentheses as a whole is in those of the assertion already.
+    // Drops parentheses around the whole condition, because the assertion has its own.
     let mut condition = of(Rule::condition).next().expect("by the grammar").clone();
     while condition.as_rule() != Rule::negation
         && let Ok(inner) = condition.clone().into_inner().exactly_one()
@@ -248,7 +248,7 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The 64 bit name of a register.
+/// Returns the 64 bit name of a register.
 fn long(name: &str) -> &str {
     let name = name.trim_start_matches('%');
     REGISTERS.iter().find(|(_, short)| *short == name).map_or(name, |(long, _)| long)
@@ -276,11 +276,11 @@ fn condition_of(tree: &Pair<'_, Rule>) -> String {
     }
 }
 
-/// The instructions that have a form here.
+/// The instructions that can be converted.
 const KNOWN: &str = "mov, add of a constant or a register to a register, xchg of a register with memory, lock cmpxchg, mfence \
     and nop, on words by name, as (x), with the suffix l, q or none";
 
-/// An instruction as a statement; none for a `nop`.
+/// Converts an instruction to a statement; `None` for a `nop`.
 fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<Option<String>, String> {
     let parts: Vec<Pair<'_, Rule>> = action.clone().into_inner().collect();
     let mut text = |p: &Pair<'_, Rule>| match p.as_rule() {
