@@ -7,7 +7,8 @@ const COMMAND: &str = include_str!("command.toml.in");
 const MAIN: &str = include_str!("main.rs.in");
 const README: &str = include_str!("README.md.in");
 
-/// What a new crate can begin with. Its source is an example of this crate, up to its main function.
+/// The libraries that a new crate can begin with. The source of each is an example of this crate, up to its main
+/// function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum Example {
     /// A latch over shared variables: a whole specification with its implementation.
@@ -31,19 +32,19 @@ pub enum Sources {
 }
 
 impl Sources {
-    /// The checkout that this crate was built in; the registry, if it was built from a package.
+    /// Returns the checkout that this crate was built in; the registry, if it was built from a package.
     #[must_use]
     pub fn of_this_build() -> Self {
         Self::around(Path::new(env!("CARGO_MANIFEST_DIR")))
     }
 
-    /// The checkout whose crate `mowgli` is in this folder; the registry, if the folder is in no checkout.
+    /// Returns the checkout whose crate `mowgli` is in this folder; the registry, if the folder is in no checkout.
     #[must_use]
     pub fn around(mowgli: &Path) -> Self {
         Self::checkout(&mowgli.join("..")).unwrap_or(Self::Registry)
     }
 
-    /// The checkout in a folder.
+    /// Returns the checkout in a folder.
     ///
     /// # Errors
     /// If the folder does not exist, or lacks one of the crates that a new crate depends on.
@@ -59,7 +60,7 @@ impl Sources {
         }
     }
 
-    /// A line of a manifest with a crate of Mowgli as a dependency.
+    /// Returns a line of a manifest with a crate of Mowgli as a dependency.
     fn dependency(&self, (name, folder): (&str, &str)) -> String {
         match self {
             Self::Checkout(root) => {
@@ -82,9 +83,10 @@ struct Parts {
     litmus: &'static str,
     /// Crates of Mowgli that it uses, each with its folder.
     dependencies: &'static [(&'static str, &'static str)],
-    /// A variant that is caught.
+    /// A variant that the check rejects.
     broken: &'static str,
-    /// What to write for what in its source to see its tests fail, where that is said in a line.
+    /// An edit of its source that makes its tests fail: the text to replace, and its replacement. `None` if it takes
+    /// more than a line.
     to_break: Option<(&'static str, &'static str)>,
 }
 
@@ -96,7 +98,7 @@ const PROOFS: (&str, &str) = ("mowgli-proofs", "proofs");
 const COMMAND_CRATE: (&str, &str) = ("mowgli", "mowgli");
 
 impl Parts {
-    /// How to see a failure.
+    /// Returns the instructions for seeing a failure.
     fn break_it(&self) -> String {
         match self.to_break {
             Some((from, "")) => format!("Break it: in `src/lib.rs` leave out `{from}`, and run the tests again."),
@@ -108,7 +110,7 @@ impl Parts {
     }
 }
 
-/// How to run what was checked.
+/// The commands that run the library, for the README.
 const RUN: &str = "    \
     cargo run -- run @EXAMPLE@.litmus     # over a machine that is as weak as the model allows, with a seed for each run
     cargo run -- run @EXAMPLE@.litmus --variant @LIBRARY@:@BROKEN@
@@ -116,7 +118,7 @@ const RUN: &str = "    \
 ";
 
 impl Example {
-    /// The name of the library that the crate has.
+    /// Returns the name of the crate's library.
     #[must_use]
     pub fn library(self) -> &'static str {
         self.parts().library
@@ -168,10 +170,10 @@ impl Example {
     }
 }
 
-/// Writes the crate into a folder that does not exist yet; the files that were written.
+/// Writes the crate into a folder that does not exist yet, and returns the files.
 ///
 /// # Errors
-/// If the name is none for a crate, the folder exists, or it cannot be written.
+/// If a crate cannot have this name, the folder exists, or a file cannot be written.
 pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<PathBuf>, String> {
     let name = folder.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -193,11 +195,11 @@ pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<Pat
     Ok(written)
 }
 
-/// The files of a crate, each with its text.
+/// Returns the files of a crate, each with its text.
 fn files(name: &str, sources: &Sources, parts: &Parts) -> Vec<(String, String)> {
     let dependencies: String = parts.dependencies.iter().map(|&crate_| sources.dependency(crate_)).collect();
     let fill = |text: &str| {
-        // What runs is RDMA.
+        // Only libraries over RDMA can run.
         let run = if parts.litmus.starts_with("RDMA") { RUN } else { "" };
         text.replace("@RUN@", run)
             .replace("@NAME@", name)
@@ -222,7 +224,7 @@ fn files(name: &str, sources: &Sources, parts: &Parts) -> Vec<(String, String)> 
     ]
 }
 
-/// The source of an example as that of a library, with its tests.
+/// Returns the source of an example as that of a library, with its tests.
 fn library(source: &str) -> String {
     let (library, _) = source.split_once("mowgli::main!").expect("the example has a main function");
     format!("{}\n\n#[cfg(test)]\nmod tests;\n", library.trim_end())

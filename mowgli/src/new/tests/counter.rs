@@ -1,4 +1,5 @@
-//! The implementation keeps the promises of a counter in every client up to a bound, and what breaks it is caught.
+//! The implementation keeps the promises of a counter in every client up to a bound, and the check rejects a broken
+//! variant.
 
 use expect_test::expect;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
@@ -32,7 +33,7 @@ fn without_the_lock_it_is_not() {
     .assert_eq(&checked.litmus().expect("a counterexample"));
 }
 
-/// What the specification says of two threads that add.
+/// The specification allows exactly these outcomes for two threads that add.
 #[test]
 fn one_comes_before_the_other() {
     assert_outcomes!(entry(), include_str!("../counter.litmus"), ["a=0 b=1", "a=2 b=0"]);

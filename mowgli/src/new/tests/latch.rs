@@ -1,4 +1,5 @@
-//! The implementation keeps the specification's promises in every client up to a bound, and what breaks it is caught.
+//! The implementation keeps the specification's promises in every client up to a bound, and the check rejects a broken
+//! variant.
 
 use expect_test::expect;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound};
@@ -36,7 +37,7 @@ fn without_the_fence_it_is_not() {
     .assert_eq(&checked.litmus().expect("a counterexample"));
 }
 
-/// What the specification says of a client with `put`s and the latch.
+/// The specification allows exactly these outcomes for a client with `put`s and the latch.
 #[test]
 fn who_sees_the_latch_sees_the_put() {
     assert_outcomes!(entry(), include_str!("../latch.litmus"), ["a=0 b=0", "a=0 b=1", "a=1 b=1"]);

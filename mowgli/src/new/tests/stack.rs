@@ -1,4 +1,5 @@
-//! The implementation keeps the promises of a stack in every client up to a bound, and what breaks it is caught.
+//! The implementation keeps the promises of a stack in every client up to a bound, and the check rejects a broken
+//! variant.
 
 use expect_test::expect;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
@@ -35,7 +36,7 @@ fn a_push_must_compare() {
     .assert_eq(&checked.litmus().expect("a counterexample"));
 }
 
-/// What the specification says of a client with a word and the stack.
+/// The specification allows exactly these outcomes for a client with a word and the stack.
 #[test]
 fn who_pops_sees_what_was_written_before_the_push() {
     assert_outcomes!(entry(), include_str!("../stack.litmus"), ["a=7 b=1", "a=bot b=0", "a=bot b=1"]);

@@ -1,4 +1,5 @@
-//! The implementation keeps the promises of a lock in every client up to a bound, and what breaks it is caught.
+//! The implementation keeps the promises of a lock in every client up to a bound, and the check rejects a broken
+//! variant.
 
 use expect_test::expect;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound};
@@ -36,7 +37,7 @@ fn two_steps_are_not_enough_for_a_ticket() {
     .assert_eq(&checked.litmus().expect("a counterexample"));
 }
 
-/// What the specification says of a client with words and the lock.
+/// The specification allows exactly these outcomes for a client with words and the lock.
 #[test]
 fn critical_sections_do_not_overlap() {
     assert_outcomes!(entry(), include_str!("../ticketlock.litmus"), ["a=0", "a=2"]);
