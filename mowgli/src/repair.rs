@@ -23,11 +23,11 @@ mod tests;
 use edits::{MOVE, Prices, Program, Repaired, SWAP};
 use question::Question;
 
-/// The remedies of a model.
+/// Returns the remedies of a model.
 fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
     match model {
         Model::RDMA_WAIT => vec![Box::<OfWait>::default(), Box::new(OfSv)],
-        // With a switch on there are words only.
+        // Models with a switch have memory words only.
         Model::RdmaWait(switches) => vec![Box::new(OfWait { switches })],
         Model::RdmaTso(switches) => vec![Box::new(OfTso { sc: false, switches })],
         Model::RdmaSc => vec![Box::new(OfTso { sc: true, ..OfTso::default() })],
@@ -36,15 +36,15 @@ fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
     }
 }
 
-/// What insertions cost, by kind.
+/// The costs of insertions, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct Costs(BTreeMap<String, u64>);
 
 impl Costs {
-    /// Costs as they are given to the command: `mfence=1` and so on.
+    /// Parses costs as the command takes them, for example `mfence=1`.
     ///
     /// # Errors
-    /// If that is not of this form, or a cost is not positive.
+    /// If a text has another form, or a cost is not from 1 to 1000000.
     pub fn read(texts: &[String]) -> Result<Self, String> {
         let read = |text: &String| {
             let cost = text.split_once('=').and_then(|(kind, cost)| Some((kind.trim().to_owned(), cost.parse().ok()?)));
@@ -54,12 +54,12 @@ impl Costs {
         Ok(Self(texts.iter().map(read).collect::<Result<_, String>>()?))
     }
 
-    /// The costs of a model, with these in place of its own.
+    /// Returns the costs of a model, with these in place of its own.
     fn of(&self, remedies: &[Box<dyn Remedies>]) -> Result<Prices, String> {
         self.with(remedies.iter().flat_map(|r| r.costs()).chain([MOVE, SWAP]).collect())
     }
 
-    /// These costs, with those that were given in their place.
+    /// Returns `all`, with these costs in place of its own.
     fn with(&self, mut all: Prices) -> Result<Prices, String> {
         for (kind, cost) in &self.0 {
             let names = all.keys().join(", ");
@@ -72,61 +72,63 @@ impl Costs {
     }
 }
 
-/// A repair, for people.
+/// A repair in words.
 #[derive(Clone, Debug, Serialize)]
 pub struct Told {
-    /// What it costs.
+    /// The cost.
     pub cost: u64,
-    /// The edits: insertions, or one move, or one atomic; of a weakening, what is left of the test's own.
+    /// The edits: insertions, or one move, or one atomic. For a weakening, the cheaper calls in place of the test's
+    /// own.
     pub insert: Vec<String>,
-    /// What of the test is left out.
+    /// The statements of the test that are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leave_out: Vec<String>,
-    /// For each edit the order that it adds to a cycle, which forbids an outcome; or that no cycle that was found goes through it.
+    /// For each edit the edges that it adds to a cycle that forbids an outcome, or a note that no such cycle was found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
-    /// The test with it.
+    /// The text of the repaired test.
     #[serde(skip)]
     pub fixed: String,
 }
 
-/// What was found.
+/// The result of a search for repairs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
     /// The test.
     pub name: String,
     /// Its model.
     pub model: String,
-    /// Whether nothing has to be inserted, or, of a weakening, whether nothing can be left out. `None` if that is not known.
+    /// Whether nothing has to be inserted or, for a weakening, nothing can be left out. `None` if a limit left that
+    /// open.
     pub is_done: Option<bool>,
     /// The repairs, cheapest first.
     pub repairs: Vec<Told>,
-    /// The minimal sets with which something that is to be allowed is not.
+    /// The minimal sets that forbid the wrong outcomes, but also an outcome that is to stay allowed.
     pub spoiling: Vec<Vec<String>>,
-    /// Those with which no execution ends.
+    /// The minimal sets with which no execution ends.
     pub endless: Vec<Vec<String>>,
     /// The minimal sets with which an execution is stuck that is not stuck without them.
     pub hanging: Vec<Vec<String>>,
     /// Whether not even all insertions together suffice.
     pub hopeless: bool,
-    /// Why there may be more, smaller or cheaper ones.
+    /// The reason why there may be more, smaller or cheaper repairs, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// The edits that were searched, as a claim that there is no repair is one about them.
+    /// The edits that were searched, because a claim that no repair exists is about these edits only.
     pub searched: String,
-    /// How many sets were asked about.
+    /// The number of sets that were checked.
     pub asked: usize,
-    /// Whether this is about what can be left out.
+    /// Whether this is a weakening.
     pub weaken: bool,
 }
 
-/// What is asked.
+/// A request for repairs.
 pub struct Ask<'a> {
     /// The costs.
     pub costs: &'a Costs,
-    /// What can be left out, in place of what is to be inserted?
+    /// Whether to search for statements that can be left out, in place of insertions.
     pub weaken: bool,
-    /// How far repairs are looked for.
+    /// The bounds on repairs.
     pub limit: Limit,
     /// The limits of each search.
     pub limits: Limits<'a>,
@@ -135,10 +137,10 @@ pub struct Ask<'a> {
 /// The most edits that are each tried alone.
 const ALONE: usize = 100;
 
-/// Finds the repairs of a test, or what can be left out of it. `text` is that of the test.
+/// Finds the repairs of a test, or the statements that can be left out of it. `text` is the text of the test.
 ///
 /// # Errors
-/// If the test forbids nothing, its model has no insertions, or a cost is of something else.
+/// If the test forbids nothing, its model has no insertions, or a cost has an unknown kind.
 pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
     let remedies = remedies(test.model);
     if remedies.is_empty() {
@@ -159,7 +161,7 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> 
     }
     let insertions = |is_everywhere| Program::insertions(test, &remedies, &prices, is_everywhere);
     let mut found = answer(&insertions(false), text, ask)?;
-    // Where something takes too much away, it may be that the same does not in a place where it orders less.
+    // An insertion that forbids too much in one place may do less harm in another place, where it orders less.
     if !found.spoiling.is_empty() {
         found = answer(&insertions(true), text, ask)?;
     }
@@ -169,7 +171,7 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> 
     Ok(found)
 }
 
-/// The minimal sets of edits of a program.
+/// Finds the minimal sets of edits of a program.
 fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
     let test = program.test;
     let mut question = Question::new(program, ask.limits);
@@ -221,7 +223,7 @@ fn told(question: &Question<'_>, set: &Set, text: &str) -> Result<Told, String> 
     })
 }
 
-/// The text of a test with edits: its columns are written anew, and the words that are needed declared.
+/// Writes the text of a test with edits: its columns anew, and declarations of the words that the edits need.
 fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, String> {
     let place = columns(text)?;
     let column = |(t, thread): (usize, &Thread)| {
@@ -229,7 +231,7 @@ fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, String>
         let head =
             if test.model == Model::X86Tso { thread.name.to_string() } else { format!("{}@{node}", thread.name) };
         let row = |(at, (s, (_, source))): (usize, (&Statement, &(usize, String)))| {
-            // A call that got an identifier is not as it was.
+            // A call that an edit gave an identifier differs from the source.
             let is_as_written = repaired.origins[t][at].own.is_none_or(|own| test.threads[t].statements[own] == *s);
             if is_as_written { source.clone() } else { written(&repaired.test, s) }
         };
@@ -245,7 +247,7 @@ fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, String>
 }
 
 impl Answer {
-    /// Adds the edits of a program that are repairs by themselves.
+    /// Adds the edits of a program that are repairs alone.
     fn add(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), String> {
         let mut question = Question::new(program, ask.limits);
         let costs = program.costs();
@@ -269,7 +271,8 @@ impl Answer {
         Ok(())
     }
 
-    /// 0 if nothing is to be done, 1 if something is or nothing can be, 3 if that is not known.
+    /// Returns the exit code: 0 if nothing is to be done, 1 if something is or no repair exists, 3 if a limit left that
+    /// open.
     #[must_use]
     pub fn code(&self) -> u8 {
         match self.is_done {
@@ -279,7 +282,7 @@ impl Answer {
         }
     }
 
-    /// The sets that forbid what must not be, and do more harm, by the harm.
+    /// Returns the sets that forbid the wrong outcomes but do harm, by the harm.
     fn harmful(&self) -> impl Iterator<Item = (&'static str, &Vec<Vec<String>>)> {
         let all = [
             ("forbid what is to be allowed", &self.spoiling),
@@ -307,7 +310,7 @@ impl Answer {
         }
     }
 
-    /// For people.
+    /// Returns the answer as text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = vec![format!("{} ({}): {}", self.name, self.model, self.head())];
@@ -332,7 +335,7 @@ impl Answer {
         lines.join("\n") + "\n"
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: it consists of strings, numbers and truth values.

@@ -1,10 +1,11 @@
-//! The `repair` command for libraries: what is the least to insert into the bodies of an implementation so that it is sound,
-//! and, the other way, what of them is more than needed?
+//! The `repair` command for libraries: what is the least to insert into the bodies of an implementation so that it is
+//! sound? With `--weaken`: which calls of the bodies can be left out?
 //!
-//! Both are asked of the clients within the bounds of a check. An insertion only orders; so it takes executions of a client away,
-//! and those that are left have no fewer edges in hb. A g that is right without it is right with it, and what is not locally
-//! sound with it is not without it. That is what [`Repairs::of`] needs. A client for which there is no g is asked again, by itself,
-//! with other insertions; only what is right for all such clients is checked in full.
+//! Both searches are about the clients within the bounds of a check. An insertion only orders: it removes executions of
+//! a client, and the remaining ones keep their edges in hb. So a concretisation g that is right without the insertion
+//! is right with it. Conversely, bodies that are not locally sound with it are not locally sound without it.
+//! [`Repairs::of`] needs this. The search keeps each client without g, and checks it first, by itself, with other
+//! insertions. Only sets that are right for all these clients are checked in full.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,33 +33,34 @@ use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 use crate::prove::{Found, proved};
 
-/// What is asked.
+/// A request for repairs.
 pub struct Ask<'a> {
     /// The costs.
     pub costs: &'a Costs,
-    /// What can be left out, in place of what is to be inserted?
+    /// Whether to search for calls that can be left out, in place of insertions.
     pub weaken: bool,
-    /// How far repairs are looked for.
+    /// The bounds on repairs.
     pub limit: Limit,
     /// The bounds of the clients.
     pub bounds: Vec<Bound>,
-    /// Whether it is asked about the same insertions in every place.
+    /// Whether the same insertions are checked in every place, and not only in the first that is a repair.
     pub is_everywhere: bool,
-    /// Whether no more time is spent, once there is a repair, than ten times what its check takes.
+    /// Whether the search stops, once there is a repair, after ten times the time of its check.
     pub is_brief: bool,
     /// The options of each check.
     pub options: &'a Options<'a>,
-    /// How what is weaker is proved, if it is to be.
+    /// The options for a proof of a weaker implementation, if it is to be proved.
     pub prove: Option<&'a mowgli_prove::prove::Options>,
 }
 
-/// A client for which there was no g.
+/// A client that had no g with some set of insertions.
 struct Seen {
     bound: Bound,
     world: World,
     client: Client,
     reason: String,
-    /// With how many insertions at most it is asked again to learn more: longer bodies take too long.
+    /// The most insertions with which this client is checked to enlarge a wrong set, because longer bodies take too
+    /// long.
     most: Cell<usize>,
 }
 
@@ -70,7 +72,7 @@ enum Returns {
     Unknown(Stop),
 }
 
-/// What a change of bodies is.
+/// A change of bodies.
 enum Changed<'s> {
     Units(&'s Set),
     Swapped(&'s Alike),
@@ -82,20 +84,20 @@ struct Search<'a> {
     ask: &'a Ask<'a>,
     bodies: Bodies,
     units: Vec<Unit>,
-    /// What is left out unless a unit says something else.
+    /// The calls that are left out unless a unit puts them back.
     gone: BTreeSet<Alike>,
     seen: Vec<Seen>,
     returns: BTreeMap<Set, Returns>,
-    /// How many checks of all clients were begun.
+    /// The number of checks of all clients that were begun.
     checks: usize,
-    /// Why the entry cannot be checked.
+    /// The error if the entry cannot be checked.
     fault: Option<String>,
     begin: Instant,
     deadline: Deadline,
 }
 
 impl<'a> Search<'a> {
-    /// A search, and what kept it from knowing all bodies, if anything did.
+    /// Makes a search. Also returns the limit that kept it from knowing all bodies, if any.
     fn new(entry: &'a Entry, variant: &'a Variant, ask: &'a Ask<'a>) -> (Self, Option<Stop>) {
         let deadline = ask.options.deadline;
         let found = own_calls(entry, &ask.bounds, &|| deadline.expired());
@@ -133,7 +135,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Of a client that was seen before, whether there is no g for it now. Whatever stops it, it is not known.
+    /// True if a client that was seen before has no g with this variant. False also if a limit stops the check.
     fn fails(&self, variant: &Variant, seen: &Seen, time: Duration) -> bool {
         let options = Options { deadline: self.deadline.after_at_most(time), ..*self.ask.options };
         let sound = with_question(self.entry, variant, &seen.bound, &options, |question| {
@@ -149,12 +151,12 @@ impl<'a> Search<'a> {
         Ok(self.seen.iter().rev().any(|seen| self.fails(variant, seen, ONE)))
     }
 
-    /// Checks every client. Gives nothing if it is not sound, or whether calls return.
+    /// Checks every client. Returns `None` if the variant is not locally sound, and otherwise whether calls return.
     fn check(&mut self, variant: &Variant) -> Result<Option<Returns>, Stop> {
         self.checks += 1;
         let options = Options { ask: check::Ask::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
         let mut returns = Returns::Yes;
-        // Where something was wrong before it is most likely to be wrong again.
+        // Bounds at which a client was wrong before come first, because another is most likely to be wrong there.
         let was_right = |bound: &&Bound| self.seen.iter().all(|seen| seen.bound != **bound);
         for bound in self.ask.bounds.iter().sorted_by_key(was_right) {
             let checked = check(self.entry, variant, bound, &options).map_err(|fault| {
@@ -181,7 +183,7 @@ impl<'a> Search<'a> {
         Ok(Some(returns))
     }
 
-    /// A client that fails without one of the units of a set.
+    /// Returns a known client that fails without one of the units of a set.
     fn without(&self, set: &Set, unit: usize) -> Option<&Seen> {
         let less: Set = set.iter().copied().filter(|i| *i != unit).collect();
         let variant = self.changed(&Changed::Units(&less));
@@ -197,12 +199,12 @@ impl Asked for Search<'_> {
         }
         let begin = Instant::now();
         let returns = match self.check(&variant) {
-            // A body that nothing is left of is none, and with less nothing is left of it either.
+            // A body without any call is not well defined, and with fewer units it has none either.
             Err(Stop::IllDefined(_)) if set.len() < self.units.len() && self.ask.weaken => None,
             answer => answer?,
         };
         if returns.is_some() && self.ask.is_brief {
-            // More repairs may be worth so much, and no more.
+            // Bounds the time for further repairs by a multiple of the time of this check.
             let time = (CHECKS * begin.elapsed()).max(LEAST).saturating_sub(self.begin.elapsed());
             self.deadline = self.deadline.after_at_most(time);
         }
@@ -241,36 +243,37 @@ impl Asked for Search<'_> {
         Ok(false)
     }
 
-    /// What has the insertions of a known repair, in whatever places, may well be right without the others: it is not asked about, so
-    /// that nothing is called minimal that is not.
+    /// True if a set is worth checking beside the known repairs. A set with the insertions of a known repair, in
+    /// whatever places, may well be right without its others. The search skips it, so that it calls nothing minimal
+    /// that is not.
     fn is_news(&self, set: &Set, found: &[Set]) -> bool {
         let has = |known: &usize| set.iter().any(|&i| self.units[i].subject() == self.units[*known].subject());
         self.ask.is_everywhere || self.ask.weaken || !found.iter().any(|known| known.iter().all(has))
     }
 }
 
-/// A repair of bodies, for people.
+/// A repair of bodies in words.
 #[derive(Clone, Debug, Serialize)]
 pub struct Told {
-    /// What it costs.
+    /// The cost.
     pub cost: u64,
-    /// What is inserted, each at one of the places that are named.
+    /// The insertions, each at one of the named places.
     pub insert: Vec<String>,
-    /// What of the bodies is left out.
+    /// The calls of the bodies that are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leave_out: Vec<String>,
-    /// Which clients have no g without each of them.
+    /// For each insertion a client that has no g without it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
-    /// What is not known of whether calls return.
+    /// The limit that left open whether calls return, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// Whether it is locally sound for every client; `None` if that was not asked.
+    /// The prover's verdict on local soundness for every client; `None` if it was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proved: Option<&'static str>,
 }
 
-/// What was found of an implementation.
+/// The result of a search for repairs of an implementation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Answer {
     /// The library.
@@ -279,41 +282,43 @@ pub struct Answer {
     pub variant: &'static str,
     /// The bounds of the clients.
     pub bounds: Vec<Bound>,
-    /// Whether nothing has to be changed, or, of a weakening, whether nothing can be left out. `None` if that is not known.
+    /// Whether nothing has to be changed or, for a weakening, nothing can be left out. `None` if a limit left that
+    /// open.
     pub is_done: Option<bool>,
     /// The repairs, cheapest first.
     pub repairs: Vec<Told>,
-    /// The minimal sets that are sound, with which calls do not return, and how that shows.
+    /// The minimal sets that are sound, but with which calls do not return, each with the way in which this shows.
     pub spoiling: Vec<(Vec<String>, &'static str)>,
     /// Whether not even all insertions together suffice.
     pub hopeless: bool,
-    /// Why there may be more, smaller or cheaper ones.
+    /// The reason why there may be more, smaller or cheaper repairs, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// How many insertions there are to choose from.
+    /// The number of insertions to choose from.
     pub choices: usize,
-    /// How many choices of them were asked about.
+    /// The number of sets that were checked.
     pub asked: usize,
-    /// How many checks of all clients were begun.
+    /// The number of checks of all clients that were begun.
     pub checks: usize,
-    /// Whether this is about what can be left out.
+    /// Whether this is a weakening.
     pub weaken: bool,
 }
 
-/// How long one client may take that was seen before.
+/// The time for one client that was seen before.
 const ONE: Duration = Duration::from_secs(1);
 
-/// The same where it is asked only to learn more.
+/// The same if the check only serves to enlarge a wrong set.
 const GROWN: Duration = Duration::from_millis(100);
 
-/// How many times what the check of a repair takes may be spent on more of them, and the least that it is worth.
+/// The time for further repairs: a multiple of the time of a repair's check, but at least so much.
 const CHECKS: u32 = 10;
 const LEAST: Duration = Duration::from_secs(5);
 
-/// Finds the repairs of an implementation, or what can be left out of it.
+/// Finds the repairs of an implementation, or the calls that can be left out of it.
 ///
 /// # Errors
-/// If the entry cannot be checked, a cost is of something else, or what is to be weakened is not right as it is.
+/// If the entry cannot be checked, a cost has an unknown kind, or an implementation is to be weakened that is not
+/// sound.
 pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer, String> {
     if ask.bounds.iter().any(|bound| bound.crashes > 0) {
         return Err(format!("{}: bodies are repaired where nobody crashes", entry.name));
@@ -336,11 +341,12 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
         sets => Some(sets.contains(&whole)),
     };
     let is_late = search.deadline.expired() && !ask.options.deadline.expired();
-    // Reasons, and the changes of places, have what is left of all the time.
+    // The reasons and the swaps get the rest of the whole time.
     search.deadline = ask.options.deadline;
     let mut repairs: Vec<(Vec<Set>, Told)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
-        // Of each repair that is told one insertion alone has several places: not every choice of places of two need do.
+        // A printed repair lists several places for one insertion only, because two insertions need not be right in
+        // every combination of their places.
         let is_one_more = |alike: &[Set]| {
             let moved = elsewhere(&search.units, &alike[0], set);
             moved.is_some() && alike[1..].iter().all(|other| elsewhere(&search.units, &alike[0], other) == moved)
@@ -388,7 +394,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     })
 }
 
-/// The minimal sets; of a weakening those that are cheaper than all together, which is to be right.
+/// Finds the minimal sets. For a weakening all units together must be sound, and the sets cost at most as much.
 fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repairs, String> {
     let mut limit = search.ask.limit;
     if search.ask.weaken {
@@ -405,7 +411,7 @@ fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repai
     Ok(Repairs::of(search, costs, limit))
 }
 
-/// The insertion of a set that another has in another place, if the sets differ in that alone.
+/// Returns the insertion of `one` that `other` has in another place, if the sets differ in that alone.
 fn elsewhere(units: &[Unit], one: &Set, other: &Set) -> Option<usize> {
     let only = |a: &Set, b: &Set| a.difference(b).copied().collect_vec();
     let (lost, new) = (only(one, other), only(other, one));
@@ -415,7 +421,7 @@ fn elsewhere(units: &[Unit], one: &Set, other: &Set) -> Option<usize> {
     }
 }
 
-/// The insertions of sets that differ in the place of one alone.
+/// Returns the insertions of sets that differ only in the place of one.
 fn places(units: &[Unit], alike: &[Set]) -> Vec<String> {
     let first = &alike[0];
     let others = alike[1..].iter().flat_map(|set| set.difference(first));
@@ -455,7 +461,7 @@ fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<To
     })
 }
 
-/// The changes of places that are a repair, each by itself.
+/// Finds the swaps that are a repair, each alone.
 fn moves(search: &mut Search<'_>, cost: u64) -> Result<Vec<Told>, Stop> {
     let mut all = Vec::new();
     for moved in search.bodies.alike.clone() {
@@ -466,7 +472,7 @@ fn moves(search: &mut Search<'_>, cost: u64) -> Result<Vec<Told>, Stop> {
         let returns = match search.check(&variant) {
             Ok(Some(Returns::No(_)) | None) => continue,
             Ok(Some(returns)) => returns,
-            // It may do nothing at all, or make a call that has no meaning there.
+            // The changed body may do nothing at all, or make a call that has no meaning there.
             Err(Stop::IllDefined(_)) => continue,
             Err(stop) => return Err(stop),
         };
@@ -478,7 +484,8 @@ fn moves(search: &mut Search<'_>, cost: u64) -> Result<Vec<Told>, Stop> {
 }
 
 impl Answer {
-    /// 0 if nothing is to be done, 1 if something is or nothing can be, 3 if that is not known.
+    /// Returns the exit code: 0 if nothing is to be done, 1 if something is or no repair exists, 3 if a limit left that
+    /// open.
     #[must_use]
     pub fn code(&self) -> u8 {
         match self.is_done {
@@ -489,7 +496,7 @@ impl Answer {
         }
     }
 
-    /// For people.
+    /// Returns the answer as text.
     #[must_use]
     pub fn text(&self) -> String {
         let head = match (self.is_done, &self.repairs[..]) {
@@ -524,7 +531,7 @@ impl Answer {
         lines.join("\n") + "\n"
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: it consists of strings, numbers and truth values.
@@ -546,7 +553,7 @@ mod tests {
     use mowgli_libraries::sv::Method as Sv;
     use mowgli_prove::solve::Program;
 
-    /// On small implementations what is found is what all subsets of insertions tell, each checked by itself.
+    /// On small implementations the search finds the minimal repairs that a check of every subset of insertions finds.
     #[test]
     fn minimal_repairs_are_those_that_brute_force_finds() {
         let all = catalogue();
@@ -593,7 +600,7 @@ mod tests {
         assert!(repaired > 3, "{repaired}");
     }
 
-    /// A lock that fences when it is taken, too: that can go, and what is left is proved where there is a solver.
+    /// A lock that fences in its `Acq` too: this fence can be left out, and the rest is proved if there is a solver.
     #[test]
     fn what_is_weaker_is_proved_for_every_client() {
         let all = catalogue();

@@ -70,7 +70,7 @@ pub(super) struct Repaired {
 }
 
 impl<'a> Program<'a> {
-    /// A test with all that can be inserted into it; `is_everywhere` is that of [`Gap`].
+    /// Returns a test with all insertions; `is_everywhere` is that of [`Gap`].
     pub(super) fn insertions(
         test: &'a Test,
         remedies: &[Box<dyn Remedies>],
@@ -85,7 +85,8 @@ impl<'a> Program<'a> {
         Self { test, gone: BTreeSet::new(), edits: edits.collect() }
     }
 
-    /// A test with the edits that do more than order, or that may let later polls take other operations. Each is tried alone.
+    /// Returns a test with the edits that do more than order, or that may let later polls take other operations. Each
+    /// is tried alone.
     pub(super) fn others(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let moves = (0..test.threads.len()).flat_map(|thread| {
             let moved =
@@ -101,7 +102,7 @@ impl<'a> Program<'a> {
         Self { test, gone: BTreeSet::new(), edits: moves.chain(atomics).collect() }
     }
 
-    /// A test without what only orders. Edits put each back, or what is cheaper in its place.
+    /// Returns a test without the statements that only order. Edits put each back, or a cheaper one in its place.
     pub(super) fn weakenings(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let (mut gone, mut edits) = (BTreeSet::new(), Vec::new());
         for place in Place::all(test, remedies) {
@@ -145,7 +146,7 @@ impl<'a> Program<'a> {
         Repaired { test, origins }
     }
 
-    /// Prints an edit: what comes where, and in place of what.
+    /// Prints an edit: the new statement, its place, and the statement that it replaces.
     pub(super) fn text(&self, i: usize) -> String {
         let Edit { thread, before, what, takes, .. } = &self.edits[i];
         let own = &self.test.threads[*thread];

@@ -28,7 +28,7 @@ pub(super) struct Question<'a> {
     pub(super) endless: BTreeSet<Set>,
     /// The executions of the test as it stands that are stuck, if they were asked for.
     stuck: Option<BTreeSet<Standstill>>,
-    /// The sets with which others are stuck.
+    /// The sets with which further executions are stuck.
     pub(super) hanging: BTreeSet<Set>,
 }
 
@@ -43,7 +43,7 @@ enum Rest {
 /// The places of all threads of a stuck execution, and what the test shows then.
 type Standstill = (Vec<Rest>, Vec<Val>);
 
-/// Whether an outcome of a test is one that must not be.
+/// True if an assertion of a test excludes an outcome.
 fn is_wrong(test: &Test, values: &[Val]) -> bool {
     test.assertions.iter().any(|a| match a.quantifier {
         Quantifier::Forbidden => a.condition.holds(values),
@@ -58,11 +58,11 @@ impl<'a> Question<'a> {
         Self { program, libraries, limits, endless: BTreeSet::new(), stuck: None, hanging: BTreeSet::new() }
     }
 
-    /// Whether the test as it stands has all that is to be allowed; of a weakening, also nothing that is forbidden. Returns what
-    /// stopped the search, if anything did.
+    /// Whether the test as it stands has every outcome that is to stay allowed; for a weakening, also whether it has
+    /// none that is forbidden. Returns the limit that stopped the search, if any.
     ///
     /// # Errors
-    /// If the question makes no sense because the test has not.
+    /// If the test lacks such an outcome or has a forbidden one, because the question then makes no sense.
     pub(super) fn is_meaningful(&mut self, weaken: bool) -> Result<Option<Stop>, &'static str> {
         let whole = self.program.whole();
         match self.keeps(&whole) {
@@ -81,7 +81,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Looks at outcomes until one is as it is wanted, all of them together.
+    /// Explores outcomes until `is_enough` returns true, which may depend on all outcomes so far.
     fn explore(&self, test: &Test, is_enough: &mut dyn FnMut(Vec<Val>) -> bool) -> Result<bool, Stop> {
         let mut found = false;
         let explored = with_problem(&self.libraries, test, &[], self.limits, |problem| {
@@ -108,7 +108,7 @@ impl<'a> Question<'a> {
         Ok(kinds.into_keys().map(|kind| (rests(&kind), kind.shown)).collect())
     }
 
-    /// Whether an execution of a test with edits is stuck that is not without them.
+    /// True if an execution of a test with edits is stuck in a way in which none is stuck without them.
     fn hangs(&mut self, repaired: &Repaired) -> Result<bool, Stop> {
         let now = self.standstills(repaired)?;
         if now.is_empty() {
@@ -120,8 +120,9 @@ impl<'a> Question<'a> {
         Ok(!self.stuck.as_ref().is_some_and(|before| now.is_subset(before)))
     }
 
-    /// Prints for each edit the first edges of a cycle, through it, that forbids what must not be. Of edits through which no cycle goes
-    /// it says so, as a poll may only let the next one take the next operation. If that is all, a whole cycle is printed.
+    /// Returns for each edit, in words, the first edges through it of a cycle that forbids a wrong outcome. An edit may
+    /// have no such cycle: a poll may only let the next poll complete the next operation. Then the reasons say so; if
+    /// no edit has a cycle, they begin with a whole cycle.
     pub(super) fn reasons(&self, set: &Set, repaired: &Repaired) -> Vec<String> {
         let test = &repaired.test;
         let wanted = |o: &Outcome| is_wrong(test, &test.values(o));
@@ -152,7 +153,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The most ways to get an outcome in which reasons are looked for.
+/// The most ways to get an outcome that are searched for reasons.
 const WAYS: usize = 20;
 
 impl Asked for Question<'_> {
@@ -161,7 +162,8 @@ impl Asked for Question<'_> {
         self.explore(&test, &mut |values| is_wrong(&test, &values))
     }
 
-    /// Some execution ends, each outcome that is to be allowed is still there, and nothing is stuck that was not.
+    /// True if some execution ends, every outcome that is to be allowed is still there, and nothing is stuck that was
+    /// not.
     fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
         let repaired = self.program.with(set);
         let test = &repaired.test;

@@ -70,12 +70,12 @@ fn is_as_by_force(program: &Program<'_>, text: &str) -> usize {
     found.minimal.len()
 }
 
-/// The insertion of something before a statement.
+/// Makes an edit that inserts calls before a statement.
 fn inserted(thread: usize, before: usize, offer: Offer) -> Edit {
     Edit { thread, before, what: What::Calls(offer), takes: None, cost: 1 }
 }
 
-/// The outcomes of a test with one call before a statement.
+/// Computes the outcomes of a test with one call before a statement.
 fn outcomes(test: &Test, thread: usize, before: usize, call: Option<Call>) -> BTreeSet<Vec<Val>> {
     let edits = call.map(|c| inserted(thread, before, Offer::call("fence", c))).into_iter().collect();
     let program = Program { test, gone: BTreeSet::new(), edits };
@@ -92,8 +92,8 @@ fn programs(model: Model) -> Vec<Vec<&'static str>> {
     (0..3).map(|_| statements.clone()).multi_cartesian_product().filter(is_one).collect()
 }
 
-/// A fence that is not offered in a place does nothing there, or what it does where it is offered. Where only the best places
-/// are offered it does no more than in one of these.
+/// A fence that is not offered in a place does nothing there, or the same as in a place where it is offered. If only
+/// the best places are offered, it does no more there than in one of these.
 #[test]
 fn a_fence_that_is_not_offered_is_of_no_more_use_than_one_that_is() {
     let (mut moved, mut useless) = (0, 0);
@@ -141,7 +141,7 @@ fn a_fence_that_is_not_offered_is_of_no_more_use_than_one_that_is() {
     assert!(moved > 5 && useless > 50, "{moved} moved, {useless} useless");
 }
 
-/// On small programs what is found is what all subsets of insertions tell.
+/// On small programs the search finds the minimal repairs that a check of all subsets of insertions finds.
 #[test]
 fn minimal_repairs_are_those_that_brute_force_finds() {
     let mut rng = fastrand::Rng::with_seed(17);
@@ -162,7 +162,8 @@ fn minimal_repairs_are_those_that_brute_force_finds() {
     assert!(asked > 40 && repaired > 5, "{asked} programs, {repaired} repairs");
 }
 
-/// A straight program in which some puts send registers or literals, to two nodes. The thread on the third one looks at what has come.
+/// Returns a straight program in which some puts send registers or literals, to two nodes. The thread on the third node
+/// reads the delivered values.
 fn sending(rng: &mut fastrand::Rng) -> String {
     let model = ["RDMA_TSO", "RDMA_TSO+relaxed-ordering", "RDMA_SC", "RDMA_WAIT"][rng.usize(..4)];
     let mut rows = vec!["P1@1".to_owned(), format!("a := {}", rng.u8(1..3))];
@@ -189,7 +190,8 @@ fn fuzzed(seed: u64) -> Option<(Test, String)> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let kinds = [&POLLS, &LOCKS_BY_HAND, &CRASHES, &MESSAGES, &WAITS, &BARRIERS, &LOCKS];
     let text = if rng.bool() { sending(&mut rng) } else { branches::random(kinds[rng.usize(..kinds.len())], seed) };
-    // A flush polls all that is open. One that leaves its own completion to a later `pollany` is not searched.
+    // A flush polls for all open operations. The search has no flush that leaves its own completion to a later
+    // `pollany`.
     if text.contains("pollany") {
         return None;
     }
@@ -200,7 +202,7 @@ fn fuzzed(seed: u64) -> Option<(Test, String)> {
     let bad = rng.usize(..outcomes.len().max(1));
     let text = match outcomes.len() {
         0 => return None,
-        // A test need not say what is to be allowed.
+        // A test need not have an `allowed` assertion.
         1 => format!("{text}forbidden ({})\n", condition(&outcomes[0])),
         n => {
             let good = (bad + rng.usize(1..n)) % n;
@@ -212,7 +214,8 @@ fn fuzzed(seed: u64) -> Option<(Test, String)> {
     Some((parse("t", &text).unwrap(), text))
 }
 
-/// The insertions of whatever a model has, before every statement. Polls follow a get as often as operations could be open.
+/// Returns the insertions of all fences and flushes of a model, before every statement. One to three polls follow a
+/// get, because up to two other operations could be open.
 fn anything(test: &Test) -> Vec<Edit> {
     let library = test.model.memory();
     let (here, there) = (|t: usize| Loc::new(&format!("here{t}")), |n: Node| Loc::new(&format!("there{n}")));
