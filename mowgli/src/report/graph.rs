@@ -16,7 +16,7 @@ use mowgli_rdma::core_rma::execution::Witness;
 use mowgli_rdma::core_rma::program::ActionType;
 use serde::Serialize;
 
-/// What the page draws.
+/// The picture of an execution, as data for the page.
 #[derive(Clone, Debug, Serialize)]
 pub struct Graph {
     title: String,
@@ -27,7 +27,7 @@ pub struct Graph {
     /// The subevents in an order in which they can take effect: one that extends hb. Empty where none is known.
     run: Vec<usize>,
     refutations: Vec<Cycle>,
-    /// Why the outcome is not allowed, where no cycle says it.
+    /// The reason why the outcome is forbidden, if no cycle shows it.
     why: Option<String>,
     /// The stamps in words.
     about: BTreeMap<String, String>,
@@ -44,10 +44,10 @@ struct Thread {
 struct Call {
     thread: usize,
     label: String,
-    /// Whether it returns something that programs look at.
+    /// Whether it has a result that programs can use.
     returns: bool,
     events: Vec<Event>,
-    /// The stamps that its specification promises, as the cycles say, and that no event of it has.
+    /// The stamps that its specification promises in a cycle, and that none of its events has.
     missing: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct Sub {
     id: usize,
     stamp: String,
     text: String,
-    /// What it writes: the cell, and the value.
+    /// Its write: the cell, and the value.
     write: Option<(String, String)>,
 }
 
@@ -104,7 +104,7 @@ impl Call {
         Self { thread, label, returns: false, events: Vec::new(), missing: Vec::new() }
     }
 
-    /// Its specification promises a subevent with this stamp.
+    /// Records a stamp that the specification promises, if none of the call's events has it.
     fn promise(&mut self, stamp: &str) {
         let has = self.events.iter().flat_map(|e| &e.subs).any(|s| s.stamp == stamp);
         if !self.events.is_empty() && !has && self.missing.iter().all(|known| known != stamp) {
@@ -114,7 +114,7 @@ impl Call {
 }
 
 impl Graph {
-    /// The graph of an execution.
+    /// Returns the graph of an execution.
     #[must_use]
     pub fn new(title: &str, scene: &Scene<'_>) -> Self {
         let Scene { execution, names, .. } = *scene;
@@ -177,7 +177,7 @@ impl Graph {
         }
     }
 
-    /// The graph of an execution of coreRMA: a call for each statement, a dot for each action.
+    /// Returns the graph of an execution of coreRMA: a call for each statement, a dot for each action.
     #[must_use]
     pub fn of_core_rma(test: &Test, witness: &Witness) -> Self {
         let nodes = &test.world.threads;
@@ -204,8 +204,8 @@ impl Graph {
         Self { threads: threads.collect(), calls, relations, ..Self::empty(&test.name) }
     }
 
-    /// With the ways to get an outcome, each with the cycle that forbids it. Calls are then called as the program's
-    /// statements, and have what their specification promises and they lack, if a cycle goes through it.
+    /// Adds the ways to get an outcome, each with the cycle that forbids it. Calls get the texts of the program's
+    /// statements. If a cycle goes through a stamp that a call only promises, the call lists it as missing.
     #[must_use]
     pub fn with_refutations(
         mut self,
@@ -256,7 +256,7 @@ impl Graph {
         self
     }
 
-    /// The graph of what was explained: its execution, or the program where there is none, with the cycles.
+    /// Returns the graph of an explanation: its execution, or the program if there is none, with the cycles.
     #[must_use]
     pub fn explained(explained: &Explained) -> Self {
         let title = &explained.finding.title;
@@ -285,7 +285,7 @@ impl Graph {
     }
 }
 
-/// A total order of so many subevents that extends an acyclic relation: of those that may come next the first one.
+/// Extends an acyclic relation to a total order of subevents. Among those that may come next it takes the first.
 fn extended(order: &Pairs, subs: usize) -> Vec<usize> {
     let mut left: BTreeSet<usize> = (0..subs).collect();
     let mut run = Vec::new();

@@ -1,6 +1,6 @@
 //! The `report` command: verdicts, outcomes and executions as one page that opens from disk.
 //!
-//! What is shown is computed here, as plain data; the page draws it.
+//! This module computes everything that is shown, as plain data; the page draws it.
 
 mod graph;
 
@@ -44,7 +44,7 @@ const PAGE: &str = include_str!("page.html");
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// What a page has that can ask a server to solve what is typed into it.
+    /// The data of a page that can ask a server to solve tests; `None` for other pages.
     pub playground: Option<Playground>,
     /// Checks of libraries.
     pub checks: Vec<CheckRow>,
@@ -52,13 +52,13 @@ pub struct Page {
     pub tests: Vec<TestRow>,
     /// Findings that were kept.
     pub findings: Vec<FindingRow>,
-    /// What could not be shown, and why.
+    /// The errors: one for each thing that could not be shown, with the reason.
     pub errors: Vec<String>,
-    /// A text that can stand in place of the one that could not be read.
+    /// A converted test, to offer in place of one that could not be parsed.
     pub offer: Option<String>,
 }
 
-/// What there is to choose from on a page on which tests are edited.
+/// The choices on a page on which users edit tests.
 #[derive(Clone, Debug, Serialize)]
 pub struct Playground {
     /// Seconds for each test.
@@ -79,7 +79,7 @@ struct Example {
 }
 
 impl Playground {
-    /// With the implementations of a catalogue, and so many seconds for each test.
+    /// Returns the choices, with the implementations of a catalogue and `seconds` for each test.
     #[must_use]
     pub fn new(catalogue: &Catalogue, seconds: u64) -> Self {
         let models = Model::ALL.iter().map(ToString::to_string).collect();
@@ -113,7 +113,7 @@ const QUESTIONS: &str = include_str!("../../data/questions.md");
 const GRAMMAR: &str = include_str!("../../data/grammar.md");
 static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/data/papers");
 
-/// The tests of a text, each under the heading that it stands behind.
+/// Returns the tests of a text, each with the heading above it.
 fn examples(text: &str) -> Vec<Example> {
     let sections = text.split("\n## ").skip(1).filter_map(|section| section.split_once('\n'));
     let of_section = |(question, rest): (&str, &str)| {
@@ -128,7 +128,7 @@ fn examples(text: &str) -> Vec<Example> {
     sections.flat_map(of_section).collect()
 }
 
-/// Which executions of a test are drawn, beside those that its assertions are explained by.
+/// The executions of a test to draw, beside those that explain its assertions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drawn {
     /// One for each outcome.
@@ -153,13 +153,13 @@ pub struct CheckRow {
     expected: Option<bool>,
     concretisation: Vec<String>,
     seconds: f64,
-    /// What was found, the most telling first.
+    /// The findings, the most typical first.
     found: Vec<Shown>,
-    /// The least to change in the bodies, if that was asked.
+    /// The least change of the bodies, if it was requested.
     pub repair: Option<RepairRow>,
 }
 
-/// A counterexample, or whatever else was found.
+/// A counterexample, or another finding.
 #[derive(Clone, Debug, Serialize)]
 struct Shown {
     title: &'static str,
@@ -176,7 +176,7 @@ struct Shown {
 /// The repairs of a test or a body.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairRow {
-    /// What was found, in one line, or all that is to be said where that is no repair.
+    /// The result in one line, or the whole text if there is no repair.
     found: String,
     /// The repairs, cheapest first.
     ways: Vec<WayRow>,
@@ -187,7 +187,7 @@ struct WayRow {
     cost: u64,
     changes: Vec<String>,
     because: Vec<String>,
-    /// The test with it.
+    /// The text of the repaired test.
     fixed: Option<String>,
 }
 
@@ -205,7 +205,7 @@ pub struct TestRow {
     names: Vec<String>,
     outcomes: Vec<OutcomeRow>,
     stuck: Vec<StuckRow>,
-    /// Whether executions are stuck of which the test says nothing.
+    /// Whether executions are stuck although the test asserts nothing about them.
     unspoken: bool,
     /// The assertions of the test about stuck executions, and whether each holds.
     liveness: Vec<(String, Option<bool>)>,
@@ -246,7 +246,7 @@ pub struct FindingRow {
 }
 
 impl CheckRow {
-    /// What was found by a check.
+    /// Makes the row of a check.
     #[must_use]
     pub fn new(checked: &Checked) -> Self {
         Self {
@@ -271,19 +271,19 @@ impl CheckRow {
         }
     }
 
-    /// Whether its counterexample is one that a repair of the bodies can forbid.
+    /// True if the check has a counterexample that a repair of the bodies can forbid.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         ["unsound", "not-locally-sound", "no-wrong-outcome"].contains(&self.verdict.as_str())
     }
 
-    /// Whether its counterexample has one thread only, or one node, so that a larger one may tell more.
+    /// True if threads of only one node take part in its counterexamples, so that a larger one may be more typical.
     #[must_use]
     pub fn is_small(&self) -> bool {
         self.is_wrong() && self.found.iter().all(|shown| !shown.is_typical)
     }
 
-    /// With a counterexample of the same implementation in which threads of several nodes take part, if this is one.
+    /// Adds a counterexample of the same implementation in front, if threads of several nodes take part in it.
     pub fn add_typical(&mut self, checked: &Checked) {
         let Some(typical) = Shown::new(checked).filter(|shown| shown.is_typical) else { return };
         self.found[0].title = "The smallest counterexample";
@@ -292,7 +292,7 @@ impl CheckRow {
 }
 
 impl Shown {
-    /// What a check has found; nothing if it has found nothing wrong.
+    /// Returns the finding of a check; `None` if it found nothing wrong.
     ///
     /// # Panics
     /// If the judge rejects the counterexample, which the search has shown it before.
@@ -326,7 +326,7 @@ impl Shown {
 }
 
 impl RepairRow {
-    /// What was found for a test.
+    /// Makes the row for the repairs of a test.
     #[must_use]
     pub fn of_test(found: &repair::Answer) -> Self {
         let way = |told: &repair::Told| WayRow {
@@ -338,7 +338,7 @@ impl RepairRow {
         Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
     }
 
-    /// What was found for the bodies of an implementation.
+    /// Makes the row for the repairs of the bodies of an implementation.
     #[must_use]
     pub fn of_bodies(found: &bodies::Answer) -> Self {
         let way = |told: &bodies::Told| WayRow {
@@ -359,7 +359,7 @@ impl RepairRow {
     }
 }
 
-/// For each outcome of a test that is wanted the graph of the first execution that has it.
+/// Draws for each wanted outcome of a test the first execution that has it.
 fn graphs(
     catalogue: &Catalogue,
     test: &Test,
@@ -407,10 +407,10 @@ fn graphs_over(
     Found::new(found, explored.stop.map(cause))
 }
 
-/// Why an assertion holds or not, and the graph that shows it.
+/// The reason why an assertion holds or fails, and the graph that shows it.
 type Reason = Result<(String, Option<Graph>), Failure>;
 
-/// For each assertion why it holds or not.
+/// Explains each assertion of a test.
 fn reasons(catalogue: &Catalogue, test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Vec<Reason> {
     match test.model {
         Model::CoreRma => {
@@ -441,11 +441,11 @@ fn reasons_over(
 }
 
 impl TestRow {
-    /// All outcomes of a test with a witness each, and why its assertions hold or not, with these libraries run by their
-    /// implementations.
+    /// Solves and explains a test: all outcomes with a witness each, and why its assertions hold or fail. The libraries
+    /// in `implemented` run by their implementations.
     ///
     /// # Errors
-    /// What there is instead, if there is no such implementation.
+    /// If an implementation does not exist; the message lists those that do.
     pub fn new(
         catalogue: &Catalogue,
         test: &Test,
@@ -507,7 +507,7 @@ impl TestRow {
         })
     }
 
-    /// The same with its repairs, or the reason why there is none to be shown: bodies of `implemented` libraries are not repaired here.
+    /// Adds the repairs, or the reason why there are none: bodies of `implemented` libraries are not repaired here.
     #[must_use]
     pub fn with_repair(self, test: &Test, implemented: &[String], limits: Limits<'_>) -> Self {
         if let [first, ..] = implemented {
@@ -527,7 +527,7 @@ impl TestRow {
         Self { repair: Some(row), ..self }
     }
 
-    /// Whether something is possible that is not to be.
+    /// True if a forbidden outcome is possible.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         let quantifiers = [Quantifier::Forbidden, Quantifier::Forall].map(|q| q.to_string());
@@ -536,7 +536,7 @@ impl TestRow {
 }
 
 impl FindingRow {
-    /// A finding, judged and explained.
+    /// Makes the row of a finding that was judged and explained.
     #[must_use]
     pub fn new(explained: &Explained) -> Self {
         let title = explained.finding.title.clone();
@@ -544,7 +544,7 @@ impl FindingRow {
         Self { title, explanation: explained.text(), stopped, graph: Some(Graph::explained(explained)) }
     }
 
-    /// A reviewed snapshot, with its execution where it tells of one.
+    /// Makes the row of a reviewed snapshot, with its execution if it describes one.
     ///
     /// # Errors
     /// If the execution cannot be found again.
@@ -561,7 +561,7 @@ impl FindingRow {
 }
 
 impl Page {
-    /// Whether a limit kept something on it from being known.
+    /// True if a limit left something on the page open.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.checks.iter().any(|row| row.stopped.is_some())
@@ -569,7 +569,7 @@ impl Page {
             || self.findings.iter().any(|row| row.stopped.is_some())
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: what is shown consists of strings and numbers.
@@ -578,7 +578,8 @@ impl Page {
         serde_json::to_string(self).expect("strings and numbers")
     }
 
-    /// The page as HTML, with everything that it needs. What is long is deflated: many executions are much alike.
+    /// Returns the page as HTML, with everything that it needs. Long data is deflated, because many executions are much
+    /// alike.
     ///
     /// # Panics
     /// Never: what is shown consists of strings and numbers.
@@ -595,8 +596,8 @@ impl Page {
     }
 }
 
-/// How many bytes of data stand on a page as they are.
+/// The most bytes of data that a page holds without compression.
 const LONG: usize = 1 << 20;
 
-/// How hard to deflate, of 10.
+/// The level of compression, from 0 to 10.
 const LEVEL: u8 = 6;
