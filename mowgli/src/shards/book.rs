@@ -1,5 +1,6 @@
-//! The book of a shard: a file of lines. The first says of which run it is; each other one what was found of one client,
-//! test or program; the last that nothing is left. A line that was cut off in the middle is as if it had not been written.
+//! The book of a shard: a file of lines. The first line identifies the run. Each further line holds the result of one
+//! client, test or program; the last line says that the shard is complete. A line that was cut off in the middle counts
+//! as not written, so that a killed shard can continue.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -22,29 +23,29 @@ use super::identity::Identity;
 struct Head {
     /// The number of the shard, from 1.
     shard: usize,
-    /// How many there are.
+    /// The number of shards.
     of: usize,
     /// The run.
     run: Identity,
 }
 
-/// What was found of one thing.
+/// The result of one unit of work.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
-    /// Of a client of a check.
+    /// The result of a client of a check.
     Client(Box<Line>),
-    /// Of something that is known by its number.
+    /// The result of a unit of work that is known by its number.
     Unit {
         /// The number.
         number: usize,
-        /// What was found, as the command has it.
+        /// The result, in the form of the command.
         value: serde_json::Value,
     },
 }
 
 impl Found {
-    /// Of what it is.
+    /// Returns the key of the unit of work.
     fn key(&self) -> Key {
         match self {
             Self::Client(line) => Key::Work(line.work),
@@ -52,7 +53,7 @@ impl Found {
         }
     }
 
-    /// Counts of a search that no search has are those of a damaged file.
+    /// False if a count is larger than that of any search, because the file is then damaged.
     fn is_sane(&self) -> bool {
         let Self::Client(line) = self else { return true };
         let Stats { skeletons, states, nodes, leaves, classes } = line.stats;
@@ -60,7 +61,7 @@ impl Found {
     }
 }
 
-/// Of what something was found, in its part of a run.
+/// The key of a unit of work in its part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
     Work(Work),
@@ -72,21 +73,21 @@ enum Key {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum Record {
     Found {
-        /// The part of the run, as the check of a variant within a bound.
+        /// The part of the run, for example the check of a variant within a bound.
         part: String,
-        /// How long it took since the line before.
+        /// The seconds since the line before.
         seconds: f64,
         found: Found,
     },
-    /// Nothing is left.
+    /// The shard is complete.
     End,
 }
 
-/// A file as it is.
+/// The content of a file.
 struct Read {
     head: Head,
     records: Vec<Record>,
-    /// How many of its bytes are whole lines.
+    /// The number of its bytes that are whole lines.
     whole: usize,
 }
 
@@ -118,7 +119,7 @@ fn read(path: &Path) -> Result<Option<Read>, String> {
     Ok(Some(Read { head, records, whole }))
 }
 
-/// What is known of the parts of a run.
+/// The known results of the parts of a run.
 #[derive(Default)]
 struct Known {
     found: BTreeMap<String, BTreeMap<Key, Found>>,
@@ -138,40 +139,40 @@ impl Known {
     }
 }
 
-/// Where the lines of a shard go.
+/// The writer of a shard's lines.
 struct Pen {
     path: PathBuf,
     file: File,
-    /// When the last line was written.
+    /// The time of the last line.
     last: Instant,
-    /// What kept a line from being written.
+    /// The first error of writing a line, if any.
     failure: Option<String>,
 }
 
 impl Pen {
     fn write(&mut self, line: &impl Serialize) {
         let text = serde_json::to_string(line).expect("strings and numbers") + "\n";
-        // One write: whoever kills the process cuts off one line at most.
+        // The line is one write, so that killing the process cuts off one line at most.
         if let Err(e) = self.file.write_all(text.as_bytes()) {
             self.failure.get_or_insert_with(|| format!("{}: {e}", self.path.display()));
         }
     }
 }
 
-/// What is known of a run: the book of one shard, which grows, or those of all.
+/// The known results of a run: the book of one shard, which grows, or the books of all.
 pub struct Book {
     piece: Option<Piece>,
     known: Mutex<Known>,
     pen: Option<Mutex<Pen>>,
 }
 
-/// Nobody panics who holds a lock of a book, and if somebody did, what is in it would still be right.
+/// Locks a part of a book. A poisoned lock is used too, because its content would still be right.
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Book {
-    /// The book of a shard of a run: a new file, or one that goes on.
+    /// Opens the book of a shard of a run: a new file, or one to continue.
     ///
     /// # Errors
     /// If the file cannot be written, is damaged, or of another shard.
@@ -195,13 +196,13 @@ impl Book {
         Ok(Self { piece: Some(piece), known: Mutex::new(known), pen: Some(Mutex::new(pen)) })
     }
 
-    /// Which share it is; none if it is all of them.
+    /// Returns the share of this book; `None` if it is all of them.
     #[must_use]
     pub fn piece(&self) -> Option<Piece> {
         self.piece
     }
 
-    /// A part of the run; time is counted from now.
+    /// Returns a part of the run; its time is counted from now.
     #[must_use]
     pub fn part(&self, name: String) -> Part<'_> {
         if let Some(pen) = &self.pen {
@@ -210,30 +211,30 @@ impl Book {
         Part { book: self, name }
     }
 
-    /// How many lines there are.
+    /// Counts the lines with results.
     #[must_use]
     pub fn lines(&self) -> usize {
         held(&self.known).found.values().map(BTreeMap::len).sum()
     }
 
-    /// Whether nothing is left.
+    /// True if the shard is complete.
     #[must_use]
     pub fn is_over(&self) -> bool {
         held(&self.known).is_over
     }
 
-    /// What kept lines from being written, if anything did.
+    /// Returns the error that kept lines from being written, if any.
     ///
     /// # Errors
-    /// That.
+    /// The error of writing.
     pub fn failure(&self) -> Result<(), String> {
         self.pen.as_ref().and_then(|pen| held(pen).failure.clone()).map_or(Ok(()), Err)
     }
 
-    /// Says that nothing is left.
+    /// Writes that the shard is complete.
     ///
     /// # Errors
-    /// What kept lines from being written.
+    /// The error that kept lines from being written.
     pub fn end(&self) -> Result<(), String> {
         let Some(pen) = &self.pen else { return Ok(()) };
         let mut pen = held(pen);
@@ -247,27 +248,27 @@ impl Book {
     }
 }
 
-/// A part of a run, as the check of one variant within one bound.
+/// A part of a run, for example the check of one variant within one bound.
 pub struct Part<'a> {
     book: &'a Book,
     name: String,
 }
 
 impl Part<'_> {
-    /// How long all processes took for it.
+    /// Returns the seconds that all processes took for this part.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         held(&self.book.known).seconds.get(&self.name).copied().unwrap_or_default()
     }
 
-    /// The share of the work that is done here; all if there is none.
+    /// Returns the share of the work that this process does; `None` if it does all.
     #[must_use]
     pub fn piece(&self) -> Option<Piece> {
         self.book.piece
     }
 
-    /// What was found of the work with this number, or what is found now, if it is of the share that is looked at; what is found
-    /// when the time is up is not kept. `None` if another process has it.
+    /// Returns the stored result of the unit with this number, or computes it with `find`. `None` if another shard has
+    /// the unit. A result that was computed when the time was up is not stored, because it may be incomplete.
     pub fn unit<T: Serialize + DeserializeOwned>(
         &self,
         number: usize,
@@ -296,7 +297,7 @@ impl Part<'_> {
 
     fn add(&self, found: Found) {
         let Some(pen) = &self.book.pen else { return };
-        // A client that fails is looked at again by a shard that goes on.
+        // A shard that continues checks failing clients again, and their lines are in the book already.
         if self.known(found.key()).is_some() {
             return;
         }
@@ -326,19 +327,19 @@ impl Ledger for Part<'_> {
     }
 }
 
-/// The books of a run, as far as they are there.
+/// The merged books of a run.
 pub struct Merged {
     /// The run.
     pub run: Identity,
-    /// What all of them know.
+    /// The results of all of them.
     pub book: Book,
-    /// How many shards there are.
+    /// The number of shards.
     pub of: usize,
-    /// Those that are not there, and those that are not at their end, each with its lines.
+    /// The shards without a book, and those that are not complete, with the number of their lines.
     pub missing: Vec<(usize, Option<usize>)>,
 }
 
-/// Reads the books of one run; `None` if nothing is in any of them.
+/// Reads the books of one run; `None` if none of them has a line.
 ///
 /// # Errors
 /// If a file cannot be read, is damaged, or of another run than the first.
@@ -383,7 +384,7 @@ pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, String> {
 }
 
 impl Merged {
-    /// What is missing, in words; `None` if nothing is.
+    /// Describes the missing shards; `None` if all are complete.
     #[must_use]
     pub fn lack(&self) -> Option<String> {
         let one = |(shard, lines): &(usize, Option<usize>)| match lines {

@@ -1,4 +1,4 @@
-//! How long a check will take, from some clients of each shape.
+//! Estimates of the time of a check, from some clients of each shape.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,20 +13,20 @@ use super::sample::{Cost, Sample};
 use crate::check::{Ask, Options, with_question};
 use crate::entry;
 
-/// How long each thread looks at clients for one estimate, in processor time.
+/// The processor time that each thread spends on clients for one estimate.
 pub const SAMPLED: Duration = Duration::from_secs(10);
 
-/// How long each thread looks at clients first for each bound that might fit a budget.
+/// The processor time of each thread for the first estimate of a bound that might fit a budget.
 const TRIED: Duration = Duration::from_secs(2);
 
-/// How much longer it may take until clients are made, other processes have had their turns, and those clients are done that were
-/// begun in time.
+/// The factor from the processor time of an estimate to its limit in real time. It leaves time for enumerating clients,
+/// for other processes, and for clients that were begun in time.
 const LONGER: u32 = 6;
 
 /// The most clients of a bound that might fit a budget.
 const MOST: u128 = 100_000;
 
-/// How much work a check is, if it finds nothing wrong.
+/// The estimated work of a check that finds nothing wrong.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Estimate {
     /// The library.
@@ -35,27 +35,27 @@ pub struct Estimate {
     pub variant: &'static str,
     /// The bound.
     pub bound: Bound,
-    /// Whether outcomes of the whole stack are asked for.
+    /// Whether the check compares outcomes of the whole stack.
     pub through: bool,
-    /// Clients of which the specification says anything.
+    /// The number of clients about which the specification says anything.
     pub clients: usize,
-    /// Classes of consistent executions of all of them; none where outcomes are asked for.
+    /// The number of classes of consistent executions of all clients; 0 if the check compares outcomes.
     pub executions: u64,
-    /// Seconds, with as many threads as there are here.
+    /// The seconds with this number of threads.
     pub seconds: f64,
-    /// The threads.
+    /// The number of threads.
     pub threads: usize,
-    /// How many classes of clients, the same up to a renaming, there may be; of outcomes, how many clients are asked with what probes
-    /// make of them.
+    /// The number of classes of clients up to renaming. If the check compares outcomes, the number of clients with
+    /// those that probes make of them.
     pub classes: usize,
-    /// How many of them were looked at.
+    /// The number of classes in the sample.
     pub looked_at: usize,
-    /// Whether it may be much more, as the time was up before all shapes of clients were seen, or in the middle of a client: of those it
-    /// is only known what lighter and heavier ones are like.
+    /// Whether the work may be much more. The time was up before the sample had every shape, or in the middle of a
+    /// client, so some costs are only extrapolated from other shapes.
     pub or_more: bool,
 }
 
-/// Estimates a check from clients that are looked at for so long.
+/// Estimates a check from a sample of clients; each thread spends `sampled` on it.
 ///
 /// # Errors
 /// If the entry cannot be checked.
@@ -92,8 +92,9 @@ pub fn estimate(
     })
 }
 
-/// Looks at classes on all threads until all are known or each thread has run for so long. One that is under way then is looked at to
-/// its end, as those that take long must be counted too, but given up when all time has `expired`.
+/// Checks classes on all threads until all are known or each thread has run for `sampled`. A class that is then under
+/// way is checked to its end, because the sample must include slow classes. It is given up when the whole time has
+/// `expired`.
 fn look(plan: &Plan<'_, '_>, sampled: Duration, expired: &(dyn Fn() -> bool + Sync)) -> Sample {
     let sizes = |shape: &Shape| shape.classes.iter().map(|&first| plan.alike(first)).collect();
     let sample = Mutex::new(Sample::of(plan.shapes().iter().map(|shape| (shape.weight, sizes(shape)))));
@@ -116,14 +117,16 @@ fn look(plan: &Plan<'_, '_>, sampled: Duration, expired: &(dyn Fn() -> bool + Sy
     sample.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long this thread has run: others that want the processor too do not make a client heavier.
+/// Returns the processor time of this thread. Unlike real time it does not grow while other processes use the
+/// processor.
 fn processor_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
 
-/// The largest bound that fits a budget, from this one on if it does, or else from a single call on: threads, nodes and calls grow
-/// in turn, and none is tried any more when a quarter of the budget is over. `None` if not even a single call does.
+/// Finds the largest bound that fits a budget. It begins with this bound if it fits, or else with a single call.
+/// Threads, nodes and calls then grow in turn, until a quarter of the budget is used. `None` if not even a single call
+/// fits.
 ///
 /// # Errors
 /// If the entry cannot be checked.
@@ -182,7 +185,7 @@ pub fn largest(
     Ok(found)
 }
 
-/// A time in words.
+/// Returns a time in words.
 #[must_use]
 pub fn time(seconds: f64) -> String {
     match seconds {
@@ -195,7 +198,7 @@ pub fn time(seconds: f64) -> String {
 }
 
 impl Estimate {
-    /// One line.
+    /// Returns one line of text.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { library, variant, bound, clients, executions, threads, classes, looked_at, .. } = self;

@@ -1,4 +1,4 @@
-//! What makes a run the one that it is: shards of different runs are not put together.
+//! The identity of a run, so that shards of different runs are not merged.
 
 use mowgli_core::cat;
 use mowgli_core::ids::Name;
@@ -17,20 +17,21 @@ use crate::entry::own_calls;
 pub struct Identity {
     /// The version of Mowgli.
     pub mowgli: String,
-    /// What was asked: the arguments, but for those that say which share is looked at, where, and for how long.
+    /// The arguments, without those for the share, the output, the threads and the time.
     pub command: Vec<String>,
-    /// A hash of what was asked about: specifications, implementations, files.
+    /// A hash of the specifications, implementations and files of the run.
     pub hash: String,
 }
 
 impl Identity {
-    /// The run of a command, about what the hash is of.
+    /// Returns the identity of a run of a command, with the hash of its inputs.
     #[must_use]
     pub fn new(command: Vec<String>, hash: Hash) -> Self {
         Self { mowgli: env!("CARGO_PKG_VERSION").to_owned(), command, hash: hash.text() }
     }
 
-    /// Why another run is not this one, as what follows `the file`; `None` if it is.
+    /// Returns the difference of another run from this one as a text that follows `the file`; `None` if they are the
+    /// same.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         if self.mowgli != other.mowgli {
@@ -49,7 +50,7 @@ impl Identity {
 pub struct Hash(Sha256);
 
 impl Hash {
-    /// Adds a text, apart from what comes before and after it.
+    /// Adds a text with its length, so that it cannot run into the texts before and after it.
     pub fn add(&mut self, text: &str) {
         self.0.update((text.len() as u64).to_le_bytes());
         self.0.update(text);
@@ -62,7 +63,7 @@ impl Hash {
     /// Adds a library: its specification, the bodies of a variant, and the calls of the clients within these bounds.
     ///
     /// # Errors
-    /// If the entry has no library of its name, or the bodies are no terms.
+    /// If the entry has no library of its name, or the bodies are not terms.
     pub fn add_library(&mut self, entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Result<(), String> {
         entry.library()?;
         self.add(&format!("{} {} {:?} {bounds:?}", entry.name, variant.name, variant.expected));
@@ -76,7 +77,7 @@ impl Hash {
     }
 }
 
-/// A specification, or why it cannot be said.
+/// Returns a specification in cat, or the reason why cat cannot express it.
 fn said(libraries: &Libraries, name: Name) -> String {
     cat::cat(name.text(), libraries, name).unwrap_or_else(|why| why)
 }

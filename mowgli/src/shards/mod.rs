@@ -1,5 +1,5 @@
-//! Work that is shared among processes, on one machine or on many: each writes what it finds to a [`book`], and who has all
-//! books says what one process would have said.
+//! Work that processes share, on one machine or on many. Each process writes its results to a [`book`]; all books
+//! together give the answer of a single process.
 
 pub mod book;
 pub mod estimate;

@@ -1,13 +1,14 @@
-//! A sample of the work of a check, and what it says of all.
+//! A sample of the work of a check, and the estimate of the whole from it.
 //!
-//! Classes of clients are in shapes. Classes of a shape are much alike, but for how many clients they have; and a few heavy shapes can
-//! make up nearly all of the work. So one class of each shape is looked at first, from the lightest shape and from the heaviest on,
-//! and then more of those of which the least is known for the work that they are. The others of a shape are taken to cost as much for
-//! each client. What was not seen is taken to lie between what is lighter and what is heavier: work grows exponentially with weight.
+//! Classes of clients are grouped by shape. The classes of a shape are much alike, except for the number of their
+//! clients. A few heavy shapes can make up nearly all of the work. So the sample takes one class of each shape first,
+//! from the lightest and from the heaviest shape on. Then it takes more classes of the shapes whose estimates are the
+//! least certain for their work. The estimate assumes that all clients of a shape cost the same. The cost of a shape
+//! without a sample is interpolated between lighter and heavier shapes, because work grows exponentially with weight.
 
 use itertools::Itertools;
 
-/// What it costs to look at something.
+/// The cost of checking a class, or several.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
     /// Seconds of processor time.
@@ -25,7 +26,8 @@ impl Cost {
         Self { seconds: self.seconds + other.seconds, executions: self.executions + other.executions }
     }
 
-    /// At a part of the way from this one to another one, where growth is exponential; beyond it if the part is more than 1.
+    /// Returns the cost at a part of the way from this one to another one, with exponential growth. If the part is more
+    /// than 1, it extrapolates.
     fn towards(self, other: Self, part: f64) -> Self {
         let between = |a: f64, b: f64| if a > 0.0 && b > 0.0 { a * (b / a).powf(part) } else { a + (b - a) * part };
         Self {
@@ -35,7 +37,7 @@ impl Cost {
     }
 }
 
-/// What was seen of one shape.
+/// The sample of one shape.
 #[derive(Clone, Default)]
 struct Shape {
     weight: usize,
@@ -43,30 +45,30 @@ struct Shape {
     sizes: Vec<usize>,
     begun: usize,
     looked_at: usize,
-    /// The clients of the classes that were looked at.
+    /// The number of clients of the classes in the sample.
     clients: usize,
     sum: Cost,
-    /// The sum of the squares of the seconds for a client, over classes.
+    /// The sum over classes of the square of the seconds for a client.
     squares: f64,
-    /// The longest that one took that was given up.
+    /// The longest time of a class that was given up.
     given_up: f64,
 }
 
 impl Shape {
-    /// All its clients.
+    /// Returns the number of all its clients.
     fn all(&self) -> f64 {
         self.sizes.iter().sum::<usize>() as f64
     }
 
-    /// What a client costs in the mean.
+    /// Returns the mean cost of a client.
     fn mean(&self) -> Cost {
         self.sum.times(1.0 / self.clients as f64)
     }
 
-    /// How much more would be known of the sum of all, for the time, if one more were looked at.
+    /// Returns the decrease of the variance of the estimate, for each second, if the sample had one more class.
     fn gain(&self) -> f64 {
         let (n, mean) = (self.looked_at as f64, self.mean().seconds.max(1e-9));
-        // Of few the deviation is not known; it is not nothing.
+        // A small sample does not show its deviation, so this is at least a share of the mean.
         let deviation = (self.squares / n - mean * mean).max(0.0).sqrt().max(mean / n);
         (self.all() * deviation).powi(2) / ((n + 1.0) * self.sum.seconds.max(1e-9))
     }
@@ -76,24 +78,26 @@ impl Shape {
 pub struct Sample {
     /// Light ones first.
     shapes: Vec<Shape>,
-    /// How many of the shapes were begun from the light end, and from the heavy one.
+    /// The number of shapes that were begun from the light end, and from the heavy end.
     ends: [usize; 2],
-    /// The seconds that they took.
+    /// The seconds that the shapes of each end took.
     spent: [f64; 2],
 }
 
 impl Sample {
-    /// Nothing yet, of shapes with these weights, light ones first, and with classes of so many clients.
+    /// Returns an empty sample of shapes, the light ones first, with their weights and the number of clients of each
+    /// class.
     pub fn of(shapes: impl Iterator<Item = (usize, Vec<usize>)>) -> Self {
         let shapes = shapes.map(|(weight, sizes)| Shape { weight, sizes, ..Shape::default() }).collect();
         Self { shapes, ends: [0, 0], spent: [0.0, 0.0] }
     }
 
-    /// What to look at next: a shape, and the place of one of its classes. `None` if all are done or under way.
+    /// Chooses the class to check next: a shape, and the place of one of its classes. `None` if all are done or under
+    /// way.
     pub fn next(&mut self) -> Option<(usize, usize)> {
         let [light, heavy] = self.ends;
         let shape = if light + heavy < self.shapes.len() {
-            // Many light ones are done in the time of a heavy one.
+            // Both ends get equal time, in which many light shapes are done for one heavy shape.
             let end = usize::from(self.spent[1] < self.spent[0]);
             self.ends[end] += 1;
             if end == 0 { light } else { self.shapes.len() - 1 - heavy }
@@ -107,7 +111,7 @@ impl Sample {
         Some((shape, place))
     }
 
-    /// What it cost to look at a class of a shape, or what it had cost when it was given up.
+    /// Adds the cost of a class of a shape, or its cost so far if it was given up.
     pub fn add(&mut self, shape: usize, place: usize, cost: Cost, is_given_up: bool) {
         self.spent[usize::from(shape >= self.ends[0])] += cost.seconds;
         let shape = &mut self.shapes[shape];
@@ -122,17 +126,17 @@ impl Sample {
         shape.squares += (cost.seconds / clients as f64).powi(2);
     }
 
-    /// How many classes were looked at.
+    /// Returns the number of classes in the sample.
     pub fn looked_at(&self) -> usize {
         self.shapes.iter().map(|shape| shape.looked_at).sum()
     }
 
-    /// Whether nothing is known of some shape, or one of its classes was given up.
+    /// True if a shape has no class in the sample, or one of its classes was given up.
     pub fn is_cut(&self) -> bool {
         self.shapes.iter().any(|shape| shape.looked_at == 0 || shape.given_up > 0.0)
     }
 
-    /// What all of them cost.
+    /// Estimates the cost of all classes.
     pub fn all(&self) -> Cost {
         let known = self.known();
         let of_shape = |shape: &Shape| {
@@ -143,7 +147,7 @@ impl Sample {
         self.shapes.iter().map(of_shape).fold(Cost::default(), Cost::and)
     }
 
-    /// What a client of each weight costs in the mean, of those weights of which some shape was seen.
+    /// Returns the mean cost of a client of each weight that the sample has.
     fn known(&self) -> Vec<(usize, Cost)> {
         let seen = self.shapes.iter().filter(|shape| shape.looked_at > 0);
         let of_weight = seen.chunk_by(|shape| shape.weight);
@@ -155,7 +159,7 @@ impl Sample {
     }
 }
 
-/// What a client of a weight costs, by those of other weights of which it is known.
+/// Estimates the cost of a client of a weight from the known costs of other weights.
 fn at(known: &[(usize, Cost)], weight: usize) -> Cost {
     let above = known.partition_point(|(w, _)| *w <= weight);
     match (above.checked_sub(1).map(|i| known[i]), known.get(above)) {
@@ -169,8 +173,8 @@ fn at(known: &[(usize, Cost)], weight: usize) -> Cost {
     }
 }
 
-/// The place that is looked at in a round, of so many: in the order of the bits of the round, from the lowest, so that the first
-/// few are far from each other, and each place is taken once.
+/// Returns the place of a round among `of` places. The places follow the reversed bits of the round, so that the first
+/// few are far from each other and each place is taken once.
 fn spread(round: usize, of: usize) -> usize {
     let bits = usize::BITS - of.saturating_sub(1).leading_zeros();
     let places = (0..1_usize << bits).map(|n| if bits == 0 { 0 } else { n.reverse_bits() >> (usize::BITS - bits) });
@@ -194,7 +198,8 @@ mod tests {
         Cost { seconds, executions: 10.0 * seconds }
     }
 
-    /// What is known after so many looks at shapes with these weights and sizes of classes, where a class costs so much.
+    /// Returns a sample of up to `looks` classes of shapes with these weights and sizes of classes; `of` gives the cost
+    /// of a class.
     fn looked_at(shapes: &[(usize, Vec<usize>)], looks: usize, of: impl Fn(usize, usize) -> f64) -> Sample {
         let mut sample = Sample::of(shapes.iter().cloned());
         for _ in 0..looks {

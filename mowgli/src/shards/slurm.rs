@@ -1,35 +1,35 @@
-//! The jobs of a run for Slurm: an array of shards, and what puts them together.
+//! The jobs of a run for Slurm: an array of shards, and a job that merges them.
 
 use std::path::{Path, PathBuf};
 
-/// What the jobs are made of.
+/// The description of the jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Jobs {
-    /// What is asked, without `mowgli`.
+    /// The command, without `mowgli`.
     pub command: Vec<String>,
-    /// How many shards there are.
+    /// The number of shards.
     pub shards: usize,
-    /// For how long each may run.
+    /// The minutes that each shard may run.
     pub minutes: u64,
-    /// The memory of each, as Slurm says it.
+    /// The memory of each shard, in Slurm's notation.
     pub memory: String,
-    /// The cores of each.
+    /// The cores of each shard.
     pub cores: u64,
-    /// Where the command would run.
+    /// The folder in which the command runs.
     pub here: PathBuf,
-    /// Where the files go.
+    /// The folder for the files.
     pub dir: PathBuf,
     /// The program.
     pub mowgli: PathBuf,
 }
 
-/// How often a shard whose process was killed is started again at once.
+/// The number of times that a job runs a shard whose process is killed.
 const TRIES: usize = 3;
 
-/// How often a shard that gave its place up gets another one.
+/// The number of times that a shard whose time is up gets another job.
 const PLACES: usize = 20;
 
-/// A word for the shell, whatever is in it.
+/// Quotes a word for the shell, whatever it contains.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -39,7 +39,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// A path for a line that Slurm reads.
+/// Returns a path for a line that Slurm reads.
 fn plain(path: &Path) -> Result<&str, String> {
     let is_plain = |text: &&str| !text.contains(['\n', '"', '\'', '\\', '%', ' ']);
     let text = path.to_str().filter(is_plain);
@@ -58,7 +58,7 @@ impl Jobs {
         ))
     }
 
-    /// The array: one shard each.
+    /// Writes the script of the array, with one shard for each job.
     ///
     /// # Errors
     /// If the folder has a name that Slurm does not take.
@@ -66,7 +66,7 @@ impl Jobs {
         let Self { shards, minutes, cores, .. } = self;
         let head = self.head("mowgli", *minutes, "%a.log")?;
         let words: Vec<String> = self.command.iter().map(|w| word(w)).collect();
-        // A check gives its place up itself before the limit, and goes on in the next.
+        // A check stops by itself before Slurm's limit, and continues in its next job.
         let limits = match self.command.first().map(String::as_str) {
             Some("check") => format!(" --jobs {cores} --timeout {}", (minutes * 60).saturating_sub(30).max(30)),
             _ => String::new(),
@@ -90,7 +90,7 @@ impl Jobs {
         ))
     }
 
-    /// The job that puts the shards together.
+    /// Writes the script of the job that merges the shards.
     ///
     /// # Errors
     /// If the folder has a name that Slurm does not take.
