@@ -1,5 +1,5 @@
-//! Theorems of the papers that are no statements about implementations: proved as inclusions between relations, for every program,
-//! or refuted by a program with an outcome.
+//! Theorems of the papers that are not about implementations. A proof shows inclusions between relations, for every
+//! program; a program with an outcome refutes a theorem.
 
 use std::time::{Duration, Instant};
 
@@ -19,21 +19,21 @@ pub use search::Refutation;
 pub struct Theorem {
     /// Its name.
     pub name: &'static str,
-    /// Where it stands, and what it says.
+    /// Its paper and number, and its claim.
     pub about: &'static str,
     claim: Claim,
 }
 
-/// What a theorem claims.
+/// The claim of a theorem.
 #[derive(Clone, Copy)]
 enum Claim {
-    /// Of a CPU, that locally data-race free and fenced imply robust.
+    /// With this CPU, locally data-race free and fenced imply robust.
     Robust(Cpu),
-    /// That waits can be compiled to polls.
+    /// Waits can be compiled to polls.
     WaitsToPolls,
 }
 
-/// What became of a theorem.
+/// The result for one theorem.
 pub struct Told {
     name: &'static str,
     about: &'static str,
@@ -43,7 +43,7 @@ pub struct Told {
     time: Duration,
 }
 
-/// All of them.
+/// All theorems.
 pub const THEOREMS: &[Theorem] = &[
     Theorem {
         name: "robust-sc",
@@ -62,11 +62,11 @@ pub const THEOREMS: &[Theorem] = &[
     },
 ];
 
-/// How long a question may take where there is a program already.
+/// The time for one question to a solver if a program already refutes the theorem.
 const BRIEF: Duration = Duration::from_secs(2);
 
 impl Theorem {
-    /// The variants, of which the first is as published; each other one is false.
+    /// Returns the variants: the first is the published theorem; each other one is false.
     #[must_use]
     pub fn variants(&self) -> Vec<&'static str> {
         match self.claim {
@@ -75,7 +75,7 @@ impl Theorem {
         }
     }
 
-    /// A program that refutes a variant.
+    /// Searches for a program that refutes a variant.
     fn refuted(&self, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
         match self.claim {
             Claim::Robust(cpu) => {
@@ -92,10 +92,10 @@ impl Theorem {
         }
     }
 
-    /// Looks for a program that refutes it, and asks the solvers.
+    /// Searches for a program that refutes the theorem, and asks the solvers.
     ///
     /// # Errors
-    /// What cannot be said of the model in first-order logic.
+    /// If first-order logic cannot express a part of the model.
     pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, String> {
         let start = Instant::now();
         let expired = || start.elapsed() >= search;
@@ -125,7 +125,7 @@ impl Found for Told {
         }
     }
 
-    /// The steps as a table, and the verdict; of a refutation the program.
+    /// Returns the steps as a table, and the verdict; for a refutation also the program.
     fn text(&self) -> String {
         let mut out = format!("{}{}", table(&self.proof), looked_at(&self.proof));
         let Self { name, variant, about, .. } = self;

@@ -33,7 +33,7 @@ pub struct Refutation {
     pub why: String,
 }
 
-/// What a program shows in an execution: results and last values.
+/// Returns the values that a program shows in an execution: results and last values.
 fn outcome(libraries: &Libraries, world: &World, execution: &Execution) -> Vec<Val> {
     let last = observed(world).into_iter().map(|cell| {
         execution.last(libraries, cell).unwrap_or_else(|| world.objects.get(&cell.loc).map_or(Val::Bot, |o| o.init))
@@ -41,7 +41,8 @@ fn outcome(libraries: &Libraries, world: &World, execution: &Execution) -> Vec<V
     execution.outputs.iter().copied().chain(last).collect()
 }
 
-/// Calls `visit` with each execution of a program that the search finds, and with what it shows.
+/// Calls `visit` with each execution of a program that the search finds, and with the values that the program shows in
+/// it.
 fn each(
     libraries: &Libraries,
     world: &World,
@@ -65,7 +66,7 @@ fn each(
     });
 }
 
-/// What is found first among programs of up to four calls, the smallest first.
+/// Returns the first refutation among programs of up to four calls, the smallest first.
 fn smallest(
     subject: &(dyn Subject + Sync),
     expired: &(dyn Fn() -> bool + Sync),
@@ -77,7 +78,8 @@ fn smallest(
     })
 }
 
-/// A program that meets the conditions of the theorem, but those that are left out, and has an outcome that no sequentially consistent execution has.
+/// Searches for a program that violates the `dropped` conditions of the theorem and meets the others. It must have an
+/// outcome of no sequentially consistent execution.
 pub(super) fn not_robust(
     cpu: Cpu,
     libraries: &Libraries,
@@ -85,7 +87,7 @@ pub(super) fn not_robust(
     expired: &(dyn Fn() -> bool + Sync),
 ) -> Option<Refutation> {
     let meets = |world: &World, client: &Client| {
-        // Of what is left out a program lacks something: of the others the theorem speaks.
+        // The program must violate each dropped condition, because otherwise the theorem covers it.
         let program = Program::new(world, &client.threads);
         program.is_some_and(|p| p.races().is_empty() != dropped.ldrf && p.unfenced(cpu).is_empty() != dropped.fenced)
     };
@@ -94,7 +96,7 @@ pub(super) fn not_robust(
     })
 }
 
-/// A program with an outcome that it has only where its waits are compiled to polls, by this compiler.
+/// Searches for a program with an outcome that it has only if this compiler replaces its waits by polls.
 pub(super) fn not_included(by: WaitByPolls, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
     let (waits, polls) = (wait::switched(Switches::OFF), tso::switched(Switches::OFF));
     smallest(&*subject(Model::RDMA_WAIT, false), expired, |world, client| {
@@ -102,7 +104,7 @@ pub(super) fn not_included(by: WaitByPolls, expired: &(dyn Fn() -> bool + Sync))
     })
 }
 
-/// Whether a thread waits for an operation that it has issued, and goes on: others are compiled alike.
+/// True if a thread waits for an operation that it has issued, and goes on. The compilers treat other programs alike.
 fn waits_for_something(client: &Client) -> bool {
     client.threads.iter().any(|calls| {
         let (first, last) = (calls.first().map(|c| c.method.text()), calls.last().map(|c| c.method.text()));
@@ -171,7 +173,7 @@ fn weak(
     Some(Refutation { litmus: print::program(model, "not-robust", None, world, client), why })
 }
 
-/// An outcome in words.
+/// Returns an outcome in words.
 fn said(world: &World, shown: &[Val]) -> String {
     let threads = world.threads.len();
     let results = shown[..threads].iter().flat_map(|v| if let Val::Tuple(t) = v { t.parts() } else { &[] });
