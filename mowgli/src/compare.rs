@@ -1,9 +1,9 @@
 //! The `compare` command: the smallest programs on which two memory models differ.
 //!
-//! RDMA_TSO and RDMA_SC are compared on programs with polls. RDMA_WAIT has waits in their place; against the others its
-//! programs are compiled by I_W (SYNC Fig. 16), so that what differs is what waits promise less than polls give. CORE_RMA
-//! has flushes: its programs have one thread a node and neither fences nor CAS, and for the others a flush is as many
-//! polls as there are open operations to the node.
+//! RDMA_TSO and RDMA_SC are compared on programs with polls. RDMA_WAIT has waits in their place. For another model I_W
+//! (SYNC Fig. 16) compiles them to polls, so a difference shows where waits guarantee less than polls. CORE_RMA has
+//! flushes: its programs have one thread a node and neither fences nor CAS. For another model a flush becomes as many
+//! polls as operations to the node are open.
 //!
 //! A program has stuck executions only if a poll has no operation, because none of these programs has a loop or a branch. Then
 //! all its executions are stuck, under every model, so the models differ in outcomes only.
@@ -33,41 +33,42 @@ use crate::litmus::test::Model;
 use crate::litmus::{core_rma, print};
 use crate::shards::book::Part;
 
-/// A program with an outcome that one model has and the other has not.
+/// A program with an outcome that only one of two models has.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The surroundings.
+    /// The world of the program.
     pub world: World,
     /// The program.
     pub client: Client,
     /// The model that has the outcomes.
     pub only: Model,
-    /// The other one.
+    /// The model that lacks them.
     pub not: Model,
     /// The outcomes, with the last values of all words.
     pub outcomes: Vec<Outcome>,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Compared {
-    /// The smallest difference in each direction that there is one.
+    /// The smallest difference in each direction in which the models differ.
     pub differences: Vec<Difference>,
-    /// How many programs were looked at.
+    /// The number of programs that were searched.
     pub programs: usize,
     /// The number of programs all of whose executions are stuck.
     pub vacuous: usize,
-    /// What stopped the comparison.
+    /// The limit that stopped the comparison, if any.
     pub stop: Option<Stop>,
 }
 
-/// Programs are looked at in groups of this many.
+/// The size of a group of programs. The programs of a group are searched in parallel.
 const GROUP: usize = 1024;
 
-/// The programs within bounds that have so many calls, on words that are not all alike, so that copies show.
+/// Enumerates the programs within bounds that have exactly `calls` calls. Words whose names begin with `y` start with
+/// the value 2, so that outcomes show which word was copied.
 ///
 /// # Errors
-/// If the time is up before there are all.
+/// If the time is up before all programs are enumerated.
 pub(crate) fn of_size(
     subject: &dyn Subject,
     bounds: &[Bound],
@@ -90,7 +91,7 @@ pub(crate) fn observed(world: &World) -> Vec<Cell> {
     world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
 }
 
-/// The programs of a client whose results are those of its reads.
+/// Returns the threads of a client as programs that return the results of their reads and CASes.
 pub(crate) fn programs(client: &Client) -> Vec<Prog> {
     fn from(calls: &[Call], results: Vec<Val>) -> Prog {
         let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
@@ -106,7 +107,7 @@ pub(crate) fn programs(client: &Client) -> Vec<Prog> {
 /// A model with its libraries, made once for all programs.
 pub(crate) type Under = (Model, Libraries);
 
-/// All outcomes under a model of a program that is written for `written`.
+/// Computes all outcomes under a model of a program that is written for `written`.
 pub(crate) fn outcomes(
     (model, libraries): &Under,
     written: Model,
@@ -132,7 +133,7 @@ pub(crate) fn outcomes(
     Ok(problem.outcomes().all()?.into_keys().collect())
 }
 
-/// Programs of waits, compiled to polls.
+/// Compiles programs with waits to programs with polls.
 pub(crate) fn with_waits_compiled(by: WaitByPolls, mut world: World, programs: &[Prog]) -> (World, Vec<Prog>) {
     world.objects.values_mut().for_each(|o| o.library = TSO);
     let identifiers = ["d", "e"].map(Name::literal);
@@ -140,7 +141,7 @@ pub(crate) fn with_waits_compiled(by: WaitByPolls, mut world: World, programs: &
     (world, programs)
 }
 
-/// Programs that coreRMA has too, with flushes written as polls.
+/// The client generator for programs that coreRMA can express, with flushes written as polls.
 struct WithFlushes;
 
 impl Subject for WithFlushes {
@@ -156,7 +157,7 @@ impl Subject for WithFlushes {
     }
 }
 
-/// The program with as many polls for each flush as there are open operations to its node.
+/// Replaces each flush by as many polls as operations to its node are open.
 fn with_polls(world: &World, client: &Client) -> Client {
     let of_thread = |calls: &Vec<Call>| {
         let mut open = BTreeMap::<Node, usize>::new();
@@ -176,14 +177,14 @@ fn with_polls(world: &World, client: &Client) -> Client {
     Client { threads: client.threads.iter().map(of_thread).collect() }
 }
 
-/// The bounds by default: one thread with four calls, two threads with two each, on up to two nodes.
+/// Returns the default bounds: one thread with four calls, and two threads with two each, on up to two nodes.
 #[must_use]
 pub fn bounds() -> Vec<Bound> {
     let bound = |threads, calls| Bound { threads, nodes: 2, calls, ..Bound::default() };
     vec![bound(1, 4), bound(2, 2)]
 }
 
-/// The programs that are written for a model.
+/// Returns the client generator for programs that are written for a model.
 pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
     match written {
         Model::RdmaWait(_) => Box::new(wait::Identified { words: wait::Words { rmw }, unnamed: false }),
@@ -192,9 +193,10 @@ pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
     }
 }
 
-/// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes) at
-/// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes. `progress` is
-/// told how many programs of one size of how many were looked at. Where processes share the work, `part` has what was found.
+/// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes)
+/// at which they differ. The result has the plainest program of that size in each direction. With `rmw` programs have
+/// remote read-modify-writes. `progress` is a callback `(done, total)` for the programs of one size. If processes share
+/// the work, `part` holds their results.
 pub fn compare(
     (a, b): (Model, Model),
     rmw: bool,
@@ -250,7 +252,7 @@ pub fn compare(
     found
 }
 
-/// What was found of a program on which models do not differ, or that they do.
+/// The result of one program as a shard stores it: whether the models differ, but not the outcomes.
 #[derive(Serialize, Deserialize)]
 struct Seen {
     differ: bool,
@@ -258,7 +260,8 @@ struct Seen {
     stop: Option<Stop>,
 }
 
-/// What is known of a program; where models differ on it, it is looked at again.
+/// Returns the stored result of a program, or computes it. If the stored result is a difference, it is computed again,
+/// because the outcomes are not stored.
 fn known_or(
     part: &Part<'_>,
     number: usize,
@@ -275,7 +278,7 @@ fn known_or(
         (Some(answer), _) => answer,
         (None, Some(Seen { differ: true, .. })) => differs(),
         (None, Some(Seen { vacuous, stop, .. })) => stop.map_or(Ok((Vec::new(), vacuous)), Err),
-        // Another process has it.
+        // Another shard has this program.
         (None, None) => Ok((Vec::new(), false)),
     }
 }
@@ -283,8 +286,8 @@ fn known_or(
 /// The differences on a program, and whether it never ends.
 type Answer = Result<(Vec<Difference>, bool), Stop>;
 
-/// The outcomes of a program that one model has and the other has not, in each direction that there are some; and whether
-/// there are none at all.
+/// Computes the outcomes of a program that only one model has, in each direction that has some, and whether both models
+/// have none.
 fn differs(
     [a, b]: &[Under; 2],
     written: Model,
@@ -301,7 +304,7 @@ fn differs(
 }
 
 impl Compared {
-    /// Whether none of the programs ends: then there is nothing to compare.
+    /// True if no program ends, so that there was nothing to compare.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         self.programs > 0 && self.vacuous == self.programs
@@ -325,12 +328,12 @@ impl Compared {
     }
 }
 
-/// How many different methods a program calls.
+/// Counts the different methods that a program calls.
 pub(crate) fn methods(client: &Client) -> usize {
     client.threads.iter().flatten().map(|c| c.method).collect::<BTreeSet<_>>().len()
 }
 
-/// What an outcome shows: the results of reads by register, and the last values of words.
+/// Lists the values of an outcome by name: the results of reads by register, and the last values of words.
 pub(crate) fn shown(world: &World, outcome: &Outcome) -> Vec<(String, Val)> {
     let results = outcome.outputs.iter().flat_map(|&output| if let Val::Tuple(t) = output { t.parts() } else { &[] });
     let registers = results.enumerate().map(|(i, v)| (print::register(i), *v));
@@ -339,7 +342,7 @@ pub(crate) fn shown(world: &World, outcome: &Outcome) -> Vec<(String, Val)> {
 }
 
 impl Difference {
-    /// The program as a litmus test.
+    /// Returns the program as a litmus test.
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.only, self.not).to_lowercase();
@@ -347,7 +350,8 @@ impl Difference {
             return core_rma::client(&name, &self.world, &self.client);
         }
         let polls = (self.not == Model::CoreRma).then(|| with_polls(&self.world, &self.client));
-        // Programs of waits are what I_W compiles; programs of polls are the same text for both models that have them.
+        // A program with waits is printed for RDMA_WAIT, because I_W compiles it. A program with polls is the same text
+        // under both models.
         let model = if self.not.published() == Model::RDMA_WAIT { self.not } else { self.only };
         print::program(model, &name, None, &self.world, polls.as_ref().unwrap_or(&self.client))
     }
@@ -356,7 +360,7 @@ impl Difference {
         shown(&self.world, outcome).into_iter().map(|(name, v)| format!("{name}={v}")).join(" ")
     }
 
-    /// For people.
+    /// Returns the difference as text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = format!("{} has outcomes that {} has not:\n\n{}", self.only, self.not, self.litmus());
@@ -384,7 +388,7 @@ struct DifferenceLine {
 }
 
 impl Compared {
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and numbers.

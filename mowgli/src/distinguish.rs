@@ -1,4 +1,4 @@
-//! The `check --distinguish` command: the smallest client that tells two specifications of one library apart.
+//! The `check --distinguish` command: the smallest client that distinguishes two specifications of one library.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 use crate::litmus::test::Model;
 
-/// Clients are looked at in groups of this many.
+/// The size of a group of clients. The clients of a group are searched in parallel.
 const GROUP: usize = 64;
 
 /// A client with an outcome that only one of two specifications has.
@@ -27,26 +27,26 @@ const GROUP: usize = 64;
 pub struct Difference {
     /// The name of the specification that has the outcome.
     pub allowed_by: &'static str,
-    /// The name of the one that lacks it.
+    /// The name of the specification that lacks it.
     pub forbidden_by: &'static str,
-    /// The memory model that both are over.
+    /// The memory model of both.
     pub model: Model,
-    /// The client, as one of the specification that forbids the outcome.
+    /// The client, with calls of the specification that forbids the outcome.
     pub client: Client,
-    /// Its surroundings.
+    /// The world of the client.
     pub world: World,
     /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What was found out about two specifications.
+/// The result for two specifications.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// The smallest client that tells them apart, if there is one.
+    /// The smallest client that distinguishes them, if any.
     pub difference: Option<Difference>,
-    /// How many clients were looked at.
+    /// The number of clients that were searched.
     pub clients: usize,
-    /// What stopped the search, if anything did.
+    /// The limit that stopped the search, if any.
     pub stop: Option<Stop>,
 }
 
@@ -139,14 +139,14 @@ fn within(
     }
 }
 
-/// The bounds by default: two threads on two nodes, with one object, then with two and a call more.
+/// Returns the default bounds: two threads on two nodes, with one object, then with two objects and a call more.
 #[must_use]
 pub fn bounds(entry: &Entry) -> Vec<Bound> {
     let least = entry.through();
     vec![least.clone(), Bound { calls: least.calls + 1, objects: 2, ..least }]
 }
 
-/// The outcomes of a client, its calls and objects those of this entry's library.
+/// Computes the outcomes of a client whose calls and objects are those of this entry's library.
 fn outcomes(
     entry: &Entry,
     world: &World,
@@ -201,7 +201,7 @@ fn difference(
 }
 
 impl Difference {
-    /// The client as a litmus test of the specification that forbids the outcome.
+    /// Returns the client as a litmus test of the specification that forbids the outcome.
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.allowed_by, self.forbidden_by);
@@ -210,7 +210,7 @@ impl Difference {
 }
 
 impl Compared {
-    /// Whether a client tells them apart; `None` if none was found before the search was stopped.
+    /// Whether a client distinguishes them; `None` if a limit stopped the search before one was found.
     #[must_use]
     pub fn is_distinct(&self) -> Option<bool> {
         match (&self.difference, &self.stop) {
@@ -220,7 +220,7 @@ impl Compared {
         }
     }
 
-    /// In words.
+    /// Returns the result in words.
     #[must_use]
     pub fn text(&self, one: &str, other: &str) -> String {
         match (&self.difference, &self.stop) {
@@ -239,7 +239,7 @@ impl Compared {
         }
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and numbers.

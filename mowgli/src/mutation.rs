@@ -1,7 +1,7 @@
-//! The `check --mutate-spec` command: what is each axiom of a specification worth?
+//! The `check --mutate-spec` command: which broken variants does each axiom of a specification catch?
 //!
-//! The specification is weakened in one place, and the broken variants are checked against what is left. Those that pass
-//! now are the ones that only this place catches.
+//! The command weakens the specification in one place, and checks the broken variants against the result. Only this
+//! place catches the variants that pass now.
 
 use mowgli_core::ids::Name;
 use mowgli_core::runs::Stop;
@@ -15,15 +15,15 @@ use crate::entry::own_calls;
 use crate::interrupt::cause;
 use crate::shards::book::Part;
 
-/// How long one variant may take against one specification.
+/// The seconds for the check of one variant against one specification.
 const SECONDS: u64 = 20;
 
-/// What one weaker specification no longer catches.
+/// The broken variants that one weaker specification no longer catches.
 #[derive(Clone, Debug, Serialize)]
 pub struct Worth {
     /// The library.
     pub library: &'static str,
-    /// What was taken away.
+    /// The part that was removed from the specification.
     pub without: String,
     /// The variants that the specification catches and the weaker one does not.
     pub no_longer_caught: Vec<&'static str>,
@@ -37,20 +37,20 @@ pub struct Worth {
 /// The answers for one specification.
 #[derive(Clone, Debug)]
 pub struct Worths {
-    /// The bounds that were checked, one after the other, as far as the library has worlds so large.
+    /// The bounds that were checked, one after the other, but without sizes for which the library has no worlds.
     pub bounds: Vec<Bound>,
     /// The variants that the whole specification catches at these bounds.
     pub caught: Vec<&'static str>,
-    /// The variants of which that was not known before a limit.
+    /// The variants for which a limit left that open.
     pub undecided: Vec<&'static str>,
-    /// What each place is worth.
+    /// The result for each place.
     pub all: Vec<Worth>,
-    /// What kept the places from being known, if anything did.
+    /// The limit that stopped the search for places, if any.
     pub stop: Option<Stop>,
 }
 
-/// Weakens the specification of an entry in every place, and checks its broken variants for local soundness. Where processes share
-/// the work, `part` has what was found, and of what others have it is taken that it was caught.
+/// Weakens the specification of an entry in every place, and checks its broken variants for local soundness. If
+/// processes share the work, `part` holds their results; a check of another shard counts as caught.
 ///
 /// # Errors
 /// If the entry cannot be checked at all.
@@ -124,7 +124,7 @@ pub fn worths(
 }
 
 impl Worth {
-    /// One line.
+    /// Returns one line of text.
     #[must_use]
     pub fn text(&self) -> String {
         let lost = match &self.no_longer_caught[..] {

@@ -1,11 +1,11 @@
 //! The `check --necessity` and `check --mutants` commands: which operations of an implementation are needed, and which
 //! mistakes does the check notice?
 //!
-//! Each operation is changed in turn, and each such implementation is checked. For `--necessity` it is left out, or a node
-//! is taken out of a set; it is needed if the check fails then. A change that keeps all clients from ending is vacuous:
-//! nothing wrong can happen, and nothing else either. For `--mutants` it is changed in every way that the method tables
-//! give, within the bounds of `check`, and it is asked too whether clients end: a mutant that survives means that the bound
-//! is too small to tell, or that the body has more than it needs.
+//! Both commands change each operation in turn, and check the changed implementation. `--necessity` leaves the
+//! operation out, or removes a node from a set. The operation is needed if the check then fails. A change that keeps
+//! all clients from ending is vacuous: nothing wrong can happen, and nothing else either. `--mutants` changes the
+//! operation in every way that the method tables give, within the bounds of `check`. It also checks whether clients
+//! end. A surviving mutant means that the bound is too small, or that the body has more than it needs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub enum Needed {
     No,
     /// Without it clients do not end.
     Vacuous,
-    /// With the mutant an execution goes round in loops for ever though the specification could go on.
+    /// The mutant has an execution that loops for ever although the specification could go on.
     Stuck,
     /// Without it a call does nothing at all, or ends with a break (LOCO Def. 3.9).
     IllDefined,
@@ -47,27 +47,27 @@ pub enum Needed {
     Undecided,
 }
 
-/// Which changes are made.
+/// The kind of changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Question {
-    /// Those that take something away.
+    /// Changes that only remove something.
     Necessity,
-    /// All.
+    /// All changes.
     Mutants,
 }
 
-/// What became of one change.
+/// The result of one change.
 pub struct Row {
     /// The operation.
     pub site: Site,
-    /// How it was changed.
+    /// The change, in words.
     pub change: String,
     /// The answer.
     pub needed: Needed,
-    /// How many ways there were for calls to return, and how many of the implementation as it is. Fewer: the operation is
-    /// needed for something to happen, be it not for safety.
+    /// The number of ways for all calls to return, with the change and without it. If the first number is smaller, the
+    /// operation is needed for something to happen, though not for safety.
     pub outcomes: (u64, u64),
-    /// The check that gave it.
+    /// The check that gave the answer.
     pub checked: Checked,
 }
 
@@ -79,20 +79,21 @@ pub struct Necessity {
     pub variant: &'static str,
     /// The bounds that were checked, one after the other.
     pub bounds: Vec<Bound>,
-    /// What kept it from being known whether the implementation is sound as it is, if anything did.
+    /// The limit that stopped the check of the unchanged implementation or the search for its operations, if any.
     pub stop: Option<Stop>,
     /// The operations and their changes.
     pub rows: Vec<Row>,
 }
 
-/// The most clients of a bound.
+/// The most clients of a default bound.
 const CLIENTS: u128 = 10_000;
 
-/// How long one change may take.
+/// The seconds for the check of one change.
 const SECONDS: u64 = 60;
 
-/// The bounds by default: one thread with three calls, two threads with one or two calls each as far as those are not too
-/// many clients. Where a client needs two calls, as of a lock, two threads with two each or one with four.
+/// Returns the default bounds: two threads with one call each, and one thread with three. If two threads with two calls
+/// are few enough clients, they are the last bound. If a client needs several calls, for example of a lock, the bounds
+/// are two threads with that many each, and one with twice as many.
 #[must_use]
 pub fn bounds(entry: &Entry) -> Vec<Bound> {
     let like = &entry.variants[0].bounds[0];
@@ -105,10 +106,11 @@ pub fn bounds(entry: &Entry) -> Vec<Bound> {
     [bound(2, 1), bound(1, 3)].into_iter().chain(last).collect()
 }
 
-/// Asks about every operation.
+/// Changes every operation in turn, and checks each changed implementation.
 ///
 /// # Errors
-/// If the implementation is not sound as it is: then the question makes no sense.
+/// If the implementation is not sound without a change, or if its bodies are Rust functions, in which operations cannot
+/// be found.
 pub fn necessity(
     question: Question,
     entry: &Entry,
@@ -125,7 +127,7 @@ pub fn necessity(
         ));
     }
     let expired = || options.deadline.expired();
-    // What is known of a bound only when the time is up is asked no more.
+    // Drops bounds without clients. A bound stays if the time is up, because the check then reports the limit.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
     let run = |variant: &Variant| -> Result<Vec<Checked>, String> {
         let options = Options { ends: question == Question::Mutants, ..options.within(SECONDS) };
@@ -143,7 +145,7 @@ pub fn necessity(
     if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some() || is_ill_defined(c)) {
         return Err(format!("{}; ask about an implementation that is sound", bad.title()));
     }
-    // Whether clients end less often than before is not known where that was not seen to the end.
+    // If a limit stopped this check, it stays open whether a change keeps more clients from ending.
     let mut stop = whole.iter().find_map(Checked::stop).cloned();
     let is_stuck = whole.iter().any(|c| c.stuck().is_some());
     let vacuous = |all: &[Checked]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
@@ -197,12 +199,12 @@ pub fn necessity(
     Ok(Necessity { library: entry.name, variant: variant.name, bounds, stop, rows })
 }
 
-/// The method that is called at a site.
+/// Returns the method that is called at a site.
 fn below(entry: &Entry, site: &Site) -> Option<&'static Method> {
     entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls)
 }
 
-/// The operations in the bodies of the methods that clients within these bounds call.
+/// Lists the operations in the bodies of the methods that clients within these bounds call.
 fn all_sites(
     entry: &Entry,
     variant: &Variant,
@@ -216,7 +218,7 @@ fn all_sites(
 }
 
 impl Necessity {
-    /// How many mutants were caught, of those that differ from the implementation.
+    /// Counts the mutants that were caught, of those that differ from the implementation.
     #[must_use]
     pub fn score(&self) -> String {
         let count = |is: fn(Needed) -> bool| self.rows.iter().filter(|row| is(row.needed)).count();
@@ -229,7 +231,7 @@ impl Necessity {
         format!("{caught} of {all} mutants are caught, {survive} survive, {open} are undecided; {same} are equivalent")
     }
 
-    /// The larger bound to try, where mutants survive: one more call.
+    /// Suggests a larger bound if mutants survive: one more call.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         let survives = self.rows.iter().any(|row| row.needed == Needed::No);
@@ -245,7 +247,7 @@ impl Necessity {
 }
 
 impl Row {
-    /// The answer to a question in words.
+    /// Returns the answer to a question in words.
     #[must_use]
     pub fn answer(&self, question: Question) -> String {
         let is_left = self.outcomes.0 < self.outcomes.1;
@@ -271,18 +273,18 @@ impl Row {
         format!("{}{more}", if question == Question::Mutants { fate } else { needed })
     }
 
-    /// What stopped its check, where that is why it is undecided.
+    /// Returns the limit that stopped the check, if the answer is undecided because of it.
     fn stopped(&self) -> Option<String> {
         (self.needed == Needed::Undecided).then(|| self.checked.stop().map(ToString::to_string)).flatten()
     }
 
-    /// One line.
+    /// Returns one line of text.
     #[must_use]
     pub fn text(&self, question: Question) -> String {
         format!("  {:<24} {:<26} {}", self.site.to_string(), self.change, self.answer(question))
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and numbers.

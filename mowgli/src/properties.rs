@@ -24,7 +24,8 @@ use crate::litmus::test::Model;
 pub struct Specification {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is a language and no library, so need not be decomposable: asked about only by name.
+    /// Whether it is a language and not a library. A language need not be decomposable, so it is checked only if it is
+    /// named.
     pub is_language: bool,
     model: Model,
     library: Name,
@@ -32,7 +33,7 @@ pub struct Specification {
     subject: Box<dyn Subject>,
 }
 
-/// All specifications: the memory models first, then those of these libraries.
+/// Returns all specifications: the memory models first, then those of these libraries.
 #[must_use]
 pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     let memory = |name, rmw| {
@@ -55,22 +56,22 @@ pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
 /// The most clients of a default bound.
 const CLIENTS: u128 = 20_000;
 
-/// What was found about one specification.
+/// The result for one specification.
 pub struct Found {
     /// Its name.
     pub name: &'static str,
     model: Model,
     /// The bounds: all clients within one of them.
     pub bounds: Vec<Bound>,
-    /// What was found.
+    /// The properties, with the counterexamples.
     pub properties: Properties,
-    /// What follows for executions of every size.
+    /// The properties that follow from the specification's form, for executions of every size.
     pub by_form: ByForm,
     seconds: f64,
 }
 
 impl Specification {
-    /// That of an entry.
+    /// Returns the specification of an entry.
     fn of(entry: Entry) -> Self {
         Self {
             name: entry.name,
@@ -82,8 +83,8 @@ impl Specification {
         }
     }
 
-    /// The bounds by default: two objects; one thread with three calls, two threads with one each, or with two each
-    /// where those are not too many clients.
+    /// Returns the default bounds, all with two objects: one thread with three calls, and two threads with one each.
+    /// Two threads with two calls each follow if those are not too many clients.
     #[must_use]
     pub fn bounds(&self) -> Vec<Bound> {
         let bound = |threads, nodes, calls| Bound {
@@ -99,7 +100,7 @@ impl Specification {
         all.into_iter().filter(|b| b.threads + b.calls < 4 || are_at_most(&*self.subject, b, CLIENTS)).collect()
     }
 
-    /// Checks it.
+    /// Checks the specification within bounds.
     #[must_use]
     pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found {
         let start = Instant::now();
@@ -122,15 +123,16 @@ impl Specification {
 }
 
 impl Found {
-    /// Whether all three properties hold as far as was looked.
+    /// True if the search found no failure of the three properties.
     #[must_use]
     pub fn is_good(&self) -> bool {
         let Properties { monotone, decomposable, unsatisfied, .. } = &self.properties;
         monotone.is_none() && decomposable.is_none() && unsatisfied.is_empty()
     }
 
-    /// Whether a property holds that has this failure or none; `None` if there may be one where was not looked.
-    /// A property that follows from the form of the specification holds however far was looked.
+    /// Decides a property. It is false if the search found a failure (`fails`). It is true if it `follows` from the
+    /// specification's form, or if a complete search of what it needs (`is_seen`) found none. `None` if neither
+    /// applies.
     fn known(&self, fails: bool, follows: bool, is_seen: bool) -> Option<bool> {
         if fails { Some(false) } else { (follows || is_seen && self.properties.stop.is_none()).then_some(true) }
     }
@@ -153,7 +155,7 @@ impl Found {
         self.known(!self.properties.unsatisfied.is_empty(), false, true)
     }
 
-    /// The properties that fail, each with a smallest example.
+    /// Returns the properties that fail, each with a smallest example.
     fn counterexamples(&self) -> BTreeMap<&'static str, String> {
         let p = &self.properties;
         let instances = [
@@ -170,7 +172,7 @@ impl Found {
         all
     }
 
-    /// As text: a line for each property, then the counterexamples.
+    /// Returns the result as text: a line for each property, then the counterexamples.
     #[must_use]
     pub fn text(&self) -> String {
         let p = &self.properties;
@@ -212,7 +214,7 @@ impl Found {
         out
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and numbers.
@@ -242,7 +244,7 @@ impl Found {
     }
 }
 
-/// What follows from the form of a specification for executions of every size.
+/// The properties that follow from the form of a specification, for executions of every size.
 #[derive(Serialize)]
 struct InEverySize {
     monotone: bool,
@@ -253,7 +255,7 @@ struct InEverySize {
 #[derive(Serialize)]
 struct Json<'a> {
     spec: &'a str,
-    /// No value where the search was cut short and found no failure; of the next three too.
+    /// `None` if a limit stopped the search before it found a failure. The next three fields are the same.
     monotone: Option<bool>,
     decomposable: Option<bool>,
     decomposable_with_the_same_so: Option<bool>,
@@ -269,7 +271,7 @@ struct Json<'a> {
     seconds: f64,
 }
 
-/// An example in words: the client, the events, the part.
+/// Returns an example in words: the client, the events, the part.
 fn shown(model: Model, instance: &Instance) -> String {
     let client = print::client(model, "client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);

@@ -1,4 +1,4 @@
-//! Whether implementations are locally sound for every client: proved by a solver, or refuted by a client.
+//! Local soundness of implementations for every client: a solver proves it, or a client refutes it.
 
 use std::time::Duration;
 
@@ -16,39 +16,39 @@ use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use serde_json::json;
 
-/// What is known of an implementation.
+/// The result for one implementation.
 pub struct Proved {
     /// The library.
     pub library: &'static str,
-    /// What it is implemented on.
+    /// The libraries that it is implemented over.
     pub over: String,
     /// The variant.
     pub variant: &'static str,
     expected: Expected,
-    /// What the solvers said.
+    /// The proof, with the answers of the solvers.
     pub proof: Proof,
-    /// A client with an execution for which there is no g, if one was looked for and found.
+    /// A client with an execution that has no concretisation g, if the search found one.
     pub refutation: Option<Checked>,
     time: Duration,
 }
 
-/// What is said of an implementation in the end.
+/// The verdict on an implementation or a theorem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
-    /// It holds in general.
+    /// The claim holds in general.
     Proved,
-    /// Locally sound, for every client, if the templates are right that were read off samples of runs.
+    /// Locally sound for every client, if the templates are right, because they were read off samples of runs.
     FromSamples,
-    /// Not locally sound: there is a client.
+    /// Not locally sound: a client refutes it.
     Refuted,
-    /// Neither is known.
+    /// Neither proved nor refuted.
     Undecided,
     /// Proved and refuted, which is a bug of this project.
     Contradiction,
 }
 
 impl Word {
-    /// As it is printed.
+    /// Returns the verdict as it is printed.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Proved => "proved",
@@ -59,7 +59,7 @@ impl Word {
         }
     }
 
-    /// The verdict for what a proof and a refutation say, with the word for a proof.
+    /// Combines a proof and a refutation into a verdict; `proved` is the verdict for a proof alone.
     pub(crate) fn of(is_proved: bool, is_refuted: bool, proved: Self) -> Self {
         match (is_proved, is_refuted) {
             (true, true) => Self::Contradiction,
@@ -70,18 +70,19 @@ impl Word {
     }
 }
 
-/// What is found of a library or of a theorem.
+/// The result for a library or a theorem.
 pub trait Found {
-    /// The verdict.
+    /// Returns the verdict.
     fn word(&self) -> Word;
 
-    /// Its name, with the variant.
+    /// Returns its name, with the variant.
     fn title(&self) -> String;
 
     /// Whether the verdict is the expected one; `None` if it is undecided.
     fn is_expected(&self) -> Option<bool>;
 
-    /// The exit code: 0 for the expected verdict, 1 for another, 2 for a contradiction, and 3 for what is undecided or rests on samples.
+    /// Returns the exit code: 0 for the expected verdict, 1 for another, 2 for a contradiction. It is 3 for an open
+    /// claim, or one that rests on samples.
     fn code(&self) -> u8 {
         match (self.word(), self.is_expected()) {
             (Word::Contradiction, _) => 2,
@@ -91,7 +92,7 @@ pub trait Found {
         }
     }
 
-    /// The bug that shows where something is proved and refuted.
+    /// Returns the message about our bug, if the claim is both proved and refuted.
     fn contradiction(&self) -> Option<String> {
         (self.word() == Word::Contradiction).then(|| {
             let title = self.title();
@@ -102,29 +103,30 @@ pub trait Found {
         })
     }
 
-    /// A table, the verdict, and what refutes it.
+    /// Returns the table of obligations, the verdict, and the refutation.
     fn text(&self) -> String;
 
-    /// One JSON object.
+    /// Returns one JSON object.
     fn json(&self) -> String;
 
-    /// The questions about each obligation as files: names, and what is in them.
+    /// Returns a file with the questions about each obligation: names and contents.
     fn files(&self) -> Vec<(String, String)>;
 }
 
-/// How long is spent on the smallest clients, before a proof is tried, where it is said that there is one without g.
+/// The time for the smallest clients, before a proof is tried, if the entry expects a client without g.
 const SOON: Duration = Duration::from_secs(5);
 
-/// And where it is said that there is none.
+/// The same if the entry expects that there is none.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// How long a question may take where there is a client already.
+/// The time for one question to a solver if a client already refutes the claim.
 const BRIEF: Duration = Duration::from_secs(2);
 
-/// How many calls the smallest clients have that are looked at where there is no proof.
+/// The most calls of the smallest clients, which are searched before a proof is tried.
 const CALLS: usize = 3;
 
-/// Looks for a small client, asks the solvers, and where there is neither proof nor client looks for a larger one.
+/// Searches small clients for a refutation, asks the solvers, and searches larger clients if there is neither proof nor
+/// refutation.
 ///
 /// # Errors
 /// If the parts of the entry do not fit together.
@@ -141,7 +143,7 @@ pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Durat
     let (smallest, expected) = (small(variant), variant.expected);
     let early = if is_unsound(expected) { SOON } else { AT_ONCE };
     let found = refutation(entry, variant, &smallest, search.min(early))?;
-    // What is refuted anyway is asked for the obligations that fail, but not for long.
+    // The solvers get a refuted claim too, with less time, because their answers name the obligations that fail.
     let limit = if found.is_some() { options.limit.min(BRIEF) } else { options.limit };
     let proof = prove(&source, &Options { limit, ..options.clone() });
     let refutation = match found {
@@ -162,19 +164,19 @@ pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Durat
     })
 }
 
-/// Whether it is said that there is a client for which there is no g.
+/// True if the entry expects a client without g.
 fn is_unsound(expected: Expected) -> bool {
     matches!(expected, Expected::Unsound | Expected::NotLocallySound)
 }
 
-/// Bounds of few calls.
+/// Returns bounds of few calls.
 fn small(variant: &Variant) -> [Bound; 2] {
     let first = variant.bounds.first().cloned().unwrap_or_default();
     [1, CALLS].map(|calls| Bound { total: Some(calls), ..first.clone() })
 }
 
-/// A client with an execution that the judge accepts and for which there is no g, within the bounds of a variant; if there is
-/// time one with a wrong outcome.
+/// Searches within bounds for a client with an execution that the judge accepts and that has no g. If time is left, it
+/// returns a client with a wrong outcome instead.
 fn refutation(entry: &Entry, variant: &Variant, bounds: &[Bound], search: Duration) -> Result<Option<Checked>, String> {
     let deadline = Deadline::after(Some(search.as_secs()));
     for bound in bounds {
@@ -189,7 +191,7 @@ fn refutation(entry: &Entry, variant: &Variant, bounds: &[Bound], search: Durati
     Ok(None)
 }
 
-/// Whether a check has found an execution without g that the judge accepts.
+/// True if a check has found an execution without g that the judge accepts.
 fn is_refuted(checked: &Checked) -> bool {
     let execution = match (&checked.report.verdict, &checked.report.violation) {
         (Verdict::Unsound(counterexample), _) => &counterexample.execution,
@@ -208,7 +210,7 @@ impl Found for Proved {
         format!("{} ({}) over {}", self.library, self.variant, self.over)
     }
 
-    /// Variants that only never end are locally sound.
+    /// Compares the verdict with the expected one. A variant whose only defect is that it never ends is locally sound.
     fn is_expected(&self) -> Option<bool> {
         let refuted = is_unsound(self.expected);
         match self.word() {
@@ -219,7 +221,7 @@ impl Found for Proved {
         }
     }
 
-    /// The obligations as a table, g, and the verdict; of a refutation the client and the execution.
+    /// Returns the table of obligations, g, and the verdict; for a refutation also the client and the execution.
     fn text(&self) -> String {
         let proof = &self.proof;
         let mut out = table(proof);
@@ -259,7 +261,7 @@ impl Found for Proved {
     }
 }
 
-/// The obligations as a table; nothing if there are none.
+/// Returns the table of obligations, or nothing if there are none.
 pub(crate) fn table(proof: &Proof) -> String {
     if proof.rows.is_empty() {
         return String::new();
@@ -279,7 +281,7 @@ pub(crate) fn table(proof: &Proof) -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-/// In how many executions every axiom holds.
+/// Reports the number of executions in which every axiom holds.
 pub(crate) fn looked_at(proof: &Proof) -> String {
     match proof.executions {
         0 => String::new(),
@@ -287,12 +289,12 @@ pub(crate) fn looked_at(proof: &Proof) -> String {
     }
 }
 
-/// The obligations that are not shown, and what else keeps it from being proved.
+/// Lists the open obligations, and the other gaps of the proof.
 pub(crate) fn open(proof: &Proof) -> Vec<String> {
     let rows = proof.rows.iter().filter(|row| !row.is_shown());
-    // Where no executions were looked for, that none was found is no news.
+    // Drops vacuous obligations if there were no executions, because then nothing could witness their hypotheses.
     let rows = rows.filter(|row| proof.executions > 0 || !is_vacuous(row));
-    // What could not be asked is in the table with its reason.
+    // Drops obligations that could not be asked, because the table has them with the reason.
     let rows = rows.filter(|row| row.why.is_none()).map(|row| format!("{}: {}", row.obligation, row.result()));
     proof.obstacles.iter().cloned().chain(rows).collect()
 }
@@ -305,13 +307,13 @@ fn result(proof: &Proof, row: &Row) -> String {
     if proof.executions == 0 && is_vacuous(row) { "unsat".to_owned() } else { row.result() }
 }
 
-/// The result, with the reason if nothing could be asked.
+/// Returns the result, with the reason if nothing could be asked.
 fn explained(proof: &Proof, row: &Row) -> String {
     let result = result(proof, row);
     row.why.as_ref().map_or_else(|| result.clone(), |why| format!("{result}: {why}"))
 }
 
-/// The obligations in JSON.
+/// Returns the obligations in JSON.
 pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
     let row = |row: &Row| {
         let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
@@ -325,7 +327,7 @@ pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
     proof.rows.iter().map(row).collect()
 }
 
-/// The questions about each obligation as files whose names begin so, with the number of the obligation: names, and what is in them.
+/// Returns a file with the questions about each obligation. Its name has this prefix and the number of the obligation.
 pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
     let plain = |text: &str| {
         let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -338,10 +340,10 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
     proof.rows.iter().enumerate().filter_map(file).collect()
 }
 
-/// The solvers that are asked for, if they can be run.
+/// Returns the requested solvers, if they can be run.
 ///
 /// # Errors
-/// How to install the one that is missing.
+/// If a solver is missing; the message says how to install it.
 pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, String> {
     let missing = |program: &Program| {
         let others = match program {
@@ -359,7 +361,7 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
     use mowgli_prove::prove::Closed;
 
-    /// A proof of what has a client against it is no verdict, whichever of the two is wrong.
+    /// A claim that is both proved and refuted is an error, whichever of the two is wrong.
     #[test]
     fn what_is_proved_and_refuted_is_an_error() {
         let all = catalogue();

@@ -26,7 +26,7 @@ use crate::litmus::print::{statement, table};
 use crate::litmus::run::{WHY_NONE, ends, libraries, stuck_kinds};
 use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
 
-/// Why a program is robust, or that it is not.
+/// The verdict on the robustness of a program.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// It is locally data-race free and fenced (ROBUST Theorems 5 and 17).
@@ -43,7 +43,7 @@ pub enum Verdict {
     Undecided(Stop),
 }
 
-/// What keeps a program from meeting the conditions of the theorems.
+/// The parts of a program that violate the conditions of the theorems.
 #[derive(Clone, Debug)]
 pub struct Conditions {
     /// Local data races.
@@ -54,12 +54,12 @@ pub struct Conditions {
     pub not_a_tree: Vec<NotATree>,
 }
 
-/// What was found about a test.
+/// The result for one test.
 pub struct Robust<'a> {
     test: &'a Test,
     cpu: Cpu,
-    /// The conditions of the theorems; nothing for programs of which they say nothing: with remote read-modify-writes, or
-    /// with calls that depend on what is read.
+    /// The conditions of the theorems. `None` for programs that the theorems do not cover: those with remote
+    /// read-modify-writes, or with calls that depend on values read.
     pub conditions: Option<Conditions>,
     /// The verdict.
     pub verdict: Verdict,
@@ -67,11 +67,11 @@ pub struct Robust<'a> {
     pub by_theorem: Option<Vec<Insertion>>,
     /// A smaller one after which it is robust by search.
     pub by_search: Option<Vec<Insertion>>,
-    /// Whether there may be smaller repairs, or some at all, that were not tried: they are too many, or the time was up.
+    /// Whether some repairs were not tried, because they are too many or the time was up.
     pub untried: bool,
 }
 
-/// What is said where the theorems say nothing.
+/// The advice for programs that the theorems do not cover.
 const HAND_OVER: &str =
     "; `mowgli repair FILE` finds what to insert so that what its `forbidden` lines say does not happen";
 
@@ -80,7 +80,7 @@ const MOST: usize = 4;
 /// The most candidates for a repair by search.
 const TRIED: usize = 3_000;
 
-/// The model with this CPU.
+/// Returns the model with this CPU.
 fn model(cpu: Cpu) -> Model {
     match cpu {
         Cpu::Sc => Model::RdmaSc,
@@ -88,8 +88,8 @@ fn model(cpu: Cpu) -> Model {
     }
 }
 
-/// The calls of each thread; which data a register gives them does not matter here. `None` if it depends on what is read
-/// which calls there are, or of which words.
+/// Returns the calls of each thread, with 0 for data from registers, because data does not matter here. `None` if
+/// values read decide which calls there are, or which words they access.
 fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
     let is_data = |name: &str, at: usize| {
         let method = Tso.methods().iter().find(|m| m.name == name);
@@ -113,10 +113,10 @@ fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
 /// An execution and a cycle of sc in it.
 pub type Cyclic = (Execution, Vec<ScEdge>);
 
-/// An execution with a cycle of sc, if some consistent execution of these programs of RDMA-TSO or RDMA-SC has one.
+/// Searches the consistent executions of these programs of RDMA-TSO or RDMA-SC for one with a cycle of sc.
 ///
 /// # Errors
-/// What stopped the search.
+/// The limit that stopped the search.
 pub fn search(
     cpu: Cpu,
     world: &World,
@@ -225,8 +225,8 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
 }
 
 impl Robust<'_> {
-    /// A repair that is smaller than the one by theorem and leaves no cycle of sc in any execution; and, where there is
-    /// none, whether some were not tried.
+    /// Searches for a repair that is smaller than the one by theorem and leaves no cycle of sc in any execution. Also
+    /// returns whether some were not tried.
     fn repaired_by_search(&self, threads: &[Vec<Call>], expired: &dyn Fn() -> bool) -> (Option<Vec<Insertion>>, bool) {
         let world = with_dummies(&self.test.world);
         let all = threads.iter().enumerate().flat_map(|(t, calls)| candidates(&world, t, calls.len())).collect_vec();
@@ -248,7 +248,7 @@ impl Robust<'_> {
         (found, untried)
     }
 
-    /// Whether the program is robust; `None` if that is not known.
+    /// Whether the program is robust; `None` if the verdict leaves that open.
     #[must_use]
     pub fn is_robust(&self) -> Option<bool> {
         match self.verdict {
@@ -258,20 +258,20 @@ impl Robust<'_> {
         }
     }
 
-    /// Whether no execution of the program ends.
+    /// True if no execution of the program ends.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
         matches!(self.verdict, Verdict::Vacuous)
     }
 
-    /// Which statement the n-th call of a thread is.
+    /// Returns the position of the statement that is the n-th call of a thread.
     fn statement(&self, t: Tid, call: usize) -> usize {
         let statements = &self.test.threads[t.index()].statements;
         let calls = statements.iter().positions(|s| matches!(s, Statement::Call { .. }));
         calls.collect_vec().get(call).copied().unwrap_or(statements.len())
     }
 
-    /// A call as it was written, with its line.
+    /// Returns a call as it was written, with its line.
     fn at(&self, t: Tid, call: usize) -> String {
         let source = &self.test.threads[t.index()].source;
         source.get(self.statement(t, call)).map_or("the end".to_owned(), |(line, text)| format!("{text} (line {line})"))
@@ -309,7 +309,7 @@ impl Robust<'_> {
         }
     }
 
-    /// What a program lacks of which the theorems say something.
+    /// Describes the programs that the theorems cover, by a property that this program lacks.
     fn theorems_are_about(&self) -> &'static str {
         match calls(self.test) {
             Some(_) => "without remote read-modify-writes",
@@ -323,7 +323,7 @@ impl Robust<'_> {
         format!("{}: {} before {}", self.name(i.thread), i.repair, self.at(i.thread, i.before))
     }
 
-    /// For people.
+    /// Returns the result as text.
     #[must_use]
     pub fn text(&self) -> String {
         let verdict = match &self.verdict {
@@ -385,7 +385,7 @@ impl Robust<'_> {
         lines.join("\n") + "\n"
     }
 
-    /// One JSON object.
+    /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and truth values.
@@ -425,7 +425,7 @@ impl Robust<'_> {
         serde_json::to_string(&line).expect("strings and truth values")
     }
 
-    /// The test with its smallest repair; `None` if none is needed or known. Assertions stay as they are.
+    /// Returns the test with its smallest repair; `None` if none is needed or known. Assertions stay as they are.
     ///
     /// # Errors
     /// If the text is not that of the test.
@@ -435,7 +435,7 @@ impl Robust<'_> {
         let Some(threads) = calls(self.test) else { return Ok(None) };
         let world = with_dummies(&self.test.world);
         let column = |(t, thread): (usize, &Thread)| {
-            // Calls with what goes before each, and after the last.
+            // The first `n` calls of the thread, with the insertions between them and after the last.
             let upto = |n: usize| {
                 let here: Vec<Insertion> = insertions.iter().filter(|i| i.before <= n).copied().collect();
                 let kept: Vec<Vec<Call>> = threads.iter().map(|calls| calls[..n.min(calls.len())].to_vec()).collect();
@@ -471,7 +471,7 @@ impl Robust<'_> {
     }
 }
 
-/// A program of these calls, one after the other.
+/// Returns the program that makes these calls one after the other.
 fn straight(calls: &[Call]) -> mowgli_core::program::Prog {
     mowgli_core::program::Prog::all(calls.iter().cloned().map(mowgli_core::program::Prog::call))
 }

@@ -1,4 +1,4 @@
-//! The `run` command: a litmus test is run many times over a fabric, and what is seen held against the model.
+//! The `run` command: runs a litmus test many times over a fabric, and compares the outcomes with those of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,72 +19,72 @@ use crate::interrupt::Deadline;
 use crate::litmus::run::solve_in;
 use crate::litmus::test::{Model, Statement, Test};
 
-/// What a test runs over.
+/// The fabric that a test runs over.
 #[derive(Clone, Copy)]
 pub enum Over<'a> {
     /// Threads with shared memory.
     Local,
     /// The machine, with seeds from this one on.
     Machine(u64),
-    /// Processes, one a node, of which this is one.
+    /// Processes, one for each node; this process is one of them.
     Processes(&'a Company, Provider),
 }
 
-/// What is asked.
+/// A request to run a test.
 pub struct Ask<'a> {
-    /// What it runs over.
+    /// The fabric.
     pub over: Over<'a>,
-    /// How often.
+    /// The number of runs.
     pub times: u64,
-    /// The variants of libraries that do not run by their default ones.
+    /// The variants of those libraries that do not run by their default implementation.
     pub variants: &'a BTreeMap<String, String>,
-    /// How long a thread of one run may wait.
+    /// The time that a thread of one run may wait.
     pub limit: Duration,
-    /// When to stop altogether.
+    /// The deadline for all runs together.
     pub deadline: Deadline,
 }
 
 /// One outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Row {
-    /// What the test shows, by name.
+    /// The values that the test shows, by name.
     pub values: Vec<(String, String)>,
-    /// How often it was seen.
+    /// The number of runs that had it.
     pub seen: u64,
     /// The seed of a run that shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Whether the model allows it; `None` if that is not known.
+    /// Whether the model allows it; `None` if a limit left that open.
     pub allowed: Option<bool>,
 }
 
-/// What was seen.
+/// The result of running a test.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ran {
     /// The test.
     pub name: String,
     /// Its model.
     pub model: String,
-    /// What it ran over.
+    /// The fabric that it ran over.
     pub fabric: String,
-    /// How often it ran.
+    /// The number of runs.
     pub runs: u64,
     /// The outcomes that were seen or are allowed.
     pub outcomes: Vec<Row>,
-    /// How many runs can have no end: a thread waits for what never comes.
+    /// The number of runs that cannot end, because a thread waits for something that never happens.
     pub endless: u64,
     /// The number of runs in which an assumption of the test does not hold.
     pub discarded: u64,
-    /// Whether the model has executions that are stuck; `None` if that is not known.
+    /// Whether the model has executions that are stuck; `None` if a limit left that open.
     pub may_hang: Option<bool>,
-    /// How many runs were given up.
+    /// The number of runs that were given up because they took too long.
     pub late: u64,
-    /// What kept the model's outcomes from being known.
+    /// The limit that stopped the search for the model's outcomes, or the runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
 }
 
-/// The libraries that a test calls.
+/// Returns the libraries that a test calls.
 fn called(test: &Test) -> BTreeSet<Name> {
     fn of(s: &Statement) -> Option<Name> {
         match s {
@@ -96,7 +96,8 @@ fn called(test: &Test) -> BTreeSet<Name> {
     test.threads.iter().flat_map(|t| &t.statements).filter_map(of).collect()
 }
 
-/// What was seen, each with the seed of the first run that shows it, and what was not.
+/// The outcomes of runs, and the counts of runs without an outcome. Each outcome has its count, and the seed of the
+/// first run that shows it.
 #[derive(Default)]
 struct Seen {
     outcomes: BTreeMap<Vec<Val>, (u64, Option<u64>)>,
@@ -116,7 +117,7 @@ struct Ready<'a> {
 }
 
 impl Ready<'_> {
-    /// Runs it in this process, once for each network.
+    /// Runs the test in this process, each time over a new fabric.
     fn here(&self, fabric: impl Fn(u64) -> (Fabric, Option<u64>)) -> Result<Seen, Fault> {
         let mut seen = Seen::default();
         while seen.runs < self.ask.times && !self.ask.deadline.expired() {
@@ -137,7 +138,7 @@ impl Ready<'_> {
         Ok(seen)
     }
 
-    /// Runs it in processes.
+    /// Runs the test in several processes.
     fn among(&self, company: &Company, provider: Provider) -> Result<Seen, Fault> {
         let rounds = Rounds {
             provider,
@@ -156,10 +157,10 @@ impl Ready<'_> {
     }
 }
 
-/// The implementations by which a test is run.
+/// Returns the implementations by which a test runs.
 ///
 /// # Errors
-/// If its model is none of RDMA with a machine, or it cannot be run.
+/// If its model is not an RDMA model with a machine, or the test cannot run.
 pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, String>) -> Result<Stack, String> {
     switches(test)?;
     test.is_made_as_usual("what runs")?;
@@ -174,7 +175,7 @@ pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, Str
     Ok(stack)
 }
 
-/// The switches of a model of RDMA with a machine.
+/// Returns the switches of an RDMA model with a machine.
 fn switches(test: &Test) -> Result<Switches, String> {
     match test.model {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) => Ok(switches),
@@ -185,10 +186,11 @@ fn switches(test: &Test) -> Result<Switches, String> {
     }
 }
 
-/// Runs a test. Of processes that run it together, the first one holds what was seen against the model; the others give nothing.
+/// Runs a test. If several processes run it together, the first compares the outcomes with the model; the others return
+/// `None`.
 ///
 /// # Errors
-/// If its model is none of RDMA with a machine, or it cannot be run.
+/// If its model is not an RDMA model with a machine, or the test cannot run.
 pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, String> {
     let switches = switches(test)?;
     let stack = stack(catalogue, test, ask.variants)?;
@@ -205,7 +207,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<R
     Ok(Some(held(catalogue, test, ask, seen)))
 }
 
-/// What was seen, held against the model.
+/// Compares the outcomes of runs with those of the model.
 fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
     let answer = solve_in(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
     let may_hang = (!answer.kinds().is_empty()).then_some(true).or(answer.stop().is_none().then_some(false));
@@ -239,7 +241,7 @@ fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
 }
 
 impl Ran {
-    /// 1 if something forbidden was seen, 3 if that is not known, 0 otherwise.
+    /// Returns the exit code: 1 if a run had a forbidden outcome, 3 if a limit left that open, 0 otherwise.
     #[must_use]
     pub fn code(&self) -> u8 {
         let seen = || self.outcomes.iter().filter(|row| row.seen > 0);
@@ -251,7 +253,7 @@ impl Ran {
         }
     }
 
-    /// For people: a histogram as litmus7 prints it, where `*>` is what the model forbids.
+    /// Returns a histogram like that of litmus7, in which `*>` marks outcomes that the model forbids.
     #[must_use]
     pub fn text(&self) -> String {
         let count = |is: &dyn Fn(&Row) -> bool| self.outcomes.iter().filter(|row| is(row)).count();
