@@ -1,5 +1,5 @@
-//! A run on a cluster: a Slurm of two nodes, both on this machine. Where there is none, or it cannot be started, the test is
-//! reported as ignored.
+//! A run on a cluster: a Slurm of two nodes, both on this machine. If Slurm is missing or cannot be started, the test
+//! is reported as ignored.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,7 +29,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// The process that looks at a shard, which its command line tells.
+/// Finds the process that writes this file of a shard, by its command line.
 fn process(file: &str) -> Option<String> {
     let mowgli = Path::new(env!("CARGO_BIN_EXE_mowgli")).canonicalize().ok()?;
     let is_it = |process: &Path| {

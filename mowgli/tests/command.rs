@@ -1,4 +1,4 @@
-//! The command from outside: what it prints, its exit codes, and what it says of bad input.
+//! The command from outside: its output, its exit codes, and its messages about bad input.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -39,7 +39,7 @@ fn a_library_is_shown_as_the_papers_write_it() {
     is_bad(&["show", "bal:nothing"], &["bal has no variant nothing; there are published"]);
 }
 
-/// What is written in other languages, or where something else is meant, is told apart from what is merely misspelt.
+/// Statements of other languages, or with another meaning, get other messages than misspelt ones.
 #[test]
 fn statements_that_there_are_not_are_told_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +60,8 @@ fn statements_that_there_are_not_are_told_what_there_is() {
     says("put(z, b)", &["b is not declared"]);
 }
 
-/// A statement of a switch names it, and what is in the wrong order or too much is said to be so.
+/// The message about a statement of a switch names the switch. Other messages name arguments in the wrong order, or too
+/// many of them.
 #[test]
 fn messages_name_what_was_meant() {
     let folder = tempfile::tempdir().unwrap();
@@ -95,7 +96,7 @@ fn messages_name_what_was_meant() {
     assert!(core.err.contains("declare r@1 = 0;"), "{}", core.err);
 }
 
-/// What was not searched is not said to be absent.
+/// An outcome that was not searched is not reported as absent.
 #[test]
 fn an_undecided_search_says_never_of_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +112,8 @@ fn an_undecided_search_says_never_of_nothing() {
     assert!(whole.contains("States 1\n"), "{whole}");
 }
 
-/// What an object of a replaced library holds is in words of the implementation, which had the initial value here.
+/// A replaced library's object keeps its value in words of the implementation. So its last value cannot be shown, and a
+/// test that shows it is rejected.
 #[test]
 fn the_last_value_of_a_replaced_object_is_not_guessed() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +134,7 @@ fn the_last_value_of_a_replaced_object_is_not_guessed() {
     assert!(ran.code == 0 && ran.out.contains("x=2;"), "{}{}", ran.out, ran.err);
 }
 
-/// One way to write calls in one answer, and no pair of numbers without its meaning.
+/// An answer writes calls in one notation, and each pair of numbers with its meaning.
 #[test]
 fn explanations_have_one_notation_and_no_raw_pairs() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +152,8 @@ fn explanations_have_one_notation_and_no_raw_pairs() {
     assert!(!reasons.contains("Read(") && !reasons.contains("Write("), "{explained}");
 }
 
-/// A variant that is to be caught and is not, and mutants that survive: the bound may be too small, so a larger one is named.
+/// If a broken variant is not caught, or mutants survive, the bound may be too small. So the message names a larger
+/// one.
 #[test]
 fn a_missed_mistake_names_a_larger_bound() {
     let small = ["--threads", "1", "--nodes", "1", "--calls", "2"];
@@ -174,7 +177,7 @@ fn a_bound_says_what_was_covered() {
     let ran = mowgli(&["check", "sv", "--objects", "4", "--threads", "1", "--nodes", "1", "--calls", "1", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((ran.code, &line["bound"]["objects"]), (0, &4.into()), "{line}");
-    // As many clients as there are objects and values, of which there are twice as many with one more.
+    // Clients differ in their object, so more objects give more clients.
     let of = |objects: &str| {
         let ran =
             mowgli(&["check", "sv", "--objects", objects, "--threads", "1", "--nodes", "1", "--calls", "1", "--json"]);
@@ -352,7 +355,7 @@ fn a_failed_assertion_is_1_and_a_limit_is_3() {
     assert!(stopped.out.contains("\"complete\":false") && stopped.out.contains("time limit"), "{}", stopped.out);
 }
 
-/// A call that its library says no program may make is bad input, and no open question; other files are solved.
+/// A call that its library forbids is bad input, not an open question. Other files are solved.
 #[test]
 fn a_call_with_a_fault_is_bad_input() {
     let folder = tempfile::tempdir().unwrap();
@@ -377,8 +380,8 @@ fn a_call_with_a_fault_is_bad_input() {
     assert_eq!(mowgli(&["litmus", &near]).code, 0);
 }
 
-/// A method that there is not, a list of arguments that is too short, a value that does not fit: whatever is asked of such a
-/// test, its call is shown, with what is wrong.
+/// Methods that do not exist, lists of arguments that are too short, values that do not fit: every command shows the
+/// call and the error.
 #[test]
 fn a_call_that_cannot_be_is_bad_input_for_every_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -443,7 +446,7 @@ fn further_questions_have_answers_and_errors() {
         "{}",
         spec.out
     );
-    // What follows from the form of a specification needs no search.
+    // A property that follows from the form of a specification needs no search.
     let form = mowgli(&["check", "--spec", "rbl-weak", "--timeout", "0", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&form.out).expect("JSON");
     assert!(line["in_every_size"]["monotone"] == true && line["monotone"] == true, "{line}");
@@ -467,7 +470,7 @@ fn further_questions_have_answers_and_errors() {
     assert!(apart.code == 0 && apart.out.contains(r#""allowed_by":"bal""#), "{}", apart.out);
     let through = mowgli(&["check", "bal", "--through"]);
     assert!(through.code == 0 && through.out.contains("no-wrong-outcome"), "{}", through.out);
-    // Who stops within a call of the lock below makes none of those behind it.
+    // A thread that crashes within a call of the lock below makes none of the calls after it.
     let crashed =
         mowgli(&["check", "counter", "--through", "--crashes", "1", "--threads", "2", "--nodes", "1", "--calls", "1"]);
     let said = ["crashes 1: no-wrong-outcome", "stuck: an execution of this client never ends"];
@@ -545,8 +548,9 @@ fn stats_say_what_was_looked_at_and_what_was_dropped() {
     assert_eq!(of("generated"), 156);
     assert_eq!((of("ill_formed"), of("not_asked")), (0, 0));
     assert_eq!(json["clients"].as_u64().unwrap(), 156);
-    // A thread's calls up to a renaming of values: with one call two, with two E1 E1, E1 E2, E1 D, D E1, D D. Of two threads,
-    // half of those that enqueue something are others by values alone, and most of what is left is another by threads, too.
+    // A thread's calls up to a renaming of values: with one call two, with two E1 E1, E1 E2, E1 D, D E1, D D. With two
+    // threads, half of those that enqueue something are others by values alone, and most of what is left is another by
+    // threads, too.
     assert!(of("renamed") > 156 / 2 && of("renamed") < 156, "{line}");
     assert!(of("leaves") >= of("classes") && json["leaves_per_class"].as_f64().unwrap() >= 1.0);
     let locks = mowgli(&["check", "nlock", "--threads", "1", "--nodes", "1", "--calls", "2", "--stats"]);
@@ -596,7 +600,7 @@ fn a_kept_counterexample_is_judged_and_explained_again() {
     let text = std::fs::read_to_string(&kept).unwrap();
     let half = file(folder.path(), "half.ron", &text[..text.len() / 2]);
     is_bad(&["explain", &half], &["half.ron:", "mowgli check --out"]);
-    // Whatever value of the execution is changed, it is no longer what the program can do.
+    // The program cannot have the execution with any value changed.
     let changed = text.replacen("read: Some(Int(0))", "read: Some(Int(7))", 1);
     assert_ne!(changed, text);
     is_bad(&["explain", &file(folder.path(), "changed.ron", &changed)], &["changed.ron", "judge"]);
@@ -621,7 +625,7 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
     is_bad(&["explain", &good, "--assertion", "2", "--svg"], &["no execution to draw"]);
 }
 
-/// What occurs several times in a thread is told apart, where it is written and in a thread that branches.
+/// Statements that occur several times in a thread are distinguished, in straight threads and in threads that branch.
 #[test]
 fn what_occurs_twice_in_a_thread_is_told_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -645,7 +649,7 @@ fn what_occurs_twice_in_a_thread_is_told_apart() {
 const PUT_THEN_WRITE: &str =
     "RDMA_TSO pw\n{ x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nallowed (z=0)\n";
 
-/// A text is read by what is marked in it, whatever else it says.
+/// `report` reads the program that a text marks, whatever else the text contains.
 #[test]
 fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
     let folder = tempfile::tempdir().unwrap();
@@ -680,8 +684,8 @@ fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
     }
 }
 
-/// A writer that reads breaks the ring buffer at its first bound, the barrier without a fence at its only one; the
-/// valid-first store passes its first.
+/// A writer that reads breaks the ring buffer at its first bound, and the barrier without a fence breaks at its only
+/// one. The valid-first store passes its first.
 #[test]
 #[ignore = "takes 30 s"]
 fn a_mistake_need_not_show_at_a_variants_first_bounds() {
@@ -742,7 +746,7 @@ fn polls_have_two_engines_and_a_walk() {
     is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas, rfaa and rxchg are of RDMA_TSO"]);
 }
 
-/// What is said of all executions is empty where there is none: it is not taken to hold unless the test says so.
+/// A claim about all executions is vacuous if none ends: it does not hold then unless the test expects this.
 #[test]
 fn a_test_no_execution_of_which_ends_is_vacuous() {
     let folder = tempfile::tempdir().unwrap();
@@ -764,7 +768,7 @@ fn a_test_no_execution_of_which_ends_is_vacuous() {
     assert_eq!((code, &line["vacuous"], &line["complete"]), (3, &true.into(), &true.into()), "{line}");
     assert!(line["assertions"].as_array().is_some_and(|all| all.iter().all(|a| a["holds"].is_null())), "{line}");
     assert_eq!(mowgli(&["litmus", &with("bare.litmus", "")]).code, 3);
-    // That something can happen is false, as ever; but the test is vacuous, and not one that fails.
+    // An `allowed` assertion is false, as ever; but the test is vacuous, so it does not fail.
     for says in ["allowed", "exists"] {
         let allowed = mowgli(&["litmus", &with("allowed.litmus", &format!("{says} (z=0)\n"))]);
         assert!(allowed.code == 3 && allowed.out.contains("No\nCondition allowed (z=0)"), "{}", allowed.out);
@@ -801,7 +805,7 @@ fn a_test_can_say_that_no_execution_of_it_ends() {
     assert!(json.contains(r#"{"kind":"vacuous","condition":"true","holds":true}"#), "{json}");
     assert_eq!(mowgli(&["explain", &test]).code, 0);
     assert_eq!(mowgli(&["robust", &test]).code, 0);
-    // One that ends all the same is not as it says.
+    // A test that expects no end fails if an execution ends.
     let ends = file(folder.path(), "ends.litmus", &stuck.replacen(" poll(2) ;\n", "", 1));
     let ran = mowgli(&["litmus", &ends]);
     assert!(ran.code == 1 && ran.out.contains("No\nCondition vacuous\n"), "{}", ran.out);
@@ -954,8 +958,8 @@ fn tests_of_the_cpu_are_converted_to_herds_syntax_and_back() {
     );
 }
 
-/// Every command that searches, with a clock that is always late, on input that has a definite answer otherwise: it says
-/// that the time was up, and nothing that only the whole search could have told.
+/// Every command that searches, with a clock that is always late, on input that has a definite answer otherwise. Each
+/// reports that the time was up, and claims nothing that only a complete search can show.
 #[test]
 fn a_clock_that_is_always_late_is_never_an_answer() {
     let folder = tempfile::tempdir().unwrap();
@@ -1072,7 +1076,7 @@ fn a_clock_that_is_always_late_is_never_an_answer() {
     assert!(!Path::new(&verbs).exists(), "nothing is written where nothing is known");
 }
 
-/// What is asked about very many clients, or worlds of them, hears the clock while they are made.
+/// Commands check the clock while they enumerate very many clients, or the worlds of clients.
 #[test]
 fn clients_without_end_are_not_waited_for() {
     let large: [&[&str]; 10] = [
@@ -1095,7 +1099,7 @@ fn clients_without_end_are_not_waited_for() {
     }
 }
 
-/// The conditions of the theorems need no search: what follows from them is known at any time.
+/// The conditions of the theorems need no search, so a verdict by theorem needs no time.
 #[test]
 fn what_a_theorem_says_needs_no_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -1104,7 +1108,7 @@ fn what_a_theorem_says_needs_no_time() {
     assert!(ran.code == 0 && ran.out.contains("robust, by theorem"), "{}{}", ran.out, ran.err);
 }
 
-/// Starts the command, interrupts it once it listens to that, and waits for what it has to say.
+/// Starts the command, interrupts it once it catches the signal, and waits for its output.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&str]) -> Ran {
     let piped = || Stdio::piped();

@@ -1,8 +1,8 @@
-//! The commands that the README and the book show are run, and print what the text says that they print.
+//! Runs the commands that the README and the book show, and compares their output with the text.
 //!
-//! In a block of `console`, `$ cat FILE` shows a file, and what is below any other command is what it prints; `...` stands for
-//! lines, or for the rest of a line, that are left out. A block of `litmus` is a file too, with the name of the test, and
-//! `$ sed s/OLD/NEW/ FILE > FILE` makes one of another.
+//! In a block of `console`, `$ cat FILE` shows a file, and the lines below any other command are its output. `...`
+//! stands for omitted lines, or for the rest of a line. A block of `litmus` is a file with the name of the test. `$ sed
+//! s/OLD/NEW/ FILE > FILE` makes one file from another.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,8 @@ const NOT_RUN: [(&str, &str); 5] = [
     ("cargo test", "of the new crate, which proofs/tests/new_crate runs; --workspace is this test among others"),
 ];
 
-/// Commands of which the text shows no output and that take too long: each gets these arguments too, and may stop early.
+/// Commands that take too long, and whose output the text does not show. Each gets these arguments too, and may stop
+/// early.
 const LIMITED: [(&str, &[&str], &str); 7] = [
     ("check", &["--timeout", "1"], "five minutes, as the README says"),
     ("check rbl", &["--timeout", "1"], "proofs/tests/loco_theorem_5_3_rbl.rs has the finding"),
@@ -50,7 +51,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The pages: the README, those of the book, and what stands beside the litmus tests.
+/// Returns the pages: the README, those of the book, and the README of the litmus tests.
 fn pages() -> Vec<PathBuf> {
     let book = std::fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().path());
     let mut pages: Vec<PathBuf> = book.filter(|p| p.extension().is_some_and(|x| x == "md")).collect();
@@ -59,13 +60,13 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// A command, and what is below it in its block.
+/// A command, and the lines below it in its block.
 struct Shown {
     command: String,
     below: Vec<String>,
 }
 
-/// The commands of a page, without comments.
+/// Returns the commands of a page, without comments.
 fn shown(text: &str) -> Vec<Shown> {
     let mut all: Vec<Shown> = Vec::new();
     for block in text.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
@@ -88,12 +89,12 @@ fn shown(text: &str) -> Vec<Shown> {
     all
 }
 
-/// Whether a line is as it is shown.
+/// True if a line is as the page shows it.
 fn is_line(shown: &str, line: &str) -> bool {
     shown == line || shown.strip_suffix("...").is_some_and(|begin| line.starts_with(begin))
 }
 
-/// Whether lines are as they are shown: what is between `...` is there, in this order.
+/// True if lines are as the page shows them: the lines between `...` are there, in this order.
 fn is_as_shown(shown: &[String], lines: &[&str]) -> bool {
     let Some((first, rest)) = shown.split_first() else { return lines.is_empty() };
     if first != "..." {
@@ -113,7 +114,7 @@ fn lines_may_be_left_out_where_the_text_says_so() {
     assert!(!is("a", "a\nb") && !is("b", "a\nb") && !is("...\na\nc\n...", "a\nb\nc") && !is("a 1...", "a"));
 }
 
-/// Runs a command with these words, and compares what it prints; what is wrong with that.
+/// Runs a command with these words, and compares its output with the lines below it; returns the difference.
 fn run(folder: &Path, words: &str, below: &[String]) -> Result<(), String> {
     let (words, into) = words.split_once(" > ").map_or((words, None), |(words, file)| (words, Some(file)));
     if words == "serve" {
@@ -155,7 +156,8 @@ fn save_tests(text: &str, folder: &Path) {
     }
 }
 
-/// Does what `sed s/OLD/NEW/ FILE > FILE` does, of which these are the words after the first; no file stays as it is.
+/// Does the work of `sed s/OLD/NEW/ FILE > FILE`, given the words after `sed`. It is an error if the file stays as it
+/// is.
 fn replace(folder: &Path, words: &str) -> Result<(), String> {
     let [change, from, ">", to] = words.split(' ').collect::<Vec<_>>()[..] else { return Err(format!("sed {words}")) };
     let ["s", old, new, ""] = change.split('/').collect::<Vec<_>>()[..] else { return Err(format!("sed {words}")) };
@@ -165,7 +167,7 @@ fn replace(folder: &Path, words: &str) -> Result<(), String> {
     if text.contains(old) { Ok(()) } else { Err(format!("{from} has no {old}")) }
 }
 
-/// The arguments of a command line that runs mowgli.
+/// Returns the arguments of a command line that runs mowgli.
 fn words_of(line: &str) -> Option<&str> {
     let ways = ["cargo run --release -- ", "cargo run --release --no-default-features -- ", "mowgli "];
     ways.iter().find_map(|way| line.strip_prefix(way))
@@ -232,7 +234,7 @@ fn every_exception_is_shown_somewhere() {
     assert!(stale.is_empty(), "{stale:?}");
 }
 
-/// What stands in the text between backticks, outside of blocks.
+/// Returns the texts between backticks, outside of blocks.
 fn spans(text: &str) -> Vec<String> {
     let outside: Vec<&str> = text.split("```").step_by(2).collect();
     outside.concat().split('`').skip(1).step_by(2).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" ")).collect()

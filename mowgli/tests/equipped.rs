@@ -1,5 +1,5 @@
-//! Tests that need more than Rust: a browser, to look at pages, and a C compiler with the headers of libibverbs, to compile
-//! what is generated. Where that is missing they are reported as ignored, not as passed.
+//! Tests that need more than Rust: a browser for pages, and a C compiler with the headers of libibverbs for generated
+//! programs. Tests whose tool is missing are reported as ignored, not as passed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
 }
 
-/// Says so of a tool that is missing.
+/// Returns a reason if a tool is missing.
 fn unless(is_there: bool) -> Option<String> {
     (!is_there).then(|| "it cannot be used here".to_owned())
 }
@@ -133,7 +133,7 @@ static BROWSER: LazyLock<Option<&str>> = LazyLock::new(|| {
     names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success()))
 });
 
-/// Whether there is a C compiler that takes this program.
+/// True if there is a C compiler that accepts this program.
 fn compiles(program: &str) -> bool {
     let compiler = Command::new("cc")
         .args(["-fsyntax-only", "-Wall", "-Werror", "-Wno-unused", "-x", "c", "-"])
@@ -149,7 +149,7 @@ fn compiles(program: &str) -> bool {
     })
 }
 
-/// What a browser makes of the page at `url`; it keeps what it needs in `folder`.
+/// Returns the page at `url` after a browser has run its scripts. The browser keeps its profile in `folder`.
 fn browsed(folder: &Path, url: &str) -> String {
     let data = format!("--user-data-dir={}", folder.join("profile").display());
     let screen = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1366,768"];
@@ -162,7 +162,7 @@ fn browsed(folder: &Path, url: &str) -> String {
     String::from_utf8_lossy(&ran.stdout).into_owned()
 }
 
-/// What a browser makes of a page, after `script` has run in it.
+/// Returns a page after a browser has run its scripts, and then `script`.
 fn seen(folder: &Path, html: &str, script: &str) -> String {
     let path = folder.join("seen.html");
     std::fs::write(&path, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
@@ -195,7 +195,7 @@ fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
     assert!(dom.contains("display: none"), "{dom}");
 }
 
-/// What is where in the first picture of a page, as it is laid out on the screen.
+/// A script that lists the parts of a page's first picture by their places on the screen.
 const OUTLINE: &str = r"
     const box = e => e.getBoundingClientRect(), out = [];
     const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
@@ -228,21 +228,21 @@ fn the_barrier_is_laid_out_so_that_it_can_be_read() {
     insta::assert_snapshot!("barrier_outline", outline.expect("an outline"));
 }
 
-/// What a script prints about a page, as lines; `out` is where it puts them.
+/// Returns the lines that a script of [`telling`] puts into `out`.
 fn told(dom: &str) -> Vec<String> {
     let told =
         dom.split("<pre id=\"told\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("what is told");
     told.lines().map(str::to_owned).collect()
 }
 
-/// A script that puts the lines of `out` behind a page.
+/// Returns a script that puts the lines of `out` behind a page.
 fn telling(script: &str) -> String {
     let end = "const told = document.createElement('pre'); told.id = 'told'; told.textContent = out.join('\\n'); document.body.append(told);";
     format!("{{ const out = []; {script} {end} }}")
 }
 
-/// On a laptop's screen: the client, the whole chain of sentences, and the head of the picture. Behind a tab the smallest
-/// client. What is pointed at is marked in all three.
+/// A laptop's screen shows the client, the whole chain of sentences, and the head of the picture. The smallest client
+/// is behind a tab. An edge under the pointer is marked in all three.
 fn the_first_screen_says_what_goes_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let html = page(folder.path(), &["bal:no-fence"]);
@@ -263,7 +263,7 @@ fn the_first_screen_says_what_goes_wrong() {
     insta::assert_snapshot!(said.join("\n"));
 }
 
-/// The put is under way while the barrier is over and the get reads: that is what goes wrong.
+/// The put is still under way when the barrier is over and the get reads: this is the mistake.
 fn a_run_says_what_is_under_way() {
     let folder = tempfile::tempdir().unwrap();
     let html = page(folder.path(), &["bal:no-fence", "--placement", "remote"]);
@@ -414,7 +414,7 @@ fn the_page_solves_what_it_shows() {
     assert!(dom.contains("<span class=\"good\">Ok</span> allowed (z=1)"), "{dom}");
 }
 
-/// What the page makes of a test after the button "repair", and after that of the first repair.
+/// Presses the button "repair", and then the button of the first repair: the page puts the repair into the test.
 fn the_page_puts_a_repair_into_the_test() {
     let served = served(&[]);
     let folder = tempfile::tempdir().unwrap();
@@ -460,7 +460,7 @@ fn a_repair_is_shown_beside_the_counterexample() {
 /// A device of processes that read each other's memory, in place of hardware.
 const DEVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/verbs.c");
 
-/// Whether a process may read the memory of another one that allows it.
+/// True if a process may read the memory of another one that allows it.
 fn may_look() -> bool {
     let program = "#define _GNU_SOURCE\n#include <sys/prctl.h>\n#include <sys/uio.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
         int main(void)\n{\n\
@@ -474,7 +474,7 @@ fn may_look() -> bool {
     compiles.is_ok_and(|o| o.status.success()) && Command::new(out).status().is_ok_and(|status| status.success())
 }
 
-/// What a test's C program counts in so many runs over the device, by outcome, with its exit code.
+/// Runs a test's C program over the device. Returns its exit code, and its counts of outcomes.
 fn counted(folder: &Path, name: &str, test: &str, port: u32, unordered: bool) -> (i32, String) {
     let path = file(folder, &format!("{name}.litmus"), test);
     let converted = mowgli(&["convert", &path, "--to", "c-verbs"]);
@@ -501,8 +501,8 @@ fn counted(folder: &Path, name: &str, test: &str, port: u32, unordered: bool) ->
     (first.status.code().expect("no signal"), text(&first.stdout) + &text(&second.stdout))
 }
 
-/// Over a device that is as weak as the model says, everything is seen that the model has, and nothing else; over one whose writes pass
-/// each other something is seen that the test forbids. A READ that passes another one is seen only as both may be under way.
+/// A device that is as weak as the model shows every outcome of the model, and no other. A device whose writes pass
+/// each other shows an outcome that the test forbids. A READ can pass another one only because both may be under way.
 fn generated_c_programs_see_what_is_weak_and_judge_by_the_model() {
     let folder = tempfile::tempdir().unwrap();
     let port = 20_000 + std::process::id() % 10_000;
@@ -560,7 +560,7 @@ fn generated_c_programs_compile() {
     }
 }
 
-/// The one JSON object that `prove` prints, and its exit code.
+/// Returns the JSON object that `prove` prints, and its exit code.
 fn proved(args: &[&str]) -> (serde_json::Value, Option<i32>) {
     let args = [&["prove", "--json"], args].concat();
     let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
@@ -576,13 +576,14 @@ fn sv_is_proved_and_its_obligations_are_written() {
     assert_eq!((told["verdict"].as_str(), code), (Some(FROM_SAMPLES), Some(3)), "{told}");
     let obligations = told["obligations"].as_array().unwrap();
     assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved"), "{told}");
-    // What no solver was asked has no answer of one, and it is said how it was closed.
+    // An obligation that no solver was asked has no answers, but names the way in which it was closed.
     let (asked, closed): (Vec<_>, _) = obligations.iter().partition(|o| o["closed"] == "by a solver");
     assert!(asked.iter().all(|o| o["questions"] != 0 && o["answers"]["z3"] == "unsat" && o["witnessed"] == true));
     assert!(!closed.is_empty() && closed.iter().all(|o| o["answers"].as_object().unwrap().is_empty()), "{told}");
     let definition = |o: &&serde_json::Value| o["closed"].as_str().is_some_and(|how| how.contains("by definition"));
     assert!(closed.iter().all(definition), "{told}");
-    // Each file has the questions that were asked, with what was split, and the solver says of each alone what was said of it.
+    // Each file has the questions of one obligation, and names the case splits. The solver gives the same answers about
+    // the file alone.
     let mut files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     assert_eq!(files.len(), asked.len());
@@ -637,7 +638,7 @@ fn what_cannot_be_proved_is_named() {
     assert_eq!((shown.len(), open.len()), (3, 5), "{told}");
 }
 
-/// The blocks of C on a page: the one with the declarations, and those that use them.
+/// Returns the blocks of C on a page: the one with the declarations, and those that use them.
 fn fragments(page: &str) -> (&str, Vec<&str>) {
     let blocks = page.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap());
     let (declarations, fragments): (Vec<&str>, _) = blocks.partition(|block| block.starts_with("#include"));
@@ -656,10 +657,11 @@ fn the_c_of_the_book_compiles() {
     assert!(!compiles(&program(&fenced.replace("IBV_SEND_FENCE", "IBV_SEND_FENCED"))), "there is no such flag");
 }
 
-/// What processes can run over on one machine.
+/// The providers over which processes can run on one machine.
 const PROVIDERS: [Provider; 2] = [Provider::Tcp, Provider::Shm];
 
-/// Of the papers' tests with two and three nodes nothing is seen that the model forbids, and of some more than one outcome.
+/// Runs of the papers' tests with two and three nodes show only outcomes that the model allows, and some tests show
+/// several.
 fn litmus_tests_run_as_processes() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
     let names =
@@ -679,7 +681,7 @@ fn litmus_tests_run_as_processes() {
     }
 }
 
-/// A compare-and-swap that writes 2 always, and a receiver that does not look whether there is something: both are seen.
+/// Runs show the forbidden outcome of a compare-and-swap that always writes 2.
 fn processes_see_what_is_broken() {
     let folder = tempfile::tempdir().unwrap();
     let cas = "RDMA_WAIT cas\n{ sc x = 0 at 1; }\n P1@1 | P2@2 ;\n a := x.cas(0, 1) | b := x.read ;\nforbidden (b=2)\n";
@@ -693,7 +695,7 @@ fn processes_see_what_is_broken() {
     }
 }
 
-/// As `srun` and `mpirun` do it: all processes are started alike, and the environment says which is which.
+/// Starts all processes alike, as `srun` and `mpirun` do. The environment gives each its rank.
 fn a_launcher_can_start_the_processes() {
     let folder = tempfile::tempdir().unwrap();
     let one = "RDMA_WAIT one\n{ x@1 = 0; y@2 = 1; }\n P1@1 ;\n get(x, y) ;\nlocations [x;]\nforbidden (x=0)\n";

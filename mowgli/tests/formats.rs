@@ -1,5 +1,5 @@
-//! The formats of other tools that `litmus` and `check` print: what they say of each verdict, that they are well formed, and that
-//! what a user writes is escaped.
+//! The formats of other tools that `litmus` and `check` print: the record of each verdict, well-formed output, and
+//! escaped user input.
 
 use std::path::Path;
 use std::process::Command;

@@ -53,7 +53,8 @@ pub fn trials() -> Vec<Trial> {
 /// Outcomes, each with the value of all that the test shows.
 type Outcomes = BTreeSet<Vec<String>>;
 
-/// The tests on which herd7 and the search differ, with the outcomes of both, and how many tests were compared.
+/// Returns the tests on which herd7 and the search differ, with the outcomes of both, and the number of tests that were
+/// compared.
 fn compared(texts: &[String], change: impl Fn(&str, String) -> String) -> (BTreeMap<String, [Outcomes; 2]>, usize) {
     let tests = texts.iter().map(|text| parse("t.litmus", text).unwrap());
     let mut of_model: BTreeMap<String, Vec<Test>> = BTreeMap::new();
@@ -82,7 +83,7 @@ fn compared(texts: &[String], change: impl Fn(&str, String) -> String) -> (BTree
     (differ, count)
 }
 
-/// Runs herd7 on tests of one model; the outcomes by the name of the test.
+/// Runs herd7 on tests of one model; returns the outcomes by the name of the test.
 fn of_herd(folder: &Path, model: &str, tests: &[Test]) -> BTreeMap<String, Outcomes> {
     let mut herd = Command::new("herd7");
     let of = |ending: &str| folder.join(format!("{model}.{ending}"));
@@ -124,7 +125,7 @@ fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests")
 }
 
-/// The texts of the tests of the repository that are of models for herd7.
+/// Returns the texts of the repository's tests that are of models for herd7.
 fn corpus() -> Vec<String> {
     let texts = litmus_files(&tests().join("litmus")).into_iter().map(|path| std::fs::read_to_string(path).unwrap());
     texts.filter(|text| !text.starts_with("CORE_RMA")).collect()
@@ -190,7 +191,7 @@ fn a_model_that_lacks_a_relation_is_told_apart() {
         };
         let (differ, _) = compared(&of(model), change);
         assert!(!differ.is_empty(), "nothing differs without {relation} in {model}");
-        // What is forbidden by less allows more.
+        // A model with fewer relations allows more.
         assert!(differ.values().all(|[by_herd, by_search]| by_herd.is_superset(by_search)), "{model}, {relation}");
     };
     told_apart("RDMA_WAIT", "pfg");

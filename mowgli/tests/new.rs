@@ -1,4 +1,4 @@
-//! What `new` writes, and what it says of bad names and places.
+//! The files that `new` writes, and its messages about bad names and places.
 
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +31,7 @@ fn a_new_crate_is_written_whole() {
         let source = text("src/lib.rs");
         assert!(source.contains("pub fn entry()") && source.ends_with("\n#[cfg(test)]\nmod tests;\n"), "{source}");
         assert!(!source.contains("main"), "{source}");
-        // What is to be changed to see a failure is there, once.
+        // The text that the README replaces to break the library occurs once.
         let readme = text("README.md");
         match readme.split_once("Break it: in `src/lib.rs` ") {
             Some((_, edit)) => {
@@ -44,7 +44,7 @@ fn a_new_crate_is_written_whole() {
         }
         assert!(text("command/main.rs").contains(&format!("mowgli::main!({example}_of_mine::entry());")));
         assert!(text("README.md").contains(&format!("cargo run -- check {library} ")));
-        // What runs is RDMA.
+        // Only libraries over RDMA can run.
         let is_rdma = text(&test).starts_with("RDMA_WAIT ");
         for run in [format!("cargo run -- run {test} "), format!("cargo run -- run {test} --fabric tcp ")] {
             assert_eq!(text("README.md").contains(&run), is_rdma, "{example}");

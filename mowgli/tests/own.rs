@@ -1,6 +1,6 @@
-//! The command with libraries of one's own, as the crate that `mowgli new` writes has it.
+//! The command with libraries of one's own, like that of a crate that `mowgli new` writes.
 //!
-//! This program is that command where it is told so, and else tests it.
+//! With the environment variable [`OWN`] this program is that command; without it, it tests that command.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
@@ -22,7 +22,7 @@ mod stack;
 #[path = "../examples/ticketlock.rs"]
 mod ticketlock;
 
-/// Which libraries are the command's own; it is no command where this is not set.
+/// The environment variable that names the command's own libraries. Without it this program runs the tests.
 const OWN: &str = "LIBRARIES_OF_ONES_OWN";
 
 fn main() -> ExitCode {
@@ -70,7 +70,7 @@ methods! {
     }
 }
 
-/// A bell whose method table is wrong: who rings it writes.
+/// Returns a bell whose method table is wrong: `Ring` writes, although the table says that it only looks.
 fn bell() -> Entry {
     fn shape(world: &World, event: &Event, Method::Ring { x }: Method) -> Shape {
         [Sub::write(aCW, x.on(world.node_of(event.thread)), 1)].into()
@@ -93,7 +93,7 @@ struct Function {
     count: Box<Made<Loc>>,
 }
 
-/// What is made of an object in a world.
+/// A function of an object in a world.
 type Made<T> = dyn Fn(&World, Loc) -> T + Send + Sync;
 
 impl Implementation for Function {
@@ -112,8 +112,8 @@ impl Implementation for Function {
     }
 }
 
-/// A gong of which it is not said where its result is read. If it is `foreign` its implementation makes a variable of a name
-/// that a client can give.
+/// Returns a gong whose shape does not say which subevent reads its result. The implementation of a `foreign` gong
+/// makes a variable whose name a client can use. The body of a gong that `panics` does so in a world of three nodes.
 fn gong(which: &str) -> Entry {
     fn unread(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), Reads::Any)].into()
@@ -124,7 +124,7 @@ fn gong(which: &str) -> Entry {
     let is_foreign = which == "foreign";
     let panics = which == "panics";
     let body = move |world: &World, x: Loc| {
-        // No client of two nodes shows it.
+        // Clients of two nodes do not show the panic.
         let homes = vec!["count"; if panics { 2 } else { 4 }];
         sv::read(x.part(homes[world.all_nodes().len() - 1]))
     };
@@ -134,7 +134,7 @@ fn gong(which: &str) -> Entry {
     Entry::rdma(library, Sv).published(over, if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
 }
 
-/// A gong with such a body, which does not end.
+/// Returns a gong whose body is this function, and does not end.
 fn endless(body: fn(Loc) -> Prog) -> Entry {
     fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
@@ -177,7 +177,7 @@ fn letters() -> Simple<Letter> {
     })
 }
 
-/// A box for letters, in which there is none to begin with.
+/// Returns a box for letters, which is empty at the beginning.
 fn post() -> Entry {
     let slot = |x: Expr| x.part("slot", []);
     let bodies = bodies! { Letter:
@@ -208,7 +208,7 @@ const TESTS: [(&str, fn()); 17] = [
     ("stacks_go_down_through_them", stacks_go_down_through_them),
 ];
 
-/// Runs the command with these libraries: its exit code, what it prints, and what it says on standard error.
+/// Runs the command with these libraries. Returns its exit code, its output, and its standard error.
 fn with(which: &str, args: &[&str]) -> (i32, String, String) {
     let own = std::env::current_exe().expect("this program");
     let ran = Command::new(own).env(OWN, which).args(args).output();
@@ -221,13 +221,13 @@ fn ran(args: &[&str]) -> (i32, String, String) {
     with("examples", args)
 }
 
-/// The litmus test of an example.
+/// Returns the path of the litmus test of an example.
 fn litmus(example: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/new");
     folder.join(format!("{example}.litmus")).display().to_string()
 }
 
-/// Litmus text in a file.
+/// Writes a litmus test to a file.
 fn file(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("test.litmus");
@@ -246,7 +246,7 @@ fn they_are_listed_before_those_that_are_built_in() {
     assert!(heads.contains(&"spinlock over x86-tso"), "{out}");
 }
 
-/// One's own, and not the five minutes of those that are built in.
+/// Without names `check` checks one's own libraries only, because the built-in ones take five minutes.
 fn they_are_checked_where_nothing_is_named() {
     let (code, out, err) = with("latch", &["check", "--json"]);
     assert_eq!(code, 0, "{err}");
@@ -306,7 +306,7 @@ fn litmus_tests_run_their_implementations() {
     }
 }
 
-/// What runs is what was checked: of broken variants something forbidden is seen.
+/// `run` executes the bodies that `check` checks, so broken variants show a forbidden outcome.
 fn they_run_by_their_own_bodies() {
     for (example, variant, code) in [
         ("latch", None, 0),
@@ -335,7 +335,7 @@ fn they_run_by_their_own_bodies() {
             }
             Err(why) => assert!(code == 2 && err.contains(&why), "{fabric}: {out}{err}"),
         }
-        // What is wrong with it is told once, however many processes there are to be.
+        // The error is reported once, however many processes there are to be.
         let (code, _, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--variant", "latch:fenceless"]);
         assert!(code == 2 && err.matches("latch has no variant fenceless; there are published").count() == 1, "{err}");
     }
@@ -344,7 +344,7 @@ fn they_run_by_their_own_bodies() {
     assert!(code == 2 && err.contains("mowgli/tests/own.rs"), "{code} {out}{err}");
 }
 
-/// A loop that waits has as many rounds as it needs: none of them is one of the bound.
+/// A loop that only waits has as many iterations as it needs. They do not count towards the bound.
 fn loops_wait_by_calls_that_only_look() {
     for waits in [" await x.check = 1 | ;\n", " a := x.check | ;\n while a != 1 { | ;\n a := x.check | ;\n } | ;\n"] {
         let world = "RDMA_WAIT t\n{ one@2 = 1; z@1 = 0; latch x; }\n P1@1 | P2@2 ;\n";

@@ -1,11 +1,11 @@
-//! What is to be inserted into litmus tests, and what can be left out of them.
+//! Repairs of litmus tests and of libraries, and weakenings.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::ran::{file, is_bad, mowgli};
 
-/// The programs of published algorithms that are broken on purpose.
+/// Returns the programs of published algorithms that are broken on purpose.
 fn broken() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/broken");
     let mut all: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
@@ -28,7 +28,7 @@ fn published_algorithms_that_were_broken_are_repaired() {
     insta::assert_snapshot!(said);
 }
 
-/// What is written holds, and nothing is to be done then; what was inserted is not more than needed.
+/// The repaired test holds, and `repair` finds nothing more to do.
 #[test]
 fn repaired_tests_hold_and_need_no_repair() {
     for path in broken() {
@@ -43,7 +43,8 @@ fn repaired_tests_hold_and_need_no_repair() {
     }
 }
 
-/// Of a thread that may crash each statement is told by its own text, though there is an event before it that is of none.
+/// In a thread that may crash, explanations name each statement by its own text. An event before the statements belongs
+/// to none of them.
 #[test]
 fn crashes_are_repaired_and_explained_in_words_of_the_test() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,7 +132,7 @@ fn costs_are_what_is_said_and_answers_are_three_valued() {
     assert!(ran.code == 1 && ran.out.contains("would forbid what is to be allowed"), "{}", ran.out);
 }
 
-/// Two polls of one get: what is forbidden does not happen, as nothing does.
+/// Two polls of one get: the forbidden outcome does not happen, because no execution ends.
 #[test]
 fn a_repair_with_which_nothing_ends_is_none() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +148,7 @@ fn a_repair_with_which_nothing_ends_is_none() {
 const BRANCH: &str = "RDMA_TSO t\n{ has@1 = 0; buf@1 = 1; z@2 = 0; }\n P1@1 | P2@1 ;\n a := has | has := 1 ;\n if a = 1 { | ;\n \
                       put(z, buf) | ;\n } | ;\n buf := 2 | ;\nforbidden (z=2)\n";
 
-/// A poll behind a branch orders what it is to order, and waits for ever where the operation was not made.
+/// A poll after a branch gives the wanted order, but waits for ever if the branch did not make the operation.
 #[test]
 fn a_repair_with_which_something_hangs_is_none() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +241,7 @@ fn atomics_order_like_fences() {
     for edit in edits {
         assert!(ran.out.contains(&format!("cost 8\n    {edit}")), "{edit}: {}{}", ran.out, ran.err);
     }
-    // The value of a word that changes is not known.
+    // If the word changes, the value of the put cannot be predicted.
     let text = text.replace(" | b := z ;", " | b := z ;\n o := 2 | ;");
     let ran = mowgli(&["repair", &file(folder.path(), "t.litmus", &text)]);
     assert!(!ran.out.contains("in place of put(f, o)"), "{}", ran.out);
@@ -295,13 +296,13 @@ fn robust_hands_over_where_its_theorems_say_nothing() {
     assert!(ran.out.contains("`mowgli repair FILE`"), "{}{}", ran.out, ran.err);
 }
 
-/// What is repaired of a library, as JSON.
+/// Repairs a library; returns the exit code and the answer in JSON.
 fn of_library(args: &[&str]) -> (i32, serde_json::Value) {
     let ran = mowgli(&[&["repair", "--json"], args].concat());
     (ran.code, serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {}{}", ran.out, ran.err)))
 }
 
-/// What the repairs insert, each as one line.
+/// Returns the insertions of each repair as one line.
 fn inserted(found: &serde_json::Value) -> Vec<String> {
     let texts = |repair: &serde_json::Value| {
         let all = repair["insert"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
@@ -310,7 +311,7 @@ fn inserted(found: &serde_json::Value) -> Vec<String> {
     found["repairs"].as_array().unwrap().iter().map(texts).collect()
 }
 
-/// The variants in which something is missing, each with what it is, found unaided.
+/// Variants that lack something: the search finds the missing insertion unaided.
 #[test]
 fn what_implementations_lack_is_found() {
     let cases: [(&[&str], &[&str]); 5] = [
@@ -346,7 +347,8 @@ fn what_implementations_lack_is_found() {
     }
 }
 
-/// The same insertions elsewhere are no other repairs, and none with one more is called minimal because of that.
+/// The same insertions in other places are not listed as other repairs. A set with one more insertion is not called
+/// minimal because of that.
 #[test]
 fn what_is_not_asked_about_makes_nothing_minimal() {
     let bounds = ["bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "1"];
@@ -360,7 +362,7 @@ fn what_is_sound_needs_no_repair() {
     assert_eq!((code, &found["is_done"], &found["repairs"]), (0, &true.into(), &serde_json::json!([])), "{found}");
 }
 
-/// A fence after the release of a lock is one too late: it can change places with it.
+/// A fence after the release of a lock is too late, and can change places with it.
 #[test]
 fn an_operation_in_the_wrong_place_is_moved() {
     let (code, found) = of_library(&["slock", "--variant", "fence-after", "--threads", "2", "--nodes", "2"]);
@@ -374,7 +376,7 @@ fn what_a_body_has_more_than_it_needs_can_be_left_out() {
     let (code, found) = of_library(&[&["bal", "--weaken"], &bounds[..]].concat());
     // Each part of its fence is needed.
     assert_eq!((code, &found["is_done"]), (0, &true.into()), "{found}");
-    // The Wait of SV is one wait: without it there is no body, and so no answer is left open.
+    // The Wait of SV is one wait: without it the body is empty, which is an answer and not an open question.
     let (code, found) =
         of_library(&[&["sv", "--weaken"], &["--threads", "1", "--nodes", "2", "--calls", "2"][..]].concat());
     assert_eq!((code, &found["is_done"], &found["undecided"]), (0, &true.into(), &serde_json::Value::Null), "{found}");

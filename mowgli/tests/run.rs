@@ -1,11 +1,11 @@
-//! What runs: litmus tests over shared memory and over the machine.
+//! Runs of litmus tests over shared memory and over the machine.
 
 use crate::ran::{file, is_bad, mowgli};
 
 const SENT: &str = "RDMA_WAIT sent\n{ svar x = 0; barrier b = {P1, P2}; }\n P1@1        | P2@2   ;\n x.write(1)  | bar(b) ;\n \
                     x.bcast({2}) | a := x.read ;\n bar(b)      |        ;\n x.write(2)  |        ;\nforbidden (a=2)\nallowed (a=1)\n";
 
-/// Of the papers' tests nothing is seen that the model forbids, and much of what it allows.
+/// Runs of the papers' tests show only outcomes that the model allows, and many of them.
 #[test]
 fn the_papers_tests_run_as_their_models_say() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
@@ -19,7 +19,7 @@ fn the_papers_tests_run_as_their_models_say() {
     }
 }
 
-/// What is allowed and rare is seen on the machine.
+/// The machine shows outcomes that are allowed but rare.
 #[test]
 fn the_machine_is_adverse() {
     let folder = tempfile::tempdir().unwrap();
@@ -31,8 +31,9 @@ fn the_machine_is_adverse() {
     assert!(ran.out.contains("  5 of 5 allowed outcomes were seen, and 0 forbidden"), "{}", ran.out);
 }
 
-/// One put is later than two threads, another card, and a second write of its own thread, which is quick, late, and quick again. Where the
-/// pace of a part lasts for a number of steps, none of 100,000 seeds shows that; now the first one that does is 48124.
+/// One put is later than two threads, another card, and a second write of its own thread, which is quick, late, and
+/// quick again. Seed 48124 is the first that shows this. If the pace of a part lasted for a number of steps, none of
+/// 100,000 seeds would show it.
 #[test]
 fn what_is_quick_late_and_quick_again_is_seen() {
     let test = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers/loco-fig9c.litmus");
@@ -64,12 +65,12 @@ fn what_cannot_be_run_is_told() {
     is_bad(&["run", &test, "--times", "0"], &["0"]);
     let x86 = file(folder.path(), "x86.litmus", "X86_TSO sb\n{ x = 0; }\n P1 ;\n x := 1 ;\nallowed (x=1)\n");
     is_bad(&["run", &x86], &["RDMA_WAIT and RDMA_TSO, not of X86_TSO"]);
-    // One in which an assumption does not hold is no outcome.
+    // A run in which an assumption does not hold has no outcome.
     let waits =
         file(folder.path(), "w.litmus", "RDMA_WAIT w\n{ x@1 = 0; }\n P1@1 ;\n a := x ;\n assume a = 1 ;\nvacuous\n");
     let ran = mowgli(&["run", &waits, "--times", "3"]);
     assert!(ran.code == 0 && ran.out.contains("3 runs do not count"), "{}{}", ran.out, ran.err);
-    // Nor is one that waits for what never comes: the machine sees at once that it does.
+    // A run that waits for ever has no outcome either, and the machine detects at once that it does.
     let loops = [
         ("{ x@1 = 0; }", " P1@1 ;\n await x = 1 ;\n"),
         ("{ x@1 = 0; z@2 = 0; }", " P1@1 ;\n a := 0 ;\n while a != 1 { ;\n get(x, z) ;\n poll(2) ;\n a := x ;\n } ;\n"),

@@ -1,4 +1,4 @@
-//! The playground: what it answers, what it refuses, and that a test that needs too much does not take it down.
+//! The playground: its answers, and its refusals. A test that needs too much does not take it down.
 
 use crate::served::{Served, served};
 
@@ -39,7 +39,7 @@ fn large() -> String {
     format!("RDMA_WAIT large {{ x@1 = 0; }}\n {heads} ;\n{rows}allowed (x=1)\n")
 }
 
-/// The processes that a process has started, and that go on.
+/// Counts the running processes that a process has started.
 #[cfg(target_os = "linux")]
 fn started_by(process: u32) -> usize {
     let stats = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
@@ -52,7 +52,7 @@ fn started_by(process: u32) -> usize {
     stats.filter(|(state, parent)| state != "Z" && *parent == process).count()
 }
 
-/// All outcomes come at once, and no picture of them: each is drawn when it is asked for.
+/// All outcomes come at once, but without pictures: the page requests each picture when it needs it.
 #[test]
 fn many_outcomes_are_no_trouble() {
     let served = served(&[]);
@@ -65,7 +65,7 @@ fn many_outcomes_are_no_trouble() {
     assert!(answer.len() < 10_000_000 && !answer.contains("\"graph\":{"), "{} bytes", answer.len());
 }
 
-/// Who cancels closes the connection. Then nothing goes on.
+/// A browser that cancels closes the connection. Then the server stops the process that solves the test.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_nobody_waits_for_is_given_up() {

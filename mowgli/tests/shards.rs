@@ -1,4 +1,4 @@
-//! A run that processes share: put together it is what one process says, whatever happened to them.
+//! Runs that processes share: the merged result is that of one process, whatever happened to the shards.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use mowgli::shards::estimate::estimate;
 
 use crate::ran::{Ran, file, is_bad, mowgli};
 
-/// What was printed, without times.
+/// Removes the times from printed text.
 fn timeless(text: &str) -> String {
     let is_time = |line: &&str| !line.contains(" s │") && !line.contains(r#""seconds":"#);
     let json = |line: &str| {
@@ -27,14 +27,14 @@ fn timeless(text: &str) -> String {
     text.lines().map(|line| without(line) + "\n").collect()
 }
 
-/// Shard `number` of `of` of a command.
+/// Runs shard `number` of `of` of a command.
 fn shard(folder: &Path, command: &[&str], number: usize, of: usize) -> (Ran, PathBuf) {
     let file = folder.join(format!("{number}.shard"));
     let (share, out) = (format!("{number}/{of}"), file.display().to_string());
     (mowgli(&[command, &["--shard", &share, "--out", &out]].concat()), file)
 }
 
-/// The files of all shards of a command.
+/// Runs all shards of a command, and returns their files.
 fn shards(folder: &Path, command: &[&str], of: usize) -> Vec<String> {
     let one = |number| {
         let (ran, file) = shard(folder, command, number, of);
@@ -49,7 +49,7 @@ fn merge(files: &[String]) -> Ran {
     mowgli(&["merge"].into_iter().chain(files).collect::<Vec<_>>())
 }
 
-/// That shards say together what one process says: `said` is in it.
+/// Asserts that the merged shards print what one process prints, and that this contains `said`.
 fn is_as_one(command: &[&str], of: usize, said: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (one, all) = (mowgli(command), merge(&shards(folder.path(), command, of)));
@@ -73,7 +73,7 @@ fn every_verdict_is_that_of_one_process() {
     is_as_one(&["check", "slock", "--variant", "no-fence", "--through", "--json"], 3, r#""verdict":"unsound""#);
 }
 
-/// Tests in a folder, one of them wrong and one of them bad.
+/// Writes tests to a folder: one of them is wrong.
 fn tests(folder: &Path) -> String {
     let test = |name: &str, rows: &str, assertion: &str| {
         let text = format!(
@@ -87,7 +87,7 @@ fn tests(folder: &Path) -> String {
     folder.display().to_string()
 }
 
-/// What `litmus` prints, without the microseconds of each test.
+/// Removes the times of the tests from the output of `litmus`.
 fn without_micros(text: &str) -> String {
     let is_time = |line: &&str| line.starts_with("Time ");
     let json = |line: &str| line.split(r#","micros":"#).next().unwrap_or_default().to_owned();
@@ -108,7 +108,7 @@ fn litmus_tests_are_shared_too() {
         assert_eq!(one.code, 1, "the second test does not hold: {}", one.out);
         files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
     }
-    // A test that is not what it was is no part of the run, nor is another implementation.
+    // A run with a changed test, or with another implementation, is another run.
     let command = ["litmus", &path, "--implemented", "bal"];
     let files = shards(out.path(), &command, 2);
     let (other, of_other) = (["litmus", &path, "--implemented", "bal:no-fence"], tempfile::tempdir().unwrap());
@@ -192,7 +192,7 @@ fn work_is_estimated_before_it_is_done() {
     assert_eq!(estimate["classes"], check["stats"]["probed"], "all that is asked for outcomes: {check}");
 }
 
-/// From some clients of each shape it is known what all of them are like.
+/// Some clients of each shape suffice for an estimate of the whole.
 #[test]
 fn estimates_from_some_clients_are_near() {
     let entries = Catalogue::builtin().entries();
@@ -207,10 +207,11 @@ fn estimates_from_some_clients_are_near() {
     assert!(estimated.or_more || (0.5..=2.0).contains(&ratio), "{estimated:?}: {}", checked.report.executions);
 }
 
-/// A state of threads takes about as long as so many nodes of the search: measured on the libraries at their default bounds.
+/// The nodes of the search that take about as long as a state of threads, measured on the libraries at their default
+/// bounds.
 const STATE: u64 = 15;
 
-/// How much work each of so many shards of a command is, in nodes.
+/// Returns the work of each shard of a command, in nodes.
 fn work(command: &[&str], of: usize) -> Vec<u64> {
     let folder = tempfile::tempdir().unwrap();
     let count = |text: &str, name: &str| -> u64 {
@@ -225,7 +226,7 @@ fn work(command: &[&str], of: usize) -> Vec<u64> {
     shards(folder.path(), command, of).iter().map(of_file).collect()
 }
 
-/// The slowest shard does at most twice the work of the mean.
+/// Asserts that the slowest shard does at most twice the work of the mean.
 fn is_even(command: &[&str], of: usize) {
     let all = work(command, of);
     let (most, sum) = (all.iter().max().unwrap(), all.iter().sum::<u64>());
@@ -260,7 +261,7 @@ fn jobs_for_a_cluster_are_written() {
     {
         assert!(array.contains(text), "{text}: {array}");
     }
-    // The script is one for a shell: without Slurm it does the shard that it is told to.
+    // The script is one for a shell: without Slurm it runs the shard that its environment names.
     let small = ["--dir", &dir, "--shards", "2", "--", "check", "sv", "--threads", "1", "--calls", "1"];
     assert_eq!(mowgli(&[&["submit", "slurm"], &small[..]].concat()).code, 0);
     for number in ["1", "2"] {
@@ -286,7 +287,7 @@ fn jobs_for_a_cluster_are_written() {
     );
 }
 
-/// Wherever the file of a shard ends, whoever starts the shard again gets the same file.
+/// A shard that was killed continues at any end of its file, and then writes the same file.
 #[test]
 fn a_shard_goes_on_wherever_it_was_killed() {
     let command = [&["check", "bal", "--variant", "no-fence", "--json"], &SMALL[..]].concat();
@@ -369,7 +370,7 @@ fn shards_that_are_missing_are_named_and_others_refused() {
         let again = mowgli(&[&command[..], &["--shard", "1/3", "--out", &damaged]].concat());
         assert!(again.code == 2 && again.err.contains("damaged:2:"), "{}", again.err);
     }
-    // What a line says of clients that there are not is not believed.
+    // Clients that a line names but that do not exist are ignored.
     let renamed = first.replace(r#""renamed":["#, r#""renamed":[99999,"#);
     assert_ne!(renamed, first, "some clients are others renamed");
     let strange = merge(&[with("strange", renamed), files[1].clone(), files[2].clone()]);

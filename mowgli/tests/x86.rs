@@ -1,4 +1,4 @@
-//! The command on tests of x86-TSO: outcomes, explanations, and what it says of what another machine has.
+//! The command on tests of x86-TSO: outcomes, explanations, and messages about statements of other machines.
 
 use crate::ran::{file, is_bad, mowgli};
 
@@ -42,7 +42,7 @@ fn an_execution_and_a_cycle_are_explained() {
     assert!(ran.out.contains("which x86-tso excludes (uniproc)"), "{}", ran.out);
 }
 
-/// What `explain --out` keeps is read and judged again, and drawn.
+/// `explain` and `report` read the finding that `explain --out` has kept, and judge it again.
 #[test]
 fn a_finding_is_kept_and_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn what_this_machine_has_is_told_elsewhere() {
     says("RDMA_WAIT t\n{ x@1 = 0; }\n P1 ;\n x := 1 ;\n", &["t.litmus:3:2", "say on which one this is, as P1@1"]);
 }
 
-/// An access to what is no word is a fault of the program, and no program without executions.
+/// An access to an object that is not a word is an error in the program, and not a program without executions.
 #[test]
 fn a_dangling_dereference_is_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,8 +108,8 @@ fn a_dangling_dereference_is_told() {
     assert!(ran.out.contains("0 is no location"), "{}{}", ran.out, ran.err);
 }
 
-/// An implementation that makes a call with a fault is not well defined, and its outcomes are not known: a stack whose pool
-/// has too few nodes goes to one that is not there.
+/// An implementation that makes an erroneous call is not well defined, so its outcomes stay open. The pool of this
+/// stack has too few nodes, so the stack uses a node that does not exist.
 #[test]
 fn an_implementation_with_a_fault_has_no_answer() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,7 +188,7 @@ fn objects_have_statements() {
     assert_eq!(implemented.code, 0, "{}{}", implemented.out, implemented.err);
 }
 
-/// Commands about networks and other machines say that they are.
+/// Commands about networks and other machines reject the test with the reason.
 #[test]
 fn commands_for_other_models_say_so() {
     let folder = tempfile::tempdir().unwrap();

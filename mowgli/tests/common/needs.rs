@@ -1,7 +1,7 @@
 //! Tests that need more than Rust, or more time than everybody has.
 //!
-//! A test whose tool is missing is reported as ignored, not as passed. Where `CI` is set, it fails instead if CI is meant to
-//! have the tool. A long test runs with `--include-ignored` only.
+//! A test whose tool is missing is reported as ignored, not as passed. With `CI` set, it fails instead if CI is meant
+//! to have the tool. A long test runs with `--include-ignored` only.
 
 use libtest_mimic::{Completion, Failed, Trial};
 

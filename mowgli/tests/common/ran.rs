@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// How it ended, and what it printed.
+/// The exit code of a run, and its output.
 pub struct Ran {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-/// Runs it with these arguments.
+/// Runs the command with these arguments.
 pub fn mowgli(args: &[&str]) -> Ran {
     let Output { status, stdout, stderr } =
         Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
@@ -18,14 +18,14 @@ pub fn mowgli(args: &[&str]) -> Ran {
     Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
 }
 
-/// Writes a file, and gives its path.
+/// Writes a file, and returns its path.
 pub fn file(folder: &Path, name: &str, text: &str) -> String {
     let path = folder.join(name);
     std::fs::write(&path, text).expect("a temporary file");
     path.display().to_string()
 }
 
-/// Bad input: exit code 2, and an error that says all of this.
+/// Asserts that these arguments are bad input: exit code 2, and an error that contains all of these texts.
 #[track_caller]
 pub fn is_bad(args: &[&str], said: &[&str]) {
     let ran = mowgli(args);

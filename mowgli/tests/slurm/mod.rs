@@ -11,7 +11,7 @@ use crate::needs::Need;
 /// A Slurm that a test starts; CI does not have to be able to.
 pub const NEED: Need = Need { tool: "Slurm, which root can start", in_ci: false, missing: || None };
 
-/// What a program prints, if it is there and does as it is told.
+/// Returns the output of a program; `None` if it is missing or fails.
 pub fn says(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok().filter(|o| o.status.success())?;
     String::from_utf8(output.stdout).ok()
@@ -33,7 +33,7 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Starts it; `None` if there is no Slurm, this is not root, or its nodes are not there after a minute.
+    /// Starts the cluster; `None` if there is no Slurm, this is not root, or its nodes are not there after a minute.
     pub fn start(folder: &Path) -> Option<Self> {
         // Without a configuration `sbatch` does not even say its version.
         let is_there = ["slurmctld", "slurmd"].iter().all(|program| says(program, &["-V"]).is_some());
@@ -41,7 +41,7 @@ impl Cluster {
         if !is_there || says("id", &["-u"]).is_none_or(|id| id.trim() != "0") {
             return None;
         }
-        // All at once, so that they differ.
+        // All ports are opened at once, so that they differ.
         let listeners: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let ports: Vec<u16> = listeners.iter().map(|l| l.local_addr().unwrap().port()).collect();
         drop(listeners);
@@ -83,7 +83,7 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// What a program prints that belongs to it.
+    /// Returns the output of a program of this cluster.
     pub fn says(&self, program: &str, args: &[&str]) -> String {
         let output = Command::new(program).args(args).env("SLURM_CONF", &self.conf).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
