@@ -48,7 +48,6 @@
 //! }");
 //! ```
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::Location;
@@ -101,16 +100,6 @@ pub struct CallTerm {
     pub place: Place,
 }
 
-thread_local! {
-    /// The number of the next variable. It starts from 0 in each body, so that equal bodies are equal terms.
-    static NEXT: Cell<usize> = const { Cell::new(0) };
-}
-
-/// A variable that no body has which was made since the numbers began.
-pub(crate) fn fresh(name: &'static str) -> Var {
-    Var { number: NEXT.replace(NEXT.get() + 1), name }
-}
-
 impl From<Stmt> for Body {
     fn from(stmt: Stmt) -> Self {
         Self(Arc::new(stmt))
@@ -159,7 +148,7 @@ impl Body {
     /// `let name = self; rest`.
     #[must_use]
     pub fn bind(self, name: &'static str, rest: impl FnOnce(Expr) -> Self) -> Self {
-        let var = fresh(name);
+        let var = Var::fresh(name);
         Self::sequence(Some(var), &self, rest(Term::Var(var).into()))
     }
 
@@ -200,14 +189,14 @@ impl Body {
     /// `for name in set { round }`.
     #[must_use]
     pub fn each(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
-        let var = fresh(name);
+        let var = Var::fresh(name);
         Stmt::For(var, set.into(), round(Term::Var(var).into())).into()
     }
 
     /// `for name in set { round }`, with the tuple of the values of `round`.
     #[must_use]
     pub fn collect(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
-        let var = fresh(name);
+        let var = Var::fresh(name);
         Stmt::Collect(var, set.into(), round(Term::Var(var).into())).into()
     }
 
@@ -235,10 +224,10 @@ impl Body {
             Stmt::Loop(round) => round.program(scope).repeat(),
             Stmt::Break(e) => Prog::Break(1, e.eval(scope)),
             Stmt::For(var, set, round) => {
-                Prog::all(elements(set.eval(scope)).into_iter().map(|v| round.program(&scope.with(*var, v))))
+                Prog::all(set.elements(scope).into_iter().map(|v| round.program(&scope.with(*var, v))))
             }
             Stmt::Collect(var, set, round) => {
-                collected(*var, elements(set.eval(scope)).into(), Vec::new(), round, scope)
+                collected(*var, set.elements(scope).iter().copied().collect(), Vec::new(), round, scope)
             }
         }
     }
@@ -301,7 +290,7 @@ impl Body {
             })
         };
         let new = |var: &Var, vars: &mut BTreeMap<usize, Expr>| {
-            let other = fresh(var.name);
+            let other = Var::fresh(var.name);
             vars.insert(var.number, Term::Var(other).into());
             other
         };
@@ -372,7 +361,7 @@ impl Body {
                 next = next.max(var.number + 1);
             }
         });
-        NEXT.set(next);
+        Var::number_from(next);
     }
 
     /// Visits this statement and all that it contains, from first to last.
@@ -440,15 +429,6 @@ pub(crate) fn argument(table: &'static [Method], method: &str, name: &'static st
     Term::Arg(position(table, method, name), name).into()
 }
 
-/// The elements that a `for` goes through.
-fn elements(set: Val) -> Vec<Val> {
-    match set {
-        Val::Nodes(nodes) => nodes.iter().map(Val::from).collect(),
-        Val::Tuple(all) => all.parts().to_vec(),
-        other => vec![other],
-    }
-}
-
 /// The iterations of a `for` that come after those with these values.
 fn collected(var: Var, all: Arc<[Val]>, values: Vec<Val>, round: &Body, scope: &Scope) -> Prog {
     let Some(&element) = all.get(values.len()) else { return Prog::Val(Val::tuple(&values)) };
@@ -478,7 +458,7 @@ impl Bodies {
         arguments: &[&'static str],
         body: impl FnOnce(&[Expr]) -> Body,
     ) -> Self {
-        NEXT.set(0);
+        Var::number_from(0);
         self.all.push((name, body(&arguments.iter().map(|of| argument(table, name, of)).collect::<Vec<_>>())));
         self
     }

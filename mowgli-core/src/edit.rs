@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::body::{Bodies, Body, CallTerm, Stmt, argument, fresh};
+use crate::body::{Bodies, Body, CallTerm, Stmt, argument};
 pub use crate::calls;
 use crate::event::Call;
 use crate::expr::{Expr, Term, Var};
@@ -523,7 +523,7 @@ fn before(later: Later, body: Body) -> Body {
 /// A body, and then what is to be made; the value is that of the body.
 fn after(body: Body, later: Later) -> Body {
     let Some(later) = later else { return body };
-    let value = fresh("v");
+    let value = Var::fresh("v");
     Body::sequence(Some(value), &body, later.then(Expr::from(Term::Var(value)).into()))
 }
 

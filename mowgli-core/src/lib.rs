@@ -88,7 +88,6 @@ pub mod causal;
 pub mod denote;
 pub mod edit;
 pub mod enumerate;
-pub mod expr;
 pub mod flow;
 pub mod graph;
 pub mod implementation;
@@ -109,4 +108,4 @@ mod stale;
 pub mod stuck;
 pub mod thread;
 
-pub use mowgli_judge::{algebra, event, execution, few, ids, judge, library, stamp, value, world};
+pub use mowgli_judge::{algebra, event, execution, expr, few, ids, judge, library, stamp, value, world};

@@ -26,6 +26,13 @@ impl<T: Copy> Few<T> {
     }
 }
 
+impl<T> Few<T> {
+    /// Puts an item behind the last one.
+    pub fn push(&mut self, item: T) {
+        self.0.push(item);
+    }
+}
+
 impl<T> Default for Few<T> {
     fn default() -> Self {
         Self(SmallVec::new())

@@ -7,6 +7,7 @@
 pub mod algebra;
 pub mod event;
 pub mod execution;
+pub mod expr;
 pub mod few;
 pub mod ids;
 pub mod judge;

@@ -1,11 +1,12 @@
-//! Expressions of bodies: first-order terms over the arguments of a call, the calling thread and earlier results.
+//! Expressions of bodies and shapes: first-order terms over the arguments of a call, the calling thread, earlier results in a body,
+//! and the result of the call in a shape.
 //!
 //! An expression is a value that every part of Mowgli can read: the search evaluates it, `show` prints it, the prover sees
 //! which data it compares. Equal expressions are one allocation, so they are `Copy` and compared by address.
 //!
 //! ```
-//! use mowgli_core::expr::{Expr, here, members, nodes};
-//! use mowgli_core::ids::Loc;
+//! use mowgli_judge::expr::{Expr, here, members, nodes};
+//! use mowgli_judge::ids::Loc;
 //!
 //! let x = Expr::from(Loc::new("x"));
 //! let others = nodes(members(x)).without(here());
@@ -13,11 +14,13 @@
 //! assert_eq!(x.part("count", [1.into()]).loc(), Loc::new("x.count_1"));
 //! ```
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Add, BitAnd, BitOr, Div, Not, Rem, Sub};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use crate::few::Few;
 use crate::ids::{Loc, Node as Machine, NodeSet, Tid, Wid};
 use crate::value::Val;
 use crate::world::{Object, World};
@@ -27,17 +30,35 @@ static NOWHERE: LazyLock<Scope> = LazyLock::new(|| Scope::new(&World::new(0, &[]
 
 static TERMS: Mutex<BTreeSet<&'static Term>> = Mutex::new(BTreeSet::new());
 
-/// An interned expression. Evaluated in a [`Scope`] it gives a value.
+/// An interned expression. Evaluated in [`Surroundings`] it gives a value.
 #[derive(Clone, Copy)]
 pub struct Expr(&'static Term);
 
-/// A variable of a body: its number, which no other variable of the body has, and the name that its author gave it.
+/// A variable of a body or a shape: its number, which no other variable of the body has, and the name that its author gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Var {
     /// Its number.
     pub number: usize,
     /// Its name.
     pub name: &'static str,
+}
+
+thread_local! {
+    /// The number of the next variable. It starts from 0 in each body, so that equal bodies are equal terms.
+    static NEXT: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Var {
+    /// A variable that no body has which was made since the numbers began.
+    #[must_use]
+    pub fn fresh(name: &'static str) -> Self {
+        Self { number: NEXT.replace(NEXT.get() + 1), name }
+    }
+
+    /// Begins the numbers of variables that are made from here on, in this thread.
+    pub fn number_from(next: usize) {
+        NEXT.set(next);
+    }
 }
 
 /// An expression by its outermost symbol.
@@ -51,6 +72,8 @@ pub enum Term {
     Arg(usize, &'static str),
     /// The calling thread.
     Me,
+    /// The result of the call, which shapes speak of and bodies do not.
+    Ret,
     /// All nodes.
     AllNodes,
     /// All threads.
@@ -119,6 +142,8 @@ impl Ord for Opaque {
 pub enum Function {
     /// The node of a thread, or the node that an object lives on.
     Node,
+    /// The node with a number.
+    Numbered,
     /// The nodes of a tuple of threads.
     Nodes,
     /// The threads that take part in an object, in order, as a tuple.
@@ -189,6 +214,24 @@ pub enum Op {
     In,
 }
 
+/// The surroundings that give an expression its value.
+pub trait Surroundings {
+    /// The world of the call.
+    fn world(&self) -> &World;
+
+    /// The calling thread.
+    fn thread(&self) -> Tid;
+
+    /// The arguments of the call.
+    fn args(&self) -> &[Val];
+
+    /// The result of the call, if it has returned.
+    fn ret(&self) -> Option<Val>;
+
+    /// The value of a variable, if it is bound.
+    fn var(&self, var: Var) -> Option<Val>;
+}
+
 /// The surroundings in which a body is evaluated.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -246,16 +289,34 @@ impl Scope {
     pub fn with(&self, var: Var, value: Val) -> Self {
         Self { bound: Some(Arc::new(Bound { var: var.number, value, outer: self.bound.clone() })), ..self.clone() }
     }
+}
 
-    fn get(&self, var: Var) -> Val {
+impl Surroundings for Scope {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    fn thread(&self) -> Tid {
+        self.thread
+    }
+
+    fn args(&self) -> &[Val] {
+        &self.args
+    }
+
+    fn ret(&self) -> Option<Val> {
+        None
+    }
+
+    fn var(&self, var: Var) -> Option<Val> {
         let mut at = self.bound.as_ref();
         while let Some(bound) = at {
             if bound.var == var.number {
-                return bound.value;
+                return Some(bound.value);
             }
             at = bound.outer.as_ref();
         }
-        unreachable!("{} is used outside the scope that binds it", var.name)
+        None
     }
 }
 
@@ -464,7 +525,7 @@ impl Expr {
     /// If there is a variable or an argument in it.
     #[must_use]
     pub fn value(self) -> Val {
-        self.eval(&NOWHERE)
+        self.eval(&*NOWHERE)
     }
 
     /// The location that a closed expression names.
@@ -476,18 +537,24 @@ impl Expr {
         self.value().loc().unwrap_or_else(|| panic!("{self} is not a location"))
     }
 
-    /// The value in a scope. A body is defined whatever memory holds, so a function of a wrong argument has a value too: that
-    /// of its first argument.
+    /// The value in these surroundings. A body is defined whatever memory holds, so a function of a wrong argument has a value
+    /// too: that of its first argument.
+    ///
+    /// # Panics
+    /// If a variable is used outside the statement that binds it, or a result where there is none: in a body.
     #[must_use]
-    pub fn eval(self, scope: &Scope) -> Val {
+    pub fn eval(self, scope: &impl Surroundings) -> Val {
         match self.0 {
             Term::Val(v) => *v,
-            Term::Var(var) => scope.get(*var),
-            Term::Arg(position, _) => scope.args[*position],
-            Term::Me => scope.thread.into(),
-            Term::AllNodes => scope.world.all_nodes().into(),
-            Term::AllThreads => Val::tuple(&scope.world.tids().map(Val::from).collect::<Vec<_>>()),
-            Term::Of(function, of) => function.apply(&scope.world, of.eval(scope)),
+            Term::Var(var) => {
+                scope.var(*var).unwrap_or_else(|| unreachable!("{} is used outside the scope that binds it", var.name))
+            }
+            Term::Arg(position, _) => scope.args()[*position],
+            Term::Me => scope.thread().into(),
+            Term::Ret => scope.ret().unwrap_or_else(|| unreachable!("a body speaks of the result of its own call")),
+            Term::AllNodes => scope.world().all_nodes().into(),
+            Term::AllThreads => Val::tuple(&scope.world().tids().map(Val::from).collect::<Vec<_>>()),
+            Term::Of(function, of) => function.apply(scope.world(), of.eval(scope)),
             Term::Op(op, one, other) => op.apply(one.eval(scope), other.eval(scope)),
             Term::Tuple(parts) => Val::tuple(&all(parts, scope)),
             Term::Part(of, role, indices) => match of.eval(scope) {
@@ -502,6 +569,16 @@ impl Expr {
         }
     }
 
+    /// The elements that a `for` goes through: the nodes of a set, the parts of a tuple, or one value.
+    #[must_use]
+    pub fn elements(self, scope: &impl Surroundings) -> Few<Val> {
+        match self.eval(scope) {
+            Val::Nodes(nodes) => nodes.iter().map(Val::from).collect(),
+            Val::Tuple(all) => Few::of(all.parts()),
+            other => Few::from([other]),
+        }
+    }
+
     /// This expression with others in place of the innermost ones of which `change` gives some.
     #[must_use]
     pub fn replaced(self, change: &mut dyn FnMut(&Term) -> Option<Self>) -> Self {
@@ -512,8 +589,8 @@ impl Expr {
             Term::Part(of, role, indices) => Term::Part(of.replaced(change), role, all_replaced(indices, change)),
             Term::Wid(of, role) => Term::Wid(of.replaced(change), role),
             Term::Opaque(name, function, args) => Term::Opaque(name, *function, all_replaced(args, change)),
-            leaf @ (Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::AllNodes | Term::AllThreads) => {
-                return change(leaf).unwrap_or(self);
+            Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::Ret | Term::AllNodes | Term::AllThreads => {
+                return change(self.0).unwrap_or(self);
             }
         };
         term.into()
@@ -544,7 +621,7 @@ impl Expr {
                 of.each(visit);
                 indices.iter().for_each(|e| e.each(visit));
             }
-            Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::AllNodes | Term::AllThreads => {}
+            Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::Ret | Term::AllNodes | Term::AllThreads => {}
         }
     }
 }
@@ -553,7 +630,7 @@ fn all_replaced(exprs: &[Expr], change: &mut dyn FnMut(&Term) -> Option<Expr>) -
     exprs.iter().map(|e| e.replaced(change)).collect()
 }
 
-fn all(exprs: &[Expr], scope: &Scope) -> Vec<Val> {
+fn all(exprs: &[Expr], scope: &impl Surroundings) -> Vec<Val> {
     exprs.iter().map(|e| e.eval(scope)).collect()
 }
 
@@ -577,6 +654,7 @@ impl Function {
         let applied = match (self, v) {
             (Self::Node, Val::Thread(t)) => node_of(t).map(Val::from),
             (Self::Node, Val::Loc(x)) => world.home(x).map(Val::from),
+            (Self::Numbered, Val::Int(n)) => u8::try_from(n).ok().map(|n| Machine(n).into()),
             (Self::Nodes, Val::Tuple(_)) => {
                 let threads = tuple().iter().filter_map(|t| if let Val::Thread(t) = t { Some(*t) } else { None });
                 Some(threads.filter_map(node_of).collect::<NodeSet>().into())
@@ -690,6 +768,12 @@ pub fn me() -> Expr {
     Term::Me.into()
 }
 
+/// The result of the call, in a shape.
+#[must_use]
+pub fn ret() -> Expr {
+    Term::Ret.into()
+}
+
 /// The node of the calling thread.
 #[must_use]
 pub fn here() -> Expr {
@@ -700,6 +784,12 @@ pub fn here() -> Expr {
 #[must_use]
 pub fn node(of: impl Into<Expr>) -> Expr {
     Expr::of(Function::Node, of)
+}
+
+/// The node with a number.
+#[must_use]
+pub fn numbered(n: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Numbered, n)
 }
 
 /// The set of one node.
@@ -788,6 +878,7 @@ impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Node => "node",
+            Self::Numbered => "node_numbered",
             Self::Nodes => "nodes",
             Self::Members => "members",
             Self::Size => "size",
@@ -829,6 +920,7 @@ impl fmt::Display for Expr {
             Term::Var(var) => f.write_str(var.name),
             Term::Arg(_, name) => f.write_str(name),
             Term::Me => f.write_str("me"),
+            Term::Ret => f.write_str("ret"),
             Term::AllNodes => f.write_str("all_nodes"),
             Term::AllThreads => f.write_str("all_threads"),
             Term::Of(Function::Not, of) => match of.0 {
