@@ -102,6 +102,7 @@ pub mod relation;
 pub mod repair;
 pub mod runs;
 pub mod search;
+pub mod shape;
 pub mod simple;
 pub mod soundness;
 mod stale;

@@ -13,6 +13,7 @@ pub mod ids;
 pub mod judge;
 pub mod library;
 pub mod method;
+pub mod shape;
 pub mod stamp;
 pub mod value;
 pub mod world;

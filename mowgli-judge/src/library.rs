@@ -7,6 +7,7 @@ use crate::algebra::Spec;
 use crate::event::{Call, Cell, Event, Reads, Shape, Sub};
 use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
+use crate::shape::Shapes;
 use crate::stamp::{Kind, Kinds, Stamp};
 use crate::value::Val;
 use crate::world::{Form, Object, Part, World};
@@ -83,8 +84,20 @@ pub trait Library: Send + Sync {
         method::fault(world, thread, call, self.methods())
     }
 
-    /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape>;
+    /// The shapes of calls as terms, which provers and readers take apart. By itself none: then [`Self::shapes`] is a function.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        None
+    }
+
+    /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it. By itself the
+    /// meaning of [`Self::shape_terms`]; a library has one of the two.
+    ///
+    /// # Panics
+    /// If the call has a fault: see [`Self::fault`].
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+        let terms = self.shape_terms();
+        terms.unwrap_or_else(|| panic!("{} has neither shape_terms nor shapes", self.name())).of(world, event)
+    }
 
     /// What is wrong with the shapes of an event, and what to do, where a library can tell: nothing by itself. For what a call
     /// returns whatever that is, it is asked with [`Val::Top`].

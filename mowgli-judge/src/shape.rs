@@ -1,0 +1,573 @@
+//! Shapes of calls as terms: the subevents of a call, `stmp(e)` with what each reads and writes (LOCO Def. 3.4 and 3.5), written
+//! once for each method.
+//!
+//! A term can be printed and taken apart: a reader sees the family of each stamp, its node as an expression, and on which
+//! conditions on arguments and result a subevent is there. [`Shapes::of`] evaluates a term for one event. The macro `shapes!` of
+//! `mowgli-core` is the notation for authors.
+
+use std::fmt;
+
+use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
+use crate::expr::{Expr, Surroundings, Term, Var, me};
+use crate::few::Few;
+use crate::ids::{Node, Tid};
+use crate::method::Method;
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// The ways in which a call can happen, as a term.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ShapeTerm {
+    /// One subevent.
+    Sub(SubTerm),
+    /// The subevents of each of these, one after the other.
+    Seq(Vec<ShapeTerm>),
+    /// `if e { p } else { q }`.
+    If(Expr, Box<ShapeTerm>, Box<ShapeTerm>),
+    /// `for x in s { p }`: for the nodes of a set, or the parts of a tuple, in order.
+    For(Var, Expr, Box<ShapeTerm>),
+    /// One of these ways. None of none: no execution has the call.
+    Either(Vec<ShapeTerm>),
+}
+
+/// A subevent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SubTerm {
+    /// Its stamp.
+    pub stamp: StampTerm,
+    /// The cell that it touches, if it touches one.
+    pub cell: Option<CellTerm>,
+    /// What it reads there.
+    pub reads: Option<ReadsTerm>,
+    /// What it writes there.
+    pub writes: Option<WritesTerm>,
+    /// The variable that stands for what it reads, if a later subevent of the event writes that.
+    pub found: Option<Var>,
+}
+
+/// A stamp: the member of a family with an index. A stamp that belongs to no family has no index.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StampTerm {
+    /// The family.
+    pub family: Family,
+    /// The index. Its first part is a node.
+    pub index: Vec<Expr>,
+}
+
+/// A family of stamps: a function from an index to a stamp.
+#[derive(Clone, Copy)]
+pub struct Family {
+    /// Its name in the papers, such as `aNRW`.
+    pub name: &'static str,
+    member: fn(&[Val]) -> Stamp,
+}
+
+/// A cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CellTerm {
+    /// The location.
+    pub loc: Expr,
+    /// The node of the copy. None: the location has one copy for all nodes, which the cell of node 1 stands for.
+    pub node: Option<Expr>,
+}
+
+/// A value that a subevent reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadsTerm {
+    /// Exactly this.
+    Is(Expr),
+    /// Anything but this.
+    IsNot(Expr),
+    /// Anything.
+    Any,
+}
+
+/// A value that a subevent writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WritesTerm {
+    /// A value.
+    Is(Expr),
+    /// The value that an earlier subevent of the event read.
+    Copy(Var),
+    /// The value that [`Library::step`](crate::library::Library::step) makes of what an earlier subevent read, or of what this one reads.
+    Step(Option<Var>),
+}
+
+/// A value that a subevent has read, for what a later one of the event writes: a copy of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Found(Var);
+
+/// An index of a family of stamps: it tells the members apart.
+pub trait Index {
+    /// The index with these parts, of which the first is a node.
+    ///
+    /// # Panics
+    /// May panic if there is no such index.
+    fn of(parts: &[Val]) -> Self;
+}
+
+impl Index for Node {
+    fn of(parts: &[Val]) -> Self {
+        match parts {
+            [Val::Node(n)] => *n,
+            _ => panic!("the index of a stamp is a node, and not {parts:?}"),
+        }
+    }
+}
+
+impl Family {
+    /// The family with this name and these members.
+    #[must_use]
+    pub const fn new(name: &'static str, member: fn(&[Val]) -> Stamp) -> Self {
+        Self { name, member }
+    }
+
+    /// The member for node 1, which stands for the family in comparisons. A memory model finds its family by it.
+    #[must_use]
+    pub fn first(self) -> Stamp {
+        (self.member)(&[Val::Node(Node(1))])
+    }
+}
+
+impl PartialEq for Family {
+    fn eq(&self, other: &Self) -> bool {
+        self.first() == other.first()
+    }
+}
+
+impl Eq for Family {}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl<E: Into<Expr>> From<E> for ReadsTerm {
+    fn from(v: E) -> Self {
+        Self::Is(v.into())
+    }
+}
+
+impl<E: Into<Expr>> From<E> for WritesTerm {
+    fn from(v: E) -> Self {
+        Self::Is(v.into())
+    }
+}
+
+impl From<Found> for WritesTerm {
+    fn from(found: Found) -> Self {
+        Self::Copy(found.0)
+    }
+}
+
+/// Any value but this: the compare failed.
+#[must_use]
+pub fn other_than(v: impl Into<Expr>) -> ReadsTerm {
+    ReadsTerm::IsNot(v.into())
+}
+
+/// The value that [`Library::step`](crate::library::Library::step) makes of what the subevent itself reads.
+#[must_use]
+pub fn step() -> WritesTerm {
+    WritesTerm::Step(None)
+}
+
+/// The value that [`Library::step`](crate::library::Library::step) makes of what an earlier subevent read.
+#[must_use]
+pub fn step_of(found: Found) -> WritesTerm {
+    WritesTerm::Step(Some(found.0))
+}
+
+impl SubTerm {
+    /// A subevent that touches no memory.
+    #[must_use]
+    pub fn quiet(stamp: StampTerm) -> Self {
+        Self { stamp, cell: None, reads: None, writes: None, found: None }
+    }
+
+    /// The same, which reads a cell.
+    #[must_use]
+    pub fn reads(self, cell: CellTerm, reads: impl Into<ReadsTerm>) -> Self {
+        Self { cell: Some(cell), reads: Some(reads.into()), ..self }
+    }
+
+    /// The same, which writes a cell.
+    #[must_use]
+    pub fn writes(self, cell: CellTerm, writes: impl Into<WritesTerm>) -> Self {
+        Self { cell: Some(cell), writes: Some(writes.into()), ..self }
+    }
+}
+
+impl From<SubTerm> for ShapeTerm {
+    fn from(sub: SubTerm) -> Self {
+        Self::Sub(sub)
+    }
+}
+
+impl ShapeTerm {
+    /// No subevent.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self::Seq(Vec::new())
+    }
+
+    /// The term of a call that no execution has.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::Either(Vec::new())
+    }
+
+    /// The term if the calling thread is in this set; no execution has the call of any other.
+    #[must_use]
+    pub fn by(self, who: impl Into<Expr>) -> Self {
+        Self::branch(me().is_in(who), self, Self::never())
+    }
+
+    /// `self; rest`.
+    #[must_use]
+    pub fn then(self, rest: Self) -> Self {
+        let parts = |term: Self| if let Self::Seq(parts) = term { parts } else { vec![term] };
+        let mut all = parts(self);
+        all.extend(parts(rest));
+        if all.len() == 1 { all.remove(0) } else { Self::Seq(all) }
+    }
+
+    /// `let name = sub; rest`, where `sub` reads.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[must_use]
+    pub fn found(sub: SubTerm, name: &'static str, rest: impl FnOnce(Found) -> Self) -> Self {
+        assert!(sub.reads.is_some(), "{sub} reads nothing");
+        let var = Var::fresh(name);
+        Self::Sub(SubTerm { found: Some(var), ..sub }).then(rest(Found(var)))
+    }
+
+    /// `if condition { yes } else { no }`. A Rust `bool` is no condition, since `ret() == v` is one, which compares terms.
+    #[must_use]
+    pub fn branch(condition: Expr, yes: Self, no: Self) -> Self {
+        Self::If(condition, Box::new(yes), Box::new(no))
+    }
+
+    /// `for name in set { part }`.
+    #[must_use]
+    pub fn each(name: &'static str, set: impl Into<Expr>, part: impl FnOnce(Expr) -> Self) -> Self {
+        let var = Var::fresh(name);
+        Self::For(var, set.into(), Box::new(part(Term::Var(var).into())))
+    }
+
+    /// The ways in which an event can happen that is in these surroundings.
+    fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
+        let mut ways = vec![Way::default()];
+        self.extend(&mut ways, &Surrounding { world, event, bound: None });
+        ways.into_iter().map(|way| way.subs).collect()
+    }
+
+    /// Puts the subevents of this term behind those of each way; several ways make several of each.
+    fn extend(&self, ways: &mut Vec<Way>, around: &Surrounding<'_>) {
+        match self {
+            Self::Sub(sub) => ways.iter_mut().for_each(|way| way.push(sub, around)),
+            Self::Seq(parts) => parts.iter().for_each(|part| part.extend(ways, around)),
+            Self::If(condition, yes, no) => {
+                let chosen = if condition.eval(around) == Val::Bool(true) { yes } else { no };
+                chosen.extend(ways, around);
+            }
+            Self::For(var, set, part) => {
+                for value in set.elements(around) {
+                    part.extend(ways, &Surrounding { bound: Some((*var, value, around)), ..*around });
+                }
+            }
+            Self::Either(terms) => {
+                let before = std::mem::take(ways);
+                for term in terms {
+                    let mut own = before.clone();
+                    term.extend(&mut own, around);
+                    ways.append(&mut own);
+                }
+            }
+        }
+    }
+}
+
+/// The beginning of one way in which an event can happen.
+#[derive(Clone, Default)]
+struct Way {
+    subs: Shape,
+    /// The numbers of the variables that stand for what subevents read, each with the position of its subevent.
+    found: Few<(usize, usize)>,
+}
+
+impl Way {
+    fn push(&mut self, sub: &SubTerm, around: &Surrounding<'_>) {
+        let here = self.subs.len();
+        if let Some(var) = sub.found {
+            self.found.push((var.number, here));
+        }
+        let reads = |reads: ReadsTerm| match reads {
+            ReadsTerm::Is(e) => Reads::Is(e.eval(around)),
+            ReadsTerm::IsNot(e) => Reads::IsNot(e.eval(around)),
+            ReadsTerm::Any => Reads::Any,
+        };
+        let writes = |writes: WritesTerm| match writes {
+            WritesTerm::Is(e) => Writes::Is(e.eval(around)),
+            WritesTerm::Copy(var) => Writes::Copy(self.position(var)),
+            WritesTerm::Step(var) => Writes::Step(var.map_or(here, |var| self.position(var))),
+        };
+        let sub = Sub {
+            stamp: sub.stamp.eval(around),
+            cell: sub.cell.map(|cell| cell.eval(around)),
+            reads: sub.reads.map(reads),
+            writes: sub.writes.map(writes),
+        };
+        self.subs.push(sub);
+    }
+
+    /// The position of the last subevent whose reading this variable stands for: an iteration of a `for` sees its own.
+    fn position(&self, var: Var) -> usize {
+        let found = self.found.iter().rev().find(|(known, _)| *known == var.number);
+        found.unwrap_or_else(|| unreachable!("{} is used outside the scope that binds it", var.name)).1
+    }
+}
+
+/// The surroundings of a part of a term: an event, and the variable of the innermost `for` with what is around that.
+#[derive(Clone, Copy)]
+struct Surrounding<'a> {
+    world: &'a World,
+    event: &'a Event,
+    bound: Option<(Var, Val, &'a Surrounding<'a>)>,
+}
+
+impl Surroundings for Surrounding<'_> {
+    fn world(&self) -> &World {
+        self.world
+    }
+
+    fn thread(&self) -> Tid {
+        self.event.thread
+    }
+
+    fn args(&self) -> &[Val] {
+        &self.event.call.args
+    }
+
+    fn ret(&self) -> Option<Val> {
+        Some(self.event.ret)
+    }
+
+    fn var(&self, var: Var) -> Option<Val> {
+        let (bound, value, outer) = self.bound?;
+        if bound == var { Some(value) } else { outer.var(var) }
+    }
+}
+
+impl StampTerm {
+    /// The stamp with this index of a family.
+    #[must_use]
+    pub fn new(family: Family, index: impl IntoIterator<Item = Expr>) -> Self {
+        Self { family, index: index.into_iter().collect() }
+    }
+
+    /// The node that the stamp names, if it names one.
+    #[must_use]
+    pub fn node(&self) -> Option<Expr> {
+        self.index.first().copied()
+    }
+
+    fn eval(&self, around: &Surrounding<'_>) -> Stamp {
+        (self.family.member)(&self.index.iter().map(|e| e.eval(around)).collect::<Few<Val>>())
+    }
+}
+
+impl CellTerm {
+    /// The copy of a location on a node.
+    #[must_use]
+    pub fn at(loc: impl Into<Expr>, node: impl Into<Expr>) -> Self {
+        Self { loc: loc.into(), node: Some(node.into()) }
+    }
+
+    /// The only copy of a location.
+    #[must_use]
+    pub fn only(loc: impl Into<Expr>) -> Self {
+        Self { loc: loc.into(), node: None }
+    }
+
+    fn eval(&self, around: &Surrounding<'_>) -> Cell {
+        let call = || &around.event.call;
+        let Val::Loc(loc) = self.loc.eval(around) else { panic!("{}: {} is no location", call(), self.loc) };
+        let node = self.node.map_or(Val::Node(Node(1)), |node| node.eval(around));
+        let Val::Node(node) = node else { panic!("{}: {self} is on no node", call()) };
+        loc.on(node)
+    }
+}
+
+/// The shapes of the methods of a library.
+#[derive(Clone, Default, Debug)]
+pub struct Shapes {
+    all: Vec<(&'static str, ShapeTerm)>,
+    rest: Option<ShapeTerm>,
+}
+
+impl Shapes {
+    /// These shapes, and that of one more method of a table, given the arguments with these names. `shapes!` calls this.
+    ///
+    /// # Panics
+    /// If the table has no such method, or the method no such argument.
+    #[must_use]
+    pub fn with(
+        mut self,
+        table: &'static [Method],
+        name: &'static str,
+        arguments: &[&'static str],
+        shape: impl FnOnce(&[Expr]) -> ShapeTerm,
+    ) -> Self {
+        Var::number_from(0);
+        let method = table.iter().find(|m| m.name == name).expect("a method of the table");
+        let argument = |of: &&'static str| {
+            let position = method.takes.iter().position(|(name, _)| name == of).expect("an argument of the method");
+            Expr::from(Term::Arg(position, of))
+        };
+        self.all.push((name, shape(&arguments.iter().map(argument).collect::<Vec<_>>())));
+        self
+    }
+
+    /// One shape for the calls of all methods, of whatever table, given their first arguments by these names.
+    #[must_use]
+    pub fn of_all(arguments: &[&'static str], shape: impl FnOnce(&[Expr]) -> ShapeTerm) -> Self {
+        Var::number_from(0);
+        let arguments: Vec<Expr> = (0..).zip(arguments).map(|(at, name)| Term::Arg(at, name).into()).collect();
+        Self { all: Vec::new(), rest: Some(shape(&arguments)) }
+    }
+
+    /// These shapes, and those of others for methods that have none here. Arguments of both must be in the same positions.
+    #[must_use]
+    pub fn or(mut self, others: &Self) -> Self {
+        let more = others.all.iter().filter(|(name, _)| self.all.iter().all(|(known, _)| known != name));
+        self.all.extend(more.cloned().collect::<Vec<_>>());
+        self
+    }
+
+    /// The shape of the calls of a method.
+    #[must_use]
+    pub fn get(&self, method: &str) -> Option<&ShapeTerm> {
+        self.all.iter().find(|(name, _)| *name == method).map(|(_, term)| term).or(self.rest.as_ref())
+    }
+
+    /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
+    ///
+    /// # Panics
+    /// If the call has a fault: see [`Library::fault`](crate::library::Library::fault).
+    #[must_use]
+    pub fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
+        let term = self.get(event.call.method.text());
+        term.unwrap_or_else(|| panic!("{} has no method {}", event.call.library, event.call.method)).of(world, event)
+    }
+}
+
+fn list(exprs: &[Expr]) -> String {
+    exprs.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for StampTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family.name)?;
+        if self.index.is_empty() { Ok(()) } else { write!(f, "({})", list(&self.index)) }
+    }
+}
+
+impl fmt::Display for CellTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.loc.fmt(f)?;
+        self.node.map_or(Ok(()), |node| write!(f, " at {node}"))
+    }
+}
+
+impl fmt::Display for ReadsTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(e) => e.fmt(f),
+            Self::IsNot(e) => write!(f, "other than {e}"),
+            Self::Any => f.write_str("anything"),
+        }
+    }
+}
+
+impl fmt::Display for WritesTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(e) => e.fmt(f),
+            Self::Copy(var) => f.write_str(var.name),
+            Self::Step(Some(var)) => write!(f, "step({})", var.name),
+            Self::Step(None) => f.write_str("step"),
+        }
+    }
+}
+
+/// `aNRW(n): writes x at n, v`.
+impl fmt::Display for SubTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(var) = self.found {
+            write!(f, "let {} = ", var.name)?;
+        }
+        self.stamp.fmt(f)?;
+        let Some(cell) = self.cell else { return Ok(()) };
+        match (self.reads, self.writes) {
+            (None | Some(ReadsTerm::Any), None) => write!(f, ": reads {cell}"),
+            (Some(reads), None) => write!(f, ": reads {cell}, {reads}"),
+            (None, Some(writes)) => write!(f, ": writes {cell}, {writes}"),
+            (Some(ReadsTerm::Any), Some(writes)) => write!(f, ": updates {cell} => {writes}"),
+            (Some(reads), Some(writes)) => write!(f, ": updates {cell}, {reads} => {writes}"),
+        }
+    }
+}
+
+/// The shape as pseudo-code: a line for each subevent.
+impl fmt::Display for ShapeTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+impl ShapeTerm {
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        let block = |f: &mut fmt::Formatter<'_>, inside: &Self| {
+            writeln!(f, "{{")?;
+            inside.write(f, depth + 1)?;
+            write!(f, "\n{indent}}}")
+        };
+        match self {
+            Self::Sub(sub) => write!(f, "{indent}{sub}"),
+            Self::Seq(parts) => parts.iter().enumerate().try_for_each(|(i, part)| {
+                if i > 0 {
+                    writeln!(f)?;
+                }
+                part.write(f, depth)
+            }),
+            Self::If(condition, yes, no) => {
+                write!(f, "{indent}if {condition} ")?;
+                block(f, yes)?;
+                if **no == Self::nothing() {
+                    return Ok(());
+                }
+                f.write_str(" else ")?;
+                block(f, no)
+            }
+            Self::For(var, set, part) => {
+                write!(f, "{indent}for {} in {set} ", var.name)?;
+                block(f, part)
+            }
+            Self::Either(terms) if terms.is_empty() => write!(f, "{indent}never"),
+            Self::Either(terms) => {
+                write!(f, "{indent}either ")?;
+                terms.iter().enumerate().try_for_each(|(i, term)| {
+                    if i > 0 {
+                        f.write_str(" or ")?;
+                    }
+                    block(f, term)
+                })
+            }
+        }
+    }
+}
