@@ -13,6 +13,7 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::stamp::{Kind, Stamp};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
@@ -109,9 +110,12 @@ impl Library for Crash {
     }
 
     /// A point of the thread that orders nothing but what is in order without it.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
-        let stamp = if matches!(Method::of(&event.call), Method::Goes {}) { aCR } else { aWT };
-        vec![Shape::from([Sub::quiet(stamp)])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Goes {} => { aCR }
+            Stop {} => { aWT }
+            Dead { .. } => { aWT }
+        })
     }
 
     /// so = the end of a thread before what tells of it
@@ -124,10 +128,15 @@ impl Library for Crash {
     }
 }
 
-/// The shapes of an operation where what it does may be cut off. That nothing at all is done is said once.
-pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape>) -> Vec<Shape> {
+/// The shapes of an event of a memory model by its terms, where what an operation does may be cut off. That nothing at all is done is
+/// said once.
+pub(crate) fn cut_off(of: &impl Library, world: &World, event: &Event) -> Vec<Shape> {
+    let shapes = of.shape_terms().map_or_else(Vec::new, |terms| terms.of(world, event));
+    if world.crashes.is_empty() {
+        return shapes;
+    }
     let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| RdmaStamp::of(sub.stamp).node());
-    if !to.is_some_and(|to| world.may_stop(thread) || world.crashes.nodes.contains(to)) {
+    if !to.is_some_and(|to| world.may_stop(event.thread) || world.crashes.nodes.contains(to)) {
         return shapes;
     }
     let is_first = |number: usize, shape: &Shape| number == 0 || shape.iter().any(|sub| sub.cell.is_some());

@@ -7,16 +7,18 @@
 //! queue pair messages are taken in order, and between two there is no order. At its sender a message has no completion of its own.
 
 use mowgli_core::algebra::{Spec, SubView, id, po, reads, same, writes};
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
 
 use crate::stamp::Qp;
 use crate::stamp::RdmaStamp::{aNRW, aWT};
-use crate::way::Way;
+use crate::way::{Way, queue};
 
 methods! {
     /// What is sent to nodes, and taken there.
@@ -110,17 +112,12 @@ impl Library for Message {
         if cell.loc == QUEUE { NOTHING } else { world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init) }
     }
 
-    /// `Send {aNRW}`, `Recv {aWT}`.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let sub = match Method::of(&event.call) {
-            Method::Send { n, v } => Sub::write(aNRW(n.into()), Cell { loc: QUEUE, node: n }, v),
-            Method::SendBy { w, n, v } => {
-                let q = Way::of(w).unwrap_or_else(|why| panic!("{why}")).to(n);
-                Sub::write(aNRW(q.into()), Cell { loc: QUEUE, node: n }, v)
-            }
-            Method::Recv {} => Sub::read(aWT, Cell { loc: QUEUE, node: world.node_of(event.thread) }, event.ret),
-        };
-        vec![Shape::from([sub])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Send { n, v } => { aNRW(n): writes QUEUE at n, v }
+            SendBy { w, n, v } => { aNRW(n, queue(w)): writes QUEUE at n, v }
+            Recv {} => { aWT: reads QUEUE at here, ret() }
+        })
     }
 
     fn spec(&self) -> Spec {

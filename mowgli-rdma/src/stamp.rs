@@ -3,7 +3,9 @@
 use std::fmt;
 
 use mowgli_core::ids::Node;
+use mowgli_core::shape::Index;
 use mowgli_core::stamp::{Kind, Kinds};
+use mowgli_core::value::Val;
 
 /// A queue pair of a thread: the node that it leads to, and which of the thread's queue pairs to that node it is. The papers have
 /// one to each node, the first.
@@ -60,6 +62,25 @@ impl From<Qp> for Piece {
 impl From<Node> for Piece {
     fn from(to: Node) -> Self {
         Qp::from(to).into()
+    }
+}
+
+/// The node, and the number of the queue pair to it if it is not the first.
+impl Index for Qp {
+    fn of(parts: &[Val]) -> Self {
+        Piece::of(parts).by
+    }
+}
+
+/// The node, the number of the queue pair to it and that of the word; without them, the first.
+impl Index for Piece {
+    fn of(parts: &[Val]) -> Self {
+        let number = |v: &Val| v.int().and_then(|n| u8::try_from(n).ok());
+        let part = |at: usize, first: u8| parts.get(at).map_or(Some(first), number);
+        match (parts.first(), part(1, 1), part(2, 0)) {
+            (Some(Val::Node(to)), Some(number), Some(word)) => Self { by: Qp { to: *to, number }, word },
+            _ => panic!("the index of a stamp is a node, a queue pair and a word, and not {parts:?}"),
+        }
     }
 }
 

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mowgli_core::algebra::{Rel, Spec, events, in_turn, same_event};
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method;
 use mowgli_core::program::Prog;
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
@@ -128,14 +129,24 @@ impl Library for Tso {
         })
     }
 
-    /// As RDMA-WAIT-RMW, {aWT} for all that looks into the completion queue, and {aMF} for the methods of sets.
+    /// As RDMA-WAIT-RMW; a call that looks into the completion queue is a wait, and the methods of sets are fences.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method else (wait::shapes()):
+            Poll { .. } => { aWT }
+            PollBy { .. } => { aWT }
+            PollAny {} => { aWT }
+            TryPoll { .. } => { aWT }
+            TryPollAny {} => { aWT }
+            Arm {} => { aWT }
+            Event {} => { aWT }
+            SetAdd { .. } => { aMF }
+            SetRemove { .. } => { aMF }
+            SetIsEmpty { .. } => { aMF }
+        })
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let method = Method::of(&event.call);
-        let quiet = |stamp| vec![Shape::from([Sub::quiet(stamp)])];
-        match method.of_wait() {
-            Some(of_wait) => cut_off(world, event.thread, of_wait.shapes(world, event.ret)),
-            None => quiet(if method.waits() { aWT } else { aMF }),
-        }
+        cut_off(self, world, event)
     }
 
     fn spec(&self) -> Spec {

@@ -6,12 +6,16 @@
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
+use std::iter;
+
 use itertools::Itertools;
 use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::event::{Call, Event, Shape};
+use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Found, ShapeTerm, Shapes, WritesTerm, other_than, shape, shapes, step, step_of};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::value::Val;
@@ -20,12 +24,11 @@ use mowgli_core::world::{Form, Object, Part, World};
 use crate::axioms::{self, Axioms};
 use crate::crash::{self, CRASH, Crash, cut_off};
 use crate::message::Message;
-use crate::stamp::RdmaStamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
-use crate::stamp::{Piece, Qp};
+use crate::stamp::RdmaStamp::{aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
-use crate::way::Way;
 pub(crate) use crate::way::queue_pair;
 pub use crate::way::{WORDS, target};
+use crate::way::{Way, queue};
 
 methods! {
     /// The methods of RDMA-WAIT-RMW.
@@ -204,8 +207,12 @@ impl Library for Wait {
         Method::of(&event.call).only_looks(event.ret)
     }
 
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes())
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        cut_off(world, event.thread, Method::of(&event.call).shapes(world, event.ret))
+        cut_off(self, world, event)
     }
 
     fn spec(&self) -> Spec {
@@ -307,86 +314,85 @@ impl Method {
             _ => None,
         }
     }
+}
 
-    /// `stmp(e)` with what each subevent does.
-    #[must_use]
-    pub fn shapes(self, world: &World, ret: Val) -> Vec<Shape> {
-        let at = |loc| Cell { loc, node: home(world, loc) };
-        let one = |sub| vec![Shape::from([sub])];
-        let (usual, way) = self.usual();
-        match usual {
-            Self::Write { x, v } => one(Sub::write(aCW, at(x), Writes::Is(v))),
-            Self::Read { x } => one(Sub::read(aCR, at(x), Reads::Is(ret))),
-            Self::CAS { x, v1, v2 } if ret == v1 => one(Sub::update(aCAS, at(x), Reads::Is(v1), Writes::Is(v2))),
-            Self::CAS { x, .. } => vec![Shape::from([Sub::quiet(aMF), Sub::read(aCR, at(x), Reads::Is(ret))])],
-            Self::Xchg { x, v } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Is(v))),
-            Self::FAA { x, .. } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Step(0))),
-            Self::Mfence {} => one(Sub::quiet(aMF)),
-            Self::Wait { .. } => one(Sub::quiet(aWT)),
-            Self::Rfence { n } => one(Sub::quiet(aRF(way.to(n)))),
-            Self::Get { x, y, .. } => {
-                let q = way.to(home(world, y)).into();
-                let read = Sub::read(aNRR(q), at(y), Reads::Any);
-                vec![Shape::from([read, Sub::write(aNLW(q), at(x), Writes::Copy(0))])]
+/// The shapes of calls where nothing crashes.
+pub(crate) fn shapes() -> &'static Shapes {
+    shapes! { Method:
+        Write { x, v } => { aCW: writes x at home, v }
+        Read { x } => { aCR: reads x at home, ret() }
+        CAS { x, v1, v2 } => {
+            if (ret().is(v1)) { aCAS: updates x at home, v1 => v2 } else { aMF; aCR: reads x at home, ret() }
+        }
+        Xchg { x, v } => { aCAS: updates x at home, ret() => v }
+        FAA { x, .. } => { aCAS: updates x at home, ret() => step() }
+        Mfence {} => { aMF }
+        Get { x, y, .. } => { (got(x, y, None)) }
+        Put { x, y, .. } => { (sent(x, y, None)) }
+        Wait { .. } => { aWT }
+        Rfence { n } => { aRF(n) }
+        RCAS { x, y, v1, v2, .. } => { (swapped(x, y, v1, v2, None)) }
+        RFAA { x, y, .. } => { (updated(x, y, step_of, None)) }
+        RXchg { x, y, v, .. } => { (updated(x, y, |_| v.into(), None)) }
+        GetBy { w, x, y, .. } => { (got(x, y, Some(w))) }
+        PutBy { w, x, y, .. } => { (sent(x, y, Some(w))) }
+        RfenceBy { w, n } => { aRF(n, queue(w)) }
+        RCASBy { w, x, y, v1, v2, .. } => { (swapped(x, y, v1, v2, Some(w))) }
+        RFAABy { w, x, y, .. } => { (updated(x, y, step_of, Some(w))) }
+        RXchgBy { w, x, y, v, .. } => { (updated(x, y, |_| v.into(), Some(w))) }
+        GetWords { w, xs, ys, .. } => {
+            for k in (range(0, xs.len())) {
+                let v = aNRR(node(ys.item(k)), queue(w), k): reads (ys.item(k)) at home;
+                aNLW(node(ys.item(k)), queue(w), k): writes (xs.item(k)) at home, v
             }
-            Self::Put { x, y, .. } => {
-                let q = way.to(home(world, x)).into();
-                let read = Sub::read(aNLR(q), at(y), Reads::Any);
-                vec![Shape::from([read, Sub::write(aNRW(q), at(x), Writes::Copy(0))])]
+        }
+        PutWords { w, xs, ys, .. } => {
+            for k in (range(0, xs.len())) {
+                let v = aNLR(node(xs.item(k)), queue(w), k): reads (ys.item(k)) at home;
+                aNRW(node(xs.item(k)), queue(w), k): writes (xs.item(k)) at home, v
             }
-            Self::GetWords { xs, ys, .. } => {
-                let (to, from) = (words(xs), words(ys));
-                vec![copies(
-                    to.into_iter().map(at),
-                    from.into_iter().map(at),
-                    way.to(home(world, words(ys)[0])),
-                    [aNRR, aNLW],
-                )]
-            }
-            Self::PutWords { xs, ys, .. } => {
-                let (to, from) = (words(xs), words(ys));
-                vec![copies(
-                    to.into_iter().map(at),
-                    from.into_iter().map(at),
-                    way.to(home(world, words(xs)[0])),
-                    [aNLR, aNRW],
-                )]
-            }
-            Self::RCAS { x, y, v1, v2, .. } => {
-                let q = way.to(home(world, y));
-                let back = Sub::write(aNLW(q.into()), at(x), Writes::Copy(0));
-                let write = Sub::write(aNRW(q.into()), at(y), Writes::Is(v2));
-                let swapped = [Sub::read(aNAR(q), at(y), Reads::Is(v1)), write, back];
-                let failed = [Sub::read(aNAR(q), at(y), Reads::IsNot(v1)), back];
-                vec![Shape::from(swapped), Shape::from(failed)]
-            }
-            Self::RFAA { x, y, .. } => vec![updates(at(x), at(y), way.to(home(world, y)), Writes::Step(0))],
-            Self::RXchg { x, y, v, .. } => vec![updates(at(x), at(y), way.to(home(world, y)), Writes::Is(v))],
-            Self::GetBy { .. } | Self::PutBy { .. } | Self::RfenceBy { .. } => unreachable!("in the usual way"),
-            Self::RCASBy { .. } | Self::RFAABy { .. } | Self::RXchgBy { .. } => unreachable!("in the usual way"),
         }
     }
 }
 
-/// The parts of a remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
-fn updates(to: Cell, on: Cell, by: Qp, written: Writes) -> Shape {
-    let read = Sub::read(aNAR(by), on, Reads::Any);
-    Shape::from([read, Sub::write(aNRW(by.into()), on, written), Sub::write(aNLW(by.into()), to, Writes::Copy(0))])
+/// The index of the stamps of an operation on this remote object, in the usual way or another.
+fn to(far: Expr, way: Option<Expr>) -> impl Iterator<Item = Expr> {
+    iter::once(node(far)).chain(way.map(queue))
 }
 
-/// What an operation does that copies words by a queue pair: for each one a read and a write, with these stamps.
-fn copies(
-    to: impl Iterator<Item = Cell>,
-    from: impl Iterator<Item = Cell>,
-    by: Qp,
-    [read, write]: [fn(Piece) -> RdmaStamp; 2],
-) -> Shape {
-    let of_word = |(word, (to, from)): (u8, (Cell, Cell))| {
-        let piece = Piece { by, word };
-        let copied = Writes::Copy(2 * usize::from(word));
-        [Sub::read(read(piece), from, Reads::Any), Sub::write(write(piece), to, copied)]
-    };
-    (0..).zip(to.zip(from)).flat_map(of_word).collect()
+/// A get: what is read there is written here.
+#[must_use]
+pub fn got(x: Expr, y: Expr, way: Option<Expr>) -> ShapeTerm {
+    shape! { let v = aNRR[to(y, way)]: reads y at home; aNLW[to(y, way)]: writes x at home, v }
+}
+
+/// A put: what is read here is written there.
+#[must_use]
+pub fn sent(x: Expr, y: Expr, way: Option<Expr>) -> ShapeTerm {
+    shape! { let v = aNLR[to(x, way)]: reads y at home; aNRW[to(x, way)]: writes x at home, v }
+}
+
+/// A remote compare-and-swap: it swaps or fails, and the old value comes back.
+fn swapped(x: Expr, y: Expr, v1: Expr, v2: Expr, way: Option<Expr>) -> ShapeTerm {
+    shape! {
+        either {
+            let v = aNAR[to(y, way)]: reads y at home, v1;
+            aNRW[to(y, way)]: writes y at home, v2;
+            aNLW[to(y, way)]: writes x at home, v
+        } or {
+            let v = aNAR[to(y, way)]: reads y at home, other_than(v1);
+            aNLW[to(y, way)]: writes x at home, v
+        }
+    }
+}
+
+/// A remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
+fn updated(x: Expr, y: Expr, written: impl FnOnce(Found) -> WritesTerm, way: Option<Expr>) -> ShapeTerm {
+    shape! {
+        let v = aNAR[to(y, way)]: reads y at home;
+        aNRW[to(y, way)]: writes y at home, written(v);
+        aNLW[to(y, way)]: writes x at home, v
+    }
 }
 
 /// The node of a word.

@@ -1,9 +1,10 @@
 //! The ways in which an operation can be issued, other than the usual one: programs write them behind its name, `put@q2(z, x)`.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use mowgli_core::algebra::SubView;
-use mowgli_core::expr::Expr;
+use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
@@ -62,6 +63,18 @@ impl From<Way> for Expr {
     fn from(way: Way) -> Self {
         Val::from(way).into()
     }
+}
+
+/// The number of the queue pair by which a call is made in a way, as an expression.
+///
+/// # Panics
+/// Its value panics if there is no such way, which is a fault of the call.
+#[must_use]
+pub fn queue(w: Expr) -> Expr {
+    static QUEUE: LazyLock<Opaque> = LazyLock::new(|| {
+        Opaque::new(|args| Val::Int(Way::of(args[0]).unwrap_or_else(|why| panic!("{why}")).queue.into()))
+    });
+    Expr::opaque("queue", *QUEUE, [w])
 }
 
 /// As programs write it, without the `@`.

@@ -6,10 +6,11 @@
 //! without it too.
 
 use mowgli_core::algebra::Spec;
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
 
@@ -57,8 +58,8 @@ impl Library for Pool {
         records(call.loc(0), thread).nth(gone).into_iter().collect()
     }
 
-    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape> {
-        vec![Shape::from([Sub::quiet(W)])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method: New { .. } => { W } })
     }
 
     fn spec(&self) -> Spec {

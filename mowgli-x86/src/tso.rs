@@ -18,10 +18,12 @@
 //! access to what is no word is a fault of the program.
 
 use mowgli_core::algebra::{Spec, cell, po, same, same_event, stamped};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::event::{Call, Event};
+use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -59,11 +61,6 @@ pub fn word() -> Object {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tso;
 
-/// The cell of a word.
-fn at(x: Loc) -> Cell {
-    Cell { loc: x, node: MACHINE }
-}
-
 impl Library for Tso {
     fn name(&self) -> Name {
         X86
@@ -95,19 +92,15 @@ impl Library for Tso {
         if let Method::FAA { k, .. } = Method::of(&event.call) { read.plus(k.int()?) } else { None }
     }
 
-    /// Read {R}, Write {W}, Mfence {F}, locked instructions {U}, of which a CAS that fails {F, R}.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
-        let found = Reads::Is(event.ret);
-        let one = |sub| Shape::from([sub]);
-        vec![match Method::of(&event.call) {
-            Method::Read { x } => one(Sub::read(R, at(x), found)),
-            Method::Write { x, v } => one(Sub::write(W, at(x), Writes::Is(v))),
-            Method::CAS { x, v1, v2 } if event.ret == v1 => one(Sub::update(U, at(x), found, Writes::Is(v2))),
-            Method::CAS { x, .. } => Shape::from([Sub::quiet(F), Sub::read(R, at(x), found)]),
-            Method::FAA { x, .. } => one(Sub::update(U, at(x), found, Writes::Step(0))),
-            Method::Xchg { x, v } => one(Sub::update(U, at(x), found, Writes::Is(v))),
-            Method::Mfence {} => one(Sub::quiet(F)),
-        }]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Read { x } => { R: reads x, ret() }
+            Write { x, v } => { W: writes x, v }
+            CAS { x, v1, v2 } => { if (ret().is(v1)) { U: updates x, ret() => v2 } else { F; R: reads x, ret() } }
+            FAA { x, .. } => { U: updates x, ret() => step() }
+            Xchg { x, v } => { U: updates x, ret() => v }
+            Mfence {} => { F }
+        })
     }
 
     fn spec(&self) -> Spec {
