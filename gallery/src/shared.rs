@@ -6,7 +6,7 @@ use itertools::Itertools;
 use mowgli_core::edit::Calls;
 use mowgli_core::method::{self, Methods};
 use mowgli_core::world::{Form, Part};
-use mowgli_libraries::lock::{Lock, Sections};
+use mowgli_libraries::lock::{Lock, Method as LockMethod, Sections};
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::{Switches, Way};
 
@@ -190,7 +190,7 @@ pub const fn lock(name: Name) -> Lock {
     Lock::new(
         name,
         || aMF.into(),
-        |_, n| Shape::from([Sub::quiet(aNRW(n.into()))]),
+        || shapes! { LockMethod: Acq { .. } => { aMF } Rel { x } => { aNRW(node(x)) } },
         || stamps(|a| matches!(a, aNRW(_))),
     )
 }

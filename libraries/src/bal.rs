@@ -10,13 +10,14 @@ use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamped, stamps};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Event, Shape, Sub};
+use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes};
-use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -55,15 +56,6 @@ pub enum Bal {
     Transitive,
 }
 
-impl Bal {
-    fn fenced(self, world: &World, x: Loc) -> NodeSet {
-        match self {
-            Self::Plain => world.member_nodes(x),
-            Self::Transitive => world.all_nodes(),
-        }
-    }
-}
-
 impl Library for Bal {
     fn name(&self) -> Name {
         match self {
@@ -83,14 +75,15 @@ impl Library for Bal {
         Method::TABLE
     }
 
-    /// `{aGF_n(t) | t in b(x)} u {aCR}`; only participants call.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let Method::BAR { x } = Method::of(&event.call);
-        if !world.objects.get(&x).is_some_and(|o| o.members.contains(&event.thread)) {
-            return Vec::new();
-        }
-        let fences = self.fenced(world, x).iter().map(|n| Sub::quiet(aGF(n.into())));
-        vec![fences.chain([Sub::quiet(aCR)]).collect()]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(match self {
+            Self::Plain => shapes! { Method:
+                BAR { x } by members(x) => { for n in (nodes(members(x))) { aGF(n) } aCR }
+            },
+            Self::Transitive => shapes! { Method:
+                BAR { x } by members(x) => { for n in (all_nodes()) { aGF(n) } aCR }
+            },
+        })
     }
 
     /// Every participant calls BAR(x) equally often.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Set, Spec, SubView, po, same, stamped};
-use mowgli_core::event::{Call, Event, Shape, Sub};
+use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::Shapes;
 use mowgli_core::soundness::client::{Bound, Client, Subject, object_names};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
@@ -34,8 +35,8 @@ pub struct Lock {
     pub(crate) form: Form,
     /// The stamp of a fence, aMF.
     pub(crate) fence: fn() -> Stamp,
-    /// The subevents of the Rel of a lock on this node.
-    pub(crate) release: fn(&World, Node) -> Shape,
+    /// The shapes of Acq, which is a fence, and of Rel.
+    pub(crate) shapes: fn() -> &'static Shapes,
     /// The subevents of a Rel that are before the next Acq.
     pub(crate) lets_in: fn() -> Set,
     /// What is promised before the order of the sections.
@@ -43,17 +44,12 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// A lock of this name, declared by it and its node: an Acq is this fence, the Rel of a lock on a node has these subevents,
-    /// and those with the stamps that let the next thread in are before the next Acq.
+    /// A lock of this name, declared by it and its node, with these shapes: Acq is this fence, and the subevents of a Rel with the
+    /// stamps that let the next thread in are before the next Acq.
     #[must_use]
-    pub const fn new(
-        name: Name,
-        fence: fn() -> Stamp,
-        release: fn(&World, Node) -> Shape,
-        lets_in: fn() -> Set,
-    ) -> Self {
+    pub const fn new(name: Name, fence: fn() -> Stamp, shapes: fn() -> &'static Shapes, lets_in: fn() -> Set) -> Self {
         let form = Form { kind: name.text(), parts: &[Part::Node] };
-        Self { name, form, fence, release, lets_in, first: |_| {} }
+        Self { name, form, fence, shapes, lets_in, first: |_| {} }
     }
 }
 
@@ -94,12 +90,8 @@ impl Library for Lock {
         Some(c)
     }
 
-    /// Acq {aMF}; the kinds of locks differ in Rel.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        vec![match Method::of(&event.call) {
-            Method::Acq { .. } => Shape::from([Sub::quiet((self.fence)())]),
-            Method::Rel { x } => (self.release)(world, home(world, x)),
-        }]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some((self.shapes)())
     }
 
     /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, and what

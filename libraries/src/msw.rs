@@ -8,18 +8,19 @@ use std::sync::LazyLock;
 use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::body::{Bodies, Body, bodies};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::{Expr, Opaque, me, number, range, size as size_of};
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::expr::{Expr, Opaque, me, number, range, ret, size as size_of};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Rdma, Wait, home};
+use mowgli_rdma::wait::{self, Method as Rdma, Wait};
 
 use crate::entry::{Entry, Expected, Memory, Variant, bound, variant};
 
@@ -93,17 +94,14 @@ impl Library for Msw {
     }
 
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let at = |loc| Cell { loc, node: home(world, loc) };
-        let shape = match Method::of(&event.call) {
-            Method::Write { x, values } => Shape::from([Sub::write(aCW, at(x), Writes::Is(values))]),
-            Method::TryRead { .. } if event.ret == Val::Bot => Shape::from([Sub::quiet(aWT)]),
-            Method::TryRead { x } => Shape::from([Sub::read(aCR, at(x), Reads::Is(event.ret))]),
-            Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
-            Method::Put { x, y, d } => return wait::Method::Put { x, y, d }.shapes(world, event.ret),
-            Method::Get { x, y, d } => return wait::Method::Get { x, y, d }.shapes(world, event.ret),
-        };
-        vec![shape]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Write { x, values } => { aCW: writes x at home, values }
+            TryRead { x } => { if (ret().is(Val::Bot)) { aWT } else { aCR: reads x at home, ret() } }
+            Get { x, y, .. } => { (wait::got(x, y, None)) }
+            Put { x, y, .. } => { (wait::sent(x, y, None)) }
+            Wait { .. } => { aWT }
+        })
     }
 
     fn spec(&self) -> Spec {

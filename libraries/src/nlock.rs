@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use mowgli_core::algebra::{same_event, stamps};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Shape, Sub};
 use mowgli_core::expr::{Expr, me, node};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb, value};
 use mowgli_core::library::Libraries;
+use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
@@ -31,7 +31,7 @@ pub const LIBRARY: Lock = Lock {
     name: NLOCK,
     form: Form { kind: "node lock", parts: &[Part::Node] },
     fence: || aMF.into(),
-    release: |_, n| Shape::from([Sub::quiet(aRF(n.into())), Sub::quiet(aNRW(n.into()))]),
+    shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { x } => { aRF(node(x)); aNRW(node(x)) } },
     lets_in: || stamps(|a| matches!(a, aNRW(_))),
     first: |c| {
         // {<<e, aRF>, <e, aNRW>> | e a Rel}

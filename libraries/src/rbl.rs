@@ -9,12 +9,13 @@ use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::{Expr, here, me, members, nodes, only, range, size};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::expr::{Expr, here, me, members, nodes, only, range, ret, size};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -56,15 +57,25 @@ pub enum Rbl {
     Weak,
 }
 
+/// `{wthd(x)}`.
+fn writer(x: Expr) -> Expr {
+    Expr::tuple([members(x).first()])
+}
+
+/// `rthd(x)`.
+fn readers(x: Expr) -> Expr {
+    members(x).rest()
+}
+
+/// The nodes of the readers other than the own one.
+fn targets(x: Expr) -> Expr {
+    nodes(readers(x)).without(here())
+}
+
 /// `wthd(x)` and `rthd(x)`.
 fn threads(world: &World, x: Loc) -> Option<(Tid, &[Tid])> {
     let (writer, readers) = world.objects.get(&x)?.members.split_first()?;
     Some((*writer, readers))
-}
-
-/// The readers' nodes other than the writer's.
-fn far(world: &World, writer: Tid, readers: &[Tid]) -> NodeSet {
-    readers.iter().map(|&t| world.node_of(t)).collect::<NodeSet>().without(world.node_of(writer))
 }
 
 impl Library for Rbl {
@@ -95,26 +106,19 @@ impl Library for Rbl {
         event.ret == Val::Bot || event.ret == Val::Bool(false)
     }
 
-    /// Submit true {aNRW_n(t') | t' in rthd(x), n(t') != n(t)} u {aCW}, Submit false {aWT}; Receive of a message {aCR},
-    /// of bottom {aWT}.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let x = event.call.loc(0);
-        let Some((writer, readers)) = threads(world, x) else { return Vec::new() };
-        let copy = |node: Node| Cell { loc: x, node };
-        let here = world.node_of(event.thread);
-        let failed = || Shape::from([Sub::quiet(aWT)]);
-        let shape = match (Method::of(&event.call), event.ret) {
-            (Method::Submit { .. }, _) if event.thread != writer => return Vec::new(),
-            (Method::Receive { .. }, _) if !readers.contains(&event.thread) => return Vec::new(),
-            (Method::Submit { message, .. }, Val::Bool(true)) => {
-                let message = Writes::Is(message);
-                let remote = far(world, writer, readers).iter().map(|n| Sub::write(aNRW(n.into()), copy(n), message));
-                remote.chain([Sub::write(aCW, copy(here), message)]).collect()
+    /// Only the writer submits, and only readers receive. A call that fails touches nothing.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Submit { x, message } by writer(x) => {
+                if (ret().is(true)) {
+                    for n in (targets(x)) { aNRW(n): writes x at n, message }
+                    aCW: writes x at here, message
+                } else { aWT }
             }
-            (Method::Submit { .. }, _) | (Method::Receive { .. }, Val::Bot) => failed(),
-            (Method::Receive { .. }, message) => Shape::from([Sub::read(aCR, copy(here), Reads::Is(message))]),
-        };
-        vec![shape]
+            Receive { x } by readers(x) => {
+                if (ret().is(Val::Bot)) { aWT } else { aCR: reads x at here, ret() }
+            }
+        })
     }
 
     fn spec(&self) -> Spec {
@@ -194,9 +198,6 @@ impl Implementation for RblOverSv {
 
     fn bodies(&self) -> Option<&Bodies> {
         static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            let writer = |x: Expr| Expr::tuple([members(x).first()]);
-            let readers = |x: Expr| members(x).rest();
-            let targets = |x: Expr| nodes(readers(x)).without(here());
             let back = |x: Expr| nodes(writer(x)).without(here());
             bodies! { Method:
                 Submit { x, message } by writer(x) => {
@@ -305,7 +306,7 @@ fn until_there_is_room(of: impl Implementation + 'static) -> Edited {
 /// A receive that tells that it has read a message before it reads it.
 fn early_release() -> Bodies {
     bodies! { Method:
-        Receive { x } by members(x).rest() => {
+        Receive { x } by readers(x) => {
             let at = read_count(tail(x, me()));
             let end = read_count(head(x));
             if (at < end) {

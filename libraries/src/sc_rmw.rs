@@ -7,12 +7,13 @@ use std::sync::LazyLock;
 use mowgli_core::algebra::{Spec, po};
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::{Expr, me};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::event::{Call, Event};
+use mowgli_core::expr::{Expr, me, ret};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -72,17 +73,13 @@ impl Library for ScRmw {
         }
     }
 
-    /// {aMF} for every call.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
-        let found = Reads::Is(event.ret);
-        let sub = match Method::of(&event.call) {
-            Method::Write { x, v } => Sub::write(aMF, word(x), Writes::Is(v)),
-            Method::Read { x } => Sub::read(aMF, word(x), found),
-            Method::CAS { x, v1, v2 } if event.ret == v1 => Sub::update(aMF, word(x), found, Writes::Is(v2)),
-            Method::CAS { x, .. } => Sub::read(aMF, word(x), found),
-            Method::FAA { x, .. } => Sub::update(aMF, word(x), found, Writes::Step(0)),
-        };
-        vec![Shape::from([sub])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Write { x, v } => { aMF: writes x, v }
+            Read { x } => { aMF: reads x, ret() }
+            CAS { x, v1, v2 } => { if (ret().is(v1)) { aMF: updates x, ret() => v2 } else { aMF: reads x, ret() } }
+            FAA { x, .. } => { aMF: updates x, ret() => step() }
+        })
     }
 
     fn spec(&self) -> Spec {
@@ -96,11 +93,6 @@ pub(crate) fn sequentially_consistent() -> Spec {
     let [rf, mo, rb] = c.coherence();
     c.so([&po(), &rf, &mo, &rb]);
     c
-}
-
-/// The one cell of a location: it has no node.
-fn word(x: Loc) -> Cell {
-    Cell { loc: x, node: Node(1) }
 }
 
 /// The implementation over NLOCK and RDMA-WAIT-RMW.

@@ -11,12 +11,13 @@ use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::body::{Bodies, Body, body};
 use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, Opaque, me, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{Method, methods};
+use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -253,10 +254,8 @@ impl Library for Linearised {
         (result == event.ret).then_some(after)
     }
 
-    /// {aMF} for every call.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
-        let applied = Sub::update(aMF, state(event.call.loc(0)), Reads::Any, Writes::Step(0));
-        vec![Shape::from([applied])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { _ { x } => { aMF: updates x => step() } })
     }
 
     /// As for RDMA-SC-RMW: `so = po u rf u mo u rb`. Every call is an update, so rf goes from each to the next.

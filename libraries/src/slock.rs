@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use mowgli_core::algebra::stamps;
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Sub;
 use mowgli_core::expr::{Expr, all_nodes};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
+use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aGF, aMF};
@@ -30,7 +30,7 @@ pub const LIBRARY: Lock = Lock {
     name: SLOCK,
     form: Form { kind: "strong lock", parts: &[Part::Home] },
     fence: || aMF.into(),
-    release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n.into()))).collect(),
+    shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { .. } => { for n in (all_nodes()) { aGF(n) } } },
     lets_in: || stamps(|a| matches!(a, aGF(_))),
     first: |_| {},
 };

@@ -8,12 +8,13 @@ use std::sync::{Arc, LazyLock};
 use mowgli_core::algebra::{Spec, po, same, same_event, stamped, stamps};
 use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::{Expr, here};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::event::Call;
+use mowgli_core::expr::{Expr, here, ret};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
@@ -65,23 +66,19 @@ impl Library for Sv {
         false
     }
 
-    /// Write {aCW}, Read {aCR}, Bcast {aNLR_n, aNRW_n | n in ns}, Wait {aWT}, GF {aGF_n | n in ns}.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let here = world.node_of(event.thread);
-        let copy = |loc, node| Cell { loc, node };
-        vec![match Method::of(&event.call) {
-            Method::Write { x, v } => Shape::from([Sub::write(aCW, copy(x, here), Writes::Is(v))]),
-            Method::Read { x } => Shape::from([Sub::read(aCR, copy(x, here), Reads::Is(event.ret))]),
-            Method::Bcast { x, ns, .. } => {
-                let halves = |(i, n): (_, Node)| {
-                    let read = Sub::read(aNLR(n.into()), copy(x, here), Reads::Any);
-                    [read, Sub::write(aNRW(n.into()), copy(x, n), Writes::Copy(2 * i))]
-                };
-                ns.iter().enumerate().flat_map(halves).collect()
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Write { x, v } => { aCW: writes x at here, v }
+            Read { x } => { aCR: reads x at here, ret() }
+            Bcast { x, ns, .. } => {
+                for n in (ns) {
+                    let v = aNLR(n): reads x at here;
+                    aNRW(n): writes x at n, v
+                }
             }
-            Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
-            Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n.into()))).collect(),
-        }]
+            Wait { .. } => { aWT }
+            GF { ns } => { for n in (ns) { aGF(n) } }
+        })
     }
 
     fn spec(&self) -> Spec {

@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 use mowgli_core::algebra::stamped;
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Shape, Sub};
 use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, node};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb};
 use mowgli_core::library::Libraries;
+use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
@@ -33,7 +33,7 @@ pub const LIBRARY: Lock = Lock {
     name: WLOCK,
     form: Form { kind: "weak lock", parts: &[Part::Home] },
     fence: || aMF.into(),
-    release: |_, _| Shape::from([Sub::quiet(aCW)]),
+    shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { .. } => { aCW } },
     lets_in: || stamped(aCW),
     first: |_| {},
 };

@@ -2,10 +2,12 @@
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, same_event, stamped, stamps};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::expr::{Expr, numbered, ret};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
+use mowgli_core::shape::{Shapes, other_than, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -37,11 +39,9 @@ pub fn store(values: &[Val]) -> Object {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kvstore;
 
-/// What is stored for a key, if it is one. It is the same for all nodes: the cell's node stands for the key.
-fn stored(world: &World, x: Loc, key: Val) -> Option<Cell> {
-    let key = usize::try_from(key.int()?).ok()?;
-    let node = u8::try_from(key + 1).ok().filter(|_| key < world.objects[&x].size)?;
-    Some(Cell { loc: x, node: Node(node) })
+/// The node that stands for a key in a cell: what is stored is the same for all nodes.
+fn copy(key: Expr) -> Expr {
+    numbered(key + 1)
 }
 
 /// That a call is of a key that there is not, or by a thread that does not serve.
@@ -51,8 +51,9 @@ fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
         | Method::Update { x, key, .. }
         | Method::Delete { x, key }
         | Method::Lookup { x, key } => {
-            let (keys, is_none) = (world.objects[&x].size, stored(world, x, key).is_none());
-            is_none.then(|| format!("{key} is no key of {x}: there are {keys}, from 0"))
+            let keys = world.objects[&x].size;
+            let is_key = key.int().is_some_and(|key| (0..keys as i64).contains(&key));
+            (!is_key).then(|| format!("{key} is no key of {x}: there are {keys}, from 0"))
         }
         Method::Serve { x } => {
             let here = world.node_of(thread);
@@ -111,10 +112,27 @@ impl Library for Kvstore {
             && world.objects_of(KVSTORE).iter().all(|(x, _)| nodes.iter().all(|n| all_served(*x, n)))
     }
 
-    /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let effect = effect(world, event);
-        effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()
+    /// A call does what it does at some instant between its aMF and its other subevent.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Insert { x, key, v } => {
+                aMF;
+                if (ret().is(true)) { aCAS: updates x at (copy(key)), Val::Bot => v }
+                else { aCR: reads x at (copy(key)), other_than(Val::Bot) }
+            }
+            Update { x, key, v } => {
+                aMF;
+                if (ret().is(true)) { aCAS: updates x at (copy(key)), other_than(Val::Bot) => v }
+                else { aCR: reads x at (copy(key)), Val::Bot }
+            }
+            Delete { x, key } => {
+                aMF;
+                if (ret().is(true)) { aCAS: updates x at (copy(key)), other_than(Val::Bot) => Val::Bot }
+                else { aCR: reads x at (copy(key)), Val::Bot }
+            }
+            Lookup { x, key } => { aMF; aCR: reads x at (copy(key)), ret() }
+            Serve { .. } => { aWT }
+        })
     }
 
     /// Linearisable (Herlihy and Wing): a call is from its aMF to its other subevent, and where one must take effect before
@@ -137,21 +155,6 @@ impl Library for Kvstore {
         c.so([&call, &before]);
         c
     }
-}
-
-/// What a call does at some instant between its beginning and its end.
-fn effect(world: &World, event: &Event) -> Option<Sub> {
-    let at = |x, key| stored(world, x, key);
-    let (done, nothing) = (event.ret == Val::Bool(true), Val::Bot);
-    Some(match Method::of(&event.call) {
-        Method::Insert { x, key, v } if done => Sub::update(aCAS, at(x, key)?, Reads::Is(nothing), Writes::Is(v)),
-        Method::Insert { x, key, .. } => Sub::read(aCR, at(x, key)?, Reads::IsNot(nothing)),
-        Method::Update { x, key, v } if done => Sub::update(aCAS, at(x, key)?, Reads::IsNot(nothing), Writes::Is(v)),
-        Method::Delete { x, key } if done => Sub::update(aCAS, at(x, key)?, Reads::IsNot(nothing), Writes::Is(nothing)),
-        Method::Update { x, key, .. } | Method::Delete { x, key } => Sub::read(aCR, at(x, key)?, Reads::Is(nothing)),
-        Method::Lookup { x, key } => Sub::read(aCR, at(x, key)?, Reads::Is(event.ret)),
-        Method::Serve { .. } => Sub::quiet(aWT),
-    })
 }
 
 impl Subject for Kvstore {

@@ -10,11 +10,12 @@
 //! result.
 
 use mowgli_core::algebra::{Spec, SubView, events, po, stamped};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::expr::Expr;
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::expr::{Expr, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, Method};
+use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, World};
@@ -100,13 +101,8 @@ impl Library for Container {
     }
 
     /// {F} for a call that changes the state, {R} for one that finds nothing.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
-        let whole = state(event.call.loc(0));
-        let sub = match event.ret {
-            Val::Bot => Sub::read(R, whole, Reads::Is(empty())),
-            _ => Sub::update(F, whole, Reads::Any, Writes::Step(0)),
-        };
-        vec![Shape::from([sub])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { _ { x } => { if (ret().is(Val::Bot)) { R: reads x, empty() } else { F: updates x => step() } } })
     }
 
     fn spec(&self) -> Spec {

@@ -1,9 +1,10 @@
 //! What the locks over x86-TSO share: their specification, and probes that see critical sections overlap.
 
 use mowgli_core::algebra::stamped;
-use mowgli_core::event::{Call, Shape, Sub};
+use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::library::Libraries;
+use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
@@ -13,7 +14,7 @@ use mowgli_x86::to;
 use mowgli_x86::tso::{Tso, X86, word};
 
 use crate::entry::{Entry, Memory, Variant};
-use crate::lock::{Lock, inside, pairs};
+use crate::lock::{Lock, Method, inside, pairs};
 use crate::x86::words::OneMachine;
 
 /// The lock of SYNC §4.1 over x86-TSO: Acq {F}, Rel {W}, `so = {<<e1, W>, <e2, F>> | match(e0, e1), e0 lo e2}`. A release
@@ -24,7 +25,7 @@ pub const fn lock(name: Name) -> Lock {
         name,
         form: Form { kind: name.text(), parts: &[] },
         fence: || F.into(),
-        release: |_, _| Shape::from([Sub::quiet(W)]),
+        shapes: || shapes! { Method: Acq { .. } => { F } Rel { .. } => { W } },
         lets_in: || stamped(W),
         first: |_| {},
     }
