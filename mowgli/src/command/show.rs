@@ -63,6 +63,13 @@ fn interface(library: &dyn Library) -> String {
     for method in library.methods() {
         let _ = writeln!(text, "  {}\n     {}", signature(method), method.about.trim());
     }
+    let Some(shapes) = library.shape_terms() else { return text };
+    text += "\nSubevents of a call, with what each reads and writes:\n";
+    for method in library.methods() {
+        let arguments = method.takes.iter().map(|(name, _)| name).join(", ");
+        let shape = shapes.get(method.name).map(ToString::to_string).unwrap_or_default();
+        let _ = writeln!(text, "  {}({arguments}):\n{}", method.name, indented(&indented(&shape)));
+    }
     text
 }
 
