@@ -197,3 +197,173 @@ macro_rules! shapes {
     }};
 }
 pub use shapes;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Call, Event, Reads, Shape, Sub, Writes};
+    use crate::expr::{Expr, Function, Term, members, node, ret};
+    use crate::ids::{Loc, Node, NodeSet, Tid};
+    use crate::methods;
+    use crate::stamp::{Kind, Kinds};
+    use crate::value::Val;
+    use crate::world::{Object, World};
+
+    /// One stamp of the CPU, and one for each node.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    enum Stamps {
+        Cpu,
+        Sent(Node),
+    }
+    use Stamps::{Cpu, Sent};
+
+    static KINDS: Kinds = Kinds::of::<Stamps>();
+
+    impl Kind for Stamps {
+        fn kinds() -> &'static Kinds {
+            &KINDS
+        }
+
+        fn number(self) -> u32 {
+            if let Sent(n) = self { n.0.into() } else { 0 }
+        }
+
+        fn numbered(number: u32) -> Self {
+            if number == 0 { Cpu } else { Sent(Node(number as u8)) }
+        }
+
+        fn all(nodes: u8) -> Vec<Self> {
+            (0..=nodes.into()).map(Self::numbered).collect()
+        }
+    }
+
+    impl std::fmt::Display for Stamps {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "{self:?}")
+        }
+    }
+
+    methods! {
+        enum Word of WORD = "word" {
+            /// Sends the word to nodes.
+            fn send = Send(x: Object, ns: Nodes);
+            /// Swaps by a message, which may fail.
+            fn swap = Swap(x: Object, v: Value) -> Bool;
+            /// Adds.
+            fn add = Add(x: Object, v: Value) -> Value;
+        }
+    }
+
+    fn shapes_of_word() -> &'static Shapes {
+        shapes! { Word:
+            Send { x, ns } by members(x) => {
+                for n in (ns) {
+                    let v = Sent(n): reads x at here;
+                    Sent(n): writes x at n, v
+                }
+            }
+            Swap { x, v } => {
+                Cpu;
+                either { let old = Sent(node(x)): reads x at home, v; Sent(node(x)): writes x at home, step_of(old) }
+                or { Sent(node(x)): reads x at home, other_than(v) }
+            }
+            Add { x, .. } => { if (ret().is(0)) { never } else { Cpu: updates x, ret() => step() } }
+        }
+    }
+
+    fn x() -> Loc {
+        Loc::new("x")
+    }
+
+    /// The ways in which a thread on node 1 makes a call of x, which is on node 2 and has thread 1 for its member.
+    fn ways(thread: u8, call: Word, ret: Val) -> Vec<Shape> {
+        let mut world = World::new(3, &[Node(1), Node(1)]);
+        world.objects.insert(x(), Object::new(WORD).at(Node(2)).members(&[Tid(1)]));
+        shapes_of_word().of(&world, &Event { thread: Tid(thread), call: call.into(), ret })
+    }
+
+    #[test]
+    fn each_iteration_copies_what_it_has_read_itself() {
+        let ns: NodeSet = [Node(1), Node(3)].into_iter().collect();
+        let sent = |n: Node, at| {
+            let read = Sub::read(Sent(n), x().on(Node(1)), Reads::Any);
+            [read, Sub::write(Sent(n), x().on(n), Writes::Copy(at))]
+        };
+        let all: Shape = [sent(Node(1), 0), sent(Node(3), 2)].concat().into_iter().collect();
+        assert_eq!(ways(1, Word::Send { x: x(), ns }, Val::Unit), [all]);
+        assert_eq!(ways(2, Word::Send { x: x(), ns }, Val::Unit), []);
+    }
+
+    #[test]
+    fn each_way_begins_with_what_comes_before_all() {
+        let there = |reads| Sub::read(Sent(Node(2)), x().on(Node(2)), reads);
+        let v = Val::Int(7);
+        let stepped = Sub::write(Sent(Node(2)), x().on(Node(2)), Writes::Step(1));
+        let expected: [Shape; 2] =
+            [[Sub::quiet(Cpu), there(Reads::Is(v)), stepped].into(), [Sub::quiet(Cpu), there(Reads::IsNot(v))].into()];
+        assert_eq!(ways(1, Word::Swap { x: x(), v }, Val::Bool(true)), expected);
+    }
+
+    #[test]
+    fn a_result_decides_what_happens() {
+        let add = Word::Add { x: x(), v: Val::Int(1) };
+        assert_eq!(ways(1, add, Val::Int(0)), []);
+        // The one copy of a location without `at` is that on node 1, wherever the object is.
+        let updated = Sub::update(Cpu, x().on(Node(1)), Reads::Is(Val::Int(4)), Writes::Step(0));
+        assert_eq!(ways(1, add, Val::Int(4)), [[updated].into()]);
+    }
+
+    #[test]
+    fn terms_are_printed_as_they_are_written() {
+        let text = |method| shapes_of_word().get(method).unwrap().to_string();
+        assert_eq!(
+            text("Swap"),
+            "\
+Cpu
+either {
+  let old = Sent(node(x)): reads x at node(x), v
+  Sent(node(x)): writes x at node(x), step(old)
+} or {
+  Sent(node(x)): reads x at node(x), other than v
+}"
+        );
+        assert_eq!(text("Add"), "if ret = 0 {\n  never\n} else {\n  Cpu: updates x, ret => step\n}");
+        assert!(text("Send").starts_with("if me in members(x) {\n  for n in ns {\n    let v = Sent(n): reads"));
+    }
+
+    #[test]
+    fn families_and_nodes_are_told_without_text() {
+        let Some(ShapeTerm::Seq(parts)) = shapes_of_word().get("Swap") else { panic!("a sequence") };
+        let ShapeTerm::Either(ways) = &parts[1] else { panic!("two ways") };
+        let ShapeTerm::Sub(failed) = &ways[1] else { panic!("one subevent") };
+        assert!(matches!(Stamps::of(failed.stamp.family.first()), Sent(_)));
+        let Some(Term::Of(Function::Node, of)) = failed.stamp.node().map(Expr::term) else { panic!("a node") };
+        assert_eq!(*of.term(), Term::Arg(0, "x"));
+    }
+
+    #[test]
+    fn one_term_serves_all_methods_and_others_fill_gaps() {
+        let quiet = shapes! { _ { x } => { Cpu: reads x } };
+        assert_eq!(quiet.get("Whatever").unwrap().to_string(), "Cpu: reads x");
+        let more = shapes! { Word else (shapes_of_word()): Add { .. } => { Cpu } };
+        assert_eq!(more.get("Add").unwrap().to_string(), "Cpu");
+        assert_eq!(more.get("Swap"), shapes_of_word().get("Swap"));
+        assert_eq!(more.get("Whatever"), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "Swap(y, 1): x at node(x) is on no node")]
+    fn a_cell_on_no_node_is_named() {
+        let call = Call::new(WORD, "Swap", &[Loc::new("y").into(), Val::Int(1)]);
+        let shapes = shapes! { _ { x } => { Cpu: reads x at home } };
+        let _ = shapes.of(&World::new(1, &[Node(1)]), &Event { thread: Tid(1), call, ret: Val::Unit });
+    }
+
+    #[test]
+    #[should_panic(expected = "the index of a stamp is a node, and not [x]")]
+    fn a_stamp_of_no_node_is_named() {
+        let call = Call::new(WORD, "Swap", &[x().into()]);
+        let shapes = shapes! { _ { x } => { Sent(x) } };
+        let _ = shapes.of(&World::new(1, &[Node(1)]), &Event { thread: Tid(1), call, ret: Val::Unit });
+    }
+}

@@ -376,12 +376,12 @@ pub fn sent(x: Expr, y: Expr, way: Option<Expr>) -> ShapeTerm {
 fn swapped(x: Expr, y: Expr, v1: Expr, v2: Expr, way: Option<Expr>) -> ShapeTerm {
     shape! {
         either {
-            let v = aNAR[to(y, way)]: reads y at home, v1;
+            let old = aNAR[to(y, way)]: reads y at home, v1;
             aNRW[to(y, way)]: writes y at home, v2;
-            aNLW[to(y, way)]: writes x at home, v
+            aNLW[to(y, way)]: writes x at home, old
         } or {
-            let v = aNAR[to(y, way)]: reads y at home, other_than(v1);
-            aNLW[to(y, way)]: writes x at home, v
+            let old = aNAR[to(y, way)]: reads y at home, other_than(v1);
+            aNLW[to(y, way)]: writes x at home, old
         }
     }
 }
@@ -389,9 +389,9 @@ fn swapped(x: Expr, y: Expr, v1: Expr, v2: Expr, way: Option<Expr>) -> ShapeTerm
 /// A remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
 fn updated(x: Expr, y: Expr, written: impl FnOnce(Found) -> WritesTerm, way: Option<Expr>) -> ShapeTerm {
     shape! {
-        let v = aNAR[to(y, way)]: reads y at home;
-        aNRW[to(y, way)]: writes y at home, written(v);
-        aNLW[to(y, way)]: writes x at home, v
+        let old = aNAR[to(y, way)]: reads y at home;
+        aNRW[to(y, way)]: writes y at home, written(old);
+        aNLW[to(y, way)]: writes x at home, old
     }
 }
 

@@ -28,6 +28,7 @@ fn a_library_is_shown_as_the_papers_write_it() {
     for part in [
         "barrier x = {P1, P2}",
         "BAR(x: object)",
+        "      for n in nodes(members(x)) {\n        aGF(n)\n      }\n      aCR\n",
         "let round = [aGF]; same-barrier-and-round; [aCR]",
         "edited: without Sv::GF { .. }",
         "sv::Bcast(x.count[me], _, nodes(members(x)) \\ {node(me)})",
