@@ -1,5 +1,5 @@
-//! Looks for the headers of libfabric, and compiles what calls it. Without them all else is built, and `run` says so. The library itself
-//! is loaded when a fabric is asked for.
+//! Looks for the headers of libfabric, and compiles the shim that calls it. Without them the build succeeds too, but
+//! opening a fabric over libfabric reports the reason. The library itself is loaded when such a fabric is first opened.
 
 fn main() {
     println!("cargo:rustc-check-cfg=cfg(libfabric)");
@@ -19,7 +19,7 @@ fn main() {
     }
 }
 
-/// Builds again as soon as something is installed where libfabric would be found.
+/// Builds again as soon as something is installed in a folder where pkg-config would find libfabric.
 fn watch() {
     let asked = std::process::Command::new("pkg-config").args(["--variable", "pc_path", "pkg-config"]).output();
     let folders = asked.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());

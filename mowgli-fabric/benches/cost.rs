@@ -1,5 +1,5 @@
-//! What it costs that bodies are interpreted: the time of calls over shared memory of one process, by operation of RDMA-WAIT-RMW that
-//! they make, beside the time of those operations alone.
+//! The cost of interpreting bodies. The bench times calls over shared memory of one process, per operation of
+//! RDMA-WAIT-RMW that they make, beside the same operations alone.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -9,11 +9,12 @@ use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, Thread};
 use mowgli_rdma::wait::{Method, word};
 
-/// How often each call is made in one turn, of which the fastest counts: turns are short, so that nobody else comes in between in some.
+/// The number of calls in one turn. The fastest turn counts. Turns are short, so that other processes do not interrupt
+/// all of them.
 const TIMES: u32 = 200;
 const TURNS: u32 = 1000;
 
-/// The shortest of several times for so many repetitions, each.
+/// Returns the time of one repetition in the fastest turn.
 fn each(mut act: impl FnMut() -> Result<(), Fault>) -> Result<Duration, Fault> {
     let mut least = Duration::MAX;
     for _ in 0..TURNS {
@@ -37,7 +38,7 @@ fn main() -> Result<(), Fault> {
         methods.iter().try_for_each(|&method| thread.operation(method).map(|v| _ = black_box(v)))
     };
     group.run(Fabric::Local, |thread| {
-        // What the bodies make, one operation after the other.
+        // The operations of the bodies, in order.
         let locked = [
             Method::RFAA { x, y, v, d },
             Method::Wait { d },

@@ -1,7 +1,7 @@
-//! How long a barrier, a put and a get take between processes of one machine, beside what libfabric takes by itself (`raw.c`) and what
-//! Open MPI takes (`peers.c`), in one run. Mowgli's put and get are interpreted; below them stands what its back end takes for the same
-//! operations without a program. A barrier of LOCO promises that what was put before it is in place, and one of MPI does not:
-//! so there is also a put, what waits for it, and a barrier. What cannot be compiled or run here is left out, and said so.
+//! The latency of a barrier, a put and a get between processes of one machine. The same run measures libfabric alone
+//! (`raw.c`) and Open MPI (`peers.c`). Mowgli's put and get are interpreted; the row below shows its back end without a
+//! program. A barrier of LOCO promises that earlier puts are placed, and one of MPI does not. So the bench also
+//! measures a put, its wait and a barrier together. It reports each comparison that cannot be compiled or run here.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,14 +15,15 @@ use mowgli_rdma::wait::{Method, word};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// How often each is done in one turn, of which the fastest counts: turns are short, so that nobody else comes in between in some.
+/// Returns the number of repetitions in one turn. The fastest turn counts. Turns are short, so that other processes do
+/// not interrupt all of them.
 fn times(provider: Provider) -> u32 {
     if provider == Provider::Tcp { 20 } else { 100 }
 }
 
 const TURNS: u32 = 500;
 
-/// How often each is started.
+/// The number of times that each program is started.
 const PROCESSES: usize = 5;
 
 fn main() -> Result<(), String> {
@@ -52,10 +53,10 @@ fn print(provider: Provider, row: &str, figures: &[Option<u64>]) {
     println!("{:<5} {row:<34} {met:>10} {sent:>16} {put:>10} {got:>10}", provider.name());
 }
 
-/// A row for each thing that is measured, with figures where it has them.
+/// A row for each measured thing, with the figures that it has.
 type Figures = Vec<Vec<Option<u64>>>;
 
-/// What there is to compare, row by row, and how it is measured.
+/// The rows of a comparison, and the function that measures them.
 type Measured = (&'static [&'static str], fn(Provider) -> Result<String, String>);
 
 const OWN: Measured = (&["Mowgli", "Mowgli's back end alone", "the same, put with its wait"], |provider| {
@@ -71,7 +72,8 @@ const OPEN_MPI_OVER_LIBFABRIC: Measured = (&["Open MPI over libfabric (peers.c)"
     open_mpi(provider, &same)
 });
 
-/// Measures each thing several times, one after the other, as one process is luckier than the next; the fastest counts.
+/// Measures each thing several times, in alternation, because some processes run faster than others. The fastest
+/// counts.
 fn of_all(provider: Provider) -> Vec<(&'static [&'static str], Result<Figures, String>)> {
     let all: &[Measured] = match provider {
         Provider::Shm => &[OWN, RAW, OPEN_MPI],
@@ -87,7 +89,7 @@ fn read(text: &str) -> Figures {
     text.lines().map(|line| line.split_whitespace().map(|figure| figure.parse().ok()).collect()).collect()
 }
 
-/// The faster of each two figures. Where one of two was not measured, that is told.
+/// Returns the faster of each two figures, or the error if one of the two was not measured.
 fn faster(a: Result<Figures, String>, b: Result<Figures, String>) -> Result<Figures, String> {
     let each = |(a, b): (Option<u64>, Option<u64>)| a.zip(b).map(|(a, b)| a.min(b));
     let row = |(a, b): (Vec<_>, Vec<_>)| a.into_iter().zip(b).map(each).collect();
@@ -101,7 +103,7 @@ fn own(provider: Provider) -> Result<String, Fault> {
     Ok(format!("{met} {sent} {put} {got}\n- - {put_alone} {got_alone}\n- - {put_waited} -"))
 }
 
-/// The shortest time of several turns.
+/// Returns the time of one repetition in the fastest turn.
 fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Duration, Fault> {
     let mut least = Duration::MAX;
     for _ in 0..TURNS {
@@ -114,8 +116,11 @@ fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Durat
     Ok(least)
 }
 
-/// In nanoseconds, by the first of two processes, while the other one only lets go on what is begun there: barrier, put and barrier; put with
-/// its wait and get with its wait as programs; and as operations of the back end put, get with its wait, and put with its wait.
+/// Returns times in nanoseconds, measured by the first of two processes. The other one only progresses operations
+/// there.
+///
+/// The order is: barrier; put with barrier; put with its wait and get with its wait, as programs. Then follow
+/// operations of the back end: put, get with its wait, and put with its wait.
 fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let barrier = group.barrier("b", &[0, 1]);
@@ -162,7 +167,7 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(name)
 }
 
-/// What a command prints.
+/// Returns the output of a command.
 fn output(command: &mut Command) -> Result<String, String> {
     let ran = command.output().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
@@ -190,7 +195,7 @@ fn raw(provider: Provider) -> Result<String, String> {
     ran
 }
 
-/// Open MPI with these parameters, names and values.
+/// Runs Open MPI with these parameters, names and values.
 fn open_mpi(provider: Provider, parameters: &[&str]) -> Result<String, String> {
     let program = compiled("mpicc", "peers.c", &[])?;
     let ran = output(

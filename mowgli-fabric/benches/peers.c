@@ -1,6 +1,6 @@
-// What others would use, between two processes: the latency of MPI_Barrier, of what a barrier of LOCO promises (each process has put a
-// word to the other, and after the barrier all is in place), and of MPI_Put and MPI_Get of one word with a flush. `peers TIMES` prints
-// them in nanoseconds.
+// The latency of Open MPI between two processes: of MPI_Barrier, and of MPI_Put and MPI_Get of one word with a flush. A
+// barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
+// a barrier together. `peers TIMES` prints the times in nanoseconds.
 
 #include <mpi.h>
 #include <stdio.h>

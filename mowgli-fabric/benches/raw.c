@@ -1,6 +1,6 @@
-// What libfabric takes by itself: the latency of a put of one word that is injected, of one with its completion, and of a get, from one process
-// to another on the same machine, which does nothing but let it go on. `raw PROVIDER TIMES` prints them in nanoseconds, as rows of the
-// table of `latency`.
+// The latency of libfabric alone: of a put of one word that is injected, of one with its completion, and of a get. One
+// process operates on another of the same machine, which only progresses the operations. `raw PROVIDER TIMES` prints
+// the times in nanoseconds, as rows of the table of `latency`.
 
 #include <stdio.h>
 #include <sys/socket.h>

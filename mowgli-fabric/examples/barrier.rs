@@ -1,4 +1,5 @@
-//! A word that is sent before a barrier and overwritten after it, over the machine, with the published barrier and a broken one.
+//! A word that is sent before a barrier and overwritten after it, over the machine, with the published barrier and a
+//! broken one.
 //!
 //! `cargo run -p mowgli-fabric --example barrier` counts what the other thread reads.
 
@@ -6,7 +7,8 @@ use std::collections::BTreeMap;
 
 use mowgli_fabric::{Fabric, Fault, Group};
 
-/// What each of two threads on two nodes has read of the word behind the barrier; the first one writes it.
+/// Runs two threads on two nodes, and returns the word that each has read after the barrier. The first one writes the
+/// word.
 pub fn sent_before(variant: &str, fabric: Fabric) -> Result<Vec<i64>, Fault> {
     let mut group = Group::new(&[1, 2]).variant("bal", variant);
     let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));

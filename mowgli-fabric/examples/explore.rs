@@ -1,13 +1,13 @@
-//! A message and a flag behind it, under every execution of the model: with a wait before the message is written again, and without.
+//! A message and a flag behind it, under every execution: with a wait before the message is overwritten, and without.
 //!
-//! `cargo run -p mowgli-fabric --example explore` says what the other thread may receive, and shows an execution that should not be.
+//! `cargo run -p mowgli-fabric --example explore` prints the messages received, and an execution with a wrong one.
 
 use std::collections::BTreeSet;
 
 use mowgli_fabric::{Explored, Fault, Group};
 
-/// All ways in which two messages can be received. The first thread writes the second message into the word from which it has put
-/// the first one, at once or after it has waited; the other one waits for the number of the message, and then reads it.
+/// Explores two threads. The first one writes a second message into the word from which it has put the first one, at
+/// once or after a wait. The other one waits for the number of the message, and then reads the message.
 pub fn sent_twice(waits: bool) -> Result<Explored<Vec<i64>>, Fault> {
     let mut group = Group::new(&[1, 2]);
     let (message, number) = (group.word("message", 2, 0), group.word("number", 2, 0));

@@ -1,8 +1,9 @@
-// What is used of libfabric, as functions that Rust can call: many of libfabric's own are static inlines of its headers.
+// The part of libfabric that is used, as functions that Rust can call. Many of libfabric's own are static inlines of
+// its headers.
 //
-// A node has a region of registered memory and an endpoint at which others reach it. A thread has an endpoint from which its operations
-// start: that of its node, or one of its own. An operation has a slot, unless it is a put; what completes is a slot. All functions return
-// 0 or a negative error of libfabric.
+// A node has a region of registered memory and an endpoint at which others reach it. A thread has an endpoint from
+// which its operations start: that of its node, or one of its own. An operation other than a put has a slot, and its
+// completion names that slot. All functions return 0 or a negative error of libfabric.
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -18,16 +19,17 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
-// The version of the interface that is asked for, not of the library.
+// The version of the interface that is requested, not of the library.
 #define INTERFACE FI_VERSION(1, 17)
 
-// What the model demands between operations of one endpoint at one node: nothing passes a write. Some providers give that for puts
-// and gets alone, and not where one of two operations is atomic.
+// The order that the model demands between operations of one endpoint at one node: nothing passes a write. Some
+// providers give that for puts and gets alone, and not where one of two operations is atomic.
 #define ALL_ORDERS (FI_ORDER_RAW | FI_ORDER_WAW)
 #define RMA_ORDERS (FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW)
 
-// What is no static inline of libfabric's headers. It is loaded when a fabric is asked for, and not linked: it brings drivers that are
-// set up as soon as it is there, and one of them takes SIGINT for itself.
+// The functions that are not static inlines of libfabric's headers. They are loaded when a fabric is first opened, and
+// not linked, because libfabric brings drivers that are set up as soon as it is loaded. One of them takes SIGINT for
+// itself.
 static struct {
     __typeof__(fi_getinfo) *getinfo;
     __typeof__(fi_freeinfo) *freeinfo;
@@ -42,7 +44,7 @@ static struct {
 #define LIBRARY "libfabric.so.1"
 #endif
 
-// Loads libfabric: NULL, or why that cannot be. It comes before all else, and once.
+// Loads libfabric. Returns NULL, or the reason why that failed. This has to be called once, before all other functions.
 const char *fabric_load(void) {
     struct sigaction interrupt;
     sigaction(SIGINT, NULL, &interrupt);
@@ -79,7 +81,8 @@ struct fabric_node {
 };
 
 struct slot {
-    // What a provider may need while an operation is under way. It comes first: the address of a slot is its context.
+    // Space that a provider may need while an operation is under way. It comes first, because the address of a slot is
+    // its context.
     struct fi_context2 context;
     uint64_t operand;
     uint64_t compare;
@@ -87,7 +90,7 @@ struct slot {
 
 struct fabric_end {
     struct fabric_node *node;
-    // That of the node, or its own.
+    // The endpoint of the node, or `own`.
     struct side *active;
     struct side own;
     struct slot *slots;
@@ -161,17 +164,18 @@ int fabric_node_open(const char *provider, const char *source, void *memory, siz
     return 0;
 }
 
-// The address of the endpoint of a node, at most `*length` bytes.
+// Writes the address of a node's endpoint, at most `*length` bytes.
 int fabric_node_name(struct fabric_node *node, void *name, size_t *length) {
     return fi_getname(&node->passive.endpoint->fid, name, length);
 }
 
-// Whether the order of operations holds for atomic ones too.
+// True if the order of operations holds for atomic ones too.
 int fabric_node_orders_atomics(struct fabric_node *node) {
     return node->orders_atomics;
 }
 
-// What operations on the memory of a node carry with them: its key, and the address that its first byte has.
+// Writes the values that operations on the memory of a node carry with them: its key, and the address of its first
+// byte.
 void fabric_node_memory(struct fabric_node *node, uint64_t *key, uint64_t *base) {
     *key = fi_mr_key(node->memory);
     *base = node->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)node->begin : 0;
@@ -184,7 +188,7 @@ int fabric_node_know(struct fabric_node *node, const void *name, uint64_t *peer)
     return count == 1 ? 0 : count < 0 ? count : -FI_EINVAL;
 }
 
-// Lets what others began at this node go on. An endpoint at which nothing is posted completes nothing.
+// Progresses the operations that others have posted at this node. Reading 0 entries does not take a completion.
 void fabric_node_progress(struct fabric_node *node) {
     fi_cq_read(node->passive.queue, NULL, 0);
 }
@@ -196,8 +200,8 @@ void fabric_end_close(struct fabric_end *end) {
     free(end);
 }
 
-// An endpoint with so many slots: that of the node, which one thread may use, or another. No two of a node have the same `key`, and none
-// has 1.
+// Opens an endpoint with so many slots: that of the node, which one thread may use, or another. The endpoints of a node
+// have different keys, all other than 1.
 int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is_of_node, struct fabric_end **out) {
     struct fabric_end *end = calloc(1, sizeof *end);
     if (!end) return -FI_ENOMEM;
@@ -218,7 +222,8 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
     return 0;
 }
 
-// Copies a word of the own memory to `at` of a peer. The word has been read when this returns, so that nothing completes later.
+// Copies a word of the own memory to `at` of a peer. The word has been read when this returns, so a completion does not
+// follow.
 int fabric_put(struct fabric_end *end, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
     return fi_inject_write(end->active->endpoint, end->node->begin + own, 8, peer, at, key);
 }
@@ -251,12 +256,13 @@ int fabric_swap(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, 
                              fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64, FI_CSWAP, s);
 }
 
-// Lets operations go on without taking a completion.
+// Progresses operations without taking a completion.
 void fabric_end_progress(struct fabric_end *end) {
     fi_cq_read(end->active->queue, NULL, 0);
 }
 
-// The slot of an operation that is complete: `*slot` is the number of slots if there is none. If it failed, its error.
+// Writes the slot of an operation that has completed, or the number of slots if there is none. Returns the error of an
+// operation that failed.
 int fabric_end_next(struct fabric_end *end, size_t *slot) {
     struct fi_cq_entry entry = {0};
     struct fi_cq_err_entry error = {0};

@@ -7,10 +7,10 @@ use mowgli_core::event::Call;
 use mowgli_core::program::Prog;
 use rustc_hash::FxHashMap;
 
-/// How many are kept: as many as are near, since those that are made for a new value are not used again.
+/// The number of bodies to keep. It is small, because a body made for a new value is rarely used again.
 const MOST: usize = 128;
 
-/// Bodies by their calls: a body is a value, and the same for equal calls.
+/// A thread's cache of method bodies, by call. Equal calls of a thread have equal bodies.
 #[derive(Default)]
 pub(crate) struct Bodies {
     bodies: FxHashMap<Arc<Call>, Arc<Prog>>,
@@ -23,7 +23,7 @@ impl Bodies {
         self.bodies.get(call).map(Arc::clone)
     }
 
-    /// Keeps a body, in place of the oldest one: one by one, as to forget many at once takes longer.
+    /// Keeps a body and evicts the oldest one. It evicts one at a time, because evicting many at once takes longer.
     pub(crate) fn keep(&mut self, call: &Call, body: &Arc<Prog>) {
         if self.calls.len() == MOST
             && let Some(oldest) = self.calls.pop_front()

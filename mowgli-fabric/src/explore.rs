@@ -1,9 +1,10 @@
-//! The code of threads under every execution of the model, and not only under those that a fabric shows.
+//! Exploration of the threads' code under every execution of the model, and not only under those that a fabric shows.
 //!
-//! What a thread does next depends on what its calls have returned, and on nothing else. So its code is run from the beginning, with
-//! the results that are known, up to the first call of which the result is not, and is left there. That makes a program of it, through
-//! which the search goes as it goes through the bodies of methods. Calls of objects return what the specification of their library
-//! lets them return; those of a library of which [`Group::variant`] was said are made by that implementation.
+//! The next call of a thread depends only on the results of its earlier calls. So the explorer runs the code from the
+//! beginning with the known results, up to the first call whose result is unknown, and leaves it there. This makes a
+//! [`Prog`] of the code, which the search explores like the body of a method. Calls of objects return what the
+//! specification of their library allows. If [`Group::variant`] names a variant of a library, that implementation makes
+//! its calls instead.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,7 +37,7 @@ use crate::stack::Stack;
 use crate::tape::{Asks, Tape, differs};
 use crate::thread::Thread;
 
-/// The most calls of a thread, where a wait counts for one.
+/// The largest number of calls of a thread. A wait counts as one call.
 const CALLS: usize = 100;
 
 /// All ways in which a group's threads can end.
@@ -54,16 +55,16 @@ pub struct Explored<R> {
 /// A way in which some threads end and others wait for ever.
 #[derive(Clone, Debug)]
 pub struct Waiting<R> {
-    /// For each thread what it returned, or with what message it panicked, or what it waits for and why nobody ends that.
+    /// The fate of each thread, in the order of the threads.
     pub threads: Vec<Fate<R>>,
 }
 
 /// The fate of a thread in a stuck execution.
 #[derive(Clone, Debug)]
 pub enum Fate<R> {
-    /// It returned, or panicked with this message.
+    /// The result of the thread, or the message of its panic.
     Ended(Result<R, String>),
-    /// It waits for ever: in which call, and why.
+    /// The call in which the thread waits for ever, and the reason.
     Waits(String),
 }
 
@@ -82,18 +83,18 @@ impl<R> fmt::Display for Waiting<R> {
 /// A way in which all threads end.
 #[derive(Clone, Debug)]
 pub struct Ending<R> {
-    /// What each thread returned, or with what message it panicked.
+    /// The result of each thread, or the message of its panic.
     pub results: Vec<Result<R, String>>,
-    /// What calls returned, for [`Group::replay`].
+    /// The results of all calls, for [`Group::replay`].
     pub trace: Trace,
-    /// The calls that threads still owed at their ends, as the release of a lock whose guard was forgotten. Of what others do then no
-    /// specification speaks.
+    /// The calls that threads still owed at their ends, such as the release of a lock whose guard was forgotten.
+    /// Specifications do not say what other threads can see afterwards.
     pub owed: Vec<(Tid, Call)>,
     calls: Vec<Vec<(Call, Val)>>,
     world: World,
 }
 
-/// What the calls of each thread have returned, one after the other. It is written as text, and read again.
+/// The results of the calls of each thread, in order. A trace can be printed and parsed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trace(Vec<Vec<Val>>);
 
@@ -112,8 +113,9 @@ impl FromStr for Trace {
 }
 
 impl<R> Ending<R> {
-    /// The calls as a litmus test that allows what they returned, for `mowgli explain` and `mowgli report`: with the execution behind it.
-    /// Of a wait only the last round is there, so the test is the whole story where the others only looked.
+    /// Prints the calls as a litmus test that allows their results. `mowgli explain` and `mowgli report` show the
+    /// execution behind it. The test contains only the last iteration of each wait, so it is complete if the earlier
+    /// iterations only read.
     #[must_use]
     pub fn litmus(&self, name: &str) -> String {
         let threads = self.calls.iter().map(|calls| calls.iter().map(|(call, _)| call.clone()).collect()).collect();
@@ -130,11 +132,11 @@ impl<R> Explored<R> {
         self.endings.iter().find(|ending| ending.results.iter().any(Result::is_err))
     }
 
-    /// What the threads returned, in every ending.
+    /// Returns the results of the threads, for every ending.
     ///
     /// # Errors
-    /// A panic of a thread, with the execution; a thread that waits for ever or keeps a lock; the limit that cut the search short; or
-    /// that there is no ending.
+    /// If a thread panics (the text contains the execution), waits for ever, or keeps a lock. Also if a limit cut the
+    /// search short, or there is no ending.
     pub fn all(&self) -> Result<Vec<Vec<&R>>, String> {
         if let Some(failed) = self.failure() {
             let told = |(t, result): (usize, &Result<R, String>)| {
@@ -162,20 +164,20 @@ type Body<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
 struct Code<R> {
     stack: Stack,
     body: Box<Body<R>>,
-    /// The first fault of a thread that makes calls that it may not make.
+    /// The first fault: an illegal call, or code that depends on something else than results.
     fault: Mutex<Option<Fault>>,
 }
 
-/// How far code came.
+/// The point at which a run of the code stopped.
 enum Came<R> {
     Left(Asks),
-    /// It returned, or panicked with this message.
+    /// The thread returned, or panicked with this message.
     Ended(Result<R, String>),
     Failed(Fault),
 }
 
 impl<R: 'static> Code<R> {
-    /// Runs the code of a thread with these results, and gives the calls that it has made.
+    /// Runs the code of a thread with these results, and returns the calls that it has made.
     fn run(&self, t: Tid, known: &[Val], round: Option<&[Val]>) -> (Came<R>, Vec<(Call, Val)>) {
         let mut thread = Thread::taped(&self.stack, t, Tape::new(known, round));
         let ended = caught(|| (self.body)(&mut thread));
@@ -189,7 +191,7 @@ impl<R: 'static> Code<R> {
         (came, tape.made)
     }
 
-    /// What a thread does after these calls; its value is the tuple of their results.
+    /// Returns the rest of a thread's program after these calls. Its value is the tuple of all results.
     fn program(self: &Arc<Self>, t: Tid, known: Vec<Val>, before: Vec<Call>) -> Prog {
         let (came, made) = self.run(t, &known, None);
         let Some(mut calls) = self.same(&before, made) else { return Prog::Val(Val::Bot) };
@@ -210,7 +212,7 @@ impl<R: 'static> Code<R> {
         }
     }
 
-    /// What is left of a round after these results of its own calls.
+    /// Returns the rest of an iteration after these results of its own calls.
     fn round(self: &Arc<Self>, t: Tid, known: Vec<Val>, own: Vec<Val>, before: Vec<Call>) -> Prog {
         let (came, made) = self.run(t, &known, Some(&own));
         let Some(mut calls) = self.same(&before, made) else { return Prog::Break(1, Val::Bot) };
@@ -220,7 +222,7 @@ impl<R: 'static> Code<R> {
                 calls.push(call.clone());
                 Prog::call(call).bind(move |v| code.round(t, known.clone(), with(&own, v), calls.clone()))
             }
-            // A panic comes again when the rounds are over.
+            // The panic recurs when the code runs again after the wait.
             Came::Left(Asks::Last) | Came::Ended(_) => Prog::Break(1, Val::tuple(&own)),
             Came::Left(Asks::Another) => Prog::unit(),
             Came::Left(Asks::Rounds) => self.fails(differs()).then(Prog::Break(1, Val::Bot)),
@@ -228,7 +230,8 @@ impl<R: 'static> Code<R> {
         }
     }
 
-    /// The calls that were made, if they begin as the time before. Of a wait all calls before its last round are forgotten.
+    /// Returns the calls that were made, if they begin with the calls of the run before. Only the calls in the last
+    /// iteration of each wait are recorded.
     fn same(&self, before: &[Call], made: Vec<(Call, Val)>) -> Option<Vec<Call>> {
         let calls: Vec<Call> = made.into_iter().map(|(call, _)| call).collect();
         let is_same = calls.iter().zip(before).all(|(a, b)| a == b);
@@ -253,9 +256,9 @@ fn with(known: &[Val], v: Val) -> Vec<Val> {
 }
 
 impl Group {
-    /// Runs this in every thread under all executions of the model: whatever their calls may return, in any order in which they may be
-    /// seen. What a thread does may depend on what its calls return, and on nothing else; a loop that waits for others has to be a
-    /// [`Thread::until`]. A panic is an ending, too.
+    /// Runs `body` in every thread under all executions of the model: with all results that its calls may return, in
+    /// all orders that the model allows. The code of a thread may depend only on the results of its calls. A loop that
+    /// waits for others has to be a [`Thread::until`]. A panic is an ending, too.
     ///
     /// ```
     /// use mowgli_fabric::Group;
@@ -285,7 +288,7 @@ impl Group {
     /// ```
     ///
     /// # Errors
-    /// A call that a thread may not make, code that does something else each time, or that there is no such variant.
+    /// If a thread makes an illegal call, if its code does something else each time, or if a variant does not exist.
     pub fn explore<R: Clone + 'static>(
         &self,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync + 'static,
@@ -329,14 +332,14 @@ impl Group {
         Ok(Explored { endings, stuck, stop: stop.or(waits).map(told) })
     }
 
-    /// Runs this in one thread after the other, each with what its calls have returned in an ending of [`Group::explore`]: to look at it with
-    /// a debugger, or to print what it does. Gives what they return.
+    /// Runs `body` in one thread after the other, with the results of an ending of [`Group::explore`], and returns
+    /// their results. Use it to look at the ending with a debugger, or to print what the threads do.
     ///
     /// # Errors
-    /// If the trace is not one of this code.
+    /// If the trace does not belong to this code.
     ///
     /// # Panics
-    /// If a thread panics, as it did then.
+    /// If a thread panics, as it did in the ending.
     pub fn replay<R>(
         &self,
         trace: &Trace,
@@ -365,7 +368,7 @@ impl Group {
 }
 
 impl<R: Clone + 'static> Code<R> {
-    /// What an outcome of the programs says of the code.
+    /// Runs the code with an outcome of the programs, and returns the ending.
     fn ending(&self, libraries: &Libraries, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
         let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         let mut owed = Vec::new();
@@ -399,14 +402,14 @@ impl<R: Clone + 'static> Code<R> {
     }
 }
 
-/// The calls that a thread owes after these.
+/// Returns the calls that a thread owes after these.
 fn owes(libraries: &Libraries, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
     let event = |(call, ret): &(Call, Val)| Event { thread, call: call.clone(), ret: *ret };
     let events: Vec<Event> = made.iter().map(event).collect();
     libraries.owes(&events.iter().collect::<Vec<_>>())
 }
 
-/// The output of a thread of a stuck execution if it has ended, and otherwise the call in which it waits.
+/// Returns the output of a thread of a stuck execution if it has ended, and otherwise the call in which it waits.
 fn rest((run, wait): &Idle) -> (Option<Val>, Option<Call>) {
     match wait {
         None => (Some(run.trace.output), None),
@@ -415,7 +418,7 @@ fn rest((run, wait): &Idle) -> (Option<Val>, Option<Call>) {
     }
 }
 
-/// What stopped a search.
+/// Describes the limit that stopped a search.
 fn told(stop: &Stop, limit: Duration) -> String {
     match stop {
         Stop::Loop(at) | Stop::Rounds(at) => format!(

@@ -1,4 +1,4 @@
-//! Threads on nodes, with objects, to run.
+//! Groups of threads on nodes, with objects, to run.
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -23,22 +23,22 @@ use crate::port::{Fault, Network};
 use crate::stack::Stack;
 use crate::thread::Thread;
 
-/// What a group runs over.
+/// The fabric over which a group runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fabric {
-    /// Shared memory of this process. All is done at once, so nothing weak is seen.
+    /// Shared memory of this process. Each operation takes effect at once, so weak behaviour does not occur.
     Local,
-    /// The machine of RDMA-TSO-RMW, as adverse as the seed says. Equal seeds give equal runs.
+    /// The machine of RDMA-TSO-RMW, which delays operations as the seed says. Equal seeds give equal runs.
     Machine {
         /// The seed.
         seed: u64,
     },
 }
 
-/// The most steps of a run over the machine.
+/// The largest number of steps of a run over the machine.
 const STEPS: u64 = 1_000_000;
 
-/// After how much time threads give up that wait.
+/// The default time after which waiting threads give up.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Fabric {
@@ -51,13 +51,13 @@ impl Fabric {
 }
 
 impl Stack {
-    /// Runs a program in each thread. Gives what they return, and what is in these cells when all is done.
+    /// Runs a program in each thread. Returns their results, and the last values of these cells.
     ///
     /// # Errors
-    /// If a thread does not end, or makes a call that no program may make.
+    /// If a thread does not end, or makes an illegal call.
     ///
     /// # Panics
-    /// If there is no program for a thread.
+    /// If a thread has no program.
     pub fn programs(
         &self,
         fabric: Fabric,
@@ -69,7 +69,7 @@ impl Stack {
         let start = Barrier::new(programs.len());
         self.threads(fabric, switches, limit, observed, |thread| {
             if fabric == Fabric::Local {
-                // Threads begin together, but for a moment.
+                // Threads begin together, apart from a short random delay.
                 start.wait();
                 (0..fastrand::u32(..400)).for_each(|_| std::hint::spin_loop());
             }
@@ -91,7 +91,7 @@ impl Stack {
         Ok((results, self.last(&*network, limit, observed)?))
     }
 
-    /// Runs this in each of these threads.
+    /// Runs `body` in each of these threads.
     fn each<R: Send>(
         &self,
         network: &dyn Network,
@@ -105,14 +105,14 @@ impl Stack {
             let all: Vec<_> = threads.map(run).collect();
             all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        // A thread may be late because another one has left with a fault of its own: that one is told.
+        // A thread may be late because another one has failed. In that case the fault of the other one is reported.
         let (good, bad): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
         let fault = bad.into_iter().filter_map(Result::err).min_by_key(|fault| matches!(fault, Fault::Late(_)));
         fault.map_or(Ok(()), Err)?;
         Ok(good.into_iter().flatten().collect())
     }
 
-    /// What is in these cells when all threads have ended.
+    /// Returns the values of these cells after all threads have ended.
     fn last(&self, network: &dyn Network, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
         network.settle();
         let value = |cell: &Cell| match self.reader(*cell).map_err(Fault::Wrong)? {
@@ -123,13 +123,13 @@ impl Stack {
     }
 }
 
-/// The value of a word at the end.
+/// Returns the last value of a word, or an error if words do not hold it.
 pub(crate) fn looked_at(x: Loc, v: Val) -> Result<Val, Fault> {
     held(v).map_err(|why| Fault::Wrong(format!("at the end {x} is {v}: {why}")))?;
     Ok(v)
 }
 
-/// Threads on nodes, and objects.
+/// A group of threads on nodes, with objects.
 pub struct Group {
     world: World,
     entries: Vec<Entry>,
@@ -138,7 +138,7 @@ pub struct Group {
 }
 
 impl Group {
-    /// A thread on each of these nodes, which are counted from 1.
+    /// Creates a group with one thread on each of these nodes, which are counted from 1.
     ///
     /// # Panics
     /// If a node is 0.
@@ -150,10 +150,10 @@ impl Group {
         Self { world, entries: catalogue(), variants: BTreeMap::new(), limit: LIMIT }
     }
 
-    /// With a library of one's own, of which [`Group::object`] makes objects and [`Thread::call`] calls.
+    /// Adds a library. [`Group::object`] makes its objects, and [`Thread::call`] calls its methods.
     ///
     /// # Panics
-    /// If there is one of its name.
+    /// If a library of this name exists.
     #[must_use]
     pub fn library(mut self, entry: Entry) -> Self {
         assert!(self.entries.iter().all(|e| e.name != entry.name), "there are two libraries {}", entry.name);
@@ -161,22 +161,23 @@ impl Group {
         self
     }
 
-    /// With threads that give up when they go round in a loop after so much time; a minute if nothing is said.
+    /// Sets the time after which threads in a loop give up. The default is one minute.
     #[must_use]
     pub fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }
     }
 
-    /// With this variant of a library. Without, it runs by the first one that is expected to be correct: the published one, or a mended one where
-    /// that is unsound ([`Entry::default_variant`]). [`Group::run`] returns an error if there is no such variant. If it is expected to be
-    /// wrong, a line on standard error says so, once in a process, and of several processes in the first one.
+    /// Selects a variant of a library. The default is the first one that is expected to be correct: the published one,
+    /// or a mended one if that is unsound ([`Entry::default_variant`]). [`Group::run`] returns an error if the variant
+    /// does not exist. If it is expected to be wrong, the process prints one warning on standard error. In a company
+    /// only the first process does.
     #[must_use]
     pub fn variant(mut self, library: &str, variant: &str) -> Self {
         self.variants.insert(library.to_owned(), variant.to_owned());
         self
     }
 
-    /// The threads of these numbers, counted from 0.
+    /// Returns the threads of these numbers, counted from 0.
     pub(crate) fn tids(threads: &[usize]) -> Vec<Tid> {
         threads.iter().map(|&t| Tid::from_index(t)).collect()
     }
@@ -184,17 +185,17 @@ impl Group {
     /// Adds an object.
     ///
     /// # Panics
-    /// If there is one of this name.
+    /// If an object of this name exists.
     pub fn object(&mut self, name: &str, object: Object) -> Loc {
         let x = Loc::new(name);
         assert!(self.world.objects.insert(x, object).is_none(), "there are two objects {name}");
         x
     }
 
-    /// Runs this in every thread, and gives what it returns, in the order of the threads.
+    /// Runs `body` in every thread, and returns the results in the order of the threads.
     ///
     /// # Errors
-    /// The fault of a thread that does not end, if one does not; that there is no such variant.
+    /// If a thread fails or does not end, or a variant does not exist.
     ///
     /// # Panics
     /// If a thread panics.
@@ -206,13 +207,14 @@ impl Group {
         Ok(self.stack()?.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
     }
 
-    /// Runs this in every thread of this process's node, where each node has a process, and gives what they return. The other processes
-    /// have to do the same with an equal group. Nobody goes on before all have done. A thread that panics is told to the other processes at
-    /// once.
+    /// Runs `body` in every thread of this process's node, and returns their results. Each node has a process, and all
+    /// processes have to make this call with equal groups. It returns when all have finished. If a thread panics, the
+    /// other processes receive a fault at once.
     ///
     /// # Errors
-    /// The fault of a thread that does not end, if one does not; that another process has gone, has declared another group, or has a thread
-    /// that panicked; that the company already runs a group; that there is no such variant, or that this was built without libfabric.
+    /// If a thread fails or does not end. Also if another process has gone, has declared another group, or has a thread
+    /// that panicked. Also if the company already runs a group, a variant does not exist, or this crate was built
+    /// without libfabric.
     ///
     /// # Panics
     /// If a thread panics.
@@ -232,7 +234,7 @@ impl Group {
                 Ok(results)
             })
         });
-        // Who waits for this process is told why it does not come.
+        // Other processes wait for this one, so they receive the reason why it does not continue.
         ran.inspect_err(|fault| company.fail(fault))
     }
 
@@ -244,7 +246,7 @@ impl Group {
         self.limit
     }
 
-    /// The stack in which only what a variant was named for is implemented, and what the other libraries promise.
+    /// Returns the stack that implements only the libraries with a named variant, and the specifications of the others.
     pub(crate) fn promised(&self) -> Result<(Stack, Libraries), Fault> {
         Stack::promised(&self.entries, self.world.clone(), &self.variants).map_err(Fault::Wrong)
     }

@@ -1,31 +1,32 @@
-//! Names of what the provider `shm` has in shared memory, a file for each endpoint: a process that is killed leaves it there.
+//! Names of the files that the provider `shm` has in shared memory, one for each endpoint. A process that is killed
+//! leaves its files there.
 //!
-//! A name says in which system the process is (that in which its number means something), its number, and when it began. So what is left
-//! is in nobody's way, even if a later process gets the number, and it is known when it can be removed.
+//! A name contains the PID namespace of the process, its number, and the time of its first name. So a later process
+//! with the same number does not clash with a file that was left. The file can be removed once its process has ended.
 
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where shared memory is.
+/// The folder of shared memory.
 const FOLDER: &str = "/dev/shm";
 
-/// How names of the processes of this system begin, and one with this number, if one is said.
+/// Returns the prefix of all names in this PID namespace, or of those of one process.
 fn prefix(pid: Option<u32>) -> String {
     let system = std::fs::read_link("/proc/self/ns/pid").map_or(String::new(), |link| link.display().to_string());
     let system: String = system.chars().filter(char::is_ascii_digit).collect();
     format!("mowgli-{system}-{}", pid.map_or(String::new(), |pid| format!("{pid}-")))
 }
 
-/// A new name for something of this process. No other process ever has it, and no other network of this one. When the first is asked for,
-/// what is left of others is removed.
+/// Returns a new name, which no other process and no other network of this process ever has. The first call removes the
+/// files of processes that have ended.
 pub(crate) fn name() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     format!("{}-{}", process(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The name of this process.
+/// Returns the name of this process.
 fn process() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -37,12 +38,13 @@ fn process() -> &'static str {
     })
 }
 
-/// Removes what is left of a process that has ended.
+/// Removes the files of a process that has ended.
 pub(crate) fn clear(pid: u32) {
     remove(&prefix(Some(pid)), |_| true);
 }
 
-/// Removes the files whose names begin so, where this is so of what comes next in them. What belongs to somebody else stays.
+/// Removes the files with this prefix, if the next part of their name satisfies `is_over`. Files of other users stay,
+/// because the system does not let this process remove them.
 fn remove(prefix: &str, is_over: impl Fn(&str) -> bool) {
     for file in std::fs::read_dir(FOLDER).into_iter().flatten().flatten() {
         let name = file.file_name().to_string_lossy().into_owned();

@@ -1,8 +1,9 @@
 //! The checks of operations that all fabrics share, so that a program which runs over one runs over the others.
 //!
-//! The CPU reaches words of its own node, and so does the end of a network operation at which it starts. Words and nodes have to exist. An
-//! integer has to be one that a word of 64 bits holds beside the other values (see `word.rs`): the network card adds without a check, so a sum
-//! may be larger, and whoever reads it gets an error.
+//! The CPU reaches only words of its own node. A network operation has one end at its thread, and the word at that end
+//! has to be on the thread's node. Words and nodes have to exist. An integer has to fit into a word of 64 bits beside
+//! the other values (see `word.rs`). The network card adds without a check, so a sum may be too large, and its reader
+//! gets an error.
 
 use std::ops::RangeInclusive;
 
@@ -12,20 +13,21 @@ use mowgli_core::world::Object;
 use mowgli_rdma::wait::Method;
 use rustc_hash::FxHashMap;
 
-/// The integers that a word holds. A word has room for twice as many, so the sum of two of them is never taken for another one of them.
+/// The integers that a word holds. A word has room for twice as many, so the sum of two of them never equals the
+/// encoding of another one.
 pub(crate) const INTEGERS: RangeInclusive<i64> = -(1 << 61)..=(1 << 61) - 1;
 
-/// Where the words of a group are.
+/// The nodes of a group, and the node of each word.
 pub(crate) struct Legal {
     nodes: u8,
     homes: FxHashMap<Loc, Node>,
 }
 
 impl Legal {
-    /// Takes the words of memory of a group with so many nodes.
+    /// Records the words of memory of a group with so many nodes.
     ///
     /// # Errors
-    /// If a word is on no node, or on one that does not exist, or is at first an integer that no word holds.
+    /// If a word has no node or one that does not exist, or if words do not hold its initial integer.
     pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (Loc, &'w Object)>) -> Result<Self, String> {
         let placed = |(x, object): (Loc, &Object)| {
             let node = object.node.ok_or_else(|| format!("{x} is on no node"))?;
@@ -43,7 +45,7 @@ impl Legal {
     /// Checks an operation of a thread on the node `here`.
     ///
     /// # Errors
-    /// The reason for which no fabric does it.
+    /// The reason for which fabrics refuse the operation.
     pub(crate) fn check(&self, here: Node, operation: Method) -> Result<(), String> {
         match operation.usual().0 {
             Method::Read { x } => self.own(here, x),
@@ -57,7 +59,7 @@ impl Legal {
         }
     }
 
-    /// Checks that there is such a node.
+    /// Checks that a node exists.
     pub(crate) fn exists(&self, n: Node) -> Result<(), String> {
         let Self { nodes, .. } = self;
         if (1..=*nodes).contains(&n.0) { Ok(()) } else { Err(format!("there is no node {n}, but nodes 1 to {nodes}")) }
@@ -78,7 +80,7 @@ impl Legal {
     }
 }
 
-/// Checks that a word holds a value, if it is an integer.
+/// Checks that a word can hold a value. Only integers can be too large for it.
 ///
 /// # Errors
 /// The range of integers that a word holds.

@@ -1,9 +1,9 @@
-//! The checked program runs: the bodies of libraries, as `check` and `prove` read them, over a fabric.
+//! Execution of checked programs: the bodies of libraries that `check` and `prove` verify, interpreted over a fabric.
 //!
-//! A [`Group`] has threads on nodes and objects. [`Group::run`] runs Rust code in each thread, over a [`Fabric`]: threads with plain
-//! shared memory, or the machine of RDMA-TSO-RMW with a seed, in which store buffers and network cards are as late as they can be.
-//! Every method call is an interpreter of the body of the method ([`Thread::call`]), over the bodies below it, down to the
-//! operations of RDMA-WAIT-RMW ([`port::Port`]).
+//! A [`Group`] has threads on nodes and objects. [`Group::run`] runs Rust code in each thread, over a [`Fabric`]: plain
+//! shared memory, or the machine of RDMA-TSO-RMW with a seed. The machine makes store buffers and network cards as late
+//! as they can be. Each method call interprets the body of the method ([`Thread::call`]), and the bodies that it calls,
+//! down to the operations of RDMA-WAIT-RMW ([`port::Port`]).
 //!
 //! ```
 //! use mowgli_fabric::{Fabric, Group};
@@ -23,8 +23,9 @@
 //! # Ok::<(), mowgli_fabric::Fault>(())
 //! ```
 //!
-//! A barrier without its fence lets a thread go on before the network card has read what it sent: the other one gets what was
-//! written later, and never sent. A run that shows it is found by trying seeds, and found again by its seed:
+//! A barrier without its fence lets a thread continue before the network card has read what the thread sent. The other
+//! thread then gets a value that was written later, and never sent. Trying seeds finds such a run, and its seed
+//! reproduces it:
 //!
 //! ```
 //! # use mowgli_fabric::{Fabric, Group};

@@ -1,4 +1,5 @@
-//! Threads with plain shared memory: each operation is done at once. It needs nothing, it is fast, and it shows nothing weak.
+//! A fabric of plain shared memory, which performs each operation at once. It needs no hardware and is fast, but it
+//! shows no weak behaviour.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -12,20 +13,20 @@ use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 use crate::word::{value, word};
 
-/// Memory words. All accesses are sequentially consistent: a put may be read by a thread that has seen nothing else of its
-/// sender, so weaker orders of the language would not do on every CPU.
+/// Memory words. All accesses are sequentially consistent. Weaker orders would not suffice on every CPU, because a
+/// thread may read a put without having seen anything else of its sender.
 pub(crate) struct Local {
     words: FxHashMap<Loc, AtomicU64>,
 }
 
 impl Local {
-    /// The memory words of a world.
+    /// Allocates the memory words of a world.
     pub(crate) fn new(world: &World) -> Self {
         let words = Stack::words(world).map(|(x, o)| (x, AtomicU64::new(word(o.init))));
         Self { words: words.collect() }
     }
 
-    /// A word, which is there: `Legal` has refused all others.
+    /// Returns a word. It exists, because `Legal` has refused all others.
     fn at(&self, x: Loc) -> &AtomicU64 {
         &self.words[&x]
     }
@@ -59,7 +60,7 @@ impl Port for LocalPort<'_> {
             value(was.unwrap_or_else(|was| was))
         };
         let swap = |x, new| value(memory.at(x).swap(word(new), SeqCst));
-        // All is done at once, whichever way it goes.
+        // Each operation takes effect at once, whichever queue pair it uses.
         match operation.usual().0 {
             Method::Read { x } => return Ok(read(x)),
             Method::CAS { x, v1, v2 } => return Ok(cas(x, v1, v2)),
@@ -70,7 +71,7 @@ impl Port for LocalPort<'_> {
             Method::FAA { x, v } => return memory.add(x, v),
             Method::RFAA { x, y, v, .. } => write(x, memory.add(y, v)?),
             Method::RXchg { x, y, v, .. } => write(x, swap(y, v)),
-            // All is done.
+            // These have nothing to wait for, because every operation has taken effect.
             Method::Wait { .. } | Method::Rfence { .. } | Method::Mfence {} => {}
             Method::GetBy { .. } | Method::PutBy { .. } | Method::RfenceBy { .. } => unreachable!("in the usual way"),
             Method::RCASBy { .. } | Method::RFAABy { .. } | Method::RXchgBy { .. } => unreachable!("in the usual way"),

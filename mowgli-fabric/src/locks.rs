@@ -1,4 +1,4 @@
-//! The locks of SYNC §4 for Rust programs. Each call is one of the library, made by its body.
+//! The locks of SYNC §4 for Rust programs. Each call runs the body of the library's method.
 
 use std::ops::{Deref, DerefMut};
 
@@ -13,15 +13,15 @@ use crate::group::Group;
 use crate::port::Fault;
 use crate::thread::Thread;
 
-/// A lock on a node that keeps sections apart, and promises nothing of what they send over the network (WLOCK, SYNC §4.1).
+/// A lock on a node that keeps sections apart, and promises nothing about writes over the network (WLOCK, SYNC §4.1).
 #[derive(Clone, Copy, Debug)]
 pub struct WeakLock(Loc);
 
-/// A lock on a node behind which all that a section has sent, to any node, is there for the next one (SLOCK, SYNC §4.2).
+/// A lock on a node that makes everything a section has sent, to any node, visible to the next one (SLOCK, SYNC §4.2).
 #[derive(Clone, Copy, Debug)]
 pub struct StrongLock(Loc);
 
-/// A lock on a node behind which what a section has sent to that node is there for the next one (NLOCK, SYNC §4.3).
+/// A lock on a node that makes everything a section has sent to that node visible to the next one (NLOCK, SYNC §4.3).
 #[derive(Clone, Copy, Debug)]
 pub struct NodeLock(Loc);
 
@@ -29,7 +29,7 @@ impl WeakLock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// If it is not given back by others.
+    /// If the holder does not release the lock in time.
     pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
         taken(WLOCK, self.0, thread)
     }
@@ -39,7 +39,7 @@ impl StrongLock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// If it is not given back by others.
+    /// If the holder does not release the lock in time.
     pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
         taken(SLOCK, self.0, thread)
     }
@@ -49,7 +49,7 @@ impl NodeLock {
     /// Takes the lock.
     ///
     /// # Errors
-    /// If it is not given back by others.
+    /// If the holder does not release the lock in time.
     pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
         taken(NLOCK, self.0, thread)
     }
@@ -60,7 +60,7 @@ fn taken<'t, 'a>(library: Name, lock: Loc, thread: &'t mut Thread<'a>) -> Result
     Ok(Guard { library, lock, thread, is_held: true })
 }
 
-/// A thread that holds a lock. It is given back at the end.
+/// A thread that holds a lock. Dropping the guard releases the lock.
 pub struct Guard<'t, 'a> {
     library: Name,
     lock: Loc,
@@ -69,7 +69,7 @@ pub struct Guard<'t, 'a> {
 }
 
 impl Guard<'_, '_> {
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -100,24 +100,24 @@ impl<'a> DerefMut for Guard<'_, 'a> {
 impl Drop for Guard<'_, '_> {
     fn drop(&mut self) {
         if self.is_held {
-            // Whatever fails now fails at the next call of the thread too.
+            // A failure here is not lost, because the next call of the thread fails too.
             _ = self.given_back();
         }
     }
 }
 
 impl Group {
-    /// A lock on a node, which promises nothing of what sections send.
+    /// Adds a lock on a node that promises nothing about what sections send.
     pub fn weak_lock(&mut self, name: &str, node: u8) -> WeakLock {
         WeakLock(self.object(name, Object::new(WLOCK).at(Node(node))))
     }
 
-    /// A lock on a node, behind which all is there that sections have sent.
+    /// Adds a lock on a node that makes everything sections have sent visible to later sections.
     pub fn strong_lock(&mut self, name: &str, node: u8) -> StrongLock {
         StrongLock(self.object(name, Object::new(SLOCK).at(Node(node))))
     }
 
-    /// A lock on a node, behind which all is there that sections have sent to that node.
+    /// Adds a lock on a node that makes everything sections have sent to that node visible to later sections.
     pub fn node_lock(&mut self, name: &str, node: u8) -> NodeLock {
         NodeLock(self.object(name, Object::new(NLOCK).at(Node(node))))
     }

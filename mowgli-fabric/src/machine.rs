@@ -1,8 +1,8 @@
 //! The machine of RDMA-TSO-RMW with a seed, for threads that run beside it.
 //!
-//! All threads go on to their next call. Then it is drawn who comes next: a thread with its call, a store buffer, or a part of a
-//! network card. So only one thread runs at a time, and a run is told by its seed. Some are drawn much less often than
-//! others, for a while or until they have moved: what is late is then very late.
+//! Each thread runs to its next call. Then the machine draws a part that moves: a thread with its call, a store buffer,
+//! or a part of a network card. Only one thread runs at a time, so the seed determines the run. The machine draws some
+//! parts much less often than others, for a while or until they have moved, so that late operations are very late.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -19,28 +19,28 @@ use mowgli_rdma::{Qp, Switches};
 use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 
-/// What a thread is at.
+/// The state of a thread.
 enum At {
-    /// It runs.
+    /// The thread runs its own code.
     Running,
-    /// It is to be given the result of this call.
+    /// The thread waits for the result of this call.
     Asks(Call),
-    /// It has been given this.
+    /// The machine has given this result, and the thread does not run yet.
     Answered(Val),
     Ended,
 }
 
-/// What counts for how long a part is drawn as often as it is: the first with odd seeds, the second with even ones.
+/// The unit in which a part's rate expires. Runs with odd seeds use the first, runs with even seeds the second.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Span {
-    /// The steps in which it could have been drawn: one that is late is so while much happens.
+    /// Steps in which the part could have been drawn. A late part stays late while much happens.
     Steps,
-    /// How often it was drawn: one that is late is so until it has moved, however short the run is, and may then be quick.
+    /// Draws of the part. A late part stays late until it has moved, however short the run is, and may then be quick.
     Moves,
 }
 
-/// Who does something next: a thread, its store buffer, or a part of its network card. What goes to one node can be much later than
-/// what goes to another.
+/// A part that can move next: a thread, its store buffer, or a part of its network card. Each queue pair has parts of
+/// its own, because operations to one node can be much later than those to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Cpu,
@@ -54,16 +54,17 @@ struct Core {
     hardware: Driven,
     threads: Vec<At>,
     random: fastrand::Rng,
-    /// How often each is drawn, and for how long.
+    /// The current rate at which each part is drawn, and the number of steps or moves until the rate expires.
     pace: BTreeMap<(Tid, Part), (u32, u32)>,
     span: Span,
-    /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
+    /// For each thread and node, the identifiers of the operations that polls have not taken, the oldest first. They
+    /// are kept here because they outlive ports.
     open: Vec<Vec<VecDeque<Val>>>,
     /// The memory at the last moment at which nothing was under way and it had changed since the moment before.
     settled: Option<Vec<Val>>,
-    /// By thread: the number of rounds of loops that it has ended since then, while memory did not change.
+    /// For each thread, the number of iterations of loops that it has ended since then, while memory did not change.
     rounds: Vec<u32>,
-    /// How many steps are left.
+    /// The number of steps left.
     left: u64,
     fault: Option<Fault>,
 }
@@ -72,12 +73,12 @@ struct Core {
 pub(crate) struct Machine {
     world: World,
     core: Mutex<Core>,
-    /// By thread: it has been answered, or is to see what happens next.
+    /// For each thread, a signal that it has its result, or has to step the machine itself.
     changed: Vec<Condvar>,
 }
 
 impl Machine {
-    /// The machine for the words of a world, which ends with a fault after so many steps.
+    /// Creates the machine for the words of a world. It stops with a fault after so many steps.
     pub(crate) fn new(world: &World, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
         let mut words = World::new(world.nodes, &world.threads);
         let of_machine = |o: &Object| Object { library: TSO, ..o.clone() };
@@ -99,23 +100,24 @@ impl Machine {
     }
 
     fn core(&self) -> MutexGuard<'_, Core> {
-        // A thread that panics is at a call of its own code, and the core is as it was.
+        // A thread can only panic in its own code, so the core is consistent.
         self.core.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
 impl Core {
-    /// Whether all threads wait for what happens next.
+    /// True if all threads wait in calls or have ended.
     fn is_still(&self) -> bool {
         self.threads.iter().all(|at| matches!(at, At::Asks(_) | At::Ended))
     }
 
-    /// Who has been answered and does not run yet.
+    /// Returns a thread that has its result and does not run yet.
     fn answered(&self) -> Option<usize> {
         self.threads.iter().position(|at| matches!(at, At::Answered(_)))
     }
 
-    /// How often a part is drawn, for now. Where it stays so until it moves, the differences are large enough that the order of parts is drawn.
+    /// Returns the current rate of a part. Rates that last until the part moves differ so much that they almost fix the
+    /// order of the parts.
     fn pace(&mut self, who: (Tid, Part)) -> u32 {
         let (random, span) = (&mut self.random, self.span);
         let (pace, left) = self.pace.entry(who).or_insert((0, 0));
@@ -131,7 +133,7 @@ impl Core {
         *pace
     }
 
-    /// Lets something happen.
+    /// Draws a part, and lets it move.
     fn step(&mut self) {
         if self.left == 0 {
             self.fault = Some(Fault::Late("the threads have made as many steps as they may".to_owned()));
@@ -163,7 +165,7 @@ impl Core {
                     self.hardware.take(step);
                     self.changed();
                 }
-                // One that waits for the hardware is not asked again before that has done something.
+                // The call waits for the hardware, so another part is drawn.
                 None if !self.call(who.0) => continue,
                 None => {}
             }
@@ -177,7 +179,7 @@ impl Core {
         self.fault = Some(Fault::Endless(waits.join(", ")));
     }
 
-    /// The call of a thread, if it is possible now.
+    /// Makes the call of a thread, if it is possible now.
     fn call(&mut self, thread: Tid) -> bool {
         let At::Asks(call) = &self.threads[thread.index()] else { return false };
         let Some(result) = self.hardware.call(thread, call) else { return false };
@@ -186,16 +188,19 @@ impl Core {
         true
     }
 
-    /// Counts rounds anew if memory has changed.
+    /// Restarts the count of iterations if memory has changed.
     fn changed(&mut self) {
         if self.settled.as_deref() != Some(self.hardware.all_memory()) {
             self.settled = None;
         }
     }
 
-    /// Ends a round of a thread's loop. No thread ends any more if nothing is under way now, nothing was under way at an earlier moment,
-    /// memory did not change between the two, and each thread made a whole round there, has ended, or waits in a call. Because rounds
-    /// that read the same are alike, and all that such a round issues has arrived, the next rounds change nothing either.
+    /// Ends an iteration of a thread's loop, and detects a run that never ends.
+    ///
+    /// It never ends if nothing is under way now or was at an earlier moment, and memory did not change between the
+    /// two. Each thread also has to have made a whole iteration there, to have ended, or to wait in a call. This is
+    /// correct because iterations that read the same are alike, and everything that they issue has arrived. So later
+    /// iterations change nothing either.
     fn round(&mut self, thread: Tid) {
         self.rounds[thread.index()] += 1;
         if !self.hardware.steps().is_empty() {
@@ -208,7 +213,7 @@ impl Core {
         }
         let why = |t: usize| match &self.threads[t] {
             At::Ended => Some(None),
-            // The second round to end has begun after that moment.
+            // The second of two iterations has begun after that moment, so it lies between the two as a whole.
             _ if self.rounds[t] >= 2 => Some(Some(format!("{} waits in a loop", Tid::from_index(t)))),
             At::Asks(call) if !self.hardware.is_possible(Tid::from_index(t), call) => {
                 Some(Some(format!("{} waits in {call}", Tid::from_index(t))))
@@ -261,7 +266,7 @@ struct MachinePort<'a> {
 }
 
 impl MachinePort<'_> {
-    /// What is done with the operations towards a node that no poll has taken.
+    /// Applies `with` to the identifiers of the operations towards a node that polls have not taken.
     fn open<R>(&self, n: Node, with: impl FnOnce(&mut VecDeque<Val>) -> R) -> R {
         with(&mut self.machine.core().open[self.thread.index()][usize::from(n.0) - 1])
     }
@@ -284,7 +289,7 @@ impl MachinePort<'_> {
                 continue;
             }
             core.step();
-            // Who asked goes on itself as long as no other thread has its answer.
+            // The calling thread steps the machine itself until another thread has its result.
             if core.fault.is_some() {
                 machine.changed.iter().for_each(Condvar::notify_one);
             } else if let Some(other) = core.answered().filter(|&other| other != own) {
@@ -316,7 +321,7 @@ impl Port for MachinePort<'_> {
             Method::RCAS { x, y, v1, v2, d } => self.begin(Tso::RCAS { x, y, v1, v2 }, y, d),
             Method::RFAA { x, y, v, d } => self.begin(Tso::RFAA { x, y, v }, y, d),
             Method::RXchg { x, y, v, d } => self.begin(Tso::RXchg { x, y, v }, y, d),
-            // What begins in another way is in no list of what is open.
+            // Operations that use another queue pair are not in the lists of open operations.
             Method::GetBy { .. }
             | Method::PutBy { .. }
             | Method::RfenceBy { .. }
@@ -325,7 +330,7 @@ impl Port for MachinePort<'_> {
             | Method::RXchgBy { .. }
             | Method::GetWords { .. }
             | Method::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
-            // As SYNC Fig. 16 does it: polls take the oldest first.
+            // Polls take the oldest operation first, as in SYNC Fig. 16.
             Method::Wait { d } => {
                 for n in self.machine.world.all_nodes().iter() {
                     while self.open(n, |open| open.contains(&d)) {

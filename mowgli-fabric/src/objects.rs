@@ -1,5 +1,5 @@
-//! The objects of LOCO for Rust programs. Each method is a call of the library, made by the body of the variant that runs: by default the
-//! published one, unless that is unsound.
+//! The objects of LOCO for Rust programs. Each method calls the library, whose variant supplies the body. The default
+//! variant is the published one, unless that is unsound.
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
@@ -23,7 +23,7 @@ use crate::thread::Thread;
 pub struct Barrier(Loc);
 
 impl Barrier {
-    /// Goes on when all participants have come.
+    /// Waits until all participants have come.
     ///
     /// # Errors
     /// If they do not come, or this thread does not take part.
@@ -53,7 +53,8 @@ impl SharedVar {
         number(thread, sv::Method::Read { x: self.0 })
     }
 
-    /// Sends the copy of the thread's node to the others. They get it some time later: after a barrier, or a [`SharedVar::fence`].
+    /// Sends the copy of the thread's node to the others. It arrives some time later: at the latest after a barrier or
+    /// a [`SharedVar::fence`].
     ///
     /// # Errors
     /// If the fabric fails.
@@ -62,7 +63,7 @@ impl SharedVar {
         done(thread, sv::Method::Bcast { x: self.0, d: Val::NoWid, ns: others })
     }
 
-    /// Waits until all that this thread has sent, of any variable, is there.
+    /// Waits until everything that this thread has sent, of any variable, is placed.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -85,10 +86,10 @@ impl Ring {
         truth(thread, Call::new(RBL, "Submit", &[self.0.into(), message.into()]))
     }
 
-    /// The next message, if there is one.
+    /// Receives the next message, if there is one.
     ///
     /// # Errors
-    /// If this thread is no reader.
+    /// If this thread is not a reader.
     pub fn receive(&self, thread: &mut Thread<'_>) -> Result<Option<i64>, Fault> {
         Ok(thread.call(&Call::new(RBL, "Receive", &[self.0.into()]))?.int())
     }
@@ -99,7 +100,7 @@ impl Ring {
 pub struct Atomic(Loc);
 
 impl Atomic {
-    /// Reads it.
+    /// Reads the word.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -107,7 +108,7 @@ impl Atomic {
         number(thread, sc_rmw::Method::Read { x: self.0 })
     }
 
-    /// Writes it.
+    /// Writes the word.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -115,18 +116,18 @@ impl Atomic {
         done(thread, sc_rmw::Method::Write { x: self.0, v: v.into() })
     }
 
-    /// Adds to it, and gives what it was.
+    /// Adds to the word, and returns its old value.
     ///
     /// # Errors
     /// If the sum is not between -2^61 and 2^61 - 1, or the fabric fails.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
         let old = number(thread, sc_rmw::Method::FAA { x: self.0, v: v.into() })?;
-        // Both are less than 2^61, or the call has failed.
+        // The sum does not overflow, because both are less than 2^61 in size, or the call has failed.
         held((old + v).into()).map_err(|why| Fault::Wrong(format!("{} adds {v} to {}: {why}", thread.id(), self.0)))?;
         Ok(old)
     }
 
-    /// Writes `new` if it is `old`, and gives what it was.
+    /// Writes `new` if the word is `old`, and returns its old value.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -135,13 +136,13 @@ impl Atomic {
     }
 }
 
-/// A map from the numbers 0, 1 and so on to values, spread over all nodes (the key-value store of LOCO-X App. I). As often as a
-/// thread inserts or removes, one thread of every other node has to [`Map::serve`].
+/// A map from the numbers 0, 1 and so on to values, spread over all nodes (the key-value store of LOCO-X App. I). For
+/// each insert or remove, one thread of every other node has to call [`Map::serve`].
 #[derive(Clone, Copy, Debug)]
 pub struct Map(Loc);
 
 impl Map {
-    /// Gives a key a value, if it has none.
+    /// Inserts a value for a key that has none. Returns true if it did.
     ///
     /// # Errors
     /// If the others do not serve, or there is no such key.
@@ -149,7 +150,7 @@ impl Map {
         truth(thread, Store::Insert { x: self.0, key: key.into(), v: v.into() })
     }
 
-    /// The value of a key, if it has one.
+    /// Returns the value of a key, if it has one.
     ///
     /// # Errors
     /// If there is no such key.
@@ -157,7 +158,7 @@ impl Map {
         Ok(thread.call(&Store::Lookup { x: self.0, key: key.into() }.into())?.int())
     }
 
-    /// Gives a key another value, if it has one.
+    /// Changes the value of a key that has one. Returns true if it did.
     ///
     /// # Errors
     /// If there is no such key.
@@ -165,7 +166,7 @@ impl Map {
         truth(thread, Store::Update { x: self.0, key: key.into(), v: v.into() })
     }
 
-    /// Takes the value of a key away, if it has one.
+    /// Removes the value of a key that has one. Returns true if it did.
     ///
     /// # Errors
     /// If the others do not serve, or there is no such key.
@@ -173,26 +174,26 @@ impl Map {
         truth(thread, Store::Delete { x: self.0, key: key.into() })
     }
 
-    /// Waits for a change by a thread of another node, and takes note of it.
+    /// Waits for a change by a thread of another node, and acknowledges it.
     ///
     /// # Errors
-    /// If there is none.
+    /// If such a change does not come.
     pub fn serve(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
         done(thread, Store::Serve { x: self.0 })
     }
 }
 
-/// A word of memory on a node. The threads of that node read and write it; whatever goes over the network gets into it from a word of the
-/// own node, or out of it into one (RDMA-WAIT-RMW, SYNC §3).
+/// A word of memory on a node. The threads of that node read and write it. Operations over the network copy it from or
+/// to a word of the calling thread's node (RDMA-WAIT-RMW, SYNC §3).
 #[derive(Clone, Copy, Debug)]
 pub struct Word(Loc);
 
-/// An operation over the network that was begun. Whether it has been done is not known before a wait.
+/// An operation over the network that was posted. It may be under way until a wait returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Begun(Val);
 
 impl Begun {
-    /// Waits until the operation is done: of a put, until its source was read, and not until it has arrived.
+    /// Waits until the operation completes. A put completes when its source was read, perhaps before it is placed.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -202,7 +203,7 @@ impl Begun {
 }
 
 impl Word {
-    /// Reads it, by the processor.
+    /// Reads the word, by the CPU.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -211,7 +212,7 @@ impl Word {
         v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number")))
     }
 
-    /// Writes it, by the processor.
+    /// Writes the word, by the CPU.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -219,7 +220,7 @@ impl Word {
         thread.operation(Operation::Write { x: self.0, v: v.into() }).map(|_| ())
     }
 
-    /// Begins to put what is in `from`, a word of the thread's node, into this one.
+    /// Posts a put of `from`, a word of the thread's node, into this word.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -227,7 +228,7 @@ impl Word {
         thread.begin(|d| Operation::Put { x: self.0, y: from.0, d })
     }
 
-    /// Begins to get what is in this one into `into`, a word of the thread's node.
+    /// Posts a get of this word into `into`, a word of the thread's node.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -235,8 +236,8 @@ impl Word {
         thread.begin(|d| Operation::Get { x: into.0, y: self.0, d })
     }
 
-    /// Begins to add to this one, by the network card; what it was gets into `into`, a word of the thread's node. The card adds without a
-    /// check: whoever reads a sum that is not between -2^61 and 2^61 - 1 gets an error.
+    /// Posts an addition to this word by the network card. The old value goes into `into`, a word of the thread's node.
+    /// The card adds without a check: whoever reads a sum that is not between -2^61 and 2^61 - 1 gets an error.
     ///
     /// # Errors
     /// If `v` is not between these numbers, or the fabric fails.
@@ -244,7 +245,8 @@ impl Word {
         thread.begin(|d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d })
     }
 
-    /// Begins to write `new` if this one is `old`, by the network card; what it was gets into `into`, a word of the thread's node.
+    /// Posts a write of `new` by the network card, if this word is `old`. The old value goes into `into`, a word of the
+    /// thread's node.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -253,17 +255,17 @@ impl Word {
     }
 }
 
-/// Words of memory on a node that are read together or not at all (MSW, LOCO-X App. H.6). The threads of that node read and write them;
-/// over the network they are put out of, and got into, as many words of the own node.
+/// Words of memory on a node that are read together or not at all (MSW, LOCO-X App. H.6). The threads of that node read
+/// and write them. Operations over the network copy them from or to as many words of the calling thread's node.
 #[derive(Clone, Copy, Debug)]
 pub struct Words(Loc);
 
-/// A copy of some words over the network that was begun.
+/// A copy of some words over the network that was posted.
 #[derive(Clone, Copy, Debug)]
 pub struct Copying(Val);
 
 impl Copying {
-    /// Waits until the copy is done: of a put, until its source was read, and not until it has arrived.
+    /// Waits until the copy completes. A put completes when its source was read, perhaps before it is placed.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -273,16 +275,17 @@ impl Copying {
 }
 
 impl Words {
-    /// Writes them, by the processor.
+    /// Writes the words, by the CPU.
     ///
     /// # Errors
-    /// If there are more or fewer than it has.
+    /// If the number of values is not the number of words.
     pub fn write(&self, thread: &mut Thread<'_>, values: &[i64]) -> Result<(), Fault> {
         let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
         done(thread, msw::Method::Write { x: self.0, values: Val::tuple(&values) })
     }
 
-    /// Reads them, by the processor; nothing if they do not belong together, because some of them are being written.
+    /// Reads the words, by the CPU. Returns `None` if another thread is writing some of them, because they would not
+    /// belong together.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -293,7 +296,7 @@ impl Words {
         }
     }
 
-    /// Begins to put what is in `from`, words of the thread's node, into these.
+    /// Posts a put of `from`, words of the thread's node, into these.
     ///
     /// # Errors
     /// If the fabric fails, or one has more words than the other.
@@ -303,7 +306,7 @@ impl Words {
         Ok(Copying(d))
     }
 
-    /// Begins to get what is in these into `into`, words of the thread's node.
+    /// Posts a get of these into `into`, words of the thread's node.
     ///
     /// # Errors
     /// If the fabric fails, or one has more words than the other.
@@ -336,40 +339,40 @@ fn number(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<i64, Fault> 
 }
 
 impl Group {
-    /// A word of memory on a node, and what is in it at the beginning.
+    /// Adds a word of memory on a node, with an initial value.
     pub fn word(&mut self, name: &str, node: u8, v: i64) -> Word {
         Word(self.object(name, word(Node(node)).init(v.into())))
     }
 
-    /// So many words of memory on a node that are read together, 0 at the beginning.
+    /// Adds `size` words of memory on a node that are read together, initially 0.
     pub fn words(&mut self, name: &str, node: u8, size: usize) -> Words {
         Words(self.object(name, words(Node(node), size)))
     }
 
-    /// A barrier among these threads, which are counted from 0.
+    /// Adds a barrier among these threads, which are counted from 0.
     pub fn barrier(&mut self, name: &str, participants: &[usize]) -> Barrier {
         Barrier(self.object(name, barrier(&Self::tids(participants))))
     }
 
-    /// A word of which every node has a copy, 0 at the beginning.
+    /// Adds a word of which every node has a copy, initially 0.
     pub fn shared_var(&mut self, name: &str) -> SharedVar {
         SharedVar(self.object(name, variable()))
     }
 
-    /// A ring buffer with so many words, from a thread to others. It runs by the variant `fenced`: the published one is unsound where the
-    /// writer is a reader, and is to be asked for by [`Group::variant`].
+    /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `fenced`, because the
+    /// published one is unsound if the writer is a reader too. [`Group::variant`] selects the published one.
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
         let [writer, readers] = [&[writer], readers].map(Self::tids);
         Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))
     }
 
-    /// A sequentially consistent word on a node, 0 at the beginning.
+    /// Adds a sequentially consistent word on a node, initially 0.
     pub fn atomic(&mut self, name: &str, node: u8) -> Atomic {
         Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))))
     }
 
-    /// A map with so many keys, none of which has a value. It runs by the variant `fenced-delete`: the published one lets a deleted value
-    /// come back, and is to be asked for by [`Group::variant`].
+    /// Adds a map with `keys` keys, all of them without values. The default variant is `fenced-delete`, because in the
+    /// published one a deleted value can reappear. [`Group::variant`] selects the published one.
     pub fn map(&mut self, name: &str, keys: usize) -> Map {
         Map(self.object(name, store(&vec![Val::Bot; keys])))
     }

@@ -1,4 +1,4 @@
-//! What a fabric gives a thread: the operations of RDMA-WAIT-RMW.
+//! The interface of a fabric to a thread: the operations of RDMA-WAIT-RMW.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use mowgli_core::value::Val;
 use mowgli_rdma::wait::Method;
 use serde::{Deserialize, Serialize};
 
-/// Why what goes by several queue pairs does not run.
+/// The error for operations that need several queue pairs.
 pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations of one word with a completion; \
      leave out what is behind @, and put or get words one by one";
 
-/// Why a thread does not go on.
+/// The reason why a thread does not continue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Fault {
-    /// It would wait for ever: nothing that is left can give it what it waits for. The text says what that is.
+    /// The thread would wait for ever: nothing that is left can end its wait. The text names the wait.
     Endless(String),
-    /// The time, or the number of steps, is up. The text says where.
+    /// The limit of time, or of steps, is reached. The text says where.
     Late(String),
-    /// A call that no program may make, or a group that cannot be run. The text says why.
+    /// An illegal call, or a group that cannot be run. The text says why.
     Wrong(String),
     /// An assumption of the program does not hold in this run.
     Discarded,
@@ -39,24 +39,25 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// The end of a fabric at which one thread is.
+/// The access of one thread to a fabric.
 pub trait Port {
-    /// Does an operation of RDMA-WAIT-RMW, and gives what it returns.
+    /// Performs an operation of RDMA-WAIT-RMW, and returns its result.
     ///
     /// # Errors
     /// If it cannot be done.
     fn make(&mut self, operation: Method) -> Result<Val, Fault>;
 
-    /// Waits for the oldest operation towards a node for which nothing waited.
+    /// Waits for the oldest operation towards a node that polls have not taken.
     ///
     /// # Errors
     /// If it cannot be done.
     fn poll(&mut self, n: Node) -> Result<(), Fault>;
 
-    /// The thread goes round in a loop that waits.
+    /// Lets others run while the thread waits in a loop.
     fn relax(&mut self) {}
 
-    /// The thread ends an iteration of a loop whose iterations are alike: if nothing changed in it, the next one does the same.
+    /// Ends an iteration of a loop whose iterations are alike. If nothing changed during it, the next one does the
+    /// same.
     fn again(&mut self) {
         self.relax();
     }
@@ -64,12 +65,12 @@ pub trait Port {
 
 /// A fabric with memory of its own.
 pub trait Network: Sync {
-    /// The port of a thread, of which there is one at a time.
+    /// Returns the port of a thread. A thread has one port at a time.
     fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
 
-    /// Lets everything arrive that is under way.
+    /// Delivers everything that is under way.
     fn settle(&self) {}
 
-    /// What a word is. There is one of this name.
+    /// Returns the value of a word, which has to exist.
     fn last(&self, x: Loc) -> Val;
 }

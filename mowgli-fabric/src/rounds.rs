@@ -1,4 +1,5 @@
-//! Programs run many times over processes: all threads begin each run together, but for a moment, and each run has words of its own.
+//! Repeated runs of programs over processes. All threads begin each run together, apart from a short delay, and each
+//! run has words of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
@@ -18,39 +19,39 @@ use crate::port::Fault;
 use crate::stack::Stack;
 use crate::thread::Thread;
 
-/// How many runs have words of their own. After so many, memory is as at the beginning again.
+/// The number of runs that have words of their own. After so many, memory is reset.
 const BATCH: u64 = 500;
 
 /// Programs to run over processes.
 pub struct Rounds<'a> {
-    /// What carries operations.
+    /// The provider of libfabric that carries operations.
     pub provider: Provider,
-    /// How often they are run.
+    /// The number of runs.
     pub times: u64,
-    /// How long a thread of one run may wait.
+    /// The longest time for which a thread of one run may wait.
     pub limit: Duration,
     /// A program for each thread.
     pub programs: &'a [Prog],
-    /// What is looked at when a run is over.
+    /// The cells whose values are read when a run is over.
     pub observed: &'a [Cell],
 }
 
-/// What was seen in some runs.
+/// The outcomes of some runs.
 #[derive(Clone, Default, Debug)]
 pub struct Counts {
-    /// How often each outcome was.
+    /// The number of runs with each outcome.
     pub outcomes: BTreeMap<Outcome, u64>,
-    /// How many runs have no end.
+    /// The number of runs that never end.
     pub endless: u64,
     /// The number of runs in which an assumption of the program does not hold.
     pub discarded: u64,
-    /// How many runs were given up.
+    /// The number of runs that were given up.
     pub late: u64,
-    /// How many runs there were.
+    /// The number of all runs.
     pub runs: u64,
 }
 
-/// How the program of a thread ended.
+/// The end of a thread's program.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum Ended {
     With(Val),
@@ -59,22 +60,23 @@ enum Ended {
     Late,
 }
 
-/// What a process saw in a batch.
+/// The observations of one process in a batch.
 #[derive(Serialize, Deserialize)]
 struct Seen {
-    /// Whether there is time for more.
+    /// True if there is time for more.
     goes_on: bool,
-    /// For each own thread, how its program ended in each run.
+    /// For each own thread and each run, the end of its program.
     ended: Vec<Vec<Ended>>,
-    /// For each run, what is in the cells that are looked at here.
+    /// For each run, the values of the cells that this process reads.
     last: Vec<Vec<Option<Val>>>,
 }
 
 impl Stack {
-    /// Runs programs over processes, as long as `goes_on` says so in the first of them. Every process gets what was seen in all.
+    /// Runs programs over processes, as long as `goes_on` is true in the first of them. Every process gets the counts
+    /// of all.
     ///
     /// # Errors
-    /// If one has gone, or a program makes a call that none may make.
+    /// If a process has gone, or a program makes an illegal call.
     ///
     /// # Panics
     /// If there is no program for a thread.
@@ -90,10 +92,10 @@ impl Stack {
                 let batch = Batch { stack: self, net: &net, rounds, own: &own, came: &came, before: counts.runs };
                 let runs = (rounds.times - counts.runs).min(BATCH);
                 let ended = batch.run(runs)?;
-                // What is under way from one process is complete when all have said that theirs is.
+                // Each process has flushed its operations, so all have completed after this exchange.
                 company.gather("")?;
                 let last = (0..runs as usize).map(|copy| batch.last(copy)).collect::<Result<_, _>>()?;
-                // To look at an object may send something too, which must not come when memory is as at the beginning again.
+                // Reading an object may send something too. It must not arrive after memory is reset.
                 own.iter().try_for_each(|&t| net.port_of(t, 0).flush())?;
                 let seen = Seen { goes_on: goes_on(), ended, last };
                 let all = company.gather(&serde_json::to_string(&seen).expect("values"))?;
@@ -110,7 +112,7 @@ impl Stack {
         Ok(counts)
     }
 
-    /// Counts a batch, of which each process said what it saw; whether there is time for more.
+    /// Counts a batch, given the observations of each process. Returns true if there is time for more.
     fn count(&self, all: &[String], runs: u64, observed: usize, counts: &mut Counts) -> Result<bool, Fault> {
         let strange = |e| Fault::Gone(format!("a process said what makes no sense: {e}"));
         let all =
@@ -167,9 +169,9 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Runs the programs of this process; how each ended.
+    /// Runs the programs of this process, and returns how each ended.
     fn run(&self, runs: u64) -> Result<Vec<Vec<Ended>>, Fault> {
-        // A process without threads keeps pace as one that has one.
+        // A process without threads keeps pace as if it had one.
         let threads = self.own.len().max(1) as u64;
         std::thread::scope(|scope| {
             let keep = || (1..=runs).try_for_each(|run| self.net.pace(self.came, threads, self.before + run));
@@ -202,7 +204,7 @@ impl Batch<'_> {
         Ok(ended)
     }
 
-    /// What is at the end of a run in the cells that this process can look at.
+    /// Returns the values, at the end of a run, of the cells that this process can read.
     fn last(&self, copy: usize) -> Result<Vec<Option<Val>>, Fault> {
         let here = self.net.rank();
         let cell = |cell: &Cell| match self.stack.reader(*cell).map_err(Fault::Wrong)? {
@@ -210,7 +212,7 @@ impl Batch<'_> {
             Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
                 let port = self.net.port_of(t, copy);
                 match Thread::new(self.stack, t, Box::new(port), self.rounds.limit).call(&read) {
-                    // As where a lock is held by a thread that was late itself.
+                    // This happens for example if a thread that was late itself holds a lock.
                     Err(Fault::Late(_)) => Ok(None),
                     read => read.map(Some),
                 }

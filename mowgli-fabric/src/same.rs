@@ -1,4 +1,4 @@
-//! What a call of an object does is what the body of the default variant of its library says, operation by operation.
+//! Tests that a call of an object performs the operations of the default variant's body, one by one.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::local::Local;
 use crate::port::{Fault, Network, Port};
 use crate::thread::Thread;
 
-/// A port that takes note of what is done.
+/// A port that records operations.
 struct Noted<'a>(Box<dyn Port + 'a>, Arc<Mutex<Vec<Method>>>);
 
 impl Port for Noted<'_> {
@@ -28,7 +28,7 @@ impl Port for Noted<'_> {
     }
 }
 
-/// The operations that the first thread makes, of new words.
+/// Returns the operations that the first thread performs, on new words.
 fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>) -> Vec<Method> {
     let stack = group.stack().unwrap();
     let (local, noted) = (Local::new(&stack.world), Arc::default());
@@ -38,7 +38,7 @@ fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fau
     noted.lock().unwrap().clone()
 }
 
-/// Makes these calls as the bodies of the default variants have them.
+/// Returns the operations of these calls, made by the bodies of the default variants.
 fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Method> {
     let world = group.stack().unwrap().world;
     operations(group, |thread| {
@@ -101,7 +101,7 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     same(&|thread| far.get(thread, own)?.wait(thread), &waited("Get", "own", "far"));
 }
 
-/// With another body the operations are others.
+/// Checks that another body leads to other operations, so that the test above can fail.
 #[test]
 fn a_variant_does_something_else() {
     let mut group = Group::new(&[1, 2]).variant("nlock", "no-rfence");

@@ -17,7 +17,7 @@ use mowgli_rdma::wait::{Method, WAIT};
 use crate::legal::Legal;
 use crate::port::Fault;
 
-/// A world with all parts of its objects, and the implementations by which calls are made.
+/// A world with all parts of its objects, and the implementations that make their calls.
 pub struct Stack {
     /// The world.
     pub world: World,
@@ -30,11 +30,11 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// The implementations of the libraries of a world and of `others`, and of all that they call. A library that `variants` does not
-    /// name runs by its [`Entry::default_variant`].
+    /// Builds the implementations of the libraries of a world and of `others`, and of all that they call. A library
+    /// that `variants` does not name runs by its [`Entry::default_variant`].
     ///
     /// # Errors
-    /// If there is no such library or variant, an object is of none, or a word is on a node that does not exist.
+    /// If a library or variant does not exist, or a word is on a node that does not exist.
     pub fn new(
         entries: &[Entry],
         mut world: World,
@@ -63,10 +63,10 @@ impl Stack {
         Ok(Self { legal: Legal::new(world.nodes, Self::words(&world))?, world, implementations, libraries, running })
     }
 
-    /// The implementations that `variants` names, and what all other libraries specify.
+    /// Builds the implementations that `variants` names, and the specifications of all other libraries.
     ///
     /// # Errors
-    /// If there is no such library or variant, or an object is of none.
+    /// If a library or variant does not exist.
     pub(crate) fn promised(
         entries: &[Entry],
         mut world: World,
@@ -116,16 +116,17 @@ impl Stack {
         self.legal.exists(n).map_err(|why| Fault::Wrong(format!("{thread} polls node {n}: {why}")))
     }
 
-    /// Refuses an operation that names a word or a node which the thread cannot reach so, or an integer that no word holds.
+    /// Refuses an operation that names a word or a node which the thread cannot reach in this way, or an integer that
+    /// words do not hold.
     pub(crate) fn check(&self, thread: Tid, operation: Method) -> Result<(), Fault> {
         self.legal.check(self.world.node_of(thread), operation).map_err(|why| illegal(thread, operation, &why))
     }
 
-    /// How what is last in a cell is found: a word of memory is looked at, an object is read by a thread of that node, if its library has
-    /// a `Read`.
+    /// Returns a call that reads the last value of a cell, and its thread, which is on the cell's node. `None` stands
+    /// for a word of memory, which is read directly.
     ///
     /// # Errors
-    /// If there is no such thread or method.
+    /// If such a thread does not exist, or the library of the object does not have a `Read`.
     pub fn reader(&self, cell: Cell) -> Result<Option<(Tid, Call)>, String> {
         if Self::words(&self.world).any(|(x, _)| x == cell.loc) {
             return Ok(None);
@@ -140,12 +141,12 @@ impl Stack {
         Ok(Some((thread, call)))
     }
 
-    /// The words of memory of a world, whatever model they are of.
+    /// Returns the words of memory of a world, whatever model they belong to.
     pub(crate) fn words(world: &World) -> impl Iterator<Item = (Loc, &Object)> {
         world.objects.iter().filter(|(_, o)| o.library == WAIT || o.library == TSO).map(|(&x, o)| (x, o))
     }
 
-    /// What is wrong with a call of a thread, if anything is.
+    /// Describes the error in a call of a thread, if there is one.
     #[must_use]
     pub fn fault(&self, thread: Tid, call: &Call) -> Option<String> {
         let library = self.libraries.get(&call.library)?;
@@ -161,12 +162,12 @@ impl Stack {
     }
 }
 
-/// The fault of a thread that makes an operation which it may not make, or that has no result.
+/// Makes the fault for an operation that is illegal, or whose result words do not hold.
 pub(crate) fn illegal(thread: Tid, operation: Method, why: &str) -> Fault {
     Fault::Wrong(format!("{thread} calls {}: {why}", Call::from(operation)))
 }
 
-/// An object in one line, as `x: rdma-wait-rmw, node 2, at first 5`.
+/// Describes an object in one line, for example `x: rdma-wait-rmw, node 2, at first 5`.
 fn described(x: Loc, object: &Object) -> String {
     let node = object.node.map_or(String::new(), |node| format!(", node {node}"));
     let size = if object.size == 1 { String::new() } else { format!(", size {}", object.size) };
@@ -174,7 +175,7 @@ fn described(x: Loc, object: &Object) -> String {
     format!("{x}: {}{node}{size}{members}, at first {}", object.library, object.init)
 }
 
-/// The entries of these libraries and of all that they call, each behind those.
+/// Returns the entries of these libraries and of all that they call, each after those that it calls.
 fn needed<'e>(
     entries: &'e [Entry],
     used: BTreeSet<Name>,
@@ -190,7 +191,7 @@ fn needed<'e>(
     order.into_iter().map(|name| named(entries, name.text())).collect()
 }
 
-/// Adds a library behind all that it calls.
+/// Adds a library after all that it calls.
 fn below(entries: &[Entry], name: Name, order: &mut Vec<Name>) -> Result<(), String> {
     if name == WAIT || name == TSO || order.contains(&name) {
         return Ok(());

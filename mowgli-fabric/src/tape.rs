@@ -1,4 +1,4 @@
-//! A thread's code, run again with what its calls have returned.
+//! The replay of a thread's code with the results of its calls.
 
 use std::collections::VecDeque;
 
@@ -7,39 +7,40 @@ use mowgli_core::value::Val;
 
 use crate::port::Fault;
 
-/// Where code was left, as it is not known what comes next.
+/// The point at which code was left, because the next result is unknown.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Asks {
-    /// It makes a call.
+    /// The code makes a call.
     Call(Call),
-    /// It begins to wait: it makes rounds until one is the last.
+    /// The code begins to wait: it repeats an iteration until one is the last.
     Rounds,
-    /// The round that it was to make is the last one.
+    /// The iteration that the code was to make is the last one.
     Last,
-    /// It goes on with another round.
+    /// The code continues with another iteration.
     Another,
 }
 
-/// What unwinds code that is left. No hook sees it.
+/// The payload that unwinds code that is left. Panic hooks do not see it.
 struct Left;
 
-/// What the calls of a thread have returned, and where its code is left when that is not known.
+/// The results of a thread's calls, and the point at which its code is left when they run out.
 pub(crate) struct Tape {
-    /// Results that its calls have not yet got. For a wait it is the tuple of what the calls of its last round have returned.
+    /// The results that calls have not taken yet. The result of a wait is the tuple of the results in its last
+    /// iteration.
     known: VecDeque<Val>,
-    /// The results of the calls of one more round, of the wait that comes behind `known`.
+    /// The results of the calls of one more iteration, of the wait that comes after `known`.
     round: Option<VecDeque<Val>>,
     is_in_round: bool,
-    /// The calls it has made, with what they have returned.
+    /// The calls that the code has made, with their results.
     pub made: Vec<(Call, Val)>,
-    /// Where it was left.
+    /// The point at which the code was left.
     pub asks: Option<Asks>,
 }
 
-/// What a round began with.
+/// The state before an iteration, which is restored after it.
 pub(crate) struct Outside {
     known: VecDeque<Val>,
-    /// Whether it is not known if the round is the last one.
+    /// True if it is unknown whether the iteration is the last one.
     is_open: bool,
 }
 
@@ -49,14 +50,14 @@ impl Tape {
         Self { known: known.iter().copied().collect(), round, is_in_round: false, made: Vec::new(), asks: None }
     }
 
-    /// What a call returns.
+    /// Returns the result of a call, or leaves the code if the result is unknown.
     pub fn result(&mut self, call: &Call) -> Result<Val, Fault> {
         let Some(result) = self.known.pop_front() else { return Err(self.leave(Asks::Call(call.clone()))) };
         self.made.push((call.clone(), result));
         Ok(result)
     }
 
-    /// Begins the last round of a wait, or the one that is to be looked at.
+    /// Begins the last iteration of a wait, or the one that is explored.
     pub fn enter(&mut self) -> Result<Outside, Fault> {
         if self.is_in_round {
             return Err(Fault::Wrong(
@@ -75,7 +76,7 @@ impl Tape {
         Ok(Outside { known: std::mem::replace(&mut self.known, results), is_open })
     }
 
-    /// Ends it. Gives a fault if it is not the last one.
+    /// Ends an iteration. Returns a fault if it is not the last one.
     pub fn exit(&mut self, outside: Outside, is_last: bool) -> Result<(), Fault> {
         if outside.is_open {
             return Err(self.leave(if is_last { Asks::Last } else { Asks::Another }));
@@ -85,7 +86,7 @@ impl Tape {
         if is_last { Ok(()) } else { Err(differs()) }
     }
 
-    /// Leaves the code, by unwinding it. What its destructors still call gets a fault.
+    /// Leaves the code by unwinding it. Calls that its destructors still make get a fault.
     fn leave(&mut self, asks: Asks) -> Fault {
         self.asks.get_or_insert(asks);
         if !std::thread::panicking() {
@@ -95,7 +96,7 @@ impl Tape {
     }
 }
 
-/// Code that does something else each time.
+/// Makes the fault for code that does something else each time.
 pub(crate) fn differs() -> Fault {
     Fault::Wrong(
         "a thread does not do the same again when its calls return the same; let its code depend on nothing else"

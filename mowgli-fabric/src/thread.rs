@@ -1,4 +1,4 @@
-//! A thread that runs: an interpreter of the bodies of methods.
+//! The interpreter of method bodies, which runs a thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,39 +18,39 @@ use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::{Stack, illegal};
 use crate::tape::{Tape, differs};
 
-/// A thread of a group, from inside.
+/// A thread of a group, as its code sees it.
 pub struct Thread<'a> {
     stack: &'a Stack,
     id: Tid,
     end: End<'a>,
     begin: Instant,
     limit: Duration,
-    /// The methods that it may call, of which objects.
+    /// The calls that are known to be legal: library, method, and object.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
     bodies: Bodies,
-    /// How many operations it has made.
+    /// The number of operations that it has made.
     made: u64,
     /// The number of the last identifier.
     begun: u64,
-    /// How many operations towards each node there were, and how many of them were polled, where it polls.
+    /// For each node, the number of operations towards it, and how many of them the thread has polled.
     polled: Vec<(usize, usize)>,
 }
 
-/// What gives a thread the results of what it does.
+/// The source of the results of a thread's operations.
 enum End<'a> {
-    /// A fabric does it.
+    /// A fabric performs the operations.
     Fabric(Box<dyn Port + 'a>),
-    /// They are known, or it is left.
+    /// The results are known, or the code is left.
     Tape(Box<Tape>),
 }
 
-/// After how many operations a thread looks at the clock.
+/// The number of operations between two checks of the clock.
 const OFTEN: u64 = 64;
 
-/// How many identifiers a thread has for operations.
+/// The number of identifiers that a thread has for operations.
 const IDENTIFIERS: u64 = 256;
 
-/// The value of a program, and how many loops are left.
+/// The value of a program, and the number of loops that it still breaks out of.
 type Ran = (Val, usize);
 
 impl<'a> Thread<'a> {
@@ -58,7 +58,7 @@ impl<'a> Thread<'a> {
         Self::at(stack, id, End::Fabric(port), limit)
     }
 
-    /// A thread whose code is run with what its calls have returned.
+    /// Creates a thread whose code runs with recorded results.
     pub(crate) fn taped(stack: &'a Stack, id: Tid, tape: Tape) -> Self {
         Self::at(stack, id, End::Tape(Box::new(tape)), Duration::MAX)
     }
@@ -86,28 +86,28 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// Which thread this is.
+    /// Returns the identifier of the thread.
     #[must_use]
     pub fn id(&self) -> Tid {
         self.id
     }
 
-    /// Its node.
+    /// Returns its node.
     #[must_use]
     pub fn node(&self) -> Node {
         self.stack.world.node_of(self.id)
     }
 
-    /// The other nodes.
+    /// Returns the other nodes.
     #[must_use]
     pub fn others(&self) -> NodeSet {
         self.stack.world.other_nodes(self.id)
     }
 
-    /// Makes a call: what its library's implementation says that it is.
+    /// Makes a call, by the implementation of its library.
     ///
     /// # Errors
-    /// If the call is one that this thread may not make, or does not return.
+    /// If the call is illegal for this thread, or does not return.
     pub fn call(&mut self, call: &Call) -> Result<Val, Fault> {
         let key = (call.library, call.method, call.args.first().and_then(|x| x.loc()));
         if !self.allowed.contains(&key) {
@@ -134,8 +134,8 @@ impl<'a> Thread<'a> {
         Ok(result)
     }
 
-    /// Makes rounds until one gives something: what a thread does that waits for others. Over a fabric others go on in between; where all
-    /// executions are looked at, the rounds have to be alike.
+    /// Repeats `round` until it returns a value. This is how a thread waits for others. Over a fabric, others run in
+    /// between. Under [`Group::explore`](crate::Group::explore), all iterations have to be alike.
     ///
     /// # Errors
     /// The fault of a round, or that the time is up.
@@ -162,14 +162,14 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// An identifier for an operation. Far fewer are under way at once than there are of them; who waits for one that was used before waits
-    /// for that operation too.
+    /// Returns an identifier for an operation. Far fewer operations are under way at once than there are identifiers. A
+    /// thread that waits for a reused identifier waits for the earlier operation too.
     pub(crate) fn identifier(&mut self) -> Val {
         self.begun = (self.begun + 1) % IDENTIFIERS;
         Wid(Name::new(&format!("d{}", self.begun))).into()
     }
 
-    /// Lets others go on: for a loop of one's own that waits for them.
+    /// Lets others run, for a loop that waits for them without [`Thread::until`].
     pub fn pause(&mut self) {
         if let End::Fabric(port) = &mut self.end {
             port.relax();
@@ -179,8 +179,8 @@ impl<'a> Thread<'a> {
     /// Runs a program.
     ///
     /// # Errors
-    /// If it does not end, makes a call that this thread may not make, or breaks out of more loops than it is in, as where what it
-    /// assumes does not hold.
+    /// If it does not end, makes an illegal call, or breaks out of more loops than it is in. The last case means that
+    /// an assumption of the program does not hold.
     pub fn run(&mut self, program: &Prog) -> Result<Val, Fault> {
         match self.step(program)? {
             (v, 0) => Ok(v),
@@ -188,7 +188,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    /// The fabric, where there is one.
+    /// Returns the port to the fabric, if there is a fabric.
     fn port(&mut self) -> Result<&mut (dyn Port + 'a), Fault> {
         match &mut self.end {
             End::Fabric(port) => Ok(&mut **port),
@@ -213,7 +213,7 @@ impl<'a> Thread<'a> {
         self.run(&body)
     }
 
-    /// Looks at the clock now and then.
+    /// Checks the time limit now and then.
     fn on_time(&self, call: &Call) -> Result<(), Fault> {
         if self.made.is_multiple_of(OFTEN) && self.begin.elapsed() > self.limit {
             return Err(Fault::Late(format!("{} is still at {call}", self.id)));
@@ -221,7 +221,7 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    /// The body of a call.
+    /// Returns the body of a call.
     fn body(&mut self, call: &Call) -> Result<Arc<Prog>, Fault> {
         if let Some(body) = self.bodies.get(call) {
             return Ok(body);
@@ -235,7 +235,7 @@ impl<'a> Thread<'a> {
     }
 
     fn step(&mut self, program: &Prog) -> Result<Ran, Fault> {
-        // What follows a call takes its place here: programs may go on for long.
+        // The continuation takes the program's place here instead of recursing, because programs may go on for long.
         let mut rest;
         let mut program = program;
         let (mut made, mut idle) = (self.made, 0);
@@ -272,7 +272,7 @@ impl<'a> Thread<'a> {
         Fault::Endless(format!("{} goes on without a call", self.id))
     }
 
-    /// A call of RDMA-TSO-RMW.
+    /// Makes a call of RDMA-TSO-RMW.
     fn tso(&mut self, call: &Call) -> Result<Val, Fault> {
         let place = |n: Node| usize::from(n.0) - 1;
         match Tso::of(call) {

@@ -1,5 +1,5 @@
-//! Values as words of 64 bits: small integers, truth values, short tuples of integers and the like as they are, everything else by its
-//! number in a table of this process.
+//! Values as words of 64 bits. Small integers, truth values, short tuples of integers and the like are encoded
+//! directly. All other values are numbers in a table of this process.
 
 use std::sync::{LazyLock, RwLock};
 
@@ -17,23 +17,23 @@ struct Table {
 
 static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
 
-/// Why the lock of the table is not poisoned.
+/// The reason why the lock of the table is not poisoned.
 const WHOLE: &str = "the table is never left half written";
 
-/// What the low three bits of a word say that it is, if the lowest is set. Otherwise it is an integer.
+/// The low three bits of a word. If the lowest is set, they say what the word is; otherwise it is an integer.
 const KIND: u64 = 0b111;
 const PLAIN: u64 = 0b001;
 const TUPLE: u64 = 0b011;
 const NUMBER: u64 = 0b101;
 
-/// The values that have no parts, by what follows their kind. Nodes come behind them.
+/// The values without parts, by the bits behind their kind. Nodes come after them.
 const PLAINS: [Val; 6] = [Val::Unit, Val::Bot, Val::Top, Val::NoWid, Val::Bool(false), Val::Bool(true)];
 
-/// How many bits say how long a part of a tuple is, and how many bits there are for all parts.
+/// The number of bits for the length of one part of a tuple, and the number of bits for all parts.
 const LENGTH: u32 = 5;
 const ROOM: u32 = 61;
 
-/// A value as a word that means the same in every process; `None` if it has no such word.
+/// Encodes a value as a word that means the same in every process. Returns `None` for a value without such a word.
 pub(crate) fn packed(v: Val) -> Option<u64> {
     let plain = |number: usize| Some((number as u64) << 3 | PLAIN);
     match v {
@@ -44,7 +44,7 @@ pub(crate) fn packed(v: Val) -> Option<u64> {
     }
 }
 
-/// The value of a word that [`packed`] made, or the sum of two integers of such words; `None` for other words.
+/// Decodes a word that [`packed`] made, or the sum of two integers of such words. Returns `None` for other words.
 pub(crate) fn unpacked(word: u64) -> Option<Val> {
     match word & KIND {
         kind if kind & 1 == 0 => Some(Val::Int(word as i64 >> 1)),
@@ -58,7 +58,7 @@ pub(crate) fn unpacked(word: u64) -> Option<Val> {
     }
 }
 
-/// Each part as its length and its bits, the sign in the lowest, the first part lowest. A one ends them.
+/// Encodes each part as its length and its bits, the sign in the lowest, the first part lowest. A one ends them.
 fn parts_packed(parts: &[Val]) -> Option<u64> {
     let mut bits = 1;
     let mut used = 1;
@@ -86,7 +86,7 @@ fn parts_unpacked(mut bits: u64) -> Option<Vec<Val>> {
     Some(parts)
 }
 
-/// A value as a word of this process.
+/// Encodes a value as a word of this process.
 pub(crate) fn word(v: Val) -> u64 {
     packed(v).unwrap_or_else(|| {
         let known = TABLE.read().expect(WHOLE).numbers.get(&v).copied();
@@ -101,7 +101,7 @@ pub(crate) fn word(v: Val) -> u64 {
     })
 }
 
-/// The value of a word that [`word`] made.
+/// Decodes a word that [`word`] made.
 pub(crate) fn value(word: u64) -> Val {
     match word & KIND {
         NUMBER => TABLE.read().expect(WHOLE).values[(word >> 3) as usize],
@@ -127,7 +127,8 @@ mod tests {
         }
     }
 
-    /// The card adds words. A sum of two integers that words hold is that number, so that its reader finds it too large.
+    /// The card adds words. The sum of two integers that words hold decodes to the true sum, so that its reader finds
+    /// it too large.
     #[test]
     fn a_sum_is_no_other_integer() {
         let [least, most] = [*INTEGERS.start(), *INTEGERS.end()];
@@ -138,7 +139,8 @@ mod tests {
         assert_eq!([most + 1, least - 1].map(|i| packed(Val::Int(i))), [None, None]);
     }
 
-    /// What processes send each other: no two tuples have one word, and each comes back.
+    /// Checks the words that processes exchange: different tuples have different words, and each word decodes to its
+    /// tuple.
     #[test]
     fn tuples_that_fit_mean_the_same_everywhere() {
         let near = [-300, -2, -1, 0, 1, 2, 300];
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!(packed(Val::tuple(&[Val::Bot])), None, "no integer");
     }
 
-    /// Whatever a word is, it is a value or none.
+    /// Checks that every word decodes to a value or to `None`.
     #[test]
     fn no_word_is_a_fault() {
         let mut random = fastrand::Rng::with_seed(1);

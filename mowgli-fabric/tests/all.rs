@@ -1,4 +1,4 @@
-//! The tests that need one process, as one program: the crates are linked once for them.
+//! The tests that need one process, as one program, so that the crates are linked once for them.
 
 mod applications;
 mod early;

@@ -1,4 +1,5 @@
-//! The applications: what their clients see is right over every fabric of this process, and what is broken is seen over the machine.
+//! Tests of the applications. Their clients see correct results over every fabric of this process, and the machine
+//! shows the errors of broken variants.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -18,7 +19,7 @@ fn fabrics(seeds: u64) -> impl Iterator<Item = (Fabric, u64)> {
     [(Fabric::Local, 0)].into_iter().chain((0..seeds).map(|seed| (Fabric::Machine { seed }, seed)))
 }
 
-/// Two clients of a bank with two accounts and one lock, or with more of both.
+/// Runs two clients of a bank with two accounts and one lock, or with more of both.
 fn transfers(locks: usize, is_elsewhere: bool, fabric: Fabric, seed: u64) -> Vec<bank::Done> {
     let setting = bank::Setting { nodes: 2, clients: 1, accounts: locks + 1, locks, transfers: 3, is_elsewhere };
     let (group, bank) = setting.group();
@@ -37,7 +38,8 @@ fn transfers_are_serialisable() {
     }
 }
 
-/// A node lock promises nothing of other nodes: a put to one of them can come after the next client has the lock.
+/// A node lock promises nothing about other nodes: a put to one of them can be placed after the next client has the
+/// lock.
 #[test]
 fn a_bank_loses_money_whose_accounts_are_not_where_their_locks_are() {
     let lost = |seed| bank::wrong(&transfers(1, true, Fabric::Machine { seed }, seed));
@@ -103,7 +105,7 @@ fn earlier_and_late_commands_are_wrong() {
     assert!(wrong(&[(21, 1)]).unwrap().contains("command 2 is there"));
 }
 
-/// With the voltages of one moment to the next the plant is at rest where it should be; with a controller that looks too rarely it is not.
+/// The plant comes to rest at its target if the controller looks often, and does not if it looks too rarely.
 #[test]
 fn the_voltage_becomes_what_it_should_be() {
     let far = |period: u64| {

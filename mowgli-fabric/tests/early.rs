@@ -1,5 +1,5 @@
-//! Random programs in which some threads stop early, as Rust code and as litmus tests: both have the same endings, and the same stuck
-//! threads.
+//! Random programs in which some threads stop early, as Rust code and as litmus tests. Both have the same endings, and
+//! the same stuck threads.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ enum Step {
 
 use Step::{Acquire, Await, Look, Put, Read, Release, Send, Stop, Write};
 
-/// A random thread. It takes the lock only where it does not hold it, and stops only behind a read.
+/// Makes a random thread. It takes the lock only if it does not hold it, and stops only after a read.
 fn thread(random: &mut Rng) -> Vec<Step> {
     let (mut steps, mut holds) = (Vec::new(), false);
     for _ in 0..random.usize(2..5) {
@@ -63,12 +63,13 @@ fn thread(random: &mut Rng) -> Vec<Step> {
     steps
 }
 
-/// The number of values that a thread reads.
+/// Returns the number of values that a thread reads.
 fn reads(steps: &[Step]) -> usize {
     steps.iter().filter(|step| matches!(step, Read | Look)).count()
 }
 
-/// The program as a litmus test: a thread goes on behind a stop where the value is another one.
+/// Prints the program as a litmus test. A stop becomes a condition, so that the thread continues if the value is
+/// another one.
 fn litmus(threads: &[Vec<Step>]) -> String {
     let column = |(t, steps): (usize, &Vec<Step>)| {
         let (own, other) = (["x", "y"][t], ["y", "x"][t]);
@@ -146,10 +147,11 @@ fn run(thread: &mut Thread<'_>, steps: &[Step], objects: Objects, panics: bool) 
     Ok(seen)
 }
 
-/// The values that each thread has read at its end, 0 for those behind its stop; `None` for a thread that waits for ever.
+/// The values that each thread has read at its end, with 0 for those behind its stop; `None` for a thread that waits
+/// for ever.
 type Ends = BTreeSet<Vec<Option<Vec<i64>>>>;
 
-/// The endings and the stuck executions of the litmus test.
+/// Returns the endings and the stuck executions of the litmus test.
 fn by_litmus(text: &str, threads: &[Vec<Step>]) -> [Ends; 2] {
     let test = parse("t", text).unwrap_or_else(|why| panic!("{why}\n{text}"));
     let answer = solve(&test, &[], Limits::default());
@@ -171,7 +173,7 @@ fn by_litmus(text: &str, threads: &[Vec<Step>]) -> [Ends; 2] {
     [ends, stuck.collect()]
 }
 
-/// The endings and the stuck executions of the Rust code.
+/// Returns the endings and the stuck executions of the Rust code.
 fn by_exploring(threads: &[Vec<Step>], panics: bool) -> [Ends; 2] {
     let mut group = Group::new(&[1, 2]);
     let objects = Objects {

@@ -15,12 +15,13 @@ mod example;
 
 use example::sent_twice;
 
-/// What the second thread has read in all endings.
+/// Returns the values that the second thread has read in all endings.
 fn read(explored: &Explored<i64>) -> BTreeSet<i64> {
     explored.all().unwrap().iter().map(|results| *results[1]).collect()
 }
 
-/// A put arrives before the flag behind it; but what it has read of its source may have been written after it was begun.
+/// A put is placed before the flag behind it. But the put may read a value of its source that was written after it was
+/// posted.
 #[test]
 fn a_put_reads_its_source_late_if_nothing_waits() {
     assert_eq!(sent_twice(true).unwrap().all(), Ok(vec![vec![&vec![], &vec![7]]]));
@@ -30,7 +31,7 @@ fn a_put_reads_its_source_late_if_nothing_waits() {
     assert!(late.failure().unwrap().litmus("late").contains("b=8"));
 }
 
-/// A program without objects whose threads write, and read what the other writes, as processors with store buffers do it.
+/// Store buffering: each thread writes its word, and reads that of the other one.
 #[test]
 fn stores_are_late() {
     let mut group = Group::new(&[1, 1]);
@@ -51,7 +52,8 @@ fn stores_are_late() {
     assert_eq!(seen(true), BTreeSet::from([(0, 1), (1, 0), (1, 1)]));
 }
 
-/// What two threads do before and after a barrier: the second one asserts that it reads what was sent.
+/// Makes the code of two threads with a barrier. The second one asserts that it reads the value that was sent before
+/// it.
 fn sent_before(group: &mut Group) -> impl Fn(&mut Thread<'_>) -> Result<i64, Fault> + Clone + Send + Sync + 'static {
     let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
     move |thread| {
@@ -86,7 +88,7 @@ fn an_assertion_holds_in_all_executions_or_one_is_shown() {
     assert!(message.contains("it was sent before the barrier") && message.contains("tests/explore.rs"), "{message}");
     assert!(explored.all().unwrap_err().contains("P2 panicked at"));
 
-    // It is what `mowgli explain --implemented bal:no-fence` explains.
+    // `mowgli explain --implemented bal:no-fence` explains this test.
     insta::assert_snapshot!(failure.litmus("late"), @"
     RDMA_WAIT late
     {
@@ -102,14 +104,14 @@ fn an_assertion_holds_in_all_executions_or_one_is_shown() {
     allowed (a=2)
     ");
 
-    // The trace is text, and brings the same failure back.
+    // The trace is text, and reproduces the failure.
     let trace = failure.trace.to_string().parse().unwrap();
     let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| broken.replay(&trace, body)));
     let panic = again.unwrap_err();
     assert!(panic.downcast_ref::<String>().unwrap().contains("it was sent before the barrier"));
 }
 
-/// A counter under a lock, and one without.
+/// Under a lock a counter keeps all additions, and without one it does not.
 #[test]
 fn nothing_is_lost_under_a_lock() {
     let sums = |is_locked: bool| {
@@ -130,7 +132,7 @@ fn nothing_is_lost_under_a_lock() {
     assert_eq!(sums(false), BTreeSet::from([1, 2]));
 }
 
-/// Two threads wait for each other, each before it writes.
+/// Each of two threads waits for the other one before it writes.
 #[test]
 fn who_waits_for_ever_is_told() {
     let mut group = Group::new(&[1, 1]);
@@ -186,7 +188,8 @@ fn who_does_not_come_to_a_barrier_is_told() {
     assert!(explored(false, 0).all().is_ok());
 }
 
-/// The second thread fails where it reads too late, and leaves the first one at the last barrier: that failure is told.
+/// The second thread fails if it reads too late, and leaves the first one at the last barrier. A stuck execution shows
+/// that failure.
 #[test]
 fn an_assertion_that_fails_before_a_barrier_is_told() {
     let mut group = Group::new(&[1, 2]);
@@ -210,7 +213,7 @@ fn an_assertion_that_fails_before_a_barrier_is_told() {
     assert!(explored.all().is_err());
 }
 
-/// A flag that is not put because its thread panics is waited for.
+/// The other thread waits for a flag that is never written, because its writer panics.
 #[test]
 fn a_flag_that_does_not_come_is_told() {
     let mut group = Group::new(&[1, 1]);
@@ -226,7 +229,7 @@ fn a_flag_that_does_not_come_is_told() {
     assert!(why.contains("before the flag") && why.contains("P2 goes round in a loop for ever"), "{why}");
 }
 
-/// A thread that keeps a lock leaves the other one before it.
+/// A thread that keeps a lock leaves the other one waiting.
 #[test]
 fn a_lock_that_is_kept_is_told() {
     let mut group = Group::new(&[1, 1]);
@@ -244,7 +247,7 @@ fn a_lock_that_is_kept_is_told() {
     assert!(explored.endings.iter().all(|ending| !ending.owed.is_empty()));
 }
 
-/// A loop that waits and does not say so has no end.
+/// A loop that waits without [`Thread::until`] runs into the limit of calls.
 #[test]
 fn a_loop_of_rust_is_cut_off_and_that_is_told() {
     let mut group = Group::new(&[1, 1]);
@@ -262,7 +265,7 @@ fn a_loop_of_rust_is_cut_off_and_that_is_told() {
     assert!(told.contains("P2") && told.contains("`Thread::until`"), "{told}");
 }
 
-/// What is no program of the model is told as a fault.
+/// Code that is not a program of the model is a fault.
 #[test]
 fn what_cannot_be_explored_is_a_fault() {
     let mut group = Group::new(&[1, 2]);
@@ -282,7 +285,7 @@ fn what_cannot_be_explored_is_a_fault() {
     assert!("[".parse::<Trace>().unwrap_err().contains("not a trace"));
 }
 
-/// What a fabric shows is among all that there is.
+/// Each result that a fabric shows is a result of the exploration.
 #[test]
 fn what_the_machine_shows_is_explored() {
     let mut group = Group::new(&[1, 2]).variant("bal", "no-fence");
@@ -304,7 +307,8 @@ fn what_the_machine_shows_is_explored() {
     assert!(shown.is_subset(&all) && shown.len() > 2, "{shown:?} of {all:?}");
 }
 
-/// The papers' tests, each as code that runs its programs call by call: it ends as the search says that the programs end.
+/// The papers' tests, each as code that runs its programs call by call. The code has the endings that the search finds
+/// for the programs.
 #[test]
 fn code_ends_as_its_program_does() {
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");

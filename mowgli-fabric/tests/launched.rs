@@ -1,6 +1,6 @@
-//! Processes that something else has started: by launchers, and on two hosts, which are two network namespaces with a cable between them.
-//! Where a launcher, libfabric, `ip` or the rights to use it are missing, these are reported as ignored. Each process of a test is this
-//! program again, with the name of what it is to do.
+//! Tests of processes that something else has started: launchers, or hosts, which are two network namespaces with a
+//! cable between them. If a launcher, libfabric, `ip` or the right to use it is missing, the tests are reported as
+//! ignored. Each process of a test is this program again, with the name of its role.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::slurm;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What the first process says when all is well.
+/// The line that the first process prints when all is well.
 const DONE: &str = "all have met";
 
-/// What it says after some rounds.
+/// The line that it prints after some iterations.
 const BEGUN: &str = "they meet";
 
 /// Lists the tests over a launcher.
@@ -59,7 +59,7 @@ fn missing_launcher(launcher: &str) -> Option<String> {
     Provider::Tcp.check().err().or_else(missing)
 }
 
-/// Launchers, with what starts two processes by them.
+/// Launchers, with the functions that start two processes by them.
 const LAUNCHERS: [(&str, Need, fn()); 3] = [
     ("mpiexec_of_mpich_tells_processes_where_to_meet", MPICH, by_mpich),
     ("mpirun_of_open_mpi_says_ranks", OPEN_MPI, by_open_mpi),
@@ -77,7 +77,7 @@ fn answers(program: &str, args: &[&str]) -> bool {
     Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
 }
 
-/// This process plays a role in a test of another one.
+/// Plays a role in a test of another process.
 pub fn played(name: &str) -> ExitCode {
     let rounds = if name == "endless" { i64::MAX } else { 200 };
     let company = Company::joined(LIMIT).unwrap_or_else(|| Err(Fault::Wrong("nothing says where to meet".to_owned())));
@@ -95,7 +95,8 @@ pub fn played(name: &str) -> ExitCode {
     }
 }
 
-/// Rounds of a litmus test: a message is put, and then a flag; who sees the flag sees the message. All meet behind each round.
+/// Repeats a litmus test: a message is put, and then a flag, and a thread that sees the flag sees the message. All
+/// threads meet after each iteration.
 fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let [message, flag] = ["message", "flag"].map(|name| group.word(name, 2, 0));
@@ -134,13 +135,14 @@ fn is_done(output: &Output) {
     assert!(output.status.success() && text.matches(DONE).count() == 1, "{text}");
 }
 
-/// Nothing but the launcher says where processes meet.
+/// Here only the launcher gives the meeting point.
 fn by_mpich() {
     let output = Command::new("mpiexec.hydra").args(["-n", "2"]).arg(this()).args(["role", "meets"]).output().unwrap();
     is_done(&output);
 }
 
-/// A file says where processes meet, also one that is left from an earlier run. Without it they say what is missing, and do not run alone.
+/// Here a file gives the meeting point, also one that is left from an earlier run. Without it the processes report the
+/// missing variable, and do not run alone.
 fn by_open_mpi() {
     let folder = tempfile::tempdir().unwrap();
     let started = |meet: &[&str]| {
@@ -162,11 +164,11 @@ fn by_open_mpi() {
     );
 }
 
-/// Slurm speaks PMI if it is asked to; without it a file says where processes meet.
+/// Slurm speaks PMI if it is asked to. Otherwise a file gives the meeting point.
 fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
     let this = this().display().to_string();
     let role = ["-N2", "-n2", &this, "role", "meets"];
-    // Slurm itself may say that a job waits.
+    // Slurm itself may print that a job waits.
     let runs = |args: &[&str]| {
         let told = cluster.says("srun", &[args, &role[..]].concat());
         let own: Vec<&str> = told.lines().filter(|line| !line.starts_with("srun: job ")).collect();
@@ -177,7 +179,7 @@ fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
     runs(&["--mpi=none", &export]);
 }
 
-/// A number behind which there is no launcher, or none that speaks PMI.
+/// Behind these numbers there is no launcher, or one that does not speak PMI.
 fn by_nobody() {
     for (number, told) in [("x", "that is no number"), ("199", "PMI_FD=199"), ("0", "launcher")] {
         let mut command = Command::new(this());
@@ -195,7 +197,7 @@ struct Cable {
 const ADDRESSES: [&str; 2] = ["10.213.77.1", "10.213.77.2"];
 
 impl Cable {
-    /// Lays it.
+    /// Makes the hosts and the cable.
     fn new(name: &str) -> Result<Self, String> {
         let hosts = ["a", "b"].map(|end| format!("mowgli-{name}-{}-{end}", std::process::id()));
         let cable = Self { hosts };
@@ -249,7 +251,7 @@ fn on_two_hosts() {
     assert!(second.status.success(), "{}", text(&second));
 }
 
-/// Two processes that meet for ever, and are in the middle of that.
+/// Starts two processes that meet for ever, and waits until they have begun.
 fn in_the_middle(cable: &Cable) -> [Child; 2] {
     let mut children = cable.started("endless");
     let mut line = String::new();
@@ -258,7 +260,7 @@ fn in_the_middle(cable: &Cable) -> [Child; 2] {
     children
 }
 
-/// What a process says in the end, which has to be soon.
+/// Returns the output of a process, which has to end soon.
 fn soon(child: Child, begin: Instant) -> String {
     let output = child.wait_with_output().unwrap();
     assert!(!output.status.success() && begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());

@@ -1,4 +1,4 @@
-//! A library of one's own in a program: what `mowgli new` writes one with, used through `Group::library`.
+//! A program with a library of its own, written as `mowgli new` writes one, and used through `Group::library`.
 
 use mowgli_fabric::{Fabric, Fault, Group, Thread, Word};
 use mowgli_libraries::prelude::*;
@@ -42,7 +42,8 @@ fn entry() -> Entry {
     Entry::rdma(Simple::new(shape, spec), Sv).published(gate, &[(2, 2, 2)]).broken("no-fence", no_fence)
 }
 
-/// What the third thread finds in a word of its node that the first one has put there, when it sees the gate that the first one has opened.
+/// Returns the value that the second thread gets from a word of node 3, after it has seen the gate open. The first
+/// thread has put the value there before it opened the gate.
 fn found(variant: &str, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = Group::new(&[1, 2, 3]).library(entry()).variant("gate", variant);
     let gate = group.object("g", Object::new(GATE));

@@ -1,4 +1,4 @@
-//! The objects of LOCO, used by Rust programs over every fabric.
+//! Tests of LOCO's objects, used by Rust programs over every fabric.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,7 +27,7 @@ fn a_barrier_keeps_what_was_sent_before_it() {
     }
 }
 
-/// The published barrier without its fence: some run shows it, and its seed shows it again.
+/// Over the machine, some run shows that the barrier without its fence is broken, and its seed shows it again.
 #[test]
 fn a_broken_barrier_is_found_and_replayed() {
     let run = |seed| sent_before("no-fence", Fabric::Machine { seed });
@@ -35,7 +35,7 @@ fn a_broken_barrier_is_found_and_replayed() {
     assert!((0..5).all(|_| run(seed) == Ok(vec![1, 2])), "{seed}");
 }
 
-/// Two threads add to a word under a lock.
+/// Lets two threads add to a word under a lock, and returns the sum.
 fn sum_under_lock(group: Group, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = group;
     let (lock, sum) = (group.node_lock("l", 1), group.atomic("s", 2));
@@ -59,7 +59,7 @@ fn a_lock_keeps_sections_apart() {
     }
 }
 
-/// A number on another node, which two threads get and put in sections, without atomics.
+/// Lets two threads get and put a number on another node in sections, without atomics. Returns the sum.
 fn sum_by_puts(lock: impl Fn(&mut Group) -> Taken, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = Group::new(&[1, 2]);
     let (taken, sum, barrier) = (lock(&mut group), group.word("s", 2, 0), group.barrier("b", &[0, 1]));
@@ -82,7 +82,7 @@ fn sum_by_puts(lock: impl Fn(&mut Group) -> Taken, fabric: Fabric) -> Result<i64
     Ok(last[0])
 }
 
-/// How a thread takes a lock.
+/// A function by which a thread takes a lock.
 type Taken = Box<dyn for<'t, 'a> Fn(&'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> + Sync>;
 
 fn strong(group: &mut Group) -> Taken {
@@ -95,7 +95,8 @@ fn weak(group: &mut Group) -> Taken {
     Box::new(move |thread| lock.lock(thread))
 }
 
-/// Behind a strong lock all is there that was sent, to other nodes too; a weak lock does not promise it, and on the machine it is not so.
+/// A strong lock makes everything visible that was sent, to other nodes too. A weak lock does not promise that, and the
+/// machine shows it.
 #[test]
 fn a_strong_lock_keeps_what_was_sent_and_a_weak_one_does_not() {
     for fabric in fabrics() {
@@ -105,7 +106,7 @@ fn a_strong_lock_keeps_what_was_sent_and_a_weak_one_does_not() {
     assert!((0..300).any(|seed| sum_by_puts(weak, Fabric::Machine { seed }) != Ok(4)));
 }
 
-/// A pair that another node puts over and over: who reads it, reads one that was written, or nothing.
+/// Puts a pair over and over from another node, and returns the pairs that were read there.
 fn pairs(variant: &str, fabric: Fabric) -> Result<Vec<Vec<i64>>, Fault> {
     let mut group = Group::new(&[1, 2]).variant("msw", variant);
     let (own, pair) = (group.words("own", 1, 2), group.words("pair", 2, 2));
@@ -150,7 +151,7 @@ fn fetch_and_add_gives_each_number_once() {
     }
 }
 
-/// The same errors as over processes (`tests/processes.rs`).
+/// Over processes the errors are the same (`tests/processes.rs`).
 #[test]
 fn a_sum_that_no_word_holds_is_an_error() {
     for fabric in fabrics() {
@@ -165,7 +166,7 @@ fn a_sum_that_no_word_holds_is_an_error() {
     }
 }
 
-/// The same errors as over processes (`tests/processes.rs`).
+/// Over processes the errors are the same (`tests/processes.rs`).
 #[test]
 fn words_are_where_the_group_says() {
     for fabric in fabrics() {
@@ -233,7 +234,7 @@ fn what_cannot_be_run_is_told() {
     let wrong = group.run(Fabric::Local, |_| Ok(()));
     assert!(matches!(&wrong, Err(Fault::Wrong(why)) if why.contains("no variant nothing")), "{wrong:?}");
 
-    // One thread waits for another that has made a mistake: the mistake is told.
+    // One thread waits for another one that makes an illegal call. The run returns the error of the illegal call.
     let mut group = Group::new(&[1, 2]).within(Duration::from_millis(200));
     let (barrier, own) = (group.barrier("b", &[0, 1]), group.barrier("own", &[0]));
     let left = group.run(Fabric::Local, |thread| match thread.id().index() {
@@ -248,7 +249,7 @@ fn what_cannot_be_run_is_told() {
     assert!(matches!(&foreign, Err(Fault::Wrong(why)) if why.contains("P2 calls BAR(b)")), "{foreign:?}");
 }
 
-/// A thread that waits for one that has gone is told so: no run hangs.
+/// A thread that waits for one that has ended gets an error, so runs do not hang.
 #[test]
 fn nobody_waits_for_ever() {
     for fabric in [Fabric::Local, Fabric::Machine { seed: 1 }] {
@@ -267,7 +268,7 @@ fn nobody_waits_for_ever() {
     }
 }
 
-/// Who asks for no fabric over libfabric has none of what it brings: it changes how signals are handled.
+/// A program that does not use libfabric must not load it, because libfabric changes how signals are handled.
 #[cfg(target_os = "linux")]
 #[test]
 fn libfabric_is_loaded_only_where_a_fabric_over_it_is_asked_for() {
@@ -280,7 +281,8 @@ fn libfabric_is_loaded_only_where_a_fabric_over_it_is_asked_for() {
     assert!(is_loaded() || !is_there);
 }
 
-/// A thread that looks at a word as long as it takes, in a program without loops, is given up at last, and needs no stack for that.
+/// A program without loops that reads a word again and again is stopped by the time limit. It does not overflow the
+/// stack before that.
 #[test]
 fn programs_may_go_on_for_long() {
     fn until(x: Loc) -> Prog {

@@ -1,5 +1,6 @@
-//! Groups with a process for each node, over libfabric, on the loopback device and in shared memory. Where libfabric is missing these are
-//! reported as ignored, not as passed. Each process of a test is this program again, with the name of what it is to do.
+//! Groups with a process for each node, over libfabric, on the loopback device and in shared memory. If libfabric is
+//! missing, the tests are reported as ignored, not as passed. Each process of a test is this program again, with the
+//! name of its role.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -27,10 +28,10 @@ mod load;
 #[path = "../examples/converter/plant.rs"]
 mod plant;
 
-/// What a process of a test does.
+/// The role of a process in a test.
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
-/// The tests in which all processes do the same: how many there are.
+/// The tests in which all processes do the same, with the number of processes.
 const TOGETHER: [(&str, usize, Role); 13] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
@@ -47,7 +48,7 @@ const TOGETHER: [(&str, usize, Role); 13] = [
     ("commands_come_in_order_and_in_time", 3, commands_come_in_order_and_in_time),
 ];
 
-/// What one process does in tests of faults.
+/// The roles of single processes in tests of faults.
 const FAULTS: [(&str, Role); 18] = [
     ("by_default", |company, provider| fills(company, provider, None)),
     ("by_name", |company, provider| fills(company, provider, Some("published"))),
@@ -94,7 +95,7 @@ const SILENT: [(&str, Test); 10] = [
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// This process plays its role over a provider.
+/// Plays a role in a test of another process, over a provider.
 pub fn role(provider: &str, name: &str) -> ExitCode {
     played(name, if provider == "tcp" { Provider::Tcp } else { Provider::Shm })
 }
@@ -141,11 +142,11 @@ fn done(test: fn()) -> impl FnOnce() -> Result<(), libtest_mimic::Failed> + Send
     }
 }
 
-/// This process plays a role in a test of another one.
+/// Plays a role in a test of another process.
 fn played(name: &str, provider: Provider) -> ExitCode {
     let roles = TOGETHER.into_iter().map(|(name, _, role)| (name, role)).chain(FAULTS);
     let role = roles.into_iter().find(|(of, _)| *of == name).map(|(_, role)| role).expect("a role");
-    // Tests of those that do not come do not wait long.
+    // Tests in which processes are missing set a shorter limit.
     let limit =
         std::env::var("MOWGLI_TEST_LIMIT").ok().and_then(|s| s.parse().ok()).map_or(LIMIT, Duration::from_secs_f64);
     let ran = Company::joined(limit).expect("started for a company").and_then(|company| role(&company, provider));
@@ -185,7 +186,7 @@ impl Words {
         Self { group, x, y, d: Val::Wid(Wid(Name::literal("d"))) }
     }
 
-    /// Runs this in the thread of node 1, while that of node 2 looks at words until it says that it has seen enough.
+    /// Runs `acts` in the thread of node 1, while that of node 2 repeats `looks` until it returns true.
     fn run(
         &self,
         company: &Company,
@@ -215,7 +216,7 @@ fn all(thread: &mut Thread<'_>, methods: impl IntoIterator<Item = Method>) -> Re
 
 const TIMES: i64 = 500;
 
-/// put(x2, x1); get(y1, x2); wait: what was got is what was put.
+/// put(x2, x1); get(y1, x2); wait: the get returns the value that was put.
 fn a_get_does_not_pass_a_put(company: &Company, provider: Provider) -> Result<(), Fault> {
     let words = Words::new();
     let ([x1, x2], [y1, _], d) = (words.x, words.y, words.d);
@@ -231,7 +232,8 @@ fn a_get_does_not_pass_a_put(company: &Company, provider: Provider) -> Result<()
     words.run(company, provider, acts, |thread| Ok(read(thread, x2)? == TIMES))
 }
 
-/// Two words are put one after the other, over and over: who sees the second sees the first. Their values differ in all bytes.
+/// Two words are put one after the other, over and over. A thread that sees the second sees the first. The values
+/// differ in all bytes, so that a torn word is noticed.
 fn puts_keep_their_order_and_words_are_whole(company: &Company, provider: Provider) -> Result<(), Fault> {
     const STEP: i64 = 0x0001_0203_0405_0607;
     let words = Words::new();
@@ -254,7 +256,7 @@ fn puts_keep_their_order_and_words_are_whole(company: &Company, provider: Provid
     words.run(company, provider, acts, looks)
 }
 
-/// A put after an addition to the same word is what remains, and is there when a get after it reads.
+/// The value of a put after an addition to the same word remains, and a get after the put reads it.
 fn nothing_passes_an_atomic(company: &Company, provider: Provider) -> Result<(), Fault> {
     let words = Words::new();
     let ([x1, x2], [y1, _], d) = (words.x, words.y, words.d);
@@ -271,7 +273,8 @@ fn nothing_passes_an_atomic(company: &Company, provider: Provider) -> Result<(),
     words.run(company, provider, acts, |thread| Ok(read(thread, x2)? == TIMES))
 }
 
-/// Polls take what the program has begun, one after the other, whatever is begun between on its behalf.
+/// Polls take the operations of the program, one after the other. Operations that the fabric posts in between do not
+/// count.
 fn polls_are_of_their_own_operations(company: &Company, provider: Provider) -> Result<(), Fault> {
     let words = Words::new();
     let ([x1, x2], [y1, _]) = (words.x, words.y);
@@ -289,7 +292,7 @@ fn polls_are_of_their_own_operations(company: &Company, provider: Provider) -> R
     words.run(company, provider, acts, |thread| Ok(read(thread, x2)? == TIMES))
 }
 
-/// All threads, one of them on the node itself, add to a word: each gets another number.
+/// All threads, one of them on the node itself, add to a word, and each gets another number.
 fn atomics_of_all_threads_exclude_each_other(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2, 2, 3]).within(LIMIT);
     let (sum, barrier) = (group.object("s", word(Node(1))), group.barrier("b", &[0, 1, 2, 3]));
@@ -401,7 +404,8 @@ fn a_map_says_on_every_node_what_was_put_in(company: &Company, provider: Provide
     Ok(())
 }
 
-/// All meet at a barrier; then the process of this rank does something else, while the others wait for it at the next one.
+/// Lets all processes meet at a barrier. Then the one of this rank calls `other`, while the others wait for it at the
+/// next barrier.
 fn meets(company: &Company, provider: Provider, rank: usize, other: fn()) -> Result<(), Fault> {
     let nodes: Vec<u8> = (1..=company.size() as u8).collect();
     let mut group = Group::new(&nodes).within(Duration::from_secs(3));
@@ -416,14 +420,14 @@ fn meets(company: &Company, provider: Provider, rank: usize, other: fn()) -> Res
     ran.map(|_| ())
 }
 
-/// This process is killed, from outside.
+/// Kills this process from outside.
 fn killed() {
     let own = std::process::id().to_string();
     _ = Command::new("kill").args(["-9", &own]).status();
     std::thread::sleep(LIMIT);
 }
 
-/// A process that ends without a word is named, with how it ended, and soon.
+/// A process that ends without a message is named soon, with the way in which it ended.
 fn one_leaves(name: &str, expected: &str, provider: Provider) {
     let begin = Instant::now();
     let company = started(name, 3, provider, LIMIT).unwrap();
@@ -435,14 +439,14 @@ fn one_leaves(name: &str, expected: &str, provider: Provider) {
     assert_eq!(left(|pid| text.contains(&format!("(process {pid})"))), 0);
 }
 
-/// How many files there are in shared memory of processes with such numbers.
+/// Returns the number of files in shared memory that belong to processes with such numbers.
 fn left(of: impl Fn(&str) -> bool) -> usize {
     let names = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
     let names = names.map(|file| file.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("mowgli-") && name.split('-').nth(2).is_some_and(&of)).count()
 }
 
-/// Processes of which nobody is left to tidy up are in nobody's way, and the next one removes what they left.
+/// The files of killed processes do not disturb later processes, and the next one removes them.
 fn what_killed_processes_leave_is_removed(provider: Provider) {
     let folder = tempfile::tempdir().unwrap();
     let mut both = ["0", "1"].map(|rank| {
@@ -474,7 +478,7 @@ fn a_fence_waits_for_what_was_put_and_for_nothing_else(provider: Provider) {
     assert!(matches!(stops(&company, provider), Err(Fault::Gone(_))));
 }
 
-/// P2 is stopped when nothing is under way to it: a fence is over at once. One behind a put is never over.
+/// P2 is stopped when nothing is under way to it. A fence then ends at once, but a fence behind a put never ends.
 fn stops(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(Duration::from_secs(1));
     let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
@@ -496,12 +500,12 @@ fn stops(company: &Company, provider: Provider) -> Result<(), Fault> {
     ran.map(|_| ())
 }
 
-/// Opens endpoints, and that is all.
+/// Opens endpoints, and does nothing else.
 fn gathers_over(company: &Company, provider: Provider) -> Result<(), Fault> {
     meets(company, provider, usize::MAX, || {})
 }
 
-/// A process that does not come to a barrier: the others give up when their time is over, and all of them end.
+/// One process does not come to a barrier. The others give up when their time is over, and all of them end.
 fn one_is_late(provider: Provider) {
     let begin = Instant::now();
     let company = started("late", 3, provider, LIMIT).unwrap();
@@ -513,11 +517,11 @@ fn one_is_late(provider: Provider) {
 
 fn a_partner_that_does_not_start_is_named() {
     let begin = Instant::now();
-    // This program says that there is no such role, and ends.
+    // This program does not know such a role, and ends.
     let Err(fault) = started("no such role", 2, Provider::Shm, LIMIT) else { panic!("it came") };
     let text = fault.to_string();
     assert!(text.contains("node 2 (process ") && text.contains("ended before it had come"), "{text}");
-    // One that a launcher should have started and did not.
+    // Here a launcher should have started more processes, and has not.
     let folder = tempfile::tempdir().unwrap();
     let alone = |rank: &str| {
         let file = folder.path().join(rank);
@@ -531,7 +535,8 @@ fn a_partner_that_does_not_start_is_named() {
     assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
 }
 
-/// Starts so many processes that play a role, as a launcher does, and returns what each printed, by rank.
+/// Starts so many processes that play a role, like a launcher. Returns for each whether it succeeded, and its error
+/// output, by rank.
 fn launched(name: &str, size: usize, provider: Provider) -> Vec<(bool, String)> {
     let folder = tempfile::tempdir().unwrap();
     let start = |rank: usize| {
@@ -549,7 +554,7 @@ fn launched(name: &str, size: usize, provider: Provider) -> Vec<(bool, String)> 
     ended.map(|out| (out.status.success(), String::from_utf8_lossy(&out.stderr).into_owned())).collect()
 }
 
-/// Fills a map and a ring two times, by these variants of their libraries or by the default ones.
+/// Fills a map and a ring twice, by this variant of their libraries or by the default ones.
 fn fills(company: &Company, provider: Provider, variant: Option<&str>) -> Result<(), Fault> {
     for _ in 0..2 {
         let mut group = Group::new(&[1, 2]).within(LIMIT);
@@ -585,7 +590,7 @@ fn an_unsound_variant_is_reported_once(provider: Provider) {
     assert_eq!(both[1].1, "", "the first process alone reports");
 }
 
-/// Declares a word more on the first process. A put of 42 would land in another word.
+/// Declares one more word in the first process. A put of 42 would go to another word.
 fn other_words(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     if company.rank() == 0 {
@@ -608,7 +613,7 @@ fn other_words_are_an_error_on_both_sides(provider: Provider) {
     }
 }
 
-/// Declares two threads on the second node, or one. All words are the same.
+/// Declares one thread on the second node in the first process, and two in the other. All words are the same.
 fn other_threads(company: &Company, provider: Provider) -> Result<(), Fault> {
     let nodes: &[u8] = if company.rank() == 0 { &[1, 2] } else { &[1, 2, 2] };
     let mut group = Group::new(nodes).within(LIMIT);
@@ -625,7 +630,7 @@ fn other_threads_are_an_error_on_both_sides(provider: Provider) {
     }
 }
 
-/// Adds to a word from both nodes. The sum is right unless somebody else adds to it.
+/// Adds to a word from both nodes. The sum is right unless another group adds to the word too.
 fn adds(company: &Company, provider: Provider, more: i64) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(Duration::from_secs(5));
     let (sum, barrier) = (group.word("s", 1, 0), group.barrier("b", &[0, 1]));
@@ -671,7 +676,8 @@ fn two_groups_at_once_share_no_word(provider: Provider) {
     }
 }
 
-/// Two threads run a group in one company at the same time: the second one is refused, as nobody knows whose message comes next.
+/// Two threads run a group in one company at the same time. The second one is refused, because the messages of two
+/// groups cannot be distinguished.
 fn one_company_runs_one_group_at_a_time(provider: Provider) {
     let company = started("late", 2, provider, LIMIT).unwrap();
     std::thread::scope(|scope| {
@@ -683,7 +689,7 @@ fn one_company_runs_one_group_at_a_time(provider: Provider) {
     });
 }
 
-/// Adds to the largest number that a word holds, as an atomic operation of the object and of the network.
+/// Adds to the largest number that a word holds, by an atomic operation of the object, and by one of the network.
 fn too_large(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let atomic = group.atomic("a", 2);
@@ -697,7 +703,7 @@ fn too_large(company: &Company, provider: Provider) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Makes operations on words that a thread cannot reach so.
+/// Makes operations on words that a thread cannot reach in this way.
 fn misplaced(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let (near, far, barrier) = (group.word("near", 1, 0), group.word("far", 2, 0), group.barrier("b", &[0, 1]));
@@ -716,7 +722,8 @@ fn all_end_well(name: &str, provider: Provider) {
     }
 }
 
-/// The others wait for one that panics, in a thread of a group or outside: they learn who it was, long before their time is over.
+/// A process panics, in a thread of a group or outside, while the others wait for it. They learn its name long before
+/// their time is over.
 fn a_panic_is_reported_to_all_at_once(provider: Provider) {
     for (name, how) in [("panics", "): P2 panicked: the cup is empty"), ("panics_alone", "): it panicked")] {
         let begin = Instant::now();
@@ -728,12 +735,12 @@ fn a_panic_is_reported_to_all_at_once(provider: Provider) {
     }
 }
 
-/// A company of two, in which this process is node 2, by hand.
+/// Plays node 2 in a company of two by hand: sends this text to the first process, and returns its error output.
 fn by_hand(said: &str, limit: &str) -> String {
     spoken(said, limit).0
 }
 
-/// As [`by_hand`], with what the first process answered.
+/// Does the same as [`by_hand`], and also returns the answer of the first process.
 fn spoken(said: &str, limit: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("meet");
@@ -757,7 +764,7 @@ fn spoken(said: &str, limit: &str) -> (String, String) {
     stream.shutdown(Shutdown::Write).unwrap();
     let printed = String::from_utf8_lossy(&first.wait_with_output().unwrap().stderr).into_owned();
     let mut answer = String::new();
-    // What was sent away may be cut off.
+    // The answer may be cut off, if the first process has refused the connection.
     _ = stream.read_to_string(&mut answer);
     (printed, answer)
 }
@@ -783,7 +790,7 @@ fn a_connection_that_is_cut_is_told() {
     assert!(strange.contains("node 2 said what makes no sense"), "{strange}");
 }
 
-/// Who does not say that it belongs to the company is not taken for a part of it.
+/// A connection without a greeting of the company does not count as one of its processes.
 fn strangers_are_sent_away() {
     for stranger in ["GET / HTTP/1.1\n", "mowgli 1 3 \n", "mowgli 7 2 \n", "mowgli 1 2 guessed\n", "mowgli"] {
         let told = by_hand(stranger, "1");

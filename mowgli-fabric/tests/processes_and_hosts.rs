@@ -1,5 +1,5 @@
-//! Groups with a process for each node, on this machine and on two hosts, as one program. Each process of a test is this program
-//! again, with the name of what it is to do. What cannot be run here is reported as ignored.
+//! Groups with a process for each node, on this machine and on two hosts, as one program. Each process of a test is
+//! this program again, with the name of its role. Tests that cannot run here are reported as ignored.
 
 mod launched;
 mod processes;
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         _ => (),
     }
     let mut arguments = Arguments::from_args();
-    // Processes that wait for each other are many already.
+    // Each test has many processes already, which wait for each other.
     arguments.test_threads.get_or_insert(1);
     let trials = processes::trials().into_iter().chain(launched::trials()).collect();
     libtest_mimic::run(&arguments, trials).exit_code()

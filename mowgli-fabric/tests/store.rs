@@ -1,4 +1,5 @@
-//! The key-value store under load: what its clients see is linearisable with the deletion that waits, and not with the published one.
+//! The key-value store under load. Its clients' calls are linearisable with the deletion that waits, and not with the
+//! published one.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -29,7 +30,7 @@ fn what_clients_see_is_linearisable() {
     }
 }
 
-/// LOCO-X App. I: who looks after another has found nothing still finds the value.
+/// LOCO-X App. I: after one client has found that the key has no value, another one still finds the value.
 #[test]
 fn the_published_deletion_lets_a_value_come_back() {
     let seed = SEEN;
@@ -43,7 +44,7 @@ fn the_published_deletion_lets_a_value_come_back() {
     assert!(wrong(&ran(None, Fabric::Machine { seed }, seed).unwrap()).is_none());
 }
 
-/// A seed of the machine with which that is seen.
+/// A seed of the machine that shows it.
 const SEEN: u64 = 124;
 
 fn done(client: usize, begun: u64, ended: u64, called: Called) -> Done {

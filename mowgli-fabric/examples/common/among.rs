@@ -1,11 +1,11 @@
-//! An example whose nodes are processes.
+//! Examples whose nodes are processes.
 
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Runs this in each thread of the own node; all processes have to do the same. Gives what it returns in all of them, in the order of
-/// the threads.
+/// Runs `body` in each thread of the own node, and returns the results of all processes, in the order of the threads.
+/// All processes have to make the call.
 ///
 /// # Errors
 /// If the fabric fails, or a process has gone.

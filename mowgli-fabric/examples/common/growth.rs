@@ -1,4 +1,4 @@
-//! Figures of clients: how many calls a second they make, and how long these take.
+//! Figures of clients: the number of calls that they make per second, and the time that these take.
 
 use std::path::Path;
 
@@ -7,21 +7,21 @@ use mowgli_fabric::Fault;
 use crate::place::{End, Place};
 use crate::plot::{Chart, Series, Span, distribution, draw};
 
-/// How many calls a second clients make, the more there are, and how long these take.
+/// Throughput by number of clients, and the latency of calls.
 #[derive(Default)]
 pub struct Growth {
-    /// How many calls were made.
+    /// The number of calls made.
     pub calls: usize,
     throughput: Vec<Series>,
     latency: Vec<Series>,
 }
 
 impl Growth {
-    /// Lets more and more clients make calls, from one on each node to so many, and tells how many calls they make. Gives the runs of
-    /// most clients, each as the calls that were made.
+    /// Runs more and more clients, from one on each node up to `most`, and prints their throughput. Returns the calls
+    /// of each run with the most clients.
     ///
     /// # Errors
-    /// What is wrong with a run.
+    /// If a run fails.
     pub fn grow<C>(
         &mut self,
         place: &Place,
@@ -39,7 +39,7 @@ impl Growth {
         Ok(last)
     }
 
-    /// Takes note of the calls that so many clients have made in some runs, and tells of them.
+    /// Records the calls that so many clients have made in some runs, and returns a line with their throughput.
     fn add(&mut self, name: &str, clients: usize, runs: &[Vec<Span>]) -> String {
         let calls: usize = runs.iter().map(Vec::len).sum();
         self.calls += calls;
@@ -55,14 +55,14 @@ impl Growth {
         format!("{name}, {clients:>2} clients: {second:>9.0} calls a second")
     }
 
-    /// Takes note of how long some calls took, and tells of it.
+    /// Records the durations of some calls, and returns a line about them.
     pub fn took(&mut self, name: String, calls: impl IntoIterator<Item = Span>) -> String {
         let (line, told) = distribution(name, calls);
         self.latency.push(line);
         told
     }
 
-    /// Draws it.
+    /// Draws the figure.
     ///
     /// # Errors
     /// If the file cannot be written.

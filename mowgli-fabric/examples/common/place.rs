@@ -1,4 +1,4 @@
-//! Where an example runs: in threads of this process, or in a process for each node.
+//! The place where an example runs: threads of this process, or a process for each node.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -11,24 +11,24 @@ use serde::de::DeserializeOwned;
 
 use crate::among::among;
 
-/// What an example runs over.
+/// The fabric that an example runs over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Over {
     /// The machine of RDMA-TSO-RMW.
     Machine,
     /// Threads with shared memory.
     Local,
-    /// A process a node, over TCP.
+    /// A process for each node, over TCP.
     Tcp,
-    /// A process a node, over shared memory.
+    /// A process for each node, over shared memory.
     Shm,
 }
 
-/// Why an example ends before it has done all.
+/// The reason why an example ends early.
 pub enum End {
-    /// What it checks is not so.
+    /// A check has failed.
     Wrong(String),
-    /// It cannot go on.
+    /// The example cannot continue.
     Fault(Fault),
 }
 
@@ -38,21 +38,22 @@ impl From<Fault> for End {
     }
 }
 
-/// Where an example runs.
+/// The place where an example runs.
 pub struct Place {
     over: Over,
     company: Option<Company>,
     ticks: AtomicU64,
 }
 
-/// How long processes wait for each other.
+/// The longest time for which processes wait for each other.
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Place {
-    /// A place with so many nodes. Over libfabric this process starts those of the other nodes, if no launcher has done so.
+    /// Makes a place with so many nodes. Over libfabric, this process starts those of the other nodes, if no launcher
+    /// has done so.
     ///
     /// # Errors
-    /// If there is no libfabric, or the processes do not meet.
+    /// If libfabric is missing, or the processes do not meet.
     pub fn new(over: Over, nodes: u8) -> Result<Self, Fault> {
         let among = || match Company::joined(LIMIT) {
             Some(company) => company,
@@ -68,7 +69,7 @@ impl Place {
         Ok(Self { over, company, ticks: AtomicU64::new(0) })
     }
 
-    /// Runs this in every thread, and gives what it returns, in the order of the threads.
+    /// Runs `body` in every thread, and returns the results in the order of the threads.
     ///
     /// # Errors
     /// If a thread does not end, the fabric fails, or a process has gone.
@@ -85,7 +86,8 @@ impl Place {
         }
     }
 
-    /// The time in nanoseconds, by a clock that all processes of a computer share. Over the machine a number that grows with each look.
+    /// Returns the time in nanoseconds, by a clock that all processes of a computer share. Over the machine, returns a
+    /// number that grows with each call.
     pub fn now(&self) -> u64 {
         match self.has_time() {
             true => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64),
@@ -93,29 +95,29 @@ impl Place {
         }
     }
 
-    /// Says this once, if it has times that mean something.
+    /// Prints a line in one process, if times mean something here.
     pub fn says(&self, told: &str) {
         if self.speaks() && self.has_time() {
             println!("{told}");
         }
     }
 
-    /// Whether the first of all processes says so. Every process has to make the call.
+    /// Whether `is_so` is true in the first process. Every process has to make the call.
     ///
     /// # Errors
-    /// If one has gone.
+    /// If a process has gone.
     #[allow(dead_code, reason = "the store alone goes on until a time is up")]
     pub fn agrees(&self, is_so: bool) -> Result<bool, Fault> {
         let Some(company) = &self.company else { return Ok(is_so) };
         Ok(company.gather(if is_so { "yes" } else { "no" })?[0] == "yes")
     }
 
-    /// Whether times mean anything: over the machine they do not.
+    /// Whether times mean something. Over the machine they do not.
     pub fn has_time(&self) -> bool {
         self.over != Over::Machine
     }
 
-    /// Whether this process is the one that says what there is to say.
+    /// True in the one process that prints.
     pub fn speaks(&self) -> bool {
         self.company.as_ref().is_none_or(|company| company.rank() == 0)
     }
@@ -131,7 +133,7 @@ impl Over {
     }
 }
 
-/// How an example ends: with what is wrong, if something is.
+/// Prints the reason if an example has ended early, and returns its exit code.
 pub fn ended(ran: Result<(), End>) -> ExitCode {
     match ran {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! Figures of two charts side by side, and how long calls took.
+//! Figures of two charts side by side, and distributions of call times.
 
 use std::path::Path;
 
@@ -8,26 +8,27 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-/// Points in order, and what they are.
+/// A name, and points in order.
 pub type Series = (String, Vec<(f64, f64)>);
 
 /// A chart.
 pub struct Chart {
-    /// What it shows, along and up.
+    /// The meanings of the horizontal and the vertical axis.
     pub axes: [&'static str; 2],
     /// Its lines.
     pub series: Vec<Series>,
-    /// Whether equal factors are equally long on the axis along.
+    /// True if the horizontal axis is logarithmic.
     pub is_log: bool,
 }
 
-/// How many points a line has that shows how long calls take.
+/// The number of points of a line that shows a distribution.
 const POINTS: usize = 60;
 
-/// When a call began, and when it ended, in nanoseconds.
+/// The beginning and the end of a call, in nanoseconds.
 pub type Span = (u64, u64);
 
-/// The line that shows which part of these calls took at most how many microseconds, and the same in words.
+/// Computes the distribution of call times: for each part of the calls, the number of microseconds that they took at
+/// most. Also returns a summary as text.
 pub fn distribution(name: String, calls: impl IntoIterator<Item = Span>) -> (Series, String) {
     let mut all: Vec<f64> = calls.into_iter().map(|(begun, ended)| (ended - begun).max(1) as f64 / 1000.0).collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -58,7 +59,7 @@ impl Chart {
         let top = all().map(|p| p.1).fold(f64::MIN_POSITIVE, f64::max) * 1.05;
         let mut builder = ChartBuilder::on(area);
         builder.margin(12).x_label_area_size(40).y_label_area_size(64);
-        // A line needs some room, however short it is.
+        // The horizontal axis needs some length, even if all points lie above each other.
         let right = right.max(left * 1.01 + f64::MIN_POSITIVE);
         match self.is_log {
             true => self.lines(&mut builder.build_cartesian_2d((left..right).log_scale(), 0.0..top)?),
@@ -70,7 +71,7 @@ impl Chart {
         &self,
         chart: &mut ChartContext<'a, SVGBackend<'a>, Cartesian2d<X, RangedCoordf64>>,
     ) -> Result<(), Box<dyn std::error::Error>> {
-        // As many digits as there are, and not what is left by computing.
+        // Rounding removes the digits that come from inexact arithmetic.
         let digits = |v: &f64| format!("{}", (v * 1e6).round() / 1e6);
         let [along, up] = self.axes;
         let mut mesh = chart.configure_mesh();

@@ -1,8 +1,9 @@
-//! The controller of DC/DC converters (LOCO-X App. B.2): what is said by the loops of a controller and of converters goes over the fabric.
+//! The controller of DC/DC converters (LOCO-X App. B.2). The loops of a controller and of converters send messages over
+//! the fabric.
 //!
-//! `cargo run -p mowgli-fabric --example converter -- local` shows how the voltage becomes what it should be, the worse the less often the
-//! controller looks; `... -- machine --variant fence-of-puts --periods 40 --milliseconds 1 --times 20` finds a seed with which a converter has an older command than the
-//! controller believes.
+//! `cargo run -p mowgli-fabric --example converter -- local` shows how the voltage approaches its target, the worse the
+//! less often the controller looks. `... -- machine --variant fence-of-puts --periods 40 --milliseconds 1 --times 20`
+//! finds a seed with which a converter has an older command than the controller believes.
 
 #[path = "../common/among.rs"]
 mod among;
@@ -23,10 +24,10 @@ use plant::{Setting, TARGET, followed, volts, wrong};
 use plot::{Chart, Series, distribution, draw};
 use repeat::Repeat;
 
-/// A controller and converters that are told what to do by it, and whether they are told in order and in time.
+/// Simulates a controller of converters, and checks that its commands arrive in order and in time.
 #[derive(Parser)]
 struct Args {
-    /// What it runs over.
+    /// The fabric to run over.
     fabric: Over,
     /// The variant of shared variables.
     #[arg(long, default_value = "published")]
@@ -36,10 +37,10 @@ struct Args {
     /// The periods of the controller in microseconds, one after the other; that of a converter is ten.
     #[arg(long, value_delimiter = ',', default_values_t = [40, 80, 160, 320], value_parser = value_parser!(u64).range(1..=100_000))]
     periods: Vec<u64>,
-    /// How many milliseconds are simulated.
+    /// The simulated time in milliseconds.
     #[arg(long, default_value_t = 8)]
     milliseconds: u64,
-    /// How many times slower than time all loops are.
+    /// The factor by which all loops are slower than real time.
     #[arg(long, default_value_t = 200, value_parser = value_parser!(u64).range(1..=100_000))]
     slower: u64,
     #[command(flatten)]
@@ -91,7 +92,7 @@ impl Args {
     }
 }
 
-/// How far voltages are from what they should be in the second half of the time.
+/// Describes the distance of voltages from their target in the second half of the time.
 fn settled(points: &[(f64, f64)], converters: usize) -> String {
     let target = TARGET * converters as f64;
     let late = &points[points.len() / 2..];

@@ -1,5 +1,6 @@
-//! Converters of direct current with a controller: each converter is a node that simulates its voltage, and the controller says how long
-//! their switches are closed. What is said goes in shared variables of which only one thread is the writer.
+//! Converters of direct current with a controller. Each converter is a node that simulates its voltage, and the
+//! controller says how long their switches are closed. Messages travel in shared variables, each of which has only one
+//! writer.
 
 use mowgli_fabric::{Fault, Group, SharedVar, Thread};
 use serde::{Deserialize, Serialize};
@@ -7,30 +8,30 @@ use serde::{Deserialize, Serialize};
 /// The period of a converter's loop, in nanoseconds.
 pub const STEP: u64 = 10_000;
 
-/// The voltage that each converter is to have.
+/// The target voltage of each converter.
 pub const TARGET: f64 = 12.0;
 
 /// A plant and how it is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// How many converters there are, each on a node of its own.
+    /// The number of converters, each on a node of its own.
     pub converters: usize,
     /// The period of the controller's loop, in nanoseconds.
     pub period: u64,
-    /// How many commands the controller gives.
+    /// The number of commands that the controller gives.
     pub commands: i64,
-    /// How many times slower than time all loops are; where time means nothing they do not wait.
+    /// The factor by which all loops are slower than real time. `None` if times mean nothing: then loops do not wait.
     pub slower: Option<u64>,
 }
 
-/// The objects of a plant: of each converter what it is told, and what it says.
+/// The objects of a plant: for each converter, the command that it gets, and the voltage that it reports.
 pub struct Plant {
     setting: Setting,
     duty: Vec<SharedVar>,
     volts: Vec<SharedVar>,
 }
 
-/// What is in a shared variable: a number, and the command that it is or follows.
+/// The content of a shared variable: a number, and the command that it is or follows.
 #[derive(Clone, Copy)]
 struct Message {
     command: i64,
@@ -42,22 +43,22 @@ struct Message {
 pub struct Command {
     /// Its number, from 1.
     pub number: i64,
-    /// When the controller began to send it, and when it knew that all have it.
+    /// The time at which the controller began to send it, and the time at which it knew that all have it.
     pub sent: (u64, u64),
     /// The sum of all voltages before, as the controller knew them.
     pub volts: f64,
 }
 
-/// A converter looked what it is told.
+/// A read of its command by a converter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Look {
-    /// When it began to look.
+    /// The time at which the read began.
     pub begun: u64,
     /// The command that it found.
     pub number: i64,
 }
 
-/// What a thread has done: the first is the controller.
+/// The record of a thread. The first thread is the controller.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Done {
     /// The commands that it gave.
@@ -67,7 +68,7 @@ pub enum Done {
 }
 
 impl Message {
-    /// Numbers are sent as millionths, which are less than this.
+    /// The bound on the size of numbers, which are sent as millionths.
     const MOST: i64 = 1 << 31;
 
     fn of(word: i64) -> Self {
@@ -80,7 +81,7 @@ impl Message {
 }
 
 impl Setting {
-    /// The group, with this variant of shared variables, and the plant.
+    /// Makes the group, with this variant of shared variables, and the plant.
     pub fn group(self, variant: &str) -> (Group, Plant) {
         let nodes: Vec<u8> = (1..=self.converters as u8 + 1).collect();
         let mut group = Group::new(&nodes).variant("sv", variant);
@@ -92,7 +93,7 @@ impl Setting {
 }
 
 impl Plant {
-    /// What one thread does; `now` is a clock that all threads read.
+    /// Runs one thread; `now` is a clock that all threads read.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -116,7 +117,7 @@ impl Plant {
                 duty.write(thread, Message { command: number, value }.word())?;
                 duty.broadcast(thread)?;
             }
-            // The fence is of all that this thread has sent.
+            // The fence waits for everything that this thread has sent.
             self.duty[0].fence(thread)?;
             commands.push(Command { number, sent: (begun, now()), volts });
             self.sleep(start + number as u64 * self.setting.period * self.setting.slower.unwrap_or(0), now);
@@ -141,7 +142,7 @@ impl Plant {
         }
     }
 
-    /// Waits until it is so late.
+    /// Waits until this time.
     fn sleep(&self, until: u64, now: &impl Fn() -> u64) {
         if self.setting.slower.is_some() {
             std::thread::sleep(std::time::Duration::from_nanos(until.saturating_sub(now())));
@@ -157,7 +158,7 @@ pub struct Converter {
 }
 
 impl Converter {
-    /// Lets the time of a step go by, in which the switch is closed for this part of the time.
+    /// Simulates one step, in which the switch is closed for this part of the time.
     pub fn step(&mut self, duty: f64) {
         let seconds = 1e-6;
         for _ in 0..STEP / 1000 {
@@ -166,7 +167,7 @@ impl Converter {
         }
     }
 
-    /// Its voltage.
+    /// Returns its voltage.
     pub fn volts(&self) -> f64 {
         self.volts
     }
@@ -182,7 +183,7 @@ impl Control {
     const PROPORTIONAL: f64 = 0.1;
     const INTEGRAL: f64 = 400.0;
 
-    /// For which part of the time switches are to be closed, after so many nanoseconds.
+    /// Returns the part of the time for which switches are to be closed, after so many nanoseconds.
     pub fn next(&mut self, volts: f64, period: u64) -> f64 {
         let missing = TARGET - volts;
         self.sum = (self.sum + Self::INTEGRAL * missing * period as f64 / 1e9).clamp(0.0, 1.0);
@@ -196,8 +197,8 @@ fn parts(all: &[Done]) -> (Vec<Command>, Vec<&Vec<Look>>) {
     (commands.copied().collect(), looks.collect())
 }
 
-/// What is wrong: a converter that went back to an earlier command, or one that found an older command than the one of which the controller
-/// knew before the look that all have it.
+/// Describes what is wrong, if something is. A converter must not go back to an earlier command. It also must not find
+/// an older command than one that all have, if the controller knew so before the read.
 pub fn wrong(all: &[Done]) -> Option<String> {
     let (commands, converters) = parts(all);
     converters.into_iter().enumerate().find_map(|(i, looks)| {
@@ -218,7 +219,8 @@ pub fn wrong(all: &[Done]) -> Option<String> {
     })
 }
 
-/// When each command was sent, and when each converter looked first that found it or a later one.
+/// For each converter and command, returns the time at which the command was sent, and that of the first read that
+/// found it or a later one.
 pub fn followed(all: &[Done]) -> Vec<(u64, u64)> {
     let (commands, converters) = parts(all);
     let first = |looks: &[Look], command: &Command| {
@@ -228,7 +230,7 @@ pub fn followed(all: &[Done]) -> Vec<(u64, u64)> {
     converters.into_iter().flat_map(|looks| commands.iter().filter_map(|command| first(looks, command))).collect()
 }
 
-/// The time in milliseconds, and the sum of all voltages, at each command.
+/// Returns, for each command, its time in milliseconds and the sum of all voltages.
 pub fn volts(all: &[Done], period: u64) -> Vec<(f64, f64)> {
     let time = |number: i64| (number - 1) as f64 * period as f64 / 1e6;
     parts(all).0.iter().map(|command| (time(command.number), command.volts)).collect()

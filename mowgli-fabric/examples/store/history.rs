@@ -1,4 +1,4 @@
-//! What was called of a store, when, and what it returned: whether that is linearisable.
+//! The history of a store: its calls, their times and their results. It can be checked for linearisability.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use todc_utils::linearizability::WGLChecker;
 use todc_utils::linearizability::history::{Action, History};
 use todc_utils::specifications::Specification;
 
-/// A call of a key with what it returned.
+/// A call of a key, with its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Called {
-    /// What it found.
+    /// The value that it found.
     Get(Option<i64>),
-    /// A value, and whether the key had none.
+    /// A value, and true if the key had none.
     Insert(i64, bool),
-    /// A value, and whether the key had one.
+    /// A value, and true if the key had one.
     Update(i64, bool),
-    /// Whether the key had a value.
+    /// True if the key had a value.
     Remove(bool),
 }
 
@@ -29,13 +29,13 @@ pub struct Done {
     pub key: i64,
     /// The call.
     pub called: Called,
-    /// When it began.
+    /// The time at which it began.
     pub begun: u64,
-    /// When it ended, by the same clock.
+    /// The time at which it ended, by the same clock.
     pub ended: u64,
 }
 
-/// One key of a store: it has a value or none, and none at the beginning.
+/// One key of a store. It has a value or none, and none at the beginning.
 struct Key;
 
 impl Specification for Key {
@@ -56,9 +56,9 @@ impl Specification for Key {
     }
 }
 
-/// The calls of a key for which there is no order that is one of the real time and of the store, in the order in which they began,
-/// without calls that change nothing and are not needed to see that. `None` if there is such an order for every key, so that
-/// there is one for all calls: keys have nothing to do with each other.
+/// Returns the calls of a key that is not linearisable, in the order in which they began. Calls that change nothing are
+/// left out, unless the violation needs them. `None` means that every key is linearisable. Then the whole store is,
+/// because linearisability is local and keys are independent.
 pub fn wrong(all: &[Done]) -> Option<Vec<Done>> {
     let mut keys: BTreeMap<i64, Vec<Done>> = BTreeMap::new();
     all.iter().for_each(|done| keys.entry(done.key).or_default().push(*done));
@@ -75,7 +75,7 @@ pub fn wrong(all: &[Done]) -> Option<Vec<Done>> {
     Some(of_key)
 }
 
-/// The calls of a key that [`wrong`] found with a seed.
+/// Prints the calls of a key that [`wrong`] found with a seed.
 #[allow(dead_code, reason = "tests tell of it themselves")]
 pub fn told(of_key: &[Done], seed: u64) -> String {
     let line = |d: &Done| format!("\n  {:>8} to {:>8}  client {}  {:?}", d.begun, d.ended, d.client, d.called);
@@ -85,7 +85,7 @@ pub fn told(of_key: &[Done], seed: u64) -> String {
 }
 
 impl Called {
-    /// Whether what comes later may depend on it.
+    /// True if later calls may depend on it.
     fn changes(self) -> bool {
         matches!(self, Self::Insert(_, true) | Self::Update(_, true) | Self::Remove(true))
     }
@@ -102,7 +102,7 @@ fn is_linearisable(of_key: &[Done]) -> bool {
         ]
     };
     let mut actions: Vec<_> = of_key.iter().flat_map(ends).collect();
-    // Where one ends when another begins they are side by side.
+    // Two calls of which one ends when the other begins count as concurrent.
     actions.sort_by_key(|&(time, is_end, ..)| (time, is_end));
     WGLChecker::<Key>::is_linearizable(History::from_actions(
         actions.into_iter().map(|(_, _, client, action)| (client, action)).collect(),

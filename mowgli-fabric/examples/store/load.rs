@@ -1,4 +1,4 @@
-//! Clients of a store: on each node some, and a thread that takes note of what other nodes change.
+//! Clients of a store: some on each node, and one more thread that serves the changes of other nodes.
 
 use mowgli_fabric::{Fault, Group, Map, Thread};
 
@@ -7,20 +7,20 @@ use crate::history::{Called, Done};
 /// A store and how it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: u8,
-    /// How many clients each of them has.
+    /// The number of clients on each node.
     pub clients: usize,
-    /// How many keys the store has.
+    /// The number of keys of the store.
     pub keys: usize,
-    /// How often each client adds a key or takes it away.
+    /// The number of times that each client inserts or removes a key.
     pub changes: usize,
-    /// How many other calls come with each of those: of twenty, nineteen look a key up, and one gives it another value.
+    /// The number of other calls before each of those. Among twenty, nineteen look a key up, and one updates it.
     pub others: usize,
 }
 
 impl Load {
-    /// The group, with this variant of the store or the default one, and the store.
+    /// Makes the group, with this variant of the store or the default one, and the store.
     pub fn group(self, variant: Option<&str>) -> (Group, Map) {
         let nodes: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n; self.clients + 1]).collect();
         let group = Group::new(&nodes);
@@ -29,7 +29,7 @@ impl Load {
         (group, map)
     }
 
-    /// What one thread does; `now` is a clock that all threads read. The last thread of a node is not a client.
+    /// Runs one thread; `now` is a clock that all threads read. The last thread of a node is not a client.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -41,7 +41,7 @@ impl Load {
             return Ok(Vec::new());
         }
         let mut client = Client { map, number, random: fastrand::Rng::with_seed(seed), now, all: Vec::new() };
-        // Clients do different things, however small the differences of their seeds are.
+        // Clients do different things, even if their seeds differ little.
         (0..=number).for_each(|_| client.random = client.random.fork());
         for _ in 0..self.changes {
             for _ in 0..self.others {
@@ -78,7 +78,7 @@ impl<F: Fn() -> u64> Client<F> {
         Ok(result)
     }
 
-    /// A value that nobody else gives to a key.
+    /// Returns a value that only this client gives to a key.
     fn value(&self) -> i64 {
         (self.all.len() * 64 + self.number) as i64
     }
@@ -93,7 +93,7 @@ impl<F: Fn() -> u64> Client<F> {
         self.done(thread, key, |thread| map.update(thread, key, v), |&known| Called::Update(v, known)).map(|_| ())
     }
 
-    /// Adds a key or takes it away, whichever can be done: the others are told of just one change.
+    /// Inserts or removes a key, whichever is possible, so that the other nodes have to serve just one change.
     fn change(&mut self, thread: &mut Thread<'_>, key: i64) -> Result<(), Fault> {
         let map = self.map;
         loop {

@@ -1,7 +1,7 @@
-//! A key-value store under load: what its clients see is linearisable, or a history of one key shows that it is not.
+//! A key-value store under load. Its clients' calls are linearisable, or a history of one key shows that they are not.
 //!
 //! `cargo run -p mowgli-fabric --example store -- tcp --seconds 60` has a process for each of four nodes;
-//! `... -- machine --variant published` tries seeds of the machine until one shows what is wrong with the published deletion.
+//! `... -- machine --variant published` tries seeds of the machine until one shows the error of the published deletion.
 
 #[path = "../common/among.rs"]
 mod among;
@@ -20,15 +20,15 @@ use history::{Called, Done, told, wrong};
 use load::Load;
 use place::{End, Over, Place, ended};
 
-/// A key-value store under load, and whether what its clients see is linearisable.
+/// Puts load on a key-value store, and checks that its clients' calls are linearisable.
 #[derive(Parser)]
 struct Args {
-    /// What it runs over.
+    /// The fabric to run over.
     fabric: Over,
     /// The variant of the store, by default the sound one.
     #[arg(long)]
     variant: Option<String>,
-    /// For how long.
+    /// The running time in seconds.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
     #[arg(long, default_value_t = 4, value_parser = value_parser!(u8).range(1..))]
@@ -38,10 +38,10 @@ struct Args {
     clients: usize,
     #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     keys: usize,
-    /// How often a client adds a key or takes it away, until the next store takes the place of this one.
+    /// The number of times that a client inserts or removes a key, until the next store takes the place of this one.
     #[arg(long, default_value_t = 50)]
     changes: usize,
-    /// How many other calls come with each of those.
+    /// The number of other calls before each of those.
     #[arg(long, default_value_t = 20)]
     others: usize,
     /// The first seed.
@@ -59,8 +59,8 @@ impl Args {
         Load { nodes, clients, keys, changes, others }
     }
 
-    /// One store after the other, until the time is up or one is wrong. Of several processes all have the same calls; only the first one
-    /// looks at them, and says what there is to say.
+    /// Runs one store after the other, until the time is up or one is wrong. All processes receive the calls of all,
+    /// but only the first one checks them and prints.
     fn run(&self) -> Result<(), End> {
         let place = Place::new(self.fabric, self.nodes)?;
         let load = self.load();
@@ -83,17 +83,17 @@ impl Args {
     }
 }
 
-/// What was seen.
+/// The calls of all stores.
 #[derive(Default)]
 struct Seen {
     stores: usize,
     calls: usize,
-    /// Of each kind of call, how long those that did something took.
+    /// For each kind of call, the durations of those that did something.
     times: [Vec<u64>; 4],
 }
 
 impl Seen {
-    /// What is wrong with the calls of a store, if something is.
+    /// Counts the calls of a store, and describes what is wrong with them, if something is.
     fn add(&mut self, all: &[Done], seed: u64) -> Option<String> {
         self.stores += 1;
         self.calls += all.len();
@@ -114,7 +114,7 @@ impl Seen {
         format!("{} calls of {} stores: linearisable", self.calls, self.stores)
     }
 
-    /// How long calls took.
+    /// Describes the durations of calls.
     fn times(&self) -> String {
         let line = |(kind, times): (&str, &Vec<u64>)| {
             let mut times = times.clone();

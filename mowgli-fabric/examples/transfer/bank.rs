@@ -1,31 +1,32 @@
 //! A bank: accounts on all nodes, each under a lock of its node, and clients that move money between them.
 //!
-//! What a node lock promises is about its node: what was put there under the lock is there for the next one who holds it. So an account is
-//! where its lock is. A bank whose accounts are elsewhere loses money.
+//! A node lock promises that puts to its node under the lock are visible to the next holder. So an account is on the
+//! node of its lock. A bank whose accounts are elsewhere loses money.
 
 use mowgli_fabric::{Barrier, Fault, Group, NodeLock, Thread, Word};
 use serde::{Deserialize, Serialize};
 
-/// What is in each account at the beginning.
+/// The initial money of each account.
 pub const START: i64 = 100;
 
-/// A word has the money of an account, and above it how often that was changed: so no two words of an account are equal.
+/// The unit of changes in a word. Below it is the money of an account, and above it the number of changes, so that the
+/// words of an account all differ.
 const CHANGE: i64 = 1 << 24;
 
 /// A bank and how it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: u8,
-    /// How many clients each of them has.
+    /// The number of clients on each node.
     pub clients: usize,
-    /// How many accounts there are; at least two.
+    /// The number of accounts, at least two.
     pub accounts: usize,
-    /// How many locks there are: accounts share them.
+    /// The number of locks, which accounts share.
     pub locks: usize,
-    /// How often a client moves money.
+    /// The number of times that a client moves money.
     pub transfers: usize,
-    /// Whether an account is on the node after that of its lock: that is wrong.
+    /// True if an account is on the node after that of its lock, which is wrong.
     pub is_elsewhere: bool,
 }
 
@@ -34,12 +35,12 @@ pub struct Bank {
     setting: Setting,
     accounts: Vec<Word>,
     locks: Vec<NodeLock>,
-    /// Of each thread the words into which it gets, and out of which it puts.
+    /// For each thread, the words into which it gets, and out of which it puts.
     own: Vec<[Word; 2]>,
     end: Barrier,
 }
 
-/// What a transfer has found in an account.
+/// The state in which a transfer has found an account.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Found {
     /// The account.
@@ -53,17 +54,17 @@ pub struct Found {
 pub struct Transfer {
     /// The number of the thread.
     pub client: usize,
-    /// What it found in the account from which the money goes, and in the one to which it goes.
+    /// The states of the account from which the money goes, and of the one to which it goes.
     pub found: [Found; 2],
-    /// How much money went.
+    /// The amount of money.
     pub amount: i64,
-    /// When it began.
+    /// The time at which it began.
     pub begun: u64,
-    /// When it ended, by the same clock.
+    /// The time at which it ended, by the same clock.
     pub ended: u64,
 }
 
-/// What a thread has done, and what it saw in all accounts when all had ended.
+/// The record of a thread: its transfers, and the accounts that it saw after all had ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Done {
     /// Its transfers.
@@ -76,13 +77,13 @@ fn money(word: i64) -> i64 {
     word % CHANGE
 }
 
-/// What is in an account in which `word` was, when this is added to it.
+/// Returns the next word of an account that has `word`, if this amount is added.
 fn after(word: i64, amount: i64) -> i64 {
     word + CHANGE + amount
 }
 
 impl Setting {
-    /// The group and the bank.
+    /// Makes the group and the bank.
     pub fn group(self) -> (Group, Bank) {
         let threads: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n; self.clients]).collect();
         let mut group = Group::new(&threads);
@@ -98,14 +99,14 @@ impl Setting {
 }
 
 impl Bank {
-    /// What one thread does; `now` is a clock that all threads read.
+    /// Runs one thread; `now` is a clock that all threads read.
     ///
     /// # Errors
     /// If the fabric fails.
     pub fn run(&self, thread: &mut Thread<'_>, seed: u64, now: impl Fn() -> u64) -> Result<Done, Fault> {
         let client = thread.id().index();
         let mut random = fastrand::Rng::with_seed(seed);
-        // Clients do different things, however small the differences of their seeds are.
+        // Clients do different things, even if their seeds differ little.
         (0..=client).for_each(|_| random = random.fork());
         let mut transfers = Vec::new();
         for _ in 0..self.setting.transfers {
@@ -127,7 +128,7 @@ impl Bank {
     /// Moves money from one account to the other, at most so much.
     fn transfer(&self, thread: &mut Thread<'_>, accounts: [usize; 2], most: i64) -> Result<([Found; 2], i64), Fault> {
         let [a, b] = accounts.map(|account| account % self.locks.len());
-        // All take locks in one order, so nobody waits for one who waits for him.
+        // All clients take locks in one order, so they do not deadlock.
         let mut first = self.locks[a.min(b)].lock(thread)?;
         if a == b {
             let made = self.locked(&mut first, accounts, most)?;
@@ -141,7 +142,7 @@ impl Bank {
         Ok(made)
     }
 
-    /// The same, by one who holds the locks of both.
+    /// Does the same in a thread that holds the locks of both accounts.
     fn locked(&self, thread: &mut Thread<'_>, accounts: [usize; 2], most: i64) -> Result<([Found; 2], i64), Fault> {
         let own = self.own[thread.id().index()];
         let both = [(accounts[0], own[0]), (accounts[1], own[1])];
@@ -158,15 +159,15 @@ impl Bank {
         for (account, own) in both {
             puts.push(self.accounts[account].put(thread, own)?);
         }
-        // The own words are used again; that the accounts are written is for the locks to say.
+        // The wait only allows the own words to be used again. The locks make the accounts visible.
         puts.into_iter().try_for_each(|put| put.wait(thread))?;
         let [from, to] = accounts;
         Ok(([Found { account: from, word: found[0] }, Found { account: to, word: found[1] }], amount))
     }
 }
 
-/// Why there is no order in which these transfers can have been made one after the other; `None` if there is one, and money was
-/// neither made nor lost.
+/// Describes why these transfers cannot have been made one after the other. `None` means that they can, and that money
+/// was neither made nor lost.
 pub fn wrong(all: &[Done]) -> Option<String> {
     let last = &all.first()?.last;
     let mut now = vec![START; last.len()];
@@ -174,7 +175,7 @@ pub fn wrong(all: &[Done]) -> Option<String> {
     left.sort_by_key(|transfer| transfer.begun);
     loop {
         let before = left.len();
-        // Each word of an account is there once: who can go first may go first.
+        // Each word of an account occurs once, so the choice among transfers that can go first does not matter.
         left.retain(|transfer| {
             let is_next = transfer.found.iter().all(|found| now[found.account] == found.word);
             if is_next {
@@ -196,7 +197,7 @@ pub fn wrong(all: &[Done]) -> Option<String> {
     (now != *last || sum != should).then(|| format!("the accounts have {sum} in the end, and should have {should}"))
 }
 
-/// A transfer that cannot have been made, and those that found the same as it did.
+/// Prints a transfer that cannot have been made, and those that found the same as it did.
 fn told(stuck: &Transfer, all: &[Done]) -> String {
     let line = |t: &Transfer| {
         let [from, to] =

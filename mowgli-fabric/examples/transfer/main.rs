@@ -26,25 +26,25 @@ use growth::Growth;
 use place::{End, Over, Place, ended};
 use repeat::Repeat;
 
-/// Clients that move money between accounts under locks, and whether there is an order of all that they did.
+/// Moves money between accounts under locks, and checks that there is an order of all transfers.
 #[derive(Parser)]
 struct Args {
-    /// What it runs over.
+    /// The fabric to run over.
     fabric: Over,
     /// Puts accounts on other nodes than their locks.
     #[arg(long)]
     elsewhere: bool,
     #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(1..))]
     nodes: u8,
-    /// The most clients on each node; first there is one.
+    /// The largest number of clients on each node. The runs begin with one.
     #[arg(long, default_value_t = 4, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     clients: usize,
     #[arg(long, default_value_t = 64, value_parser = RangedU64ValueParser::<usize>::new().range(2..))]
     accounts: usize,
-    /// How many locks there are for all accounts; several numbers are tried one after the other.
+    /// The number of locks for all accounts; several numbers are tried one after the other.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 16], value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     locks: Vec<usize>,
-    /// How often a client moves money.
+    /// The number of times that a client moves money.
     #[arg(long, default_value_t = 50)]
     transfers: usize,
     #[command(flatten)]
@@ -73,7 +73,7 @@ impl Args {
         Ok(())
     }
 
-    /// The transfers of each run with so many locks and clients on each node.
+    /// Returns the transfers of each run with so many locks, and so many clients on each node.
     fn runs(&self, place: &Place, locks: usize, clients: usize) -> Result<Vec<Vec<Transfer>>, End> {
         let &Self { nodes, accounts, transfers, elsewhere: is_elsewhere, .. } = self;
         let (group, bank) = Setting { nodes, clients, accounts, locks, transfers, is_elsewhere }.group();

@@ -1,4 +1,4 @@
-//! Clients that look up and update keys of a store, some keys much more often than others, as YCSB has it.
+//! Clients that look up and update keys of a store, some keys much more often than others, as in YCSB.
 
 use mowgli_fabric::{Barrier, Fault, Group, Map, Thread};
 use rand::SeedableRng;
@@ -10,23 +10,24 @@ use crate::history::{Called, Done};
 /// A store and how it is used.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: u8,
-    /// How many clients each of them has.
+    /// The number of clients on each node.
     pub clients: usize,
-    /// How many keys the store has, all of which have values.
+    /// The number of keys of the store. All of them have values.
     pub keys: usize,
-    /// How often a client calls the store.
+    /// The number of times that a client calls the store.
     pub calls: usize,
-    /// How many of its calls are updates; all others look a key up.
+    /// The part of its calls that are updates. All others look a key up.
     pub updates: f64,
 }
 
-/// How much more often the first keys are used than the others: the number of YCSB, and of LOCO §6.2.
+/// The exponent of the Zipf distribution of keys. YCSB and LOCO §6.2 use this one.
 const THETA: f64 = 0.99;
 
 impl Load {
-    /// The group, with this variant of the store or the default one, the store, and where all meet before and after its keys get their values.
+    /// Makes the group, with this variant of the store or the default one, the store, and a barrier. All threads meet
+    /// there after the keys have got their values.
     pub fn group(self, variant: Option<&str>) -> (Group, Map, Barrier) {
         let threads: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n; self.clients]).collect();
         let group = Group::new(&threads);
@@ -36,7 +37,7 @@ impl Load {
         (group, map, barrier)
     }
 
-    /// What one thread does; `now` is a clock that all threads read. The first calls give the keys their values.
+    /// Runs one thread; `now` is a clock that all threads read. The first calls give the keys their values.
     ///
     /// # Errors
     /// If the fabric fails.
@@ -50,7 +51,7 @@ impl Load {
         let client = thread.id().index();
         let mut all = self.filled(map, thread, &now)?;
         barrier.wait(thread)?;
-        // Clients do different things, however small the differences of their seeds are.
+        // Clients do different things, even if their seeds differ little.
         let mut random = SmallRng::seed_from_u64(seed ^ (client as u64) << 32);
         let wrong = |why: &dyn std::fmt::Display| Fault::Wrong(why.to_string());
         let key = Zipf::new(self.keys as f64, THETA).map_err(|e| wrong(&e))?;
@@ -60,7 +61,7 @@ impl Load {
             let begun = now();
             let called = match is_update.sample(&mut random) {
                 true => {
-                    // A value that nobody else gives to a key.
+                    // This value is given only once.
                     let v = ((nth + 1) * 256 + client) as i64;
                     Called::Update(v, map.update(thread, key, v)?)
                 }
@@ -71,8 +72,8 @@ impl Load {
         Ok(all)
     }
 
-    /// Gives the keys their values, one after the other, by the first threads of all nodes in turn. The last thread of each other node
-    /// takes note of it.
+    /// Gives the keys their values, one after the other, by the first threads of all nodes in turn. The last thread of
+    /// each other node serves the change.
     fn filled(self, map: Map, thread: &mut Thread<'_>, now: &impl Fn() -> u64) -> Result<Vec<Done>, Fault> {
         let client = thread.id().index();
         let (own, place) = (client / self.clients, client % self.clients);

@@ -1,7 +1,9 @@
-//! The key-value store under a load as YCSB has it: how many calls it takes, how long they take, and whether what clients saw is linearisable.
+//! The key-value store under a load as in YCSB. It measures throughput and latency, and checks that the clients' calls
+//! are linearisable.
 //!
-//! `cargo run -p mowgli-fabric --example ycsb -- local` looks at the mixes A, B and C with more and more clients;
-//! `... -- machine --variant no-fence --keys 1 --calls 4 --clients 1 --mixes a --times 300` finds a seed with which an update is late.
+//! `cargo run -p mowgli-fabric --example ycsb -- local` runs the mixes A, B and C with more and more clients; `... --
+//! machine --variant no-fence --keys 1 --calls 4 --clients 1 --mixes a --times 300` finds a seed with which an update
+//! is late.
 
 #[path = "../common/among.rs"]
 mod among;
@@ -30,39 +32,39 @@ use place::{End, Over, Place, ended};
 use plot::Span;
 use repeat::Repeat;
 
-/// Clients of a key-value store, some of whose keys are used much more often than others.
+/// Puts load on a key-value store, some of whose keys are used much more often than others.
 #[derive(Parser)]
 struct Args {
-    /// What it runs over.
+    /// The fabric to run over.
     fabric: Over,
     /// The variant of the store, by default the sound one.
     #[arg(long)]
     variant: Option<String>,
     #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(1..))]
     nodes: u8,
-    /// The most clients on each node; first there is one.
+    /// The largest number of clients on each node. The runs begin with one.
     #[arg(long, default_value_t = 4, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     clients: usize,
     #[arg(long, default_value_t = 32, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     keys: usize,
-    /// How often a client calls the store.
+    /// The number of times that a client calls the store.
     #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     calls: usize,
-    /// How many of the calls are updates.
+    /// The mixes of calls, by their names in YCSB.
     #[arg(long, value_delimiter = ',', default_values = ["a", "b", "c"])]
     mixes: Vec<Mix>,
     #[command(flatten)]
     repeat: Repeat,
 }
 
-/// What clients do, by the names of YCSB.
+/// A mix of calls, by its name in YCSB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Mix {
     /// Half of the calls are updates.
     A,
-    /// One of twenty.
+    /// One of twenty calls is an update.
     B,
-    /// None.
+    /// All calls look a key up.
     C,
 }
 
@@ -103,7 +105,7 @@ impl Args {
         Ok(())
     }
 
-    /// What clients have called in each run with so many of them on each node.
+    /// Returns the calls of each run with so many clients on each node.
     fn runs(&self, place: &Place, mix: Mix, clients: usize) -> Result<Vec<Vec<Done>>, End> {
         let &Self { nodes, keys, calls, .. } = self;
         let load = Load { nodes, clients, keys, calls, updates: mix.updates() };

@@ -1,4 +1,4 @@
-//! A connection between two processes: lines, and how it ends.
+//! A connection between two processes: the lines that travel over it, and its end.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -12,26 +12,27 @@ use socket2::{SockRef, TcpKeepalive};
 use super::place::Place;
 use crate::port::Fault;
 
-/// The version that the greeting carries, because processes of two versions may place their words and read their messages differently.
+/// The version that the greeting carries, because processes of two versions may place their words and read their
+/// messages differently.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How long nothing may come of a connection, not even that the other machine is there, before it counts as cut.
+/// The time without any sign of life from the other machine after which a connection counts as cut.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// How long a stranger may take to say who it is, and a line to be taken.
+/// The time limit for connecting to the first process, and for writing a line.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest line, in bytes.
 const LONGEST: u64 = 1 << 28;
 
-/// What begins a line: a message, a fault, or the end.
+/// The first character of a line: a message, a fault, or the end of the connection.
 const MESSAGE: char = '=';
 const FAULT: char = '!';
 const BYE: char = '.';
 
 type Writer = Arc<Mutex<TcpStream>>;
 
-/// What has gone wrong, here or elsewhere. It is said once, to all.
+/// The first fault of this process or another. The process sends it once, over all its connections.
 #[derive(Default)]
 pub(super) struct Trouble {
     is_there: AtomicBool,
@@ -46,7 +47,7 @@ impl Trouble {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
-    /// Takes note of a fault, and tells others.
+    /// Records the first fault, and sends it over all connections.
     pub(super) fn set(&self, fault: Fault) {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         if said.0.is_some() {
@@ -58,7 +59,7 @@ impl Trouble {
         self.is_there.store(true, Ordering::Relaxed);
     }
 
-    /// Tells this one too.
+    /// Adds a connection over which a later fault is sent.
     pub(super) fn tell(&self, writer: Writer) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).1.push(writer);
     }
@@ -74,7 +75,8 @@ fn one_line(text: &str) -> String {
 
 fn send(writer: &Writer, kind: char, text: &str) {
     let line = format!("{kind}{text}\n");
-    // Who does not hear it has gone, and that is heard by the one who reads.
+    // A failed write can be ignored, because the thread that reads this connection notices that the other process has
+    // gone.
     _ = writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
 }
 
@@ -85,7 +87,7 @@ pub(super) struct Link {
     lines: Mutex<Receiver<String>>,
 }
 
-/// What is heard on a connection.
+/// The result of waiting for a message on a connection.
 pub(super) enum Heard {
     Line(String),
     Nothing,
@@ -93,7 +95,7 @@ pub(super) enum Heard {
 }
 
 impl Link {
-    /// A connection; `gone` says how it ended if it did so without a word.
+    /// Creates a connection, and starts the thread that reads it. `gone` makes a fault of an unexpected end.
     pub(super) fn new(
         rank: usize,
         stream: TcpStream,
@@ -137,7 +139,7 @@ impl Link {
         send(&self.writer, BYE, "");
     }
 
-    /// The next line that the other one says.
+    /// Waits for the next message of the other process, until `end` or a fault.
     pub(super) fn next(&self, end: Instant, trouble: &Trouble) -> Heard {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -156,19 +158,19 @@ impl Link {
     }
 }
 
-/// Lets the system ask the other machine every second whether it is there, so that a cable that is cut is noticed.
+/// Enables keep-alive probes every second, so that the system notices a cable that is cut.
 fn watched(stream: &TcpStream) -> std::io::Result<()> {
     let second = Duration::from_secs(1);
     let asks = TcpKeepalive::new().with_time(second).with_interval(second).with_retries(SILENCE.as_secs() as u32);
     let socket = SockRef::from(stream);
     socket.set_tcp_keepalive(&asks)?;
-    // What was sent and is not acknowledged would be waited for much longer.
+    // Without this limit, the system would wait much longer for the acknowledgement of sent data.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(SILENCE))?;
     Ok(())
 }
 
-/// One whole line, or how the connection ended.
+/// Reads one whole line, or returns how the connection ended.
 fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     let mut bytes = Vec::new();
     match reader.take(LONGEST).read_until(b'\n', &mut bytes) {
@@ -180,7 +182,7 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     }
 }
 
-/// A connection to the first process, to which this one says who it is.
+/// Connects to the first process, and sends a greeting with the rank of this one.
 pub(super) fn reached(at: SocketAddr, place: &Place) -> Result<TcpStream, String> {
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(|e| format!("{at}: {e}"))?;
     let greeting = format!("mowgli {} {} {} {VERSION}\n", place.rank, place.size, place.token);
@@ -188,16 +190,17 @@ pub(super) fn reached(at: SocketAddr, place: &Place) -> Result<TcpStream, String
     Ok(stream)
 }
 
-/// A process that has come.
+/// A process that has connected and sent its greeting.
 pub(super) struct Guest {
     pub(super) rank: usize,
-    /// The version that it is built with. Earlier ones do not say theirs.
+    /// The version in its greeting. Early versions do not send one.
     pub(super) version: Option<String>,
     pub(super) stream: TcpStream,
 }
 
 impl Guest {
-    /// Tells it why it is sent away, and waits until it has gone: a connection that is closed with something unread loses what was sent.
+    /// Sends the reason for the refusal, and waits until the process has closed the connection. Closing a connection
+    /// that has unread input would lose what was sent.
     pub(super) fn refuse(&mut self, fault: &Fault) {
         let line = format!("{FAULT}{}\n", as_text(fault));
         let told = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.shutdown(Shutdown::Write));
@@ -205,11 +208,11 @@ impl Guest {
     }
 }
 
-/// Who somebody is that has come, if it belongs to this company.
+/// Reads the greeting of a new connection. Returns `None` if it does not come from a process of this company.
 pub(super) fn greeted(stream: TcpStream, place: &Place) -> Option<Guest> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
-    // Byte by byte: what comes after the greeting is for others to read.
+    // This reads byte by byte, because the bytes behind the greeting belong to the thread that reads the connection.
     let mut said = Vec::new();
     while said.last() != Some(&b'\n') && said.len() < 100 {
         let mut byte = [0];

@@ -1,8 +1,9 @@
-//! Processes that run together, a process a node: how they start, meet, and hear of each other's end.
+//! Processes that run together, one process per node: how they start, meet, and learn of each other's end.
 //!
-//! One process starts the others, or a launcher as `srun` and `mpirun` has started all; then `MOWGLI_MEET` says where they meet, or the
-//! launcher does. Each has a connection to the first. Over it go addresses and results, never an operation of the fabric. Whatever happens to one of them,
-//! the others are told within a time limit, and by its name.
+//! One process starts the others, or a launcher such as `srun` or `mpirun` has started all of them. In the second case
+//! `MOWGLI_MEET` or the launcher says where they meet. Each process has a connection to the first one. The connections
+//! carry addresses and results, never an operation of the fabric. If one process fails, the others receive a fault with
+//! its name within a time limit.
 
 mod link;
 mod place;
@@ -21,15 +22,15 @@ use crate::port::Fault;
 use link::{Guest, Heard, Link, Trouble, VERSION};
 use place::{Meeting, Place};
 
-/// Processes that run together, as one of them sees it.
+/// Processes that run together, as one of them sees them.
 pub struct Company {
     place: Place,
-    /// Those with which this process has a connection: all others, or the first.
+    /// The connections of this process: to all others if it is the first one, and otherwise to the first one.
     links: Vec<Link>,
     trouble: Arc<Trouble>,
     started: Started,
     limit: Duration,
-    /// Held while a group runs.
+    /// A lock that is held while a group runs.
     running: Mutex<()>,
 }
 
@@ -40,7 +41,7 @@ fn children(started: &Started) -> MutexGuard<'_, Vec<(usize, Child)>> {
     started.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The name of the process of a rank.
+/// The printed name of the process of a rank.
 struct Name<'a>(usize, &'a Started);
 
 impl fmt::Display for Name<'_> {
@@ -53,11 +54,12 @@ impl fmt::Display for Name<'_> {
 }
 
 impl Company {
-    /// Starts the other processes of a company of this size on this machine: this program with these arguments. They have to come to
-    /// [`Company::joined`].
+    /// Starts the other processes of a company of this size on this machine. Each runs this program with `arguments`,
+    /// and has to call [`Company::joined`].
     ///
     /// # Errors
-    /// If they cannot be started, or do not come within the time limit, which also is the longest that one waits for another later.
+    /// If a process cannot be started, or does not connect within `limit`. The same limit applies to every later wait
+    /// for another process.
     pub fn start(size: usize, arguments: &[String], limit: Duration) -> Result<Self, Fault> {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("the other processes cannot be started: {e}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(wrong)?;
@@ -77,12 +79,13 @@ impl Company {
         Self::gathered(place, listener, started, limit)
     }
 
-    /// The company that this process was started for: by [`Company::start`] or by a launcher, where `MOWGLI_MEET` says where its processes
-    /// meet. That is `HOST:PORT` of the first process, or a file that all can read, in which the first one says it. Without it the launcher
-    /// is asked, if it has left a connection in `PMI_FD`. `None` if there is neither variable.
+    /// Joins the company that this process was started for, by [`Company::start`] or by a launcher. `MOWGLI_MEET` says
+    /// where its processes meet: `HOST:PORT` of the first process, or a file that all can read and the first process
+    /// writes. Without that variable, this asks the launcher over the connection that `PMI_FD` names. Returns `None` if
+    /// neither variable is set, and no launcher has started several processes.
     ///
     /// # Errors
-    /// If the variables make no sense, or the processes do not meet within the time limit.
+    /// If the variables are incomplete or make no sense, or the processes do not meet within the time limit.
     pub fn joined(limit: Duration) -> Option<Result<Self, Fault>> {
         match Place::of_environment()? {
             Ok((place, meeting)) => Some(Self::met(place, meeting, limit)),
@@ -114,7 +117,7 @@ impl Company {
         Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit, running: Mutex::default() })
     }
 
-    /// Waits until all others have come.
+    /// Waits until all other processes have connected.
     fn gathered(place: Place, listener: TcpListener, started: Started, limit: Duration) -> Result<Self, Fault> {
         let trouble = Arc::new(Trouble::default());
         let mut company = Self { place, links: Vec::new(), trouble, started, limit, running: Mutex::default() };
@@ -123,7 +126,7 @@ impl Company {
         Ok(company)
     }
 
-    /// Takes connections until all others have come.
+    /// Accepts connections until all other processes have connected.
     fn welcome(&mut self, listener: &TcpListener) -> Result<(), Fault> {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("no connections are taken: {e}"));
         listener.set_nonblocking(true).map_err(wrong)?;
@@ -136,7 +139,7 @@ impl Company {
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             };
-            // What is no process of this company is none of its business.
+            // Connections that do not come from a process of this company are dropped.
             let Some(mut guest) = link::greeted(stream, &self.place) else { continue };
             if guest.version.as_deref() != Some(VERSION) {
                 let fault = other_version(&guest);
@@ -156,7 +159,7 @@ impl Company {
         Ok(())
     }
 
-    /// Why somebody who has not come will not.
+    /// Returns a fault if a missing process will not connect: it has ended, the time is up, or another fault is known.
     fn fell(&self, end: Instant) -> Option<Fault> {
         let has_come = |rank: usize| self.links.iter().any(|link| link.rank == rank);
         let missing: Vec<usize> = (1..self.size()).filter(|&rank| !has_come(rank)).collect();
@@ -174,27 +177,28 @@ impl Company {
         (Instant::now() > end).then(late).or_else(|| self.trouble.fault())
     }
 
-    /// Which process this is, counted from 0. It is the node of the next number.
+    /// Returns the rank of this process, counted from 0. The process of rank `r` is node `r + 1`.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.place.rank
     }
 
-    /// How many processes there are.
+    /// Returns the number of processes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.place.size
     }
 
-    /// The address at which others reach this process, by name or number.
+    /// Returns the address at which others reach this process, by name or number.
     pub(crate) fn host(&self) -> &str {
         &self.place.host
     }
 
-    /// Brings together what every process says, by rank. Every process has to make the call; none goes on before all have.
+    /// Exchanges a text with all processes, and returns the texts by rank. Every process has to make the call. It
+    /// returns when all have made it.
     ///
     /// # Errors
-    /// If one has gone, or does not make the call within the time limit.
+    /// If a process has gone, or does not make the call within the time limit.
     pub fn gather(&self, said: &str) -> Result<Vec<String>, Fault> {
         let end = Instant::now() + self.limit;
         let late = |link: &Link| {
@@ -225,12 +229,12 @@ impl Company {
         Ok(all)
     }
 
-    /// Tells all others that this process does not go on.
+    /// Reports to all other processes that this one has failed.
     pub fn fail(&self, fault: &Fault) {
         self.trouble.set(fault.clone());
     }
 
-    /// Runs what a thread of this process does. If it panics, all other processes are told at once.
+    /// Runs the work of a thread. If it panics, all other processes receive a fault at once.
     pub(crate) fn reporting<R>(&self, thread: Tid, work: impl FnOnce() -> R) -> R {
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -240,16 +244,16 @@ impl Company {
         })
     }
 
-    /// The fault that the others hear of when this process panics.
+    /// Makes the fault that the other processes receive when this one panics.
     fn panicked(&self, how: &str) -> Fault {
         Fault::Gone(format!("node {} (process {}): {how}", self.rank() + 1, std::process::id()))
     }
 
-    /// Lets one group run, and no other one while the guard is there: messages of two would be taken for each other's.
+    /// Returns a guard that lets only one group run at a time, because messages of two groups would be confused.
     pub(crate) fn only(&self) -> Result<MutexGuard<'_, ()>, Fault> {
         match self.running.try_lock() {
             Ok(guard) => Ok(guard),
-            // A thread of the run before has panicked, and there is nothing that could be half done.
+            // A thread of an earlier run has panicked. The lock guards no data, so nothing can be half done.
             Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
             Err(TryLockError::WouldBlock) => Err(Fault::Wrong(
                 "this company already runs a group; let one end before another begins, or start another company"
@@ -258,14 +262,14 @@ impl Company {
         }
     }
 
-    /// What has gone wrong in this process or another, if anything has. It is quick to ask.
+    /// Returns the first fault of this process or another, if there is one. The call is cheap.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
         self.trouble.fault()
     }
 }
 
-/// The fault of two processes that are built with two versions.
+/// Makes the fault for a process that is built with another version.
 fn other_version(guest: &Guest) -> Fault {
     let version =
         guest.version.as_ref().map_or("an earlier version".to_owned(), |version| format!("version {version}"));
@@ -275,7 +279,7 @@ fn other_version(guest: &Guest) -> Fault {
     ))
 }
 
-/// How a process of this rank ended, whose connection did.
+/// Describes how the process of this rank ended, after its connection has ended.
 fn ended(rank: usize, how: &str, started: &Started) -> String {
     let name = Name(rank, started).to_string();
     // The connection of a process that is killed ends a moment before the process does.
@@ -292,7 +296,7 @@ fn ended(rank: usize, how: &str, started: &Started) -> String {
     format!("{name} {how}")
 }
 
-/// How long a process that was started here may take to end.
+/// The time that a process started here may take to end.
 const TO_END: Duration = Duration::from_secs(3);
 
 impl Drop for Company {
@@ -315,7 +319,7 @@ impl Drop for Company {
     }
 }
 
-/// Where a process is reached: of a name, the first address that it has.
+/// Resolves a host to its first address.
 fn resolved(host: &str) -> Result<SocketAddr, String> {
     use std::net::ToSocketAddrs;
     let mut all = host.to_socket_addrs().map_err(|e| format!("{host}: {e}"))?;

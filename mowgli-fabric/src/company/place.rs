@@ -1,4 +1,4 @@
-//! Which process this is, and where it meets the others: what the environment says.
+//! The place of a process in its company, and the company's meeting point, as environment variables state them.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -6,30 +6,31 @@ use std::path::PathBuf;
 use super::pmi::Pmi;
 use super::resolved;
 
-/// Which process of a company this is.
+/// The place of a process in its company.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) rank: usize,
     pub(super) size: usize,
     /// The address at which others reach its part of the fabric.
     pub(super) host: String,
-    /// What only those know that belong to it.
+    /// A token that greetings repeat, so that the first process refuses connections of other companies.
     pub(super) token: String,
-    /// Where the first one is, where that is known.
+    /// The address of the first process, if this program has started the company itself.
     at: Option<SocketAddr>,
 }
 
-/// Where processes meet.
+/// The meeting point of a company's processes.
 pub(super) enum Meeting {
-    /// At this address, which is the first one's.
+    /// The address at which the first process listens.
     At(String),
-    /// At the address that the first one writes into this file.
+    /// A file into which the first process writes its address.
     Says(PathBuf),
-    /// At the address that the first one tells the others by the launcher's connection of this number.
+    /// The launcher's connection of this number, through which the first process publishes its address.
     Launcher(String),
 }
 
-/// The variables by which launchers say a process's rank, and how many there are: Slurm's, Open MPI's, and those of PMI.
+/// The variables in which launchers give the rank of a process and the number of processes: our own, Slurm's, Open
+/// MPI's, and those of PMI.
 const LAUNCHERS: [(&str, &str); 4] = [
     ("MOWGLI_RANK", "MOWGLI_SIZE"),
     ("SLURM_PROCID", "SLURM_NTASKS"),
@@ -37,25 +38,26 @@ const LAUNCHERS: [(&str, &str); 4] = [
     ("PMI_RANK", "PMI_SIZE"),
 ];
 
-/// What says of a process that a launcher has started it, and how many others with it. A batch script of Slurm has a rank too, and none of these.
+/// Variables that say how many processes a launcher has started together with this one. A batch script of Slurm has a
+/// rank too, but it lacks these variables.
 const STARTED: [&str; 3] = ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
 
-/// The address of this machine for itself.
+/// The loopback address of this machine.
 const HERE: &str = "127.0.0.1";
 
 impl Place {
-    /// The first process of a company, which starts the others.
+    /// Returns the place of the first process of a company, which starts the others.
     pub(super) fn first(size: usize, at: SocketAddr) -> Self {
         let token = format!("{:016x}", fastrand::u64(..));
         Self { rank: 0, size, host: HERE.to_owned(), token, at: Some(at) }
     }
 
-    /// The place of another process of the same company.
+    /// Returns the place of another process of the same company.
     pub(super) fn of(&self, rank: usize) -> Self {
         Self { rank, ..self.clone() }
     }
 
-    /// The variables that say it.
+    /// Returns the environment variables that give this place to a process.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let at = self.at.map_or_else(String::new, |at| at.to_string());
         vec![
@@ -66,7 +68,7 @@ impl Place {
         ]
     }
 
-    /// What the environment says, if it says where processes meet.
+    /// Reads place and meeting point from the environment. Returns `None` if this process was not started with others.
     pub(super) fn of_environment() -> Option<Result<(Self, Meeting), String>> {
         Self::said(|name| std::env::var(name).ok())
     }
@@ -111,7 +113,7 @@ impl Place {
 }
 
 impl Meeting {
-    /// Opens it, as the first process.
+    /// Opens the meeting point, as the first process.
     pub(super) fn opened(&self, place: &Place) -> Result<TcpListener, String> {
         match self {
             Self::At(at) => TcpListener::bind(resolved(at)?).map_err(|e| format!("{at}: {e}")),
@@ -119,7 +121,7 @@ impl Meeting {
                 let wrong = |e: std::io::Error| format!("{}: {e}", file.display());
                 let listener = TcpListener::bind((place.host.as_str(), 0)).map_err(wrong)?;
                 let at = listener.local_addr().map_err(wrong)?;
-                // Whoever reads it reads all of it.
+                // Renaming is atomic, so a process that reads the file reads all of it.
                 let whole = file.with_extension("part");
                 std::fs::write(&whole, format!("{at}\n")).map_err(wrong)?;
                 std::fs::rename(&whole, file).map_err(wrong)?;
@@ -135,7 +137,8 @@ impl Meeting {
         }
     }
 
-    /// What is said once only is heard, so that it can be asked again.
+    /// Replaces a launcher by the address that it gives, because the launcher answers only once and the address is
+    /// needed again.
     pub(super) fn heard(self) -> Result<Self, String> {
         match self {
             Self::Launcher(number) => Pmi::open(&number)?.said_by_first(None).map(Self::At),
@@ -143,7 +146,7 @@ impl Meeting {
         }
     }
 
-    /// Where the first process is.
+    /// Returns the address of the first process.
     pub(super) fn address(&self) -> Result<SocketAddr, String> {
         match self {
             Self::At(at) => resolved(at),

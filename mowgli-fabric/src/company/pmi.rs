@@ -1,6 +1,7 @@
-//! The process manager interface, version 1: lines by which processes tell each other something through their launcher.
+//! The process manager interface (PMI), version 1: lines by which processes exchange values through their launcher.
 //!
-//! `mpiexec` of MPICH speaks it, and Slurm's `srun --mpi=pmi2`. A launcher leaves each process a connection, whose number is in `PMI_FD`.
+//! MPICH's `mpiexec` and Slurm's `srun --mpi=pmi2` speak it. The launcher gives each process a connection, whose number
+//! is in `PMI_FD`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -8,15 +9,15 @@ use std::io::{BufRead, BufReader, Write};
 /// The connection to the launcher.
 pub(super) struct Pmi {
     lines: BufReader<File>,
-    /// What the launcher calls that which processes of this company tell each other.
+    /// The launcher's name for the values of this company.
     space: String,
 }
 
-/// By which name the first process tells the others where it is.
+/// The name under which the first process publishes its address.
 const KEY: &str = "mowgli-meet";
 
 impl Pmi {
-    /// Begins to speak on the connection of this number.
+    /// Opens the protocol on the connection of this number.
     pub(super) fn open(number: &str) -> Result<Self, String> {
         let file = inherited(number).map_err(|why| format!("the environment says PMI_FD={number}: {why}"))?;
         let mut pmi = Self { lines: BufReader::new(file), space: String::new() };
@@ -26,7 +27,8 @@ impl Pmi {
         Ok(pmi)
     }
 
-    /// Tells the others this, as the first process, and hears what that has said. All have to make the call.
+    /// Publishes `own`, if this is the first process, and returns the published address. All processes have to make the
+    /// call, because it contains a barrier.
     pub(super) fn said_by_first(&mut self, own: Option<&str>) -> Result<String, String> {
         let space = self.space.clone();
         if let Some(own) = own {
@@ -37,7 +39,7 @@ impl Pmi {
         field(&got, "value").map(str::to_owned).ok_or_else(|| strange(&got))
     }
 
-    /// Says a line, and hears the answer, which has to be of this kind.
+    /// Sends a line, and returns the answer, which has to be of this kind.
     fn asks(&mut self, line: &str, kind: &str) -> Result<String, String> {
         let lost = |e: std::io::Error| format!("the launcher does not answer to `{line}`: {e}");
         self.lines.get_mut().write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
@@ -54,7 +56,7 @@ impl Drop for Pmi {
     }
 }
 
-/// The file of this number that the process was started with.
+/// Duplicates the file of this number that the process has inherited.
 #[cfg(target_os = "linux")]
 fn inherited(number: &str) -> Result<File, String> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -63,13 +65,13 @@ fn inherited(number: &str) -> Result<File, String> {
     pidfd_getfd(own, number, PidfdGetfdFlags::empty()).map(File::from).map_err(|e| e.to_string())
 }
 
-/// Elsewhere there is no safe way to it.
+/// Other systems have no safe function for this.
 #[cfg(not(target_os = "linux"))]
 fn inherited(_: &str) -> Result<File, String> {
     Err("that is understood on Linux only; say by MOWGLI_MEET where processes meet".to_owned())
 }
 
-/// What a line says of something.
+/// Returns the value of a field in a line.
 fn field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
     line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }

@@ -1,4 +1,4 @@
-//! In place of libfabric where it was not there when this was built: no node can be opened, so there is nothing else either.
+//! A stand-in for libfabric, for builds without it. Opening a node fails, so no other value of this module exists.
 
 #![allow(dead_code, reason = "nothing can be made of what is here")]
 

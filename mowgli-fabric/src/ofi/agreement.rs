@@ -1,9 +1,10 @@
-//! Processes agree on their group before one of them reaches a word of another: words are named by their places, which depend on all of it.
+//! Agreement of processes on their group, before one of them accesses a word of another. Operations name words by
+//! places, which depend on the whole group.
 
 use crate::company::Company;
 use crate::port::Fault;
 
-/// The fingerprint of a group: its description, by FNV-1a of 64 bits. It is the same in each build.
+/// Computes the fingerprint of a group: the 64-bit FNV-1a hash of its description. It is the same in each build.
 pub(super) fn fingerprint(group: &[String]) -> String {
     let bytes = group.iter().flat_map(|line| line.bytes().chain(*b"\n"));
     let hash = bytes
@@ -11,7 +12,7 @@ pub(super) fn fingerprint(group: &[String]) -> String {
     format!("{hash:016x}")
 }
 
-/// The fault of processes whose fingerprints differ. Every process has to make the call, with the description of its group.
+/// Describes how the groups of processes differ. Every process has to make the call, with the description of its group.
 pub(super) fn difference(company: &Company, group: &[String]) -> Fault {
     let all = match company.gather(&serde_json::to_string(group).expect("strings")) {
         Ok(all) => all,
@@ -31,7 +32,7 @@ pub(super) fn difference(company: &Company, group: &[String]) -> Fault {
     ))
 }
 
-/// The lines that the process of a rank alone has.
+/// Prints the first of the lines that only the process of this rank has.
 fn shortened(rank: usize, lines: &[&str]) -> String {
     const MOST: usize = 4;
     let shown = lines[..lines.len().min(MOST)].join("; ");

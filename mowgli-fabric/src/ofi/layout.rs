@@ -1,4 +1,4 @@
-//! Where words are in the memory of their nodes.
+//! The places of words in the memory of their nodes.
 
 use mowgli_core::ids::Loc;
 use mowgli_core::world::World;
@@ -10,32 +10,32 @@ use crate::port::Fault;
 use crate::stack::Stack;
 use crate::word::packed;
 
-/// The most words of a node: 64 MiB of memory.
+/// The largest number of words of a node: 64 MiB of memory.
 const MOST: usize = 1 << 23;
 
-/// Words by which processes keep pace, behind all others.
+/// Words that synchronise the processes. They lie behind all other words.
 #[derive(Clone, Copy)]
 pub(super) enum Control {
-    /// The round that threads may begin.
+    /// The run that threads may begin.
     Go,
     /// The time at which they begin it, in nanoseconds since 1970.
     Start,
-    /// The round that this process has come to.
+    /// The run that this process has reached.
     Round,
-    /// What a get brings that is only waited for.
+    /// The target of gets that only serve to wait.
     Dummy,
-    /// The round that the process of a rank has come to, which the first one looks at.
+    /// The run that the process of a rank has reached, in the memory of the first process.
     Came(usize),
 }
 
 pub(super) struct Layout {
     /// The node, counted from 0, and the place of a word among those of its node.
     places: FxHashMap<Loc, (usize, usize)>,
-    /// What the words of each node are at the beginning.
+    /// The initial words of each node.
     initial: Vec<Vec<u64>>,
     copies: usize,
     own: usize,
-    /// The words at which nobody looks.
+    /// The words that are never read, as their libraries declare.
     unread: FxHashSet<Loc>,
 }
 
@@ -67,36 +67,37 @@ impl Layout {
         self.initial.len()
     }
 
-    /// All words of this process at the beginning.
+    /// Returns the initial memory of this process.
     pub(super) fn words(&self) -> Vec<u64> {
         let mut words = self.initial[self.own].repeat(self.copies);
         words.extend(vec![0; Control::Came(self.nodes()).place()]);
         words
     }
 
-    /// The node of a word, counted from 0, and where it is there.
+    /// Returns the node of a word, counted from 0, and the word's place there.
     pub(super) fn place(&self, x: Loc, copy: usize) -> (usize, usize) {
         let (node, word) = self.places[&x];
         (node, word + copy * self.initial[node].len())
     }
 
-    /// Whether a word is on this node.
+    /// True if a word is on this node.
     pub(super) fn has(&self, x: Loc) -> bool {
         self.places[&x].0 == self.own
     }
 
-    /// Whether nobody looks at a word, as its library has declared: what is got into it may be anything.
+    /// True if the library of a word declares that it is never read. A get may bring anything into such a word.
     pub(super) fn is_unread(&self, x: Loc) -> bool {
         self.unread.contains(&x)
     }
 
-    /// Where a word of this node is. `Legal` has refused operations that reach others so.
+    /// Returns the place of a word of this node. `Legal` has refused operations that need such a place for a word of
+    /// another node.
     pub(super) fn own(&self, x: Loc, copy: usize) -> usize {
         assert!(self.has(x), "{x} is on another node");
         self.place(x, copy).1
     }
 
-    /// Where a word is by which processes keep pace, in the memory of the process of a rank.
+    /// Returns the place of a control word, in the memory of the process of a rank.
     pub(super) fn control(&self, rank: usize, control: Control) -> usize {
         self.initial[rank].len() * self.copies + control.place()
     }

@@ -1,6 +1,7 @@
-//! A network of processes over libfabric: each node's words are in memory that is registered, and a node has an endpoint at which others
-//! reach it. The operations of its first thread start from there too, so that one look is enough for both; each other thread has an endpoint
-//! of its own. A further thread of each node lets go on what others do there while nobody else does.
+//! A network of processes over libfabric. Each node's words are in registered memory, and a node has an endpoint at
+//! which others reach it. The operations of its first thread start from there too, so that one poll serves both. Each
+//! other thread has an endpoint of its own. A further thread of each node progresses the operations of other nodes
+//! while no other thread does.
 
 #[cfg(not(libfabric))]
 mod absent;
@@ -31,7 +32,7 @@ use layout::{Control, Layout};
 use port::FabricPort;
 use queue::{Begun, Queue};
 
-/// A provider of libfabric: by what operations travel.
+/// A provider of libfabric: the transport of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Provider {
     /// Sockets.
@@ -41,7 +42,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,7 +51,8 @@ impl Provider {
         }
     }
 
-    /// What libfabric calls it: `tcp` knows connections only, and `ofi_rxm` makes of them what reaches every peer.
+    /// Returns libfabric's name for it. `tcp` has connections only, and `ofi_rxm` builds endpoints on them that reach
+    /// every peer.
     fn full_name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp;ofi_rxm",
@@ -58,7 +60,7 @@ impl Provider {
         }
     }
 
-    /// What endpoints are named after: the address of their machine, or their process.
+    /// Returns the source of endpoint names: the address of the machine, or a name of this process.
     fn source(self, host: &str) -> String {
         match self {
             Self::Tcp => host.to_owned(),
@@ -66,10 +68,10 @@ impl Provider {
         }
     }
 
-    /// Why it cannot be used, if it cannot.
+    /// Checks that the provider can be used.
     ///
     /// # Errors
-    /// If libfabric was not there when this was built, or has no such provider here.
+    /// If this crate was built without libfabric, or libfabric does not have the provider here.
     pub fn check(self) -> Result<(), String> {
         let node = raw::Node::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
         node.map(drop).map_err(|why| format!("{}: {}", self.name(), why.text()))
@@ -79,19 +81,19 @@ impl Provider {
 /// The part of one process in a network.
 pub(crate) struct Ofi<'a> {
     company: &'a Company,
-    /// While it is held, no other network of the company opens.
+    /// A guard. While it is held, the company does not open another network.
     _only: MutexGuard<'a, ()>,
     node: Arc<raw::Node>,
     layout: Layout,
     peers: Vec<raw::Peer>,
     queues: BTreeMap<Tid, Mutex<Queue>>,
     control: Mutex<Queue>,
-    /// All endpoints that are not the node's.
+    /// All endpoints except the node's.
     others: Vec<raw::Going>,
     limit: Duration,
-    /// How often a thread that waits looks before it lets others have the processor: longer where each process may have one.
+    /// The number of polls between two yields of a waiting thread. It is larger if each process may have a processor.
     spins: u64,
-    /// Whether somebody has let go on what others do here, since this was last asked.
+    /// True if a thread has progressed the operations of other nodes since the helper last checked.
     went_on: AtomicBool,
 }
 
@@ -99,12 +101,13 @@ fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a process says of its node: the fingerprint of its group, its address in hexadecimal digits, the key of its memory, and where that
-/// begins.
+/// The description that a process sends of its node: the fingerprint of its group, its address in hexadecimal digits,
+/// and the key and base address of its memory.
 type Said = (String, String, u64, u64);
 
 impl<'a> Ofi<'a> {
-    /// The network of a company: so many copies of the words of a group, for one run each. Threads give up after the time limit.
+    /// Opens the network of a company, with so many copies of the words of a group, one for each run. Threads give up
+    /// after the time limit.
     pub(crate) fn open(
         company: &'a Company,
         provider: Provider,
@@ -123,7 +126,7 @@ impl<'a> Ofi<'a> {
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
         let node = raw::Node::open(provider.full_name(), &source, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
-        // The memory has the first key.
+        // Key 1 belongs to the memory.
         let queue = |key: u64, is_of_node| {
             Queue::open(&node, key, layout.nodes(), is_of_node).map_err(|e| failed("no endpoint", e))
         };
@@ -162,9 +165,9 @@ impl<'a> Ofi<'a> {
         Ok(Self { company, _only: only, node, layout, peers, queues, control, others, limit, spins, went_on })
     }
 
-    /// Does this while a thread lets go on what others do here.
+    /// Does `work` while a helper thread progresses the operations of other nodes.
     pub(crate) fn going_on<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// Ends the thread, also if the work panics.
+        /// Ends the helper thread, also if the work panics.
         struct Ends<'a>(&'a AtomicBool);
         impl Drop for Ends<'_> {
             fn drop(&mut self) {
@@ -179,8 +182,9 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// While threads come by themselves, it looks now and then, the more rarely the longer they do: whoever is at an endpoint waits for it.
-    /// If they do not come, it stays, and rests a little when that lasts.
+    /// Progresses the operations of other nodes until `ended`. The helper sleeps while other threads do that, the
+    /// longer the longer they do, because a poll delays the threads that use the endpoint. Otherwise the helper polls
+    /// all the time, and rests a little after a while.
     fn helps(&self, ended: &AtomicBool) {
         const RESTS: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(400)];
         const REST: Duration = Duration::from_micros(20);
@@ -203,8 +207,8 @@ impl<'a> Ofi<'a> {
         }
     }
 
-    /// Lets go on what others do here, unless one who has just looked at this queue has done so, and now and then lets others have the
-    /// processor.
+    /// Progresses the operations of other nodes, unless the caller has just polled the node's endpoint. Now and then it
+    /// yields the processor.
     fn relax(&self, round: u64, looked: Option<&Queue>) {
         self.went_on.store(true, Ordering::Relaxed);
         if looked.is_none_or(|queue| !queue.is_of_node) {
@@ -215,40 +219,38 @@ impl<'a> Ofi<'a> {
         }
     }
 
-    /// The port of a thread for the run of a copy.
+    /// Returns the port of a thread for the run of a copy.
     pub(crate) fn port_of(&self, thread: Tid, copy: usize) -> FabricPort<'_> {
         FabricPort::new(self, &self.queues[&thread], thread, copy)
     }
 
-    /// The processes.
     pub(crate) fn company(&self) -> &Company {
         self.company
     }
 
-    /// Which process this is.
     pub(crate) fn rank(&self) -> usize {
         self.company.rank()
     }
 
-    /// Whether a word is on this node.
+    /// True if a word is on this node.
     pub(crate) fn has(&self, x: Loc) -> bool {
         self.layout.has(x)
     }
 
-    /// What a word of this node is in a copy.
+    /// Returns the value of a word of this node, in a copy.
     pub(crate) fn last_of(&self, x: Loc, copy: usize) -> Result<Val, Fault> {
         let word = self.layout.own(x, copy);
         of_word(x, self.node.words()[word].load(Ordering::SeqCst))
     }
 
-    /// The words as they are at the beginning.
+    /// Resets all words to their initial values.
     pub(crate) fn again(&self) {
         for (place, word) in self.layout.words().into_iter().enumerate() {
             self.node.words()[place].store(word, Ordering::SeqCst);
         }
     }
 
-    /// Waits until this is so, with whatever goes wrong in the meantime.
+    /// Waits until `is_so` is true, or returns a fault that occurs in the meantime.
     fn until(
         &self,
         queue: &mut Queue,
@@ -256,7 +258,7 @@ impl<'a> Ofi<'a> {
         mut is_so: impl FnMut(&mut Queue) -> bool,
     ) -> Result<(), Fault> {
         queue.fine().map_err(|fault| self.reason(fault))?;
-        // What is so already costs no look at the provider.
+        // If it is true already, the provider need not be polled.
         if is_so(queue) {
             return Ok(());
         }
@@ -270,7 +272,7 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// Makes rounds until one finds that it is so.
+    /// Repeats `is_so` until it is true. Checks for faults and the time limit in every 64th iteration.
     fn waits(&self, what: &dyn Fn() -> String, mut is_so: impl FnMut(u64) -> Result<bool, Fault>) -> Result<(), Fault> {
         let mut begin = None;
         for round in 1_u64.. {
@@ -287,7 +289,7 @@ impl<'a> Ofi<'a> {
         unreachable!("nobody waits that long")
     }
 
-    /// Waits until a word of this node is this number, or a greater one.
+    /// Waits until a word of this node is at least this number.
     fn waits_for(&self, word: &AtomicU64, number: u64) -> Result<(), Fault> {
         let what = || "the threads of other nodes do not come to the next run".to_owned();
         self.waits(&what, |round| {
@@ -299,7 +301,8 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// An operation fails a moment before it is known how the process ended at which it was.
+    /// Replaces the fault of an operation by its cause. The operation may fail a moment before this process learns how
+    /// the other process ended.
     fn reason(&self, fault: Fault) -> Fault {
         for _ in 0..50 {
             if let Some(known) = self.company.fault() {
@@ -310,13 +313,13 @@ impl<'a> Ofi<'a> {
         fault
     }
 
-    /// Nothing has gone wrong in another process.
+    /// Returns the fault of another process, if there is one.
     fn fine(&self) -> Result<(), Fault> {
         self.company.fault().map_or(Ok(()), Err)
     }
 
-    /// A thread has come to the end of a round, of which there are so many threads in this process, counted from 1. It goes on when all
-    /// threads of all processes have come. Nothing of the operations of the threads is waited for.
+    /// Waits until all threads of all processes have reached a run, so that they begin it together. This process has so
+    /// many threads, and runs are counted from 1. Operations of the threads may still be under way.
     pub(crate) fn pace(&self, came: &AtomicU64, threads: u64, round: u64) -> Result<(), Fault> {
         let words = self.node.words();
         let at = |control| &words[self.layout.control(self.company.rank(), control)];
@@ -324,7 +327,8 @@ impl<'a> Ofi<'a> {
             self.hand_over(round)?;
         }
         self.waits_for(at(Control::Go), round)?;
-        // Processes of one machine have one clock. Where they have not, nobody waits long for a time that does not come.
+        // Processes of one machine have one clock. On several machines the wait is bounded, because their clocks may
+        // differ.
         let (start, begin) = (at(Control::Start).load(Ordering::Acquire), Instant::now());
         while now() < start && begin.elapsed() < 2 * AHEAD {
             std::hint::spin_loop();
@@ -332,7 +336,8 @@ impl<'a> Ofi<'a> {
         Ok(())
     }
 
-    /// All threads of this process have come: the first process is told, and tells all when it has heard of all.
+    /// Announces that all threads of this process have come. The first process waits for all announcements, and then
+    /// starts the run everywhere.
     fn hand_over(&self, round: u64) -> Result<(), Fault> {
         let (words, rank) = (self.node.words(), self.company.rank());
         let at = |control| &words[self.layout.control(rank, control)];
@@ -344,7 +349,7 @@ impl<'a> Ofi<'a> {
         for other in 1..self.company.size() {
             self.waits_for(at(Control::Came(other)), round)?;
         }
-        // So far ahead that all have heard of it, or not.
+        // The distance is random: either all processes hear of the start in time, or some begin late.
         let start = now() + fastrand::u64(..=AHEAD.as_nanos() as u64 >> fastrand::u32(..8));
         at(Control::Start).store(start, Ordering::SeqCst);
         for other in 1..self.company.size() {
@@ -355,7 +360,7 @@ impl<'a> Ofi<'a> {
         Ok(())
     }
 
-    /// Puts such a word of this process to another one.
+    /// Puts a control word of this process into one of another process.
     fn tell(&self, queue: &mut Queue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), own);
         let far = self.layout.control(rank, far);
@@ -364,7 +369,8 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// Gets a word that nobody looks at: as no get passes a put, it is complete when all is in place that this queue has put there.
+    /// Gets a word that is never read. Gets do not pass puts, so its completion shows that all earlier puts of this
+    /// queue there are placed.
     fn follow(&self, queue: &mut Queue, rank: usize) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), Control::Dummy);
         let far = self.layout.control(rank, Control::Dummy);
@@ -373,7 +379,7 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// Begins an operation as soon as there is room for it.
+    /// Posts an operation as soon as there is room for it.
     fn begin(
         &self,
         queue: &mut Queue,
@@ -395,16 +401,16 @@ impl<'a> Ofi<'a> {
     }
 }
 
-/// How far ahead the beginning of a run is at most.
+/// The largest time between the announcement of a run and its beginning.
 const AHEAD: Duration = Duration::from_micros(250);
 
-/// The time, in nanoseconds since 1970.
+/// Returns the time, in nanoseconds since 1970.
 fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The value of a word.
+/// Decodes a word.
 fn of_word(x: Loc, word: u64) -> Result<Val, Fault> {
     unpacked(word)
         .ok_or_else(|| Fault::Wrong(format!("what is in {x} is no value: an operation has added to what is no number")))

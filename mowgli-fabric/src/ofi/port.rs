@@ -1,4 +1,4 @@
-//! The end of the network at which one thread is.
+//! The port of one thread in a network of processes.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard};
@@ -13,8 +13,9 @@ use super::{Ofi, locked, of_word};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::word::{packed, unpacked};
 
-/// Loads and stores as x86-TSO orders them: on such a CPU every load acquires and every store releases, and the order of stores that it
-/// keeps is what the language does not promise for them. On others all accesses are sequentially consistent.
+/// The orders of loads and stores as in x86-TSO. On such a CPU every load acquires and every store releases. The CPU
+/// also keeps the order of stores, which the language does not promise for these orders. On other CPUs all accesses are
+/// sequentially consistent.
 #[cfg(target_arch = "x86_64")]
 const LOADS: Ordering = Ordering::Acquire;
 #[cfg(target_arch = "x86_64")]
@@ -32,7 +33,7 @@ pub(crate) struct FabricPort<'a> {
     copy: usize,
     by: u64,
     polled: Vec<u64>,
-    /// How often it has waited in a loop since it last did more than to read.
+    /// The number of times it has waited in a loop since its last operation other than a read.
     relaxed: u64,
     random: Option<fastrand::Rng>,
 }
@@ -44,15 +45,15 @@ impl<'a> FabricPort<'a> {
         Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
     }
 
-    /// With delays of random length before operations.
+    /// Adds delays of random length before operations.
     pub(crate) fn delayed(self) -> Self {
         Self { random: Some(fastrand::Rng::new()), ..self }
     }
 
-    /// Waits for so long as is drawn.
+    /// Waits for a random time.
     pub(crate) fn delay(&mut self) {
         if let Some(random) = &mut self.random {
-            // Most delays are as short as what they are to hit; a few are long.
+            // Most delays are as short as the races that they are to hit. A few are long.
             let longest = 1 << random.u32(..13);
             (0..random.u32(..longest)).for_each(|_| std::hint::spin_loop());
         }
@@ -63,13 +64,13 @@ impl<'a> FabricPort<'a> {
         self.net.until(&mut self.queue, &|| format!("{thread} waits for {}", what()), is_so)
     }
 
-    /// Waits until no operation that this port has begun is one of these.
+    /// Waits until such operations of this port have completed.
     fn until_done(&mut self, what: impl Fn() -> String, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
         let by = self.by;
         self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == by && of(o)))
     }
 
-    /// Begins an operation between an own word and one of another node.
+    /// Posts an operation between a word of the own node and one of another node.
     fn begin(
         &mut self,
         (own, far, d): (Loc, Loc, Val),
@@ -86,12 +87,14 @@ impl<'a> FabricPort<'a> {
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
-    /// Does a get at once that need not travel, if nothing of this thread is before it at its node: from the own node, as over the
-    /// network it would come back to this very thread, and one into a word at which nobody looks, as that of a fence.
+    /// Performs a get at once if it need not travel, and if all earlier operations of this thread at its node are over.
+    /// A get from the own node need not travel, because over the network it would come back to this very thread. A get
+    /// into a word that is never read need not travel either, for example that of a fence.
     ///
-    /// A get is behind what its thread has begun at that node, and what its thread does after its wait is behind it. If
-    /// nothing is left there, it may read and write at this very moment. What is left of its order is that of the CPU: its stores
-    /// are in memory before it reads (aCW is before aNRR), which the fence gives, and nothing later is done before (aNLW before aWT).
+    /// This is correct because a get follows what its thread has posted at that node, and precedes what its thread does
+    /// after the wait. If nothing is left there, the get may read and write at this very moment. The CPU keeps the rest
+    /// of its order. The fence gives that earlier stores are in memory before the get reads (aCW is before aNRR). Later
+    /// operations do not precede it (aNLW before aWT).
     fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
         let layout = &self.net.layout;
         let (node, word) = layout.place(far, self.copy);
@@ -109,8 +112,8 @@ impl<'a> FabricPort<'a> {
         Ok(true)
     }
 
-    /// Where the provider keeps puts and gets in order, and not atomic operations: those wait for all that is before them, and are waited
-    /// for by all that is after them.
+    /// Orders an atomic operation, if the provider keeps only puts and gets in order. It waits for all earlier
+    /// operations at its node, and all later ones there wait for it.
     fn order(&mut self, node: usize, kind: Kind) -> Result<(), Fault> {
         if !kind.is_atomic() {
             return self.until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, Kind::is_atomic));
@@ -122,7 +125,7 @@ impl<'a> FabricPort<'a> {
         self.until(what, |queue| !queue.has(node, |_| true))
     }
 
-    /// Waits until all that the thread has put is in the memory of its nodes, and all that it has got is here.
+    /// Waits until all puts of the thread are placed, and all its gets have completed.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         let reached: Vec<bool> = self.queue.nodes().iter().map(|reached| reached.has_put).collect();
         let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
@@ -188,7 +191,8 @@ impl Port for FabricPort<'_> {
             | Method::RXchgBy { .. }
             | Method::GetWords { .. }
             | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
-            // Later operations at the node begin when the earlier ones are over. The model lets the CPU go on meanwhile.
+            // Later operations at the node begin after the earlier ones have completed. The model would let the CPU
+            // continue meanwhile.
             Method::Rfence { n } => {
                 let node = usize::from(n.0) - 1;
                 self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)?;
@@ -205,7 +209,7 @@ impl Port for FabricPort<'_> {
     }
 
     fn relax(&mut self) {
-        // A failure is told at the next operation, or when the time is up.
+        // The next operation reports a failure, or the time limit ends the wait.
         _ = self.queue.take();
         self.relaxed += 1;
         self.net.relax(self.relaxed, Some(&self.queue));

@@ -9,16 +9,17 @@ use crate::legal::held;
 use crate::port::Fault;
 use crate::word::unpacked;
 
-/// How many operations of a thread are under way at most.
+/// The largest number of operations of a thread that are under way.
 const MOST: usize = 256;
 
-/// How often somebody looks for each look at an endpoint from which nothing is under way, and at which nobody reaches the node.
+/// The number of calls per poll, where polls are rarely needed: if nothing is under way from an endpoint that is not
+/// the node's, and between operations that a thread posts in sequence.
 const SELDOM: u64 = 16;
 
-/// Who begins operations that belong to no run.
+/// The port number of operations that do not belong to a run.
 const NOBODY: u64 = 0;
 
-/// What an operation does with the word of the other node.
+/// The effect of an operation on the word of the other node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Put,
@@ -33,27 +34,27 @@ impl Kind {
     }
 }
 
-/// An operation, as it is begun.
+/// An operation when it is posted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
-    /// The node at which it is, counted from 0.
+    /// The node of the other word, counted from 0.
     pub(super) node: usize,
     pub(super) kind: Kind,
     /// Its identifier.
     pub(super) d: Val,
-    /// The port by which it is begun.
+    /// The number of the port that posts it.
     pub(super) by: u64,
     /// The place of the own word.
     pub(super) own: usize,
 }
 
 impl Begun {
-    /// A put of no run.
+    /// Makes a put that does not belong to a run.
     pub(super) fn put(node: usize) -> Self {
         Self { node, kind: Kind::Put, d: Val::NoWid, by: NOBODY, own: 0 }
     }
 
-    /// A get of no run.
+    /// Makes a get that does not belong to a run.
     pub(super) fn get(node: usize) -> Self {
         Self { kind: Kind::Get, ..Self::put(node) }
     }
@@ -63,33 +64,34 @@ impl Begun {
 pub(super) struct Operation {
     slot: usize,
     pub(super) begun: Begun,
-    /// How many operations at this node its port had begun before.
+    /// The number of operations at this node that its port had posted before.
     pub(super) number: u64,
 }
 
-/// An endpoint, and what is under way from it.
+/// An endpoint, and the operations that are under way from it.
 pub(super) struct Queue {
     end: End,
-    /// Whether that is the endpoint at which others reach the node, so that who looks at it lets them go on too.
+    /// True for the endpoint at which others reach the node. A poll of it progresses their operations too.
     pub(super) is_of_node: bool,
     free: Vec<usize>,
     pub(super) under_way: Vec<Operation>,
     nodes: Vec<Reached>,
     ports: u64,
-    /// How often somebody looked while nothing was under way.
+    /// The number of polls while nothing was under way.
     idle: u64,
-    /// How many operations were begun.
+    /// The number of operations posted.
     begun: u64,
     fault: Option<Fault>,
 }
 
-/// What was begun at a node.
+/// The operations posted at a node.
 #[derive(Clone, Default)]
 pub(super) struct Reached {
-    /// The last port that began something there, and how many operations that was.
+    /// The last port that posted an operation there, and the number of its operations.
     port: u64,
     count: u64,
-    /// Whether something was put there, and nothing has followed that tells when it is in place.
+    /// True if a put was posted there, and no get after it. The completion of such a get would show that the put is
+    /// placed.
     pub(super) has_put: bool,
 }
 
@@ -110,7 +112,7 @@ impl Queue {
         })
     }
 
-    /// A number for a new port.
+    /// Returns a number for a new port.
     pub(super) fn port(&mut self) -> u64 {
         self.ports += 1;
         self.ports
@@ -120,12 +122,12 @@ impl Queue {
         self.under_way.is_empty()
     }
 
-    /// Whether an operation at a node is under way, of those that are one of these.
+    /// True if an operation of such a kind is under way at a node.
     pub(super) fn has(&self, node: usize, is_one: impl Fn(Kind) -> bool) -> bool {
         self.under_way.iter().any(|o| o.begun.node == node && is_one(o.begun.kind))
     }
 
-    /// Whether nothing is left at a node of what was begun there: what was put is in place, all else has completed.
+    /// True if all operations at a node are over: puts are placed, and all others have completed.
     pub(super) fn is_over(&self, node: usize) -> bool {
         !self.nodes[node].has_put && !self.has(node, |_| true)
     }
@@ -134,12 +136,12 @@ impl Queue {
         &self.nodes
     }
 
-    /// What lets operations go on, in another thread.
+    /// Returns a handle that progresses operations from another thread.
     pub(super) fn going(&self) -> Going {
         self.end.going()
     }
 
-    /// Begins an operation, if there is room. A put is over when it has begun: what it sends has been read.
+    /// Posts an operation, if there is room. A put is over when it is posted, because its source has been read.
     pub(super) fn begin(
         &mut self,
         begun: Begun,
@@ -160,17 +162,18 @@ impl Queue {
         Ok(true)
     }
 
-    /// Whether it is time to look at what others do: who begins one operation after the other does so now and then.
+    /// True if it is time to poll. A thread that posts one operation after the other polls now and then.
     pub(super) fn looks(&self) -> bool {
         self.begun.is_multiple_of(SELDOM)
     }
 
-    /// Takes note of an operation that is done already.
+    /// Records an operation that is over already.
     pub(super) fn done(&mut self, begun: Begun) {
         self.count(begun);
     }
 
-    /// How many operations at its node the port of this one had begun before. Those of no port are between others, and nobody counts them.
+    /// Counts an operation, and returns the number of earlier ones of its port at its node. Operations that do not
+    /// belong to a run are not counted.
     fn count(&mut self, begun: Begun) -> u64 {
         let reached = &mut self.nodes[begun.node];
         reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind.is_atomic();
@@ -184,19 +187,20 @@ impl Queue {
         reached.count - 1
     }
 
-    /// The fault of an addition to a sum that no word holds. Some more of them would make of it an integer that a word holds, which would be wrong.
+    /// Returns a fault if an addition found a sum that words do not hold. Further additions would wrongly turn it into
+    /// an integer that words hold.
     fn added(&self, begun: Begun) -> Option<Fault> {
         let was = (begun.kind == Kind::Sum).then(|| unpacked(self.end.word(begun.own)))??;
         let why = held(was).err()?;
         Some(Fault::Wrong(format!("an addition at node {} was to {was}: {why}", begun.node + 1)))
     }
 
-    /// No operation has failed.
+    /// Returns the fault of the operation that has failed, if one has.
     pub(super) fn fine(&self) -> Result<(), Fault> {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// Takes note of what is complete. Once an operation has failed, this says so each time.
+    /// Takes the completions that have arrived. After a failure, every call returns its fault.
     pub(super) fn take(&mut self) -> Result<(), Fault> {
         self.fine()?;
         while !self.is_idle() {
@@ -217,7 +221,7 @@ impl Queue {
                 return Err(fault);
             }
         }
-        // Nothing is left to take. Puts and connections may still need somebody to look now and then.
+        // All completions are taken. Puts and connections may still need a poll now and then.
         self.idle += 1;
         if self.is_of_node || self.idle.is_multiple_of(SELDOM) {
             self.end.progress();

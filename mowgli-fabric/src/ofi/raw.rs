@@ -1,5 +1,5 @@
-//! libfabric, as far as it is used: the only module with `unsafe`. What it hands out cannot be used so that memory is in danger: words
-//! and slots are looked at before they are passed on, and what an endpoint refers to lives as long as it does.
+//! The part of libfabric that is used, and the only module with `unsafe`. Its functions are safe to use, because they
+//! check words and slots before they pass them on. Everything that an endpoint refers to lives as long as the endpoint.
 
 #![allow(unsafe_code, reason = "libfabric is a library of C")]
 
@@ -8,18 +8,18 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What libfabric says is wrong: a negative number, as `-11` where something is to be tried again.
+/// An error code of libfabric: a negative number, for example `-11` for an operation that is to be tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Error(pub(crate) i32);
 
 impl Error {
-    /// There is no room now.
+    /// The code for an operation that does not have room now.
     pub(crate) const AGAIN: Self = Self(-11);
 
-    /// libfabric is not there.
+    /// The code for a missing libfabric.
     const ABSENT: Self = Self(0);
 
-    /// In words.
+    /// Describes the error.
     pub(crate) fn text(self) -> String {
         if let Err(why) = loaded() {
             return format!("libfabric cannot be loaded: {why}; install libfabric 1.17 or later (libfabric1)");
@@ -34,7 +34,8 @@ impl Error {
 fn loaded() -> Result<(), &'static str> {
     static LOADED: OnceLock<Option<String>> = OnceLock::new();
     let load = || {
-        // SAFETY: it is called once, before all else of libfabric. What it gives is read before anything else is loaded.
+        // SAFETY: it is called once, before all other functions of libfabric. Its result is read before anything else
+        // is loaded.
         let why = unsafe { fabric_load() };
         // SAFETY: if it gives anything, it is a string.
         (!why.is_null()).then(|| unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned())
@@ -100,18 +101,19 @@ fn checked(status: c_int) -> Result<(), Error> {
 /// The memory of a node, and the endpoint at which others reach it.
 pub(crate) struct Node {
     raw: NonNull<FabricNode>,
-    /// It is reached by others as long as `raw` is open, and given back after it.
+    /// The registered memory. Others reach it while `raw` is open, so it is freed after `raw` is closed.
     words: Box<[AtomicU64]>,
 }
 
-// SAFETY: the domain is opened as safe for threads (`FI_THREAD_SAFE`), the memory is atomic words, and nothing else of a node changes.
+// SAFETY: the domain is opened as safe for threads (`FI_THREAD_SAFE`), the memory is atomic words, and nothing else of
+// a node changes.
 unsafe impl Send for Node {}
 unsafe impl Sync for Node {}
 
 /// The memory of another node, as operations name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Peer {
-    /// Its address among those that are known.
+    /// The handle of its address, which [`Node::know`] returns.
     pub(crate) address: u64,
     /// The key of its memory.
     pub(crate) key: u64,
@@ -119,11 +121,11 @@ pub(crate) struct Peer {
     pub(crate) base: u64,
 }
 
-/// The most bytes of an address.
+/// The largest number of bytes of an address.
 const LONGEST_NAME: usize = 256;
 
 impl Node {
-    /// A node with these words, over a provider of libfabric, whose endpoints are named after `source`.
+    /// Opens a node with these words, over a provider of libfabric. Its endpoints are named after `source`.
     pub(crate) fn open(provider: &str, source: &str, words: Box<[AtomicU64]>) -> Result<Self, Error> {
         loaded().map_err(|_| Error::ABSENT)?;
         let none = |_| Error(-22);
@@ -131,19 +133,19 @@ impl Node {
         let source = CString::new(source).map_err(none)?;
         let memory = words.as_ptr().cast_mut().cast::<c_void>();
         let mut raw = null_mut();
-        // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever accessed as atomic words here.
+        // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever
+        // accessed as atomic words here.
         checked(unsafe {
             fabric_node_open(provider.as_ptr(), source.as_ptr(), memory, size_of_val(&*words), &raw mut raw)
         })?;
         Ok(Self { raw: NonNull::new(raw).expect("opened"), words })
     }
 
-    /// The words.
     pub(crate) fn words(&self) -> &[AtomicU64] {
         &self.words
     }
 
-    /// The address at which others reach it.
+    /// Returns the address at which others reach it.
     pub(crate) fn name(&self) -> Result<Vec<u8>, Error> {
         let mut name = vec![0; LONGEST_NAME];
         let mut length = name.len();
@@ -153,13 +155,14 @@ impl Node {
         Ok(name)
     }
 
-    /// Whether an atomic operation passes no put, and nothing passes an atomic operation, as it is with puts and gets.
+    /// True if the provider orders atomic operations like puts and gets: an atomic operation does not pass a put, and
+    /// nothing passes an atomic operation.
     pub(crate) fn orders_atomics(&self) -> bool {
         // SAFETY: the node is open.
         unsafe { fabric_node_orders_atomics(self.raw.as_ptr()) != 0 }
     }
 
-    /// The key of its memory, and the address of its first byte, for others.
+    /// Returns the key of its memory and the address of its first byte, for others.
     pub(crate) fn memory(&self) -> (u64, u64) {
         let (mut key, mut base) = (0, 0);
         // SAFETY: the node is open.
@@ -167,18 +170,19 @@ impl Node {
         (key, base)
     }
 
-    /// Takes note of the address of another node.
+    /// Records the address of another node, and returns a handle of it.
     pub(crate) fn know(&self, name: &[u8]) -> Result<u64, Error> {
-        // A provider reads as much as its addresses are long.
+        // A provider reads as many bytes as its addresses have.
         let mut whole = name.to_vec();
         whole.resize(LONGEST_NAME.max(name.len()), 0);
         let mut peer = 0;
-        // SAFETY: the address has the length that addresses of this provider have, or is shorter than the zeros behind it.
+        // SAFETY: the address has the length that addresses of this provider have, or is shorter than the zeros behind
+        // it.
         checked(unsafe { fabric_node_know(self.raw.as_ptr(), whole.as_ptr().cast(), &raw mut peer) })?;
         Ok(peer)
     }
 
-    /// Lets go on what others do here.
+    /// Progresses the operations of other nodes here.
     pub(crate) fn progress(&self) {
         // SAFETY: the node is open.
         unsafe { fabric_node_progress(self.raw.as_ptr()) }
@@ -192,7 +196,7 @@ impl Drop for Node {
     }
 }
 
-/// An endpoint that lives as long as somebody refers to it.
+/// An endpoint, which stays open while a handle refers to it.
 struct Opened {
     raw: NonNull<FabricEnd>,
     node: Arc<Node>,
@@ -202,24 +206,24 @@ struct Opened {
 unsafe impl Send for Opened {}
 unsafe impl Sync for Opened {}
 
-/// The endpoint from which the operations of one thread start. An operation that is no put has a slot from when it begins until it is given
-/// back by [`End::next`].
+/// The endpoint from which the operations of one thread start. An operation other than a put has a slot until
+/// [`End::next`] returns it.
 pub(crate) struct End {
     opened: Arc<Opened>,
     slots: usize,
 }
 
-/// What lets the operations of an endpoint go on, in another thread.
+/// A handle that progresses the operations of an endpoint from another thread.
 pub(crate) struct Going(Arc<Opened>);
 
 impl Going {
-    /// Lets them go on.
+    /// Progresses the operations.
     pub(crate) fn progress(&self) {
         self.0.progress();
     }
 }
 
-/// Where an operation goes: from or to a word of the own memory, at a word of another node.
+/// The two ends of an operation: a word of the own memory, and a word of another node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Between {
     pub(crate) slot: usize,
@@ -229,8 +233,8 @@ pub(crate) struct Between {
 }
 
 impl End {
-    /// An endpoint with so many slots: that of the node, which one thread may use, or another. No two of a node have the same `key`, and
-    /// none has 1.
+    /// Opens an endpoint with so many slots: that of the node, which one thread may use, or another. The endpoints of a
+    /// node have different keys, all other than 1.
     pub(crate) fn open(node: &Arc<Node>, slots: usize, key: u64, is_of_node: bool) -> Result<Self, Error> {
         let mut raw = null_mut();
         // SAFETY: the node is open, and stays so as long as this refers to it.
@@ -239,7 +243,7 @@ impl End {
         Ok(Self { opened: Arc::new(opened), slots })
     }
 
-    /// What lets its operations go on.
+    /// Returns a handle that progresses its operations.
     pub(crate) fn going(&self) -> Going {
         Going(Arc::clone(&self.opened))
     }
@@ -248,19 +252,19 @@ impl End {
         self.opened.raw.as_ptr()
     }
 
-    /// A word of the own memory.
+    /// Reads a word of the own memory.
     pub(crate) fn word(&self, own: usize) -> u64 {
         self.opened.node.words[own].load(Ordering::SeqCst)
     }
 
-    /// Slot, place in the own memory, address at the other node, each in the bounds that it has here.
+    /// Returns slot, offset in the own memory, and address at the other node, after a check of their bounds.
     fn places(&self, between: &Between) -> (usize, usize, u64) {
         let words = self.opened.node.words.len();
         assert!(between.slot < self.slots && between.own < words, "{between:?} is out of bounds");
         (between.slot, between.own * 8, between.peer.base + between.far as u64 * 8)
     }
 
-    /// The own word has been read when this returns.
+    /// Puts a word. The own word has been read when this returns.
     pub(crate) fn put(&mut self, between: Between) -> Result<(), Error> {
         let ((_, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: the word is there as long as the endpoint is.
@@ -285,12 +289,13 @@ impl End {
         checked(unsafe { fabric_swap(self.raw(), slot, own, peer.address, at, peer.key, old, new) })
     }
 
-    /// Lets operations go on.
+    /// Progresses operations.
     pub(crate) fn progress(&self) {
         self.opened.progress();
     }
 
-    /// The slot of an operation that is complete, if one is. If it failed: why, and its slot where that is known.
+    /// Returns the slot of an operation that has completed, if there is one. For a failure it returns the reason, and
+    /// the slot if that is known.
     pub(crate) fn next(&mut self) -> Result<Option<usize>, (Error, Option<usize>)> {
         let mut slot = self.slots;
         // SAFETY: the endpoint is open.
@@ -309,7 +314,8 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: nobody else has it. Operations that are under way end with it; the memory that they refer to is still there.
+        // SAFETY: nobody else has it. Operations that are under way end with it; the memory that they refer to is still
+        // there.
         unsafe { fabric_end_close(self.raw.as_ptr()) }
     }
 }
