@@ -1,9 +1,10 @@
 //! ALock: a queue of local threads, a queue of remote threads, and Peterson's protocol between the two that lead them.
 //!
-//! Promises that sections exclude each other, and that what one has done is there when the next one begins: of a thread of the lock's
-//! node what its CPU did, of others what they put to that node. Published in jacnel/qplock (`locks/a_lock`; arXiv 2208.09540). Assumes
-//! that words are read and written whole, and not that atomics of CPU and card exclude each other: each tail is changed by one kind
-//! only, and the victim is only overwritten. A swap by the card is here a loop of compare-and-swaps, of the victim a put.
+//! Promises that sections exclude each other, and that a section sees what earlier ones did. This covers the writes by
+//! the CPU of threads on the lock's node, and the puts of other threads to that node. Published in jacnel/qplock
+//! (`locks/a_lock`; arXiv 2208.09540). Assumes that words are read and written whole, but not that atomics of CPU and
+//! card exclude each other. Each tail is changed by one kind only, and the victim is only overwritten. A swap by the
+//! card is here a loop of compare-and-swaps, and that of the victim a put.
 
 use mowgli_libraries::prelude::*;
 
@@ -12,16 +13,17 @@ use crate::shared::{at_home, fetch, found, home, is_part, of, of_threads, own, s
 
 const ALOCK: Name = Name::literal("alock");
 
-/// Who is to wait if both lead: a value of the word `victim`.
+/// The queue whose leader waits if both lead: a value of the word `victim`.
 const LOCAL: i64 = 1;
 const REMOTE: i64 = 2;
 
-/// Whether a thread is of the local queue: of those on the lock's node.
+/// True for a thread of the local queue, which runs on the lock's node.
 fn is_here(x: Expr) -> Expr {
     here().is(node(x))
 }
 
-/// Peterson's protocol: the leader of a queue gives way, and waits while the other queue has one that has not given way since.
+/// Makes Peterson's protocol: the leader of a queue gives way. It waits while the other queue has a leader that has not
+/// given way since.
 fn lead(local: bool, x: Expr) -> Body {
     let (victim, d) = (x.part("victim", []), x.wid("d"));
     let give_way = if local {
@@ -42,7 +44,7 @@ fn lead(local: bool, x: Expr) -> Body {
     }
 }
 
-/// Writes a word of a thread of the same queue.
+/// Writes a word of another thread in the same queue.
 fn tell(local: bool, word: Expr, from: Expr, v: Expr, d: Expr) -> Body {
     if local {
         Rdma::write(word, v)
@@ -51,7 +53,7 @@ fn tell(local: bool, word: Expr, from: Expr, v: Expr, d: Expr) -> Body {
     }
 }
 
-/// The tail of a queue.
+/// Returns the tail of a queue.
 fn tail(local: bool, x: Expr) -> Expr {
     x.part(if local { "ltail" } else { "rtail" }, [])
 }
@@ -92,7 +94,8 @@ fn release(local: bool, x: Expr) -> Body {
     }
 }
 
-/// The bodies, with as many sections of a queue in a row as the budget says, for threads of which some are in the local queue.
+/// Makes the bodies. A queue may have `budget` sections in a row, and `is_local` selects the threads of the local
+/// queue.
 fn bodies(budget: i64, is_local: fn(Expr) -> Expr) -> Bodies {
     bodies! { Method:
         Acq { x } => { if (is_local(x)) { acquire(true, x, budget) } else { acquire(false, x, budget) } }
@@ -100,7 +103,7 @@ fn bodies(budget: i64, is_local: fn(Expr) -> Expr) -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, one with a smaller budget, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Stuck, Unsound};

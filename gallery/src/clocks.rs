@@ -1,5 +1,5 @@
-//! Time, as far as leases need it: who finds a lease valid does so before anybody finds it over. Clocks may differ by as much as is
-//! added before a lease counts as over.
+//! Clocks, as far as leases need them: a thread that finds a lease valid does so before any thread finds it over.
+//! Clocks may differ by as much as is added before a lease counts as over.
 
 use mowgli_core::method;
 use mowgli_core::world::Form;
@@ -15,7 +15,7 @@ methods! {
     }
 }
 
-/// What is assumed of the clocks, as a library without an implementation.
+/// The assumption on clocks, as a library without an implementation.
 #[derive(Clone, Copy, Debug)]
 pub struct Time;
 
@@ -40,12 +40,12 @@ impl Library for Time {
         Method::TABLE
     }
 
-    /// {aCR} if it is so, else {aWT}.
+    /// {aCR} if the answer is true, else {aWT}.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         vec![[Sub::quiet(if event.ret == Val::Bool(true) { aCR } else { aWT })].into()]
     }
 
-    /// so = what found a lease valid before what found it over.
+    /// so = {(a, b) | a finds a lease valid, b finds it over}.
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let found = stamped(aCR);

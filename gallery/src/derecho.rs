@@ -1,9 +1,11 @@
-//! Derecho's multicast over its shared state table: a message goes into a slot of the sender's row, then the row's index counts it.
+//! Derecho's multicast over its shared state table: a message goes into a slot of the sender's row, then the row's
+//! index counts it.
 //!
-//! Promises that each receiver gets the messages in order, each once, and with them all that the sender put to it before. Published in
-//! `sst::multicast_group` of Derecho: `commit_send` adds to the index, `send` puts the slots and then the index, and does not wait.
-//! Assumes that WRITEs of one queue pair arrive in order, and, as is found here, that the network card has read an index before
-//! the next message is counted. Left out: the window, which reuses slots that all have received.
+//! Promises that each receiver gets the messages in order, each once, and sees everything that the sender put to it
+//! before. Published in `sst::multicast_group` of Derecho: `commit_send` adds to the index, `send` puts the slots and
+//! then the index, and does not wait. Assumes that WRITEs of one queue pair arrive in order. As the check finds, it
+//! also assumes that the network card has read an index before the next message is counted. Left out: the window, which
+//! reuses slots that all have received.
 
 use mowgli_libraries::prelude::*;
 
@@ -55,7 +57,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, which is to be caught; with a wait; and what is to be caught beside that.
+/// Returns the published variant, which is unsound; one with a wait, which is sound; and a broken one.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

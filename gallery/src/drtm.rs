@@ -1,8 +1,9 @@
 //! Leases of DrTM: a reader that finds the record unlocked leases it, and reads; a writer waits until the lease is over.
 //!
-//! Promises a register of two words: a read that returns a value has both words of one write, the last one. Published as DrTM (Wei et
-//! al., SOSP 2015). Assumes clocks that differ by less than the time that is added before a lease counts as over. Time is no part of the
-//! model: what is assumed is a library, [`Time`]. Left open here: when to try again, so that a call may return that it did nothing.
+//! Promises a register of two words: a read that returns a value returns both words of the last write. Published as
+//! DrTM (Wei et al., SOSP 2015). Assumes clocks that differ by less than the time that is added before a lease counts
+//! as over. The model does not have time, so this assumption is a library, [`Time`]. Left open here: when to try again.
+//! So a call may return that it did nothing.
 
 use mowgli_libraries::prelude::*;
 
@@ -18,7 +19,7 @@ methods! {
     }
 }
 
-/// Write {aNRW_n}, Read {aCR}; {aWT} of one that did nothing.
+/// Write {aNRW_n}, Read {aCR}; {aWT} for a call that did nothing.
 fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Write { x, v } if event.ret == Val::Bool(true) => put_there(world, x, v),
@@ -27,19 +28,19 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-/// The lock of a record is LOCKED, 2k where it is free for the k-th time, or 2k + 1 where it is leased then.
+/// The lock of a record is LOCKED, 2k if it is free for the k-th time, or 2k + 1 if it is leased then.
 const LOCKED: Val = Val::Int(-1);
 
 fn is_leased(state: Expr) -> Expr {
     state.above(0) & (state % 2).is(1)
 }
 
-/// The lease that there is, or may be, in a state.
+/// Returns the lease that exists, or may exist, in a state.
 fn lease(x: Expr, state: Expr) -> Expr {
     x.part("lease", [state / 2]).as_wid()
 }
 
-/// The state in which the record is free next.
+/// Returns the state in which the record is free next.
 fn free_after(state: Expr) -> Expr {
     state - state % 2 + 2
 }
@@ -86,7 +87,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     let record = |world: &World, x: Loc| {

@@ -1,8 +1,8 @@
 //! DSLR, exclusive: a ticket by fetch-and-add, and reads of the counter until it is that ticket's turn.
 //!
-//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins. Published
-//! as DSLR (Yoon et al., SIGMOD 2018), read in shiftlock's `src/baselines/dslr.rs`. Assumes that data, tickets and counter are
-//! reached over one queue pair. Left out: shared mode and leases, which need a clock.
+//! Promises that sections exclude each other, and that a section's puts to the lock's node are visible to the next one.
+//! Published as DSLR (Yoon et al., SIGMOD 2018), read in shiftlock's `src/baselines/dslr.rs`. Assumes that one queue
+//! pair reaches data, tickets and counter. Left out: shared mode and leases, which need a clock.
 
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
@@ -29,7 +29,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -1,4 +1,5 @@
-//! Libraries whose writer crashes: its last call is its end, others wait for that, and what it did before may be late for ever.
+//! Libraries whose writer crashes. Its last call stands for its end, others wait for that, and its earlier operations
+//! may be late for ever.
 
 use std::fmt;
 
@@ -9,15 +10,15 @@ use mowgli_rdma::Switches;
 
 use crate::shared::Kind;
 
-/// A library by its method table `M` in whose worlds the writers crash.
+/// A library with the method table `M`, in whose worlds the writers crash.
 pub struct Dying<M> {
-    /// The library as it would be if nobody crashed.
+    /// The library without crashes.
     pub kind: Kind<M>,
     /// The last call of a writer, which stands for its crash.
     pub ends: fn(M) -> bool,
-    /// What waits for the end of the writer.
+    /// True for calls that wait for the end of the writer.
     pub waits: fn(M) -> bool,
-    /// What may come too late, and then does nothing.
+    /// True for calls that may come too late, and then do nothing.
     pub may_be_late: fn(M) -> bool,
 }
 
@@ -36,7 +37,7 @@ impl<M: Methods> fmt::Debug for Dying<M> {
 }
 
 impl<M: Methods> Dying<M> {
-    /// The entry over RDMA-WAIT-RMW with crashes.
+    /// Returns the entry over RDMA-WAIT-RMW with crashes.
     #[must_use]
     pub fn entry(self) -> Entry {
         let crashes = wait::switched(Switches::CRASHES);
@@ -71,12 +72,12 @@ impl<M: Methods> Library for Dying<M> {
         in_time.into_iter().chain(late).collect()
     }
 
-    /// Who has come to its end makes no more calls.
+    /// A thread makes no more calls after its end.
     fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
         events.windows(2).all(|pair| !self.is_end(pair[0]) || pair[0].thread != pair[1].thread)
     }
 
-    /// What waits for an end that does not come need not return.
+    /// A call that waits for an end need not return if the end does not come.
     fn must_return(&self, _: &World, events: &[&Event]) -> bool {
         let ends = |x: Loc| events.iter().any(|e| self.is_end(e) && e.call.loc(0) == x);
         events.iter().all(|e| !(self.waits)(M::of(&e.call)) || ends(e.call.loc(0)))

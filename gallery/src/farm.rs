@@ -1,8 +1,10 @@
-//! FaRM's objects: a version in each line, and one READ of all lines, which holds if the versions agree and none is locked.
+//! FaRM's objects: a version in each line, and one READ of all lines. It holds if the versions agree and the line is
+//! not locked.
 //!
-//! Promises a register of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published as FaRM
-//! (Dragojevic et al., NSDI 2014). Assumes that a line is read and written whole; here a line is a word, with version and data. It does not
-//! assume that the lines of a READ come in some order. The line that is locked is written last. Left open: how a writer keeps what it sends. Here a write waits at its end.
+//! Promises a register of two words that is read whole, and whose reads and writes are ordered like those of one word.
+//! Published as FaRM (Dragojevic et al., NSDI 2014). Assumes that a line is read and written whole; here a line is a
+//! word, with version and data. The lines of a READ may come in any order. A write changes the locked line last. Left
+//! open: how a writer keeps what it sends. Here a write waits at its end.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
@@ -26,7 +28,7 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-/// A line is 100 times the version, which is odd while it is locked, and the data.
+/// The factor of the version in a line, to which the data is added. A version is odd while the line is locked.
 const VERSION: i64 = 100;
 
 fn version(line: Expr) -> Expr {
@@ -75,7 +77,7 @@ fn read_lines(x: Expr, holds: fn(Expr, Expr) -> Expr) -> Body {
     }
 }
 
-/// The bodies, with what a reader asks of the lines.
+/// Makes the bodies, with the condition that a reader checks on the lines.
 fn bodies(holds: fn(Expr, Expr) -> Expr) -> Bodies {
     bodies! { Method:
         Write { x, v } => { write_lines(x, v) }
@@ -83,7 +85,7 @@ fn bodies(holds: fn(Expr, Expr) -> Expr) -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -1,5 +1,5 @@
-//! A lock with two modes, or one whose release depends on who makes it: what locks of the gallery promise that are more than
-//! [`crate::shared::lock`].
+//! A lock with two modes, or one whose release depends on the calling thread. Locks of the gallery use it if they
+//! promise more than [`crate::shared::lock`].
 
 use mowgli_core::method;
 use mowgli_core::world::{Form, Part};
@@ -20,7 +20,8 @@ methods! {
     }
 }
 
-/// A lock as a library. Acq {aMF}, Share {aMF}, and a Rel has one subevent, with the stamp that `release` gives to a thread.
+/// A lock as a library. Acq {aMF}, Share {aMF}. A Rel has one subevent, with the stamp that `release` gives to a
+/// thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     name: Name,
@@ -29,26 +30,27 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A lock with exclusive sections only.
+    /// Makes a lock with exclusive sections only.
     #[must_use]
     pub fn exclusive(name: Name, release: fn(&World, Tid, Loc) -> RdmaStamp) -> Self {
         Self { name, methods: &Method::TABLE[..2], release }
     }
 
-    /// A lock with exclusive and shared sections; of puts to its node it promises that they are over when the next one begins.
+    /// Makes a lock with exclusive and shared sections. It promises that puts to its node are over when the next
+    /// section begins.
     #[must_use]
     pub fn shared(name: Name) -> Self {
         Self { name, methods: Method::TABLE, release: |world, _, x| aNRW(home(world, x).into()) }
     }
 
-    /// The entry of this lock over memory, with its probes.
+    /// Returns the entry of this lock over memory, with its probes.
     #[must_use]
     pub fn entry(self) -> Entry {
         Entry { probes: vec![Box::new(Sections { library: self.name })], ..Entry::rdma(self, Wait) }
     }
 }
 
-/// The lock of a call.
+/// Returns the lock of a call.
 fn locked(s: &SubView) -> Option<Val> {
     s.event.call.args.first().copied()
 }
@@ -90,7 +92,7 @@ impl Library for Guard {
         vec![Shape::from([Sub::quiet(stamp)])]
     }
 
-    /// Sections of which one is exclusive come one after the other: `so = {<r, a> | r ends a section before that of a}`.
+    /// Two sections do not overlap if one of them is exclusive: `so = {<r, a> | r ends a section before that of a}`.
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let (begins, ends, exclusive) = (stamped(aMF), stamps(|a: RdmaStamp| a != aMF), events(is_exclusive));

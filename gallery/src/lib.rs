@@ -1,5 +1,6 @@
-//! Published RDMA algorithms, each as a library of one file: what it promises, its body as it was published, the variants that
-//! are to be caught, and the assumption on the hardware without which it is wrong. `docs/gallery.md` has what was found.
+//! Published RDMA algorithms, each as a library of one file. A file has the promise, the published body, and broken
+//! variants that checks have to refute. It names the assumption on the hardware without which the algorithm is wrong.
+//! `docs/gallery.md` has the findings.
 
 pub mod clocks;
 pub mod dying;
@@ -26,7 +27,7 @@ pub mod takeover;
 
 use mowgli_libraries::entry::Entry;
 
-/// All of them.
+/// Returns the entries of all algorithms.
 #[must_use]
 pub fn entries() -> Vec<Entry> {
     vec![

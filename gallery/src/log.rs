@@ -1,8 +1,9 @@
-//! Replicated log append: the entry is put to each replica, and then the tail.
+//! Replicated log append: the writer puts the entry to each replica, and then the tail.
 //!
-//! Promises that a reader finds the last entry that its node has heard of whole, and with it all that the writer put there before.
-//! Common practice. Assumes that entry and tail go over one queue pair, so that the tail comes last. Left open by descriptions: when
-//! the word that the tail is put from may be written again. Here an append waits for the puts of its tail.
+//! Promises that a reader finds the last entry that its node has heard of whole, and sees everything that the writer
+//! put there before. Common practice. Assumes that entry and tail go over one queue pair, so that the tail comes last.
+//! Left open by descriptions: when the source of the tail may be written again. Here an append waits for the puts of
+//! its tail.
 
 use mowgli_libraries::prelude::*;
 
@@ -50,7 +51,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     let log = Over::<Method>::terms(bodies())

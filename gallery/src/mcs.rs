@@ -1,9 +1,9 @@
 //! The MCS lock over RDMA: threads queue up behind a word, wait on their own node, and hand the lock over by a put.
 //!
-//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins. The
-//! release is that of jacnel/qplock's `a_lock_handle.cc`. Assumes that the queue is only changed by the network
-//! card. Left open there: data and handover go to different nodes, and it is a compare-and-swap on the lock's node that puts
-//! the one before the other, if it is made. A masked swap is here a loop of compare-and-swaps.
+//! Promises that sections exclude each other, and that a section's puts to the lock's node are visible to the next one.
+//! The release is that of jacnel/qplock's `a_lock_handle.cc`. Assumes that only the network card changes the queue.
+//! Left open there: data and handover go to different nodes. Only a compare-and-swap on the lock's node orders them, if
+//! the release makes it. A masked swap is here a loop of compare-and-swaps.
 
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
@@ -35,7 +35,8 @@ fn bodies() -> Bodies {
     }
 }
 
-/// With the flush that the compare-and-swap of a release is, and what is to be caught.
+/// Returns the published variant, in which the compare-and-swap of a release is a flush. The others have another flush,
+/// or are broken.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
@@ -43,7 +44,7 @@ pub fn entry() -> Entry {
     let roles = ["p", "waiting", "next", "free"].into_iter();
     let mcs = roles.fold(Over::<Method>::terms_of(MCS, bodies()), |over, role| over.parts(of_threads(role, 0)));
     let mcs = mcs.parts(at_home("tail")).parts(of_threads_with_numbers("me"));
-    // Who knows a successor hands over at once.
+    // A release that knows a successor hands over at once.
     let release = bodies! { Method:
         Rel { x } => {
             let successor = Rdma::read(own(x, "next"));

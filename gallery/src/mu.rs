@@ -1,9 +1,10 @@
-//! Mu's log: length, payload and canary in one WRITE, which the follower finds whole by looking at the first and the last.
+//! Mu's log: length, payload and canary in one WRITE. The follower looks at the first and the last to see that an entry
+//! is whole.
 //!
-//! Promises that the follower gets the entries in order, each once, and with them all that the leader put there before. Published as Mu
-//! (Aguilera et al., OSDI 2020; LPD-EPFL/mu). Assumes that the words of one WRITE are placed in order of their addresses, which
-//! InfiniBand does not promise and some cards do: it is over RDMA-WAIT-RMW with increasing addresses. Left out: permissions, and the
-//! change of leaders.
+//! Promises that the follower gets the entries in order, each once, and sees everything that the leader put there
+//! before. Published as Mu (Aguilera et al., OSDI 2020; LPD-EPFL/mu). Assumes that the words of one WRITE are placed in
+//! order of their addresses. InfiniBand does not promise that, but some cards do, so this is over RDMA-WAIT-RMW with
+//! increasing addresses. Left out: permissions, and the change of leaders.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
@@ -32,12 +33,12 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-/// The words of an entry, in order of addresses.
+/// Returns the words of an entry, in order of addresses.
 fn entry_at(x: Expr, n: Expr, k: Expr) -> Expr {
     Expr::tuple(["length", "payload", "canary"].map(|role| place(x, role, n, k)))
 }
 
-/// The words that an entry is put from.
+/// Returns the words from which an entry is put.
 fn source(x: Expr, k: Expr) -> Expr {
     Expr::tuple([own(x, "one"), place(x, "source", here(), k), own(x, "one")])
 }
@@ -62,24 +63,24 @@ fn bodies() -> Bodies {
     }
 }
 
-/// The words of a row.
+/// Returns the words of a row.
 fn row(words: Expr) -> &'static [Expr] {
     if let Term::Tuple(all) = words.term() { all } else { &[] }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     let roles = &["length", "payload", "canary", "source"];
     let mu =
         Over::<Method>::terms(bodies()).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
-    // Between queue pairs there is as little order as between words whose addresses do not matter.
+    // Puts over several queue pairs are as unordered as words whose addresses do not matter.
     let any_order = mu.clone().replace(calls!(Rdma::PutWords { xs, ys, d, .. } => {
         let queues = (1..).map(|queue| Val::from(Way { queue, ..Way::USUAL }));
         let puts = queues.zip(row(xs).iter().zip(row(ys)));
         puts.map(|(way, (x, y))| Rdma::put_by(way, *x, *y, d)).reduce(Body::then).unwrap_or_else(Body::unit)
     }));
-    // The payload has the highest address: the canary says nothing of it.
+    // The payload has the highest address, so the canary says nothing about it.
     let canary_first = mu.clone().replace(calls!(Rdma::PutWords { w, xs, ys, d } => {
         let payload_last = |all: Expr| Expr::tuple([0, 2, 1].map(|k| row(all)[k]));
         Rdma::put_words(w, payload_last(xs), payload_last(ys), d)

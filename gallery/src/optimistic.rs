@@ -1,9 +1,9 @@
 //! Optimistic reads of two words under a version: writers lock the version, readers read it before and after.
 //!
-//! Promises a register of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published in
-//! Ziegler et al., SIGMOD 2023 (`frontend/OptimisticLocks.hpp` of RDMA_synchronization). Assumes that each READ is polled before
-//! the next one is posted, or fenced, and that writes of data and version go over one queue pair. Left open there: how writers keep
-//! what they send. Here a write waits at its end.
+//! Promises a register of two words that is read whole, and whose reads and writes are ordered like those of one word.
+//! Published in Ziegler et al., SIGMOD 2023 (`frontend/OptimisticLocks.hpp` of RDMA_synchronization). Assumes that each
+//! READ is polled, or fenced, before the next one is posted. Also assumes that one queue pair carries the writes of
+//! data and version. Left open there: how writers keep what they send. Here a write waits at its end.
 
 use mowgli_libraries::prelude::*;
 
@@ -82,7 +82,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published with polls and with fences, and what is to be caught.
+/// Returns the published variants, with polls and with fences, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -1,8 +1,9 @@
-//! A record with a checksum: its owner stores it, others take it by one READ of all words if the checksum is that of the others.
+//! A record with a checksum. Its owner stores it, and others take it by one READ of all words if the checksum fits the
+//! other words.
 //!
-//! Promises a register of two words that is read whole. Published as Pilaf (Mitchell et al., USENIX ATC 2013), whose hash table has a checksum
-//! in each entry. Assumes that no two records have one checksum; it does not assume that the words are stored, or read, in some
-//! order. Left open: what the checksum is. Here it is the pair of both words, in a word of its own.
+//! Promises a register of two words that is read whole. Published as Pilaf (Mitchell et al., USENIX ATC 2013), whose
+//! hash table has a checksum in each entry. Assumes that different records have different checksums. The words may be
+//! stored, and read, in any order. Left open: the checksum. Here it is the pair of both words, in a word of its own.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
@@ -22,7 +23,7 @@ fn role(method: Method) -> Option<Role> {
     Some(if matches!(method, Method::Write { .. }) { Role::Writer } else { Role::Reader })
 }
 
-/// The record is on the node of its owner.
+/// Returns the node of the record, which is that of its owner.
 fn home(world: &World, x: Loc) -> Node {
     world.node_of(world.objects[&x].members[0])
 }
@@ -36,12 +37,12 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     .into()
 }
 
-/// A checksum without collisions.
+/// Computes a checksum without collisions.
 fn both(a: Expr, b: Expr) -> Expr {
     Expr::tuple([a, b])
 }
 
-/// One with collisions.
+/// Computes a checksum with collisions.
 fn sum(a: Expr, b: Expr) -> Expr {
     a.int() + b.int()
 }
@@ -72,7 +73,7 @@ fn bodies(checksum: fn(Expr, Expr) -> Expr) -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     let bounds = &[(2, 2, 2), (3, 2, 1)];

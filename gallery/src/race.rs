@@ -1,8 +1,9 @@
-//! A slot of RACE hashing: a block is written, then a compare-and-swap lets the slot point to it.
+//! A slot of RACE hashing: a writer puts a block, and then lets the slot point to it by a compare-and-swap.
 //!
-//! Promises a register: who looks up finds the last block that was put into the slot, whole, and with it all that its writer did to
-//! the node before. Published as RACE hashing (Zuo et al., USENIX ATC 2021) and used by FUSEE (dmemsys/FUSEE `src/client.cc`). Assumes
-//! that block and slot are reached over one queue pair; a block on another node needs more than a completion. Blocks are not used again.
+//! Promises a register. A lookup finds the last block that was put into the slot, whole, and sees everything that its
+//! writer did to the node before. Published as RACE hashing (Zuo et al., USENIX ATC 2021) and used by FUSEE
+//! (dmemsys/FUSEE `src/client.cc`). Assumes that one queue pair reaches block and slot; a block on another node needs
+//! more than a completion. Blocks are not used again.
 
 use mowgli_libraries::prelude::*;
 
@@ -27,7 +28,7 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-/// The k-th block of a thread.
+/// Returns the k-th block of a thread.
 fn block(x: impl Into<Expr>, t: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
     x.into().part("block", [t.into(), k.into()])
 }
@@ -54,13 +55,13 @@ fn bodies() -> Bodies {
     }
 }
 
-/// The blocks that threads can use, on the node of the slot. What is in them before is nobody's value.
+/// Returns the blocks that threads can use, on the node of the slot. Their initial value is not one that calls write.
 fn blocks(world: &World, x: Loc) -> Vec<(Loc, Object)> {
     let of = |t| (0..2).map(move |k: i64| (block(x, t, k).loc(), wait::word(home(world, x)).init(7.into())));
     world.tids().flat_map(of).collect()
 }
 
-/// As published, over two nodes, and what is to be caught.
+/// Returns the published variant, others with blocks on another node, and a broken one.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
@@ -74,7 +75,7 @@ pub fn entry() -> Entry {
     let completed = other_node
         .clone()
         .replace(calls!(|put| Rdma::Put { d, .. } in Method::Update { .. } => body! { put; Rdma::wait(d) }));
-    // A get of the block behind its put.
+    // Here a get of the block follows its put.
     let flushed = other_node.clone().replace(calls!(|put| Rdma::Put { x: block, .. } in Method::Update { x, .. } =>
         body! { put; fetch(own(x, "p"), block, x.wid("d")) }));
     let block_last = race.clone().delay(calls!(Rdma::Put { x, .. } if is_part(x, "block")));

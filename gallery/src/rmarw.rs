@@ -1,10 +1,13 @@
-//! The RMA reader-writer lock: writers queue up as in MCS, readers count themselves in a word that has the writers' flag.
+//! The RMA reader-writer lock: writers queue up as in MCS, readers count themselves in a word that has the writers'
+//! flag.
 //!
-//! Promises that exclusive sections overlap no other one, and that what one has put to the lock's node is there when the next one begins.
-//! Schmid, Besta, Hoefler, HPDC 2016, read in shiftlock's `src/baselines/rma_rw.rs`. Assumes that the count is read in one piece, and
-//! that queue and count are only changed by the network card. Left out: thresholds, by which many readers or writers in a row let
-//! the others in, and the levels of the machine. Chosen: one word has those that are inside, where there are two counters, of arrivals and of
-//! departures; a reader counts itself by compare-and-swap where no flag is, and not by an addition that it takes back.
+//! Promises that exclusive sections do not overlap others, and that a section's puts to the lock's node are visible to
+//! the next one. Published by Schmid, Besta and Hoefler (HPDC 2016), read in shiftlock's `src/baselines/rma_rw.rs`.
+//! Assumes that the count is read in one piece, and that only the network card changes queue and count. Left out: the
+//! levels of the machine, and thresholds, by which many readers or writers in a row let the others in.
+//!
+//! Chosen: one word counts the readers inside, where the original has two counters, of arrivals and of departures. A
+//! reader counts itself by compare-and-swap if the flag is not set, and not by an addition that it takes back.
 
 use mowgli_libraries::prelude::*;
 
@@ -15,9 +18,10 @@ use crate::shared::{
 
 const RMARW: Name = Name::literal("rmarw");
 
-/// What the flag adds to the readers inside.
+/// The number that the flag adds to the readers inside.
 const FLAG: i64 = 8;
-/// Values of `told`: the lock, with the flag set; the turn, without it; nothing yet.
+/// Values of the word `told`: the lock is handed over with the flag set, or the turn without it, or nothing has come
+/// yet.
 const LOCK: i64 = 0;
 const TURN: i64 = 1;
 const NOTHING: i64 = 2;
@@ -75,7 +79,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, which is to be caught, with a flush, and what is to be caught beside that.
+/// Returns the published variant, which is unsound; one with a flush, which is sound; and broken ones.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -1,9 +1,10 @@
 //! A log of one writer that is sealed once the writer has died: entries, then a tail that moves by compare-and-swap.
 //!
-//! Promises that Seal finds the last entry whole, and that nobody finds another one afterwards, whatever of the dead writer is still
-//! under way. So CORFU (Balakrishnan et al., NSDI 2012) seals its storage before it recovers from it; DARE and Mu close the dead leader's
-//! connection instead. Assumes that entry and tail go over one queue pair, and that all change the tail by the card. That the writer
-//! is dead says only that it makes no more calls: what it issued may arrive later, or never.
+//! Promises that Seal finds the last entry whole, and that no thread finds another one afterwards. This holds whatever
+//! operations of the dead writer are still under way. CORFU (Balakrishnan et al., NSDI 2012) seals its storage in this
+//! way before it recovers from it; DARE and Mu close the dead leader's connection instead. Assumes that entry and tail
+//! go over one queue pair, and that all change the tail by the card. A dead writer makes no more calls, but its earlier
+//! operations may arrive later, or never.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
@@ -27,7 +28,7 @@ fn role(method: Method) -> Option<Role> {
     Some(if matches!(method, Method::Append { .. }) { Role::Writer } else { Role::Reader })
 }
 
-/// The log is on the node of its first reader.
+/// Returns the node of the log, which is that of its first reader.
 fn home(world: &World, x: Loc) -> Node {
     readers(world, x).iter().next().expect("somebody reads")
 }
@@ -43,19 +44,19 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     .into()
 }
 
-/// A register of which whoever seals it finds the last write: so = rf u rb u mo, [aMF]; rb is empty.
+/// A register in which Seal reads the last write: so = rf u rb u mo, and [aMF]; rb is empty.
 fn spec(c: &mut Spec) {
     let [rf, mo, rb] = c.coherence();
     c.empty("sealed", &rb.between(&stamped(aMF), &writes()));
     c.so([&rf, &rb, &mo]);
 }
 
-/// What the tail is once it is sealed; it is sealed once.
+/// Returns the tail after it is sealed. A tail is sealed once.
 fn sealed(tail: Expr) -> Expr {
     Expr::tuple([tail.first(), true.into()])
 }
 
-/// An entry's word with this role, on the node of the log.
+/// Returns an entry's word with this role, on the node of the log.
 fn word(x: Expr, role: &'static str, k: Expr) -> Expr {
     place(x, role, targets(x).min(), k)
 }
@@ -97,7 +98,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     let seal = ["count", "p", "q"]
@@ -105,7 +106,7 @@ pub fn entry() -> Entry {
         .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
     let seal = seal.parts(places(&["first", "second", "source"]));
     let seal = seal.parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
-    // The dead writer's tail overwrites what sealed it.
+    // Here the dead writer's tail overwrites the seal.
     let by_put = seal
         .clone()
         .replace(calls!(Rdma::RCAS { y, .. } in Method::Append { x, .. } => Rdma::put(y, own(x, "count"), Val::NoWid)));

@@ -1,4 +1,5 @@
-//! What the algorithms share: objects on a node, or from one thread to others; registers; locks; the words of a body.
+//! Parts that the algorithms share: objects on a node, or from one thread to others; registers; locks; the words of a
+//! body.
 
 use std::fmt;
 
@@ -10,23 +11,24 @@ use mowgli_libraries::lock::{Lock, Method as LockMethod, Sections};
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::{Switches, Way};
 
-/// A library over RDMA by its method table `M`, as [`Simple`] is, whose objects live on a node or have a writer and readers.
+/// A library over RDMA with the method table `M`, like [`Simple`]. Its objects live on a node, or have a writer and
+/// readers.
 pub struct Kind<M> {
-    /// How an object is declared.
+    /// The form of an object's declaration.
     form: Form,
-    /// The objects that there may be among these threads.
+    /// Returns the objects that may exist among these threads.
     objects: fn(&World) -> Vec<Object>,
-    /// Which calls only the writer may make, and which only the readers; nothing for those that all may make.
+    /// The role of the threads that may make a call. `None` if all threads may make it.
     role: fn(M) -> Option<Role>,
-    /// What a cell has, and a call finds, to begin with.
+    /// The initial value of cells, which calls return if nothing was written.
     init: Val,
-    /// Whether the writers may crash.
+    /// True if the writers may crash.
     crashes: bool,
     shape: fn(&World, &Event, M) -> Shape,
     spec: fn(&mut Spec),
 }
 
-/// What a thread is to an object that has members.
+/// The role of a thread for an object that has members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The first member.
@@ -50,26 +52,26 @@ impl<M: Methods> fmt::Debug for Kind<M> {
 }
 
 impl<M: Methods> Kind<M> {
-    /// Objects on a node, of which all threads may make all calls.
+    /// Makes a library of objects on a node. All threads may make all calls.
     pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Node] };
         Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shape, spec }
     }
 
-    /// Objects from one thread to others.
+    /// Makes a library of objects from one thread to others.
     pub fn to_readers(role: fn(M) -> Option<Role>, shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Roles] };
         Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
     }
 
-    /// The same where there is nothing to begin with, which calls may return: bottom.
+    /// Makes bottom the initial value, which calls may return.
     #[must_use]
     pub fn empty(self) -> Self {
         Self { init: Val::Bot, ..self }
     }
 
-    /// The same where the writers may crash, and others are told.
+    /// Lets the writers crash. Other threads learn of a crash.
     #[must_use]
     pub fn whose_writer_crashes(self) -> Self {
         Self { crashes: true, ..self }
@@ -85,33 +87,34 @@ impl<M: Methods> Kind<M> {
     }
 }
 
-/// An entry over RDMA-WAIT-RMW on hardware that reads and writes the words of one operation in order of addresses.
+/// Returns an entry over RDMA-WAIT-RMW on hardware that reads and writes the words of one operation in order of
+/// addresses.
 #[must_use]
 pub fn in_order_of_addresses<M: Methods>(kind: Kind<M>) -> Entry {
     let memory = wait::switched(Switches::INCREASING);
     Entry::new(Memory::switched(Switches::INCREASING), kind, memory, Vec::new())
 }
 
-/// An entry over RDMA-WAIT-RMW with crashes.
+/// Returns an entry over RDMA-WAIT-RMW with crashes.
 #[must_use]
 pub fn with_crashes<M: Methods>(kind: Kind<M>) -> Entry {
     Entry::new(Memory::switched(Switches::CRASHES), kind, wait::switched(Switches::CRASHES), Vec::new())
 }
 
-/// An object for each writer and each set of other threads.
+/// Returns an object for each writer and each set of other threads.
 fn of_members<M: Methods>(world: &World) -> Vec<Object> {
     let readers = |writer: Tid| world.tids().filter(move |&t| t != writer).powerset().filter(|r| !r.is_empty());
     let members = world.tids().flat_map(|w| readers(w).map(move |r| [vec![w], r].concat()));
     members.map(|members| Object::new(M::LIBRARY).members(&members)).collect()
 }
 
-/// The nodes of an object's readers.
+/// Returns the nodes of an object's readers.
 #[must_use]
 pub fn readers(world: &World, x: Loc) -> NodeSet {
     world.objects[&x].members.iter().skip(1).map(|&t| world.node_of(t)).collect()
 }
 
-/// The nodes of an object's readers, in a body.
+/// Returns the nodes of an object's readers, in a body.
 #[must_use]
 pub fn targets(x: Expr) -> Expr {
     nodes(members(x).rest())
@@ -165,26 +168,28 @@ impl<M: Methods> Subject for Kind<M> {
     }
 }
 
-/// Sequential consistency for each cell, and who reads a write is after it: `so = rf u rb u mo`.
+/// Specifies a register. Each cell is sequentially consistent, and a read comes after the write that it reads:
+/// `so = rf u rb u mo`.
 pub fn register(c: &mut Spec) {
     let [rf, mo, rb] = c.coherence();
     c.so([&rf, &rb, &mo]);
 }
 
-/// A write of a register that lives on one node: {aNRW_n}.
+/// Returns the shape of a write to a register on one node: {aNRW_n}.
 #[must_use]
 pub fn put_there(world: &World, x: Loc, v: Val) -> Shape {
     [Sub::write(aNRW(home(world, x).into()), x.on(home(world, x)), v)].into()
 }
 
-/// A read of such a register, which is over when it returns: {aCR}.
+/// Returns the shape of a read of such a register, which completes before it returns: {aCR}.
 #[must_use]
 pub fn got_from(world: &World, x: Loc, v: Val) -> Shape {
     [Sub::read(aCR, x.on(home(world, x)), v)].into()
 }
 
-/// The lock of all of the gallery: as a node lock, but of remote operations it promises only of puts to its node that they are
-/// over when the next section begins. Acq {aMF}, Rel {aNRW_n}, `so = {<<e1, aNRW_n>, <e2, aMF>> | match(e0, e1), e0 lo e2}`.
+/// Returns the lock that most of the gallery implements. It is like a node lock, but it only promises that puts to its
+/// node are over when the next section begins. Acq {aMF}, Rel {aNRW_n},
+/// `so = {<<e1, aNRW_n>, <e2, aMF>> | match(e0, e1), e0 lo e2}`.
 #[must_use]
 pub const fn lock(name: Name) -> Lock {
     Lock::new(
@@ -195,44 +200,45 @@ pub const fn lock(name: Name) -> Lock {
     )
 }
 
-/// A lock of this name over memory, with its probes.
+/// Returns the entry of a lock of this name over memory, with its probes.
 #[must_use]
 pub fn lock_entry(name: Name) -> Entry {
     Entry { probes: vec![Box::new(Sections { library: name })], ..Entry::rdma(lock(name), Wait) }
 }
 
-/// The node of an object.
+/// Returns the node of an object.
 ///
 /// # Panics
-/// If it is on none.
+/// If the object does not have a node.
 #[must_use]
 pub fn home(world: &World, x: Loc) -> Node {
     wait::home(world, x)
 }
 
-/// The word of the calling thread, for what it sends and gets.
+/// Returns the calling thread's word with this role, for operations over the network.
 #[must_use]
 pub fn own(x: Expr, role: &'static str) -> Expr {
     of(x, role, me())
 }
 
-/// The word with this role of a thread.
+/// Returns a thread's word with this role.
 #[must_use]
 pub fn of(x: impl Into<Expr>, role: &'static str, t: impl Into<Expr>) -> Expr {
     x.into().part(role, [t.into()])
 }
 
-/// A word of each thread, on its node: a part of an object.
+/// Declares a word of each thread, on its node, as a part of an object.
 pub fn of_threads(role: &'static str, init: i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     words_of_threads(role, move |_| init)
 }
 
-/// A word of each thread, on its node, that holds the number of the thread. No thread has the number 0, which stands for nobody.
+/// Declares a word of each thread, on its node, that holds the number of the thread. Numbers begin with 1, and 0 stands
+/// for nobody.
 pub fn of_threads_with_numbers(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     words_of_threads(role, |t| t.0.into())
 }
 
-/// A word of each thread, on its node, with this initial value.
+/// Declares a word of each thread, on its node, with this initial value.
 fn words_of_threads(role: &'static str, init: impl Fn(Tid) -> i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     move |world, x| {
         let word = |t| wait::word(world.node_of(t)).init(init(t).into());
@@ -240,7 +246,7 @@ fn words_of_threads(role: &'static str, init: impl Fn(Tid) -> i64) -> impl Fn(&W
     }
 }
 
-/// A word on the node of an object.
+/// Declares a word on the node of an object.
 pub fn at_home(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     move |world, x| vec![(x.part(role), wait::word(home(world, x)))]
 }
@@ -251,13 +257,14 @@ pub fn fetch(to: Expr, from: Expr, d: Expr) -> Body {
     body! { Rdma::get(to, from, d); Rdma::wait(d); Rdma::read(to) }
 }
 
-/// Gets a word of the node of the lock `x` before what the body of a release does: what was put there before has arrived then.
+/// Gets a word of the node of the lock `x`, and then does a release. Earlier puts to that node are placed when the get
+/// completes.
 #[must_use]
 pub fn flushed_release(of: &impl Edits, x: Expr, release: &Body) -> Body {
     body! { fetch(own(x, "p"), x.part("tail", []), x.wid("d")); of.inlined(release) }
 }
 
-/// Compares and swaps by the card, waits for it, and reads what was found.
+/// Compares and swaps by the card, waits for it, and reads the old value.
 #[must_use]
 pub fn found(p: Expr, y: Expr, expected: impl Into<Expr>, v: impl Into<Expr>, d: Expr) -> Body {
     body! { Rdma::rcas(p, y, expected, v, d); Rdma::wait(d); Rdma::read(p) }
@@ -275,19 +282,19 @@ pub fn swapped(p: Expr, y: Expr, v: Expr, d: Expr) -> Body {
     }
 }
 
-/// Whether this is a part with this role, of whatever object.
+/// True for a part with this role, of any object.
 #[must_use]
 pub fn is_part(x: Expr, role: &str) -> bool {
     matches!(x.term(), Term::Part(_, own, _) if *own == role)
 }
 
-/// Whether this is the name of a part with a role that begins so.
+/// True for the name of a part whose role begins in this way.
 fn is_named(x: Loc, role: &str) -> bool {
     x.to_string().rsplit_once('.').is_some_and(|(_, part)| part.starts_with(role))
 }
 
-/// Puts the parts with roles that begin so on the node after their own: over another queue pair there is as little order as over
-/// one to another node.
+/// Puts the parts whose roles begin in this way on the node after their own. This stands for another queue pair,
+/// because two queue pairs to one node are as unordered as two to different nodes.
 pub fn elsewhere(role: &'static str) -> impl Fn(&mut World) + Send + Sync {
     move |world| {
         let nodes = world.nodes;
@@ -297,26 +304,27 @@ pub fn elsewhere(role: &'static str) -> impl Fn(&mut World) + Send + Sync {
     }
 }
 
-/// Puts to the parts with roles that begin so go over a second queue pair to their node.
+/// Makes puts to the parts with this role go over a second queue pair to their node.
 pub fn by_second(role: &'static str) -> Calls {
     let second = Way { queue: 2, ..Way::USUAL };
     calls!(Rdma::Put { x, y, d } if is_part(x, role) => Rdma::put_by(Val::from(second), x, y, d))
 }
 
-/// Messages of one writer to each reader: Send {aNRW_n | n a node of a reader}.
+/// Returns the shape of a message from the writer to each reader: Send {aNRW_n | n a node of a reader}.
 #[must_use]
 pub fn sent(world: &World, x: Loc, v: Val) -> Shape {
     readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), v)).collect()
 }
 
-/// Receive of a message {aCR}, of nothing, which is bottom, {aWT}.
+/// Returns the shape of a Receive: {aCR} for a message, {aWT} for bottom.
 #[must_use]
 pub fn received(world: &World, event: &Event, x: Loc) -> Shape {
     let here = world.node_of(event.thread);
     [if event.ret == Val::Bot { Sub::quiet(aWT) } else { Sub::read(aCR, x.on(here), event.ret) }].into()
 }
 
-/// A reader gets only what was sent, each message once, none is jumped, and who gets one is after its send: LOCO Def. 5.1 and the rf of 5.2.
+/// Specifies messages. A reader gets only messages that were sent, each once, in order and without gaps, and after
+/// their send. This is LOCO Def. 5.1 and the rf of 5.2.
 pub fn messages(c: &mut Spec) {
     let (rf, _) = c.reads_from("rf", reads(), writes());
     let rf = rf.named("rf", "{b} received {b reads}, which {a} sent");
@@ -327,16 +335,16 @@ pub fn messages(c: &mut Spec) {
     c.so([&rf]);
 }
 
-/// Place k of a part with places.
+/// Returns place k of a part with places.
 #[must_use]
 pub fn place(x: impl Into<Expr>, role: &'static str, n: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
     x.into().part(role, [k.into(), n.into()])
 }
 
-/// So many places there are: more than a client within the bounds makes calls.
+/// The number of places. It is larger than the number of calls that a client within the bounds makes.
 const PLACES: i64 = 4;
 
-/// Words for all places of parts with these roles, on the nodes of the writer and the readers.
+/// Declares words for all places of parts with these roles, on the nodes of the writer and the readers.
 pub fn places(roles: &'static [&'static str]) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     move |world, x| {
         let nodes = world.member_nodes(x);
@@ -345,18 +353,18 @@ pub fn places(roles: &'static [&'static str]) -> impl Fn(&World, Loc) -> Vec<(Lo
     }
 }
 
-/// A word on each node of the writer and the readers.
+/// Declares a word on each node of the writer and the readers.
 pub fn on_members(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
     move |world, x| world.member_nodes(x).iter().map(|n| (on(x, role, n).loc(), wait::word(n))).collect()
 }
 
-/// The word of an object on a node.
+/// Returns the word of an object on a node.
 #[must_use]
 pub fn on(x: impl Into<Expr>, role: &'static str, n: impl Into<Expr>) -> Expr {
     x.into().part(role, [n.into()])
 }
 
-/// What two words are that are to be the same; a pair if they are not.
+/// Returns the value of two words that should be equal, or the pair of both if they are not.
 #[must_use]
 pub fn whole(a: Expr, b: Expr) -> Body {
     body! { if (a == b) { a } else { Expr::tuple([a, b]) } }

@@ -1,9 +1,11 @@
-//! Sherman's page: a lock in the network card's memory, page and release in one batch, and a version at either end of the page.
+//! Sherman's page: a lock in the network card's memory, page and release in one batch, and a version at either end of
+//! the page.
 //!
-//! Promises a page of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published as Sherman
-//! (Wang et al., SIGMOD 2022; thustorage/Sherman). Assumes that WRITEs of one queue pair are done in order, into whichever memory of
-//! the node, and a page in order of its addresses, so it is over RDMA-WAIT-RMW with increasing addresses; and, as is found here, that
-//! a READ does not follow that order. Left out: the tree, and the tables of waiting threads.
+//! Promises a page of two words that is read whole, and whose reads and writes are ordered like those of one word.
+//! Published as Sherman (Wang et al., SIGMOD 2022; thustorage/Sherman). Assumes that WRITEs of one queue pair are done
+//! in order, in any memory of the node. Also assumes that a page is written in order of its addresses. So this is over
+//! RDMA-WAIT-RMW with increasing addresses. As the check finds, it also assumes that a READ does not follow that order.
+//! Left out: the tree, and the tables of waiting threads.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
@@ -87,12 +89,12 @@ fn bodies() -> Bodies {
     }
 }
 
-/// A body in which the page is read word by word in this order.
+/// Makes a body that reads the page word by word in this order.
 fn reading(order: [&'static str; 4]) -> Bodies {
     bodies! { Method: Read { x } => { read_page(x, order) } }
 }
 
-/// As published, which is to be caught; read from its end; and what is to be caught beside that.
+/// Returns the published variant, which is unsound; one that reads from the end, which is sound; and broken ones.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

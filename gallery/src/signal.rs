@@ -1,9 +1,10 @@
-//! Put with signal: a word at the readers tells that what was put before has arrived.
+//! Put with signal: a word at the readers shows that earlier puts have arrived.
 //!
-//! Promises that who sees the signal raised sees all that its writer did before, of puts those to the reader's node. As
-//! NVSHMEM and OpenSHMEM have it: put the data, then put the signal. Assumes that both go over one queue pair, and that nobody
-//! takes a short cut: NVIDIA/nvshmem#84, openshmem-org/specification#206. Left open there: whether a signal is ordered after
-//! puts other than its own. Here it is, as one queue pair has it.
+//! Promises that a thread which sees the signal raised sees everything that its writer did before. Among puts, this
+//! covers those to the reader's node. NVSHMEM and OpenSHMEM have it: put the data, then put the signal. Assumes that
+//! both go over one queue pair, and that nobody takes a short cut: NVIDIA/nvshmem#84, openshmem-org/specification#206.
+//! Left open there: whether a signal is ordered after puts other than its own. Here it is, because one queue pair
+//! orders them.
 
 use mowgli_libraries::prelude::*;
 
@@ -39,7 +40,7 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

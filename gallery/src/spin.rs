@@ -1,9 +1,9 @@
 //! A spin lock by compare-and-swap, released in one batch with the last writes of its section.
 //!
-//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins.
-//! Published in Ziegler et al., SIGMOD 2023 (`frontend/OptimisticLocks.hpp` of RDMA_synchronization): behind the last WRITE of the
-//! data, with no wait in between, a WRITE or an atomic frees the lock. Assumes that data and lock are reached over one queue
-//! pair. Left open there: what is promised of READs that nobody has waited for. Here it is nothing.
+//! Promises that sections exclude each other, and that a section's puts to the lock's node are visible to the next one.
+//! Published in Ziegler et al., SIGMOD 2023 (`frontend/OptimisticLocks.hpp` of RDMA_synchronization): a WRITE or an
+//! atomic frees the lock, directly behind the last WRITE of the data. Assumes that one queue pair reaches data and
+//! lock. Left open there: whether READs without a wait are over. Here the lock does not promise that.
 
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
@@ -24,7 +24,8 @@ fn bodies() -> Bodies {
     }
 }
 
-/// As published with a WRITE and with an atomic, and what is to be caught.
+/// Returns the published variants, which release by a WRITE and by an atomic, and broken ones that checks have to
+/// refute.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

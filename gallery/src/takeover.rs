@@ -1,9 +1,10 @@
-//! Taking over from an owner that has died: the owner changes a word by compare-and-swap, so that what comes late fails.
+//! Takeover from an owner that has died. The owner changes a word by compare-and-swap, so that its late changes fail.
 //!
-//! Promises that a change by the dead owner, wherever it still is, does not come after Take; Looks afterwards find what was taken, or
-//! what others took later. So FUSEE recovers slots whose client crashed (dmemsys/FUSEE `src/client.cc`); Mu (OSDI 2020) closes the old
-//! leader's connection instead. Assumes that what was taken is never a value for which the owner waits: here it has a mark. That the
-//! owner is dead says only that it makes no more calls. Left open by descriptions: how that is known.
+//! Promises that a change by the dead owner, wherever it still is, does not come after Take. Looks afterwards find the
+//! value of that Take, or of a later one. FUSEE recovers slots whose client crashed in this way (dmemsys/FUSEE
+//! `src/client.cc`); Mu (OSDI 2020) closes the old leader's connection instead. Assumes that a Take never writes a
+//! value that the owner's compare-and-swap expects: here it has a mark. A dead owner makes no more calls. Left open by
+//! descriptions: how others know that.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
@@ -28,7 +29,7 @@ fn role(method: Method) -> Option<Role> {
     Some(if matches!(method, Method::Set { .. } | Method::End { .. }) { Role::Writer } else { Role::Reader })
 }
 
-/// The word is on the node of the first who may take it.
+/// Returns the node of the word, which is that of the first thread that may take it.
 fn home(world: &World, x: Loc) -> Node {
     readers(world, x).iter().next().expect("somebody may take it")
 }
@@ -44,7 +45,7 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
     }
 }
 
-/// A register in which the owner changes nothing that was taken: so = rf u rb u mo, [aMF]; mo; [aNRW] is empty.
+/// A register in which the owner does not overwrite a Take: so = rf u rb u mo, and [aMF]; mo; [aNRW] is empty.
 fn spec(c: &mut Spec) {
     let [rf, mo, rb] = c.coherence();
     c.empty("over", &mo.between(&stamped(aMF), &stamps(|a| matches!(a, aNRW(_)))));
@@ -70,17 +71,17 @@ fn bodies() -> Bodies {
             }
             seen(x);
         }
-        // Without the mark.
+        // The mark is removed.
         Look { x } => { let v = seen(x); v.first() }
     }
 }
 
-/// A value that somebody has taken the word with.
+/// Returns a value with the mark of a Take.
 fn marked(v: Expr) -> Expr {
     Expr::tuple([v, true.into()])
 }
 
-/// As published, and what is to be caught.
+/// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
     let library = Dying {
@@ -93,7 +94,7 @@ pub fn entry() -> Entry {
     let takeover = words
         .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
         .parts(|world, x| vec![(x.part("word"), wait::word(home(world, x)))]);
-    // What a completion tells is that the change was sent.
+    // A completion only shows that the change was sent.
     let by_put = takeover.clone().replace(calls!(Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => body! {
         Rdma::write(q, v);
         Rdma::put(y, q, x.wid("e"));

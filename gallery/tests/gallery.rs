@@ -1,5 +1,5 @@
-//! What the gallery says of each variant is found, and what is found is kept for review; the litmus tests hold, with the
-//! specifications and with the published implementations; the page of the book says the same.
+//! Checks that each variant has the verdict that the gallery and the page of the book give, and keeps the findings for
+//! review. The litmus tests hold, with the specifications and with the published implementations.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,14 +13,14 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A bound as the page has it: threads, nodes, calls.
+/// Prints a bound as on the page: threads, nodes, calls.
 fn said(b: &Bound) -> String {
     let total = b.total.map_or_else(String::new, |total| format!(", at most {total} calls in all"));
     let crashes = if b.crashes == 0 { String::new() } else { format!(", crashes {}", b.crashes) };
     format!("({}, {}, {}){total}{crashes}", b.threads, b.nodes, b.calls)
 }
 
-/// What is found of a variant, up to the bound at which it is not sound: its row of the page, and the finding.
+/// Checks a variant, up to the first bound at which it is not sound. Returns its row of the page, and the finding.
 fn found(entry: &Entry, name: &str) -> (String, String) {
     let variant = entry.variant(name).expect("a variant");
     let mut text = String::new();
@@ -123,7 +123,7 @@ fn the_litmus_tests_hold_of_the_implementations() {
     }
 }
 
-/// Names of objects do not run out, and what is printed of the default bounds is what is covered.
+/// Names of objects do not run out, and the printed default bounds are those that a check covers.
 #[test]
 fn the_largest_worlds_have_what_is_printed() {
     for entry in entries() {
