@@ -1,7 +1,7 @@
 //! x86-TSO as an instance of the framework: a machine whose processors have store buffers.
 //!
-//! [`tso`] is the memory, [`stamp`] its stamps, [`pool`] hands out records, [`probes`] are clients that watch a library through it. There is one
-//! machine, so worlds have one node.
+//! [`tso`] is the memory, [`stamp`] its stamps, [`pool`] hands out records, and [`probes`] are clients that watch a
+//! library through it. There is one machine, so worlds have one node.
 //!
 //! A write waits in the store buffer of its processor while a later read passes it; a fence empties the buffer:
 //!

@@ -1,9 +1,9 @@
 //! Records from a pool: an allocator that hands out locations, each once.
 //!
-//! `New(x)` returns the location of a record that the thread has not got before, of a pool that is named by `x`. What words
-//! a record has is up to who declares them ([`records`] tells which there can be); an access to a word that is not
-//! declared is a fault. An allocation orders nothing: its stamp is W, and what comes before a write or after it is so
-//! without it too.
+//! `New(x)` returns the location of a record that the thread has not got before, from the pool `x`. Whoever declares a
+//! record chooses its words ([`records`] lists the possible records). An access to a word that is not declared is a
+//! fault. An allocation adds no order. Its stamp is W, and whatever is ordered through a write is ordered without it
+//! too.
 
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event};
@@ -24,7 +24,7 @@ methods! {
     }
 }
 
-/// The records that a thread gets first, in this order.
+/// Returns the records that a thread gets, in this order.
 pub fn records(x: Loc, thread: Tid) -> impl Iterator<Item = Val> {
     (1..).map(move |k: usize| x.part(format_args!("record_{thread}_{k}")).into())
 }

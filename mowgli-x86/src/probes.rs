@@ -1,11 +1,11 @@
-//! Clients that watch a library through x86-TSO memory: what a call promises shows in what is read afterwards.
+//! Clients that watch a library through x86-TSO memory: later reads show what a call promises.
 //!
-//! Each for every pair of places in the client:
+//! Each probe is made for every pair of places in the client:
 //!  - *fenced*: fences between the calls;
-//!  - *signal*: a thread sets a flag after its calls, and another looks at it before its own;
-//!  - *buffering*: a thread looks at a word after its calls that another writes, and fences, before its own;
-//!  - *across*: a thread writes a word before its call, another (or the same) reads it after its call;
-//!  - *message*: a word is written before the calls of one thread and read by another, which has seen the flag first.
+//!  - *signal*: a thread sets a flag after its calls, and another one reads it before its own;
+//!  - *buffering*: a thread reads a word after its calls; another one writes it, and fences, before its own;
+//!  - *across*: a thread writes a word before its call, and another one (or the same) reads it after its call;
+//!  - *message*: a thread writes a word before its calls, and another one reads it after it has seen the flag.
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::event::Call;
@@ -21,7 +21,7 @@ use crate::tso::{MACHINE, X86, word};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordProbes;
 
-/// Calls that are put before the call at this position of a thread.
+/// Calls that are inserted before the call at this position of a thread.
 type Inserted<'a> = (Tid, usize, &'a [Call]);
 
 /// `Write(x, 1)`.
@@ -38,7 +38,7 @@ fn fence() -> Call {
     Call::new(X86, "Mfence", &[])
 }
 
-/// The client with steps put in, in this order, and the words that they need.
+/// Inserts these steps into the client, in this order, and the words that they need into the world.
 fn extended(world: &World, client: &Client, steps: &[Inserted<'_>]) -> (World, Client) {
     let (mut world, mut client) = (world.clone(), client.clone());
     for (thread, at, calls) in steps {
@@ -49,20 +49,20 @@ fn extended(world: &World, client: &Client, steps: &[Inserted<'_>]) -> (World, C
     (world, client)
 }
 
-/// The client with a fence between every two calls of a thread, where a thread makes several.
+/// Puts a fence between every two calls of a thread. Returns `None` if each thread makes at most one call.
 fn fenced(world: &World, client: &Client) -> Option<(World, Client)> {
     let several = client.threads.iter().any(|calls| calls.len() > 1);
     let threads = client.threads.iter().map(|calls| Itertools::intersperse(calls.iter().cloned(), fence()).collect());
     several.then(|| (world.clone(), Client { threads: threads.collect() }))
 }
 
-/// The pairs of two different threads.
+/// Returns the pairs of two different threads.
 fn pairs(world: &World) -> impl Iterator<Item = (Tid, Tid)> {
     let all: Vec<Tid> = world.tids().collect();
     all.into_iter().tuple_combinations().flat_map(|(a, b)| [(a, b), (b, a)])
 }
 
-/// Signals between two threads, and store buffering.
+/// Returns the probes *signal* and *buffering*.
 fn around(world: &World, client: &Client) -> Vec<(World, Client)> {
     let of_pair = |(from, to): (Tid, Tid)| {
         let last = client.threads[from.index()].len();
@@ -73,7 +73,8 @@ fn around(world: &World, client: &Client) -> Vec<(World, Client)> {
     pairs(world).flat_map(of_pair).collect()
 }
 
-/// What is written before a call of one thread, and read after one of another, or of the same.
+/// Returns the probes *across*: a write before a call of one thread, and a read after a call of another one, or of the
+/// same.
 fn across(world: &World, client: &Client) -> Vec<(World, Client)> {
     let calls = |t: Tid| 0..client.threads[t.index()].len();
     let of_pair = |(from, to): (Tid, Tid)| {
@@ -83,7 +84,7 @@ fn across(world: &World, client: &Client) -> Vec<(World, Client)> {
     pairs(world).chain(world.tids().map(|t| (t, t))).flat_map(of_pair).collect()
 }
 
-/// Message passing through the calls of one thread.
+/// Returns the probes *message*: message passing through the calls of one thread.
 fn message(world: &World, client: &Client) -> Vec<(World, Client)> {
     let of_pair = |(from, to): (Tid, Tid)| {
         let last = client.threads[from.index()].len();
@@ -106,7 +107,7 @@ impl Probes for WordProbes {
             _ => [across(world, client), message(world, client)].concat(),
         };
         if stage == 2 && client.threads.len() == 1 {
-            // One that makes no call of the library at all.
+            // The second thread does not call the library.
             let (mut world, mut client) = (world.clone(), client.clone());
             world.threads.push(MACHINE);
             client.threads.push(Vec::new());

@@ -1,4 +1,4 @@
-//! What can be inserted into programs of x86-TSO so that more is in order: fences.
+//! Insertions that give programs of x86-TSO more order: fences.
 
 use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
@@ -7,7 +7,7 @@ use mowgli_core::repair::{Gap, Offer, Remedies, Remedy};
 
 use crate::tso::X86;
 
-/// Those of x86-TSO.
+/// The remedies of x86-TSO.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfX86;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mowgli_core::stamp::{Kind, Kinds};
 
-/// What an instruction does, as far as its processor's order is concerned.
+/// The kind of an instruction, as far as its processor's order is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum X86Stamp {
     /// A read.
@@ -20,7 +20,8 @@ pub enum X86Stamp {
 /// All of them, in the order of the declaration.
 const ALL: [X86Stamp; 4] = [X86Stamp::R, X86Stamp::W, X86Stamp::U, X86Stamp::F];
 
-/// The stamp order of x86-TSO. All of program order but a write before a read: that one may still wait in the store buffer.
+/// The stamp order of x86-TSO: program order except from a write to a later read, because the write may still be in the
+/// store buffer.
 #[must_use]
 pub fn to(earlier: X86Stamp, later: X86Stamp) -> bool {
     (earlier, later) != (X86Stamp::W, X86Stamp::R)

@@ -14,8 +14,8 @@
 //! one demand. A locked instruction is one subevent {U}, so nothing comes between what it reads and what it writes.
 //! A compare-and-swap that fails is locked too: it empties the store buffer and reads, {F, R}.
 //!
-//! A location is a value as any other: a word may hold one, and what was read can be the address of the next access. An
-//! access to what is no word is a fault of the program.
+//! A location is a value like any other. A word may hold one, and a value that was read can be the address of the next
+//! access. An access to a value that is not the location of a word is a fault of the program.
 
 use mowgli_core::algebra::{Spec, cell, po, same, same_event, stamped};
 use mowgli_core::event::{Call, Event};
@@ -78,7 +78,7 @@ impl Library for Tso {
         false
     }
 
-    /// Reads, fences and a compare-and-swap that failed: they order what is around them, and no more.
+    /// True for reads, fences and a compare-and-swap that failed, because they only order their neighbours.
     fn only_looks(&self, event: &Event) -> bool {
         match Method::of(&event.call) {
             Method::Read { .. } | Method::Mfence {} => true,
@@ -87,7 +87,7 @@ impl Library for Tso {
         }
     }
 
-    /// What FAA makes of the value that it reads: what is no integer has no sum.
+    /// Computes the value that FAA writes, from the one that it reads. Only integers have a sum.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         if let Method::FAA { k, .. } = Method::of(&event.call) { read.plus(k.int()?) } else { None }
     }
@@ -145,7 +145,8 @@ impl Subject for Words {
     }
 }
 
-/// The world with what `add` puts into it; none if it has several nodes: there is one machine.
+/// Returns the world with the additions of `add`. The list is empty for a world of several nodes, because there is one
+/// machine.
 pub fn on_one_machine(empty: &World, add: impl FnOnce(&mut World)) -> Vec<World> {
     if empty.nodes > 1 {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The axioms, the machine with store buffers and RDMA's CPU have the same outcomes of random programs.
+//! Checks that the axioms, the machine with store buffers and RDMA's CPU have the same outcomes of random programs.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use mowgli_rdma::wait::{WAIT, Wait};
 use mowgli_x86::tso::{MACHINE, Tso, Words};
 use proptest::prelude::*;
 
-/// A client as programs in which values flow: an integer `k` of a call is `k - 1` more than what the thread last got.
+/// Turns a client into programs in which values flow. An integer `k` of a call becomes `k - 1` more than the last value
+/// that the thread got.
 fn flowing(client: &Client) -> Vec<Prog> {
     fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
         let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
@@ -36,7 +37,7 @@ fn x86() -> Libraries {
     Libraries::over(mowgli_x86::to).with(Tso)
 }
 
-/// The outcomes by the axioms, the last values of all words among them; found in both ways.
+/// Returns the outcomes by the axioms, with the last values of all words. Both ways of finding them have to agree.
 fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
     let none = Implementations::new();
     let observed = observed(world);
@@ -52,7 +53,7 @@ fn observed(world: &World) -> Vec<Cell> {
     world.objects.keys().map(|&loc| Cell { loc, node: MACHINE }).collect()
 }
 
-/// The same client of RDMA's CPU.
+/// Returns the same client of RDMA's CPU.
 fn of_rdma((world, client): &(World, Client)) -> (World, Client) {
     let (mut world, mut client) = (world.clone(), client.clone());
     world.objects.values_mut().for_each(|object| object.library = WAIT);

@@ -1,4 +1,4 @@
-//! The classical tests of x86-TSO, and what the machine with store buffers says of them.
+//! The classical tests of x86-TSO, which the machine with store buffers confirms.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,8 @@ fn asked<T>(world: &World, programs: &[Prog], observed: &[Cell], ask: impl FnOnc
     ask(&Problem { libraries, implementations, world, programs, observed, limits })
 }
 
-/// The outcomes of a program over x, y and z, which are 0 at first: what threads put out, then the last values of x and y.
+/// Returns the outcomes of a program over x, y and z, which are 0 at first: the outputs of threads, then the last
+/// values of x and y.
 fn outcomes(programs: &[Prog]) -> BTreeSet<String> {
     let world = world(programs.len(), &[("x", Val::Int(0)), ("y", Val::Int(0)), ("z", Val::Int(0))]);
     let observed = ["x", "y"].map(|x| Cell { loc: Loc::new(x), node: MACHINE });
@@ -78,9 +79,9 @@ fn locked_instructions_are_fences() {
     assert!(!store_buffering(|z| faa(z, 1)));
     assert!(!store_buffering(|z| xchg(z, 1)));
     assert!(!store_buffering(|z| cas(z, 0, 1)));
-    // One that fails is one too.
+    // A compare-and-swap that fails is a fence too.
     assert!(!store_buffering(|z| cas(z, 7, 1)));
-    // In place of the write too: SB with exchanges (CACM 2010, amd10).
+    // An exchange in place of the write is one too: SB with exchanges (CACM 2010, amd10).
     let [x, y, _] = words();
     let thread = |mine: Loc, other: Loc| prog! { xchg(mine, 1); read(other) };
     assert!(!has(&[thread(x, y), thread(y, x)], "[0, 0]"));
@@ -137,7 +138,7 @@ fn updates_are_atomic() {
     assert_eq!(outcomes(&[thread(1), thread(2)]).iter().collect::<Vec<_>>(), ["[0, 1] [1, 0]", "[2, 0] [2, 0]"]);
 }
 
-/// The sender publishes a location; the receiver goes to where it points.
+/// The sender publishes a location, and the receiver reads the word at that location.
 #[test]
 fn a_location_that_was_read_is_an_address() {
     let [x, y, z] = words();
@@ -150,7 +151,7 @@ fn a_location_that_was_read_is_an_address() {
     assert!(all.iter().all(|o| o.contains("[5, x]") || o.contains("[6, x]")), "{all:?}");
 }
 
-/// Nothing is at 0: the program has a fault, and is not just without executions.
+/// There is no word at 0. The program has a fault, and does not just lack executions.
 #[test]
 fn a_dangling_dereference_is_a_fault() {
     let [_, y, _] = words();

@@ -10,7 +10,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
-/// A thread: the results of its calls so far, and what it has written that is not in memory yet, oldest first.
+/// A thread: the results of its calls so far, and its writes that are not in memory yet, oldest first.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Thread {
     results: Vec<Val>,
@@ -23,7 +23,7 @@ struct State {
     memory: BTreeMap<Loc, Val>,
 }
 
-/// What a program does after these results: its next call, or its value and break number.
+/// Returns the next call of a program after these results, or its value and break number.
 fn next(program: &Prog, results: &mut impl Iterator<Item = Val>) -> Result<(Val, usize), Box<Call>> {
     match program {
         Prog::Val(v) => Ok((*v, 0)),
@@ -43,7 +43,7 @@ fn next(program: &Prog, results: &mut impl Iterator<Item = Val>) -> Result<(Val,
 }
 
 impl State {
-    /// The oldest write of a thread goes to memory.
+    /// Moves the oldest write of a thread to memory.
     fn flushed(&self, thread: usize) -> Option<Self> {
         let mut state = self.clone();
         let buffer = &mut state.threads[thread].buffer;
@@ -55,13 +55,13 @@ impl State {
         Some(state)
     }
 
-    /// What a thread reads: its newest write, or memory.
+    /// Returns the value that a thread reads: its newest write, or memory.
     fn read(&self, thread: usize, x: Loc) -> Val {
         let newest = self.threads[thread].buffer.iter().rev().find(|(y, _)| *y == x);
         newest.map_or_else(|| self.memory[&x], |(_, v)| *v)
     }
 
-    /// A thread makes a call, if it can now.
+    /// Lets a thread make a call, if it can now.
     fn called(&self, thread: usize, call: &Call) -> Option<Self> {
         let mut state = self.clone();
         let args = &call.args;
@@ -94,7 +94,7 @@ impl State {
     }
 }
 
-/// All outcomes of programs over the words of a world.
+/// Returns all outcomes of programs over the words of a world.
 pub fn outcomes(world: &World, programs: &[Prog], observed: &[Cell]) -> BTreeSet<Outcome> {
     let memory = world.objects.iter().map(|(&x, object)| (x, object.init)).collect();
     let first = State { threads: vec![Thread::default(); programs.len()], memory };
