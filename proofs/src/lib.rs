@@ -1,8 +1,8 @@
 //! The theorems of the papers as bounded checks: one test file for each, in `tests/`.
 //!
 //! A file checks the published implementation, compares the concretisation found with the one in the paper's proof, and
-//! checks that each broken variant is caught. The snapshots beside it are for reading: the g found, one execution that
-//! the implementation has, and each counterexample.
+//! checks that each broken variant is refuted. The snapshots beside it are for reading: the g found, one execution of
+//! the implementation, and each counterexample.
 //!
 //! ```
 //! use mowgli_proofs::{bound, checked};
@@ -11,7 +11,7 @@
 //! assert_eq!(report.verdict(), "sound");
 //! ```
 //!
-//! The same as assertions, whose failures show the counterexample, or what was expected and what was found:
+//! The same as assertions. A failure shows the counterexample, or the expected and the actual outcomes:
 //!
 //! ```
 //! use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
@@ -24,8 +24,8 @@
 //! assert_outcomes!(test, ["z=0", "z=1"]);
 //! ```
 //!
-//! In place of a library of the catalogue there may be an [`Entry`] of one's own. Where the bound is left out, it is those of the
-//! entry: `assert_sound!(entry(), "published")`.
+//! In place of a library of the catalogue there may be an [`Entry`] of one's own. Without a bound, an assertion uses
+//! those of the entry: `assert_sound!(entry(), "published")`.
 
 use std::collections::BTreeSet;
 
@@ -41,24 +41,25 @@ use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 
-/// At most so many threads, nodes, and calls of each thread; one object, three rounds of loops, the value 1.
+/// Returns a bound of so many threads, nodes, and calls of each thread. It has one object, three iterations of loops,
+/// and the value 1.
 #[must_use]
 pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1], ..Bound::default() }
 }
 
-/// What can be checked: a library of the catalogue by its name, or an entry of one's own.
+/// A library to check: one of the catalogue by its name, or an entry of one's own.
 pub trait Checkable {
-    /// The check of a variant.
+    /// Checks a variant.
     ///
     /// # Panics
-    /// If there is no such library or variant, or the entry's name is not that of a library that it specifies.
+    /// If the library or variant does not exist, or the entry's name is not that of a library that it specifies.
     fn checked(&self, variant: &str, bound: &Bound) -> Checked;
 
-    /// The bounds within which `mowgli check` checks a variant.
+    /// Returns the bounds within which `mowgli check` checks a variant.
     ///
     /// # Panics
-    /// If there is no such library or variant.
+    /// If the library or variant does not exist.
     fn bounds(&self, variant: &str) -> Vec<Bound>;
 }
 
@@ -102,8 +103,8 @@ fn checked_entry(entry: &Entry, variant: &str, bound: &Bound) -> Checked {
     check(entry, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Asserts that a variant of an implementation is sound within a bound, or within all those of its entry; what it evaluates to
-/// is the check, of several the last.
+/// Asserts that a variant of an implementation is sound within a bound, or within all those of its entry. Evaluates to
+/// the check, or to the last of several.
 #[macro_export]
 macro_rules! assert_sound {
     ($library:expr, $variant:expr $(,)?) => {
@@ -114,8 +115,8 @@ macro_rules! assert_sound {
     };
 }
 
-/// Asserts that a variant of an implementation has a wrong outcome within a bound, or within one of those of its entry; what it
-/// evaluates to is the check.
+/// Asserts that a variant of an implementation has a wrong outcome within a bound, or within one of those of its entry.
+/// Evaluates to the check.
 #[macro_export]
 macro_rules! assert_unsound {
     ($library:expr, $variant:expr $(,)?) => {
@@ -126,9 +127,9 @@ macro_rules! assert_unsound {
     };
 }
 
-/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, `a=0 z=1`. A test no
-/// execution of which ends has none, and must say so by the line `vacuous`. An entry of one's own may come first: the test
-/// then has its objects and statements.
+/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, for example
+/// `a=0 z=1`. A test without any execution that ends has none, and must say so by the line `vacuous`. An entry of one's
+/// own may come first: the test then has its objects and statements.
 #[macro_export]
 macro_rules! assert_outcomes {
     ($litmus:expr, $outcomes:expr $(,)?) => {
@@ -139,10 +140,10 @@ macro_rules! assert_outcomes {
     };
 }
 
-/// What [`assert_sound!`] and [`assert_unsound!`] do.
+/// Compares the verdict of a check with the expected one, for [`assert_sound!`] and [`assert_unsound!`].
 ///
 /// # Panics
-/// With the whole finding, if the verdict is another one.
+/// If the verdict is another one. The message has the whole finding.
 #[track_caller]
 pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
     let hint = if (verdict, checked.verdict()) == ("unsound", "sound") { LARGER } else { "" };
@@ -150,15 +151,15 @@ pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
     checked
 }
 
-/// What may help where a mistake is not found.
+/// The hint for an error that a check has not found.
 const LARGER: &str = "\nNo client within this bound shows a mistake. A larger bound may: more calls or threads, or two values, \
      as Bound { values: vec![1, 2], ..bound(2, 1, 2) }.";
 
-/// What [`assert_sound!`] and [`assert_unsound!`] do where no bound is given: they check within the bounds of the entry, up to
-/// the first at which it is not sound.
+/// Checks a variant within the bounds of its entry, up to the first at which it is not sound. [`assert_sound!`] and
+/// [`assert_unsound!`] use it without a bound.
 ///
 /// # Panics
-/// With the whole finding, if the verdict is another one, or there is no bound.
+/// If the verdict is another one, with the whole finding, or if there is no bound.
 #[track_caller]
 pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) -> Checked {
     let bounds = library.bounds(variant);
@@ -168,11 +169,11 @@ pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) ->
     expect_verdict(found, verdict)
 }
 
-/// What [`assert_outcomes!`] does.
+/// Compares the outcomes of a litmus test with the expected ones, for [`assert_outcomes!`].
 ///
 /// # Panics
-/// If the test cannot be read or solved, or has other outcomes, the message says which; or if no execution of it ends and
-/// it does not say so.
+/// If the test cannot be read or solved, or has other outcomes; the message says which. Also if none of its executions
+/// ends and it does not say so.
 #[track_caller]
 pub fn expect_outcomes(own: impl IntoIterator<Item = Entry>, litmus: &str, expected: &[&str]) {
     let catalogue = Catalogue::with(own).unwrap_or_else(|e| panic!("{e}"));
@@ -201,19 +202,19 @@ pub fn expect_outcomes(own: impl IntoIterator<Item = Entry>, litmus: &str, expec
     );
 }
 
-/// The check of a library's implementation, with probes that go through the network to their own node too.
+/// Checks a library's implementation, with probes that go through the network to their own node too.
 ///
 /// # Panics
-/// If there is no such library or variant.
+/// If the library or variant does not exist.
 #[must_use]
 pub fn checked(library: &str, variant: &str, bound: &Bound) -> Checked {
     run(library, variant, bound, true)
 }
 
-/// As [`checked`], with probes that use the network for other nodes only, as the papers' examples do.
+/// Checks like [`checked`], with probes that use the network for other nodes only, as the papers' examples do.
 ///
 /// # Panics
-/// If there is no such library or variant.
+/// If the library or variant does not exist.
 #[must_use]
 pub fn checked_remotely(library: &str, variant: &str, bound: &Bound) -> Checked {
     run(library, variant, bound, false)
@@ -226,7 +227,7 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     check(entry, variant, bound, &Options { loopback, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The explanation of a litmus test's first assertion, with these libraries replaced by their implementations.
+/// Explains a litmus test's first assertion, with these libraries replaced by their implementations.
 ///
 /// # Panics
 /// If the test cannot be read or solved.
@@ -242,13 +243,13 @@ pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     without_lines(&text)
 }
 
-/// The finding of a check as text for a snapshot.
+/// Returns the finding of a check as text for a snapshot.
 #[must_use]
 pub fn explanation(checked: &Checked) -> String {
     without_lines(&checked.explanation())
 }
 
-/// The text without the source lines behind events: they change whenever the file of a library does.
+/// Removes the source lines behind events, because they change whenever the file of a library does.
 fn without_lines(text: &str) -> String {
     let without = |line: &str| match line.rsplit_once("]  ") {
         Some((event, place)) if place.contains(".rs:") => format!("{event}]"),

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use mowgli_proofs::{bound, checked, explained, explanation};
 
-/// The proof takes the Put's halves for a broadcast's, and the Wait's aWT for every aGF of a fence (LOCO-X Theorem H.1).
+/// The proof maps a broadcast to the Put's halves, and every aGF of a fence to the Wait's aWT (LOCO-X Theorem H.1).
 #[test]
 fn holds_with_the_concretisation_of_the_proof() {
     for (threads, nodes, calls) in [(2, 2, 1), (1, 3, 2), (2, 1, 2)] {

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use mowgli::necessity::{Needed, Question};
 use mowgli_proofs::{bound, checked, checked_remotely, explained, explanation};
 
-/// The proof takes the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
+/// The proof uses the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
 fn holds_with_the_concretisation_of_the_proof() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
@@ -34,8 +34,8 @@ allowed (a=1)";
     assert_snapshot!("bal_execution", explained(test, &["bal"]));
 }
 
-/// LOCO-X Fig. 22: three participants; the second learns from the third that all have arrived, and what the first wrote
-/// remotely has not. Here first and second share a node, which the figure does not need them to.
+/// LOCO-X Fig. 22: three participants. The second learns from the third that all have arrived, but the remote write of
+/// the first is not placed yet. Here first and second share a node, which the figure does not need them to.
 #[test]
 fn without_the_global_fence_remote_writes_are_missed() {
     let report = checked_remotely("bal", "no-fence", &bound(3, 3, 1));
@@ -58,8 +58,8 @@ allowed (a=0)"
     assert_snapshot!("bal_fig22_published", explained(&test, &["bal"]));
 }
 
-/// LOCO §4.2 leaves the own node out of the broadcast for a reason that does not hold of an implementation that begins
-/// with a fence of the own node too: see `docs/findings.md`.
+/// LOCO §4.2 leaves the own node out of the broadcast. Its reason does not hold for an implementation that begins with
+/// a fence of the own node too: see `docs/findings.md`.
 #[test]
 fn a_broadcast_to_the_own_node_does_no_harm_within_the_bound() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
@@ -68,7 +68,7 @@ fn a_broadcast_to_the_own_node_does_no_harm_within_the_bound() {
     }
 }
 
-/// Which operations the barrier needs, and what each is needed for.
+/// Finds which operations the barrier needs, and the reason for each.
 #[test]
 fn the_fence_of_the_barrier_is_needed_towards_every_node() {
     let rows = necessity("bal", "published");

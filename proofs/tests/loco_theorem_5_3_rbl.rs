@@ -1,4 +1,4 @@
-//! LOCO Theorem 5.3: the implementation of the ring buffer. It does not hold where the writer is among the readers.
+//! LOCO Theorem 5.3: the implementation of the ring buffer. It does not hold if the writer is among the readers.
 
 use insta::assert_snapshot;
 use mowgli_core::soundness::client::Bound;
@@ -39,7 +39,7 @@ fn broken_rings_deliver_what_was_not_sent() {
     }
 }
 
-/// The head changes while it is broadcast: the second message is announced before it is there.
+/// The head changes while it is broadcast, so the second message is announced before it is placed.
 #[test]
 fn without_the_wait_a_message_is_received_that_is_not_there() {
     let report = checked("rbl", "no-wait", &Bound { loops: 1, ..bound(2, 2, 2) });
@@ -63,7 +63,7 @@ forbidden (a=true /\\ b=1 /\\ c=0 /\\ d=bot)";
     assert_snapshot!("rbl_weak_concretisation", report.concretisation().join("\n"));
 }
 
-/// A thread that submits and then finds nothing: `(ppo u so)+` does not order the two, a larger hb does.
+/// A thread submits, and then finds nothing. `(ppo u so)+` does not order the two calls, but a larger hb does.
 #[test]
 fn what_a_weak_ring_misses_shows_in_a_larger_hb() {
     let report = checked("rbl-weak", "blind", &bound(1, 1, 2));

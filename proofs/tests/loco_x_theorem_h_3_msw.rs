@@ -29,7 +29,7 @@ fn broken_variants_read_words_of_two_writes() {
     }
 }
 
-/// The repair of App. D is none for a location that is copied while it is written: see `docs/findings.md`.
+/// The repair of App. D does not help if a location is copied while it is written: see `docs/findings.md`.
 #[test]
 fn guards_read_backward_do_not_survive_a_put() {
     let test = "RDMA_WAIT guard-and-put { msw m@1[2] = (0, 0); msw r@2[2] = (0, 0); }
@@ -44,7 +44,8 @@ forbidden (a=(0, 1))";
     assert_eq!(report.verdict(), "unsound");
 }
 
-/// Whatever a write or a copy leaves out, the hash tells, and a read may fail at any time: nothing is needed for safety.
+/// The hash shows if a write or a copy leaves something out, and a read may fail at any time. So safety needs none of
+/// the words.
 #[test]
 #[ignore = "takes 40 s"]
 fn no_single_word_is_needed_for_safety() {

@@ -1,4 +1,5 @@
-//! LOCO-X Theorem I.3: the key-value store is linearisable. To the letter of App. I it is not: see `docs/findings.md`.
+//! LOCO-X Theorem I.3: the key-value store is linearisable. The store as App. I describes it is not: see
+//! `docs/findings.md`.
 
 use std::sync::Arc;
 
@@ -63,7 +64,7 @@ fn are_broken(variants: [(&str, Bound); 2]) {
     }
 }
 
-/// The outcomes of a client over an implementation.
+/// Returns the outcomes of a client over an implementation.
 fn outcomes(text: &str, variant: impl Implementation + 'static) -> Vec<String> {
     let test = parse("the test", text).expect("a litmus test");
     let answer = solve(&test, &[Arc::new(variant)], Limits::default());
@@ -71,7 +72,7 @@ fn outcomes(text: &str, variant: impl Implementation + 'static) -> Vec<String> {
     answer.outcomes.keys().map(|row| row[0].to_string()).collect()
 }
 
-/// A slot that is used again for another key, while a lookup has the old place of the first.
+/// A slot is used again for another key, while a lookup has the old place of the first.
 #[test]
 fn counters_keep_the_values_of_two_keys_apart() {
     let text = "RDMA_WAIT reuse { kvstore m = (7, bot); }

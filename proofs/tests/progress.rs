@@ -6,7 +6,7 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_proofs::explanation;
 
-/// What is found of a variant, up to the first of its bounds at which it fails.
+/// Checks a variant, up to the first of its bounds at which it fails, and returns the last check.
 fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
     let mut last = None;
     for bound in bounds {

@@ -10,7 +10,7 @@ fn wrapped_objects_are_linearisable() {
     for object in OBJECTS {
         let report = checked(object, "published", &bound(2, 2, 1));
         assert_eq!(report.verdict(), "sound", "{}", report.title());
-        // Every call is a write of its object's state; what stands for it is what happens to that.
+        // The snapshots show the subevents that stand for the calls of an object.
         assert_snapshot!(format!("{object}_concretisation"), report.concretisation().join("\n"));
     }
 }

@@ -52,7 +52,7 @@ fn broken_locks_let_two_threads_in_or_release_too_early() {
     }
 }
 
-/// A client that does not alternate Acq and Rel is promised nothing at all.
+/// The specification promises nothing to a client that does not alternate Acq and Rel.
 #[test]
 fn an_ill_formed_client_may_do_anything() {
     let test = "RDMA_WAIT ill-formed { weak lock l at 1; x@1 = 0; }

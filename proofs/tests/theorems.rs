@@ -1,4 +1,5 @@
-//! The theorems, each in a file of its own, as one program: what is generic in the search is compiled once for them.
+//! The theorems, each in a file of its own, as one program, so that the generic parts of the search are compiled once
+//! for them.
 
 mod common;
 mod loco_theorem_3_15_sv;

@@ -1,13 +1,13 @@
-//! What several proofs ask.
+//! Questions that several proofs ask.
 
 use mowgli::check::Options;
 use mowgli::necessity::{self, Question, Row};
 use mowgli_libraries::catalogue::{catalogue, named};
 
-/// Which operations of an implementation are needed, at the default bounds.
+/// Finds which operations of an implementation are needed, at the default bounds.
 ///
 /// # Panics
-/// If there is no such library or variant, or it is not sound.
+/// If the library or variant does not exist, or the variant is not sound.
 pub fn necessity(library: &str, variant: &str) -> Vec<Row> {
     let all = catalogue();
     let entry = named(&all, library).expect("a library of the catalogue");
