@@ -1,4 +1,4 @@
-//! What the tests that cross crates share: where the corpora are, and how to read them.
+//! Helpers that the tests across crates share: the places of the corpora, and functions that read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,16 +13,16 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use serde::Deserialize;
 
-/// The litmus tests of our own; the folder `papers` in it has those of the papers.
+/// Returns the folder of our own litmus tests. The folder `papers` in it has those of the papers.
 #[must_use]
 pub fn litmus() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("litmus")
 }
 
-/// The texts of the papers' litmus tests, by name.
+/// Returns the texts of the papers' litmus tests, by name.
 ///
 /// # Panics
-/// If they are not there.
+/// If the files do not exist.
 #[must_use]
 pub fn papers() -> BTreeMap<String, String> {
     let named = |path: &PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
@@ -30,10 +30,10 @@ pub fn papers() -> BTreeMap<String, String> {
     files(&litmus().join("papers")).iter().map(|path| (named(path), text(path))).collect()
 }
 
-/// The litmus tests in a folder, without those in folders of it.
+/// Returns the litmus tests in a folder, without those in folders of it.
 ///
 /// # Panics
-/// If it is not there.
+/// If the folder does not exist.
 #[must_use]
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -54,10 +54,10 @@ pub struct Known {
     pub outcomes: Vec<BTreeMap<String, String>>,
 }
 
-/// The programs of one file of `outcomes/`.
+/// Reads the programs of one file of `outcomes/`.
 ///
 /// # Panics
-/// If the file is not there or not as its README says.
+/// If the file does not exist, or does not have the format of its README.
 #[must_use]
 pub fn known(file: &str) -> Vec<Known> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("outcomes");
@@ -65,7 +65,7 @@ pub fn known(file: &str) -> Vec<Known> {
     text.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
 }
 
-/// The outcomes of a test, each as sorted `name=value` text.
+/// Returns the outcomes of a test, each as sorted `name=value` text.
 #[must_use]
 pub fn outcomes(test: &Test, answer: &Answer) -> BTreeSet<String> {
     let row = |values: &Vec<Val>| {
@@ -85,8 +85,9 @@ pub fn solved(name: &str, text: &str) -> Result<(Test, Answer), String> {
     Ok((test, answer))
 }
 
-/// A client as programs in which values flow: an integer `k` of a call is `k - 1` more than what the thread last got, if it
-/// got one: 1 passes it on, 2 adds one to it. The output is what `shown` makes of each result.
+/// Turns a client into programs in which values flow. An integer `k` of a call becomes `k - 1` more than the last value
+/// that the thread got, if it got one. So 1 passes that value on, and 2 adds one to it. The output is `shown` of each
+/// result.
 #[must_use]
 pub fn flowing(client: &Client, shown: fn(Val) -> Val) -> Vec<Prog> {
     fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>, shown: fn(Val) -> Val) -> Prog {

@@ -1,4 +1,4 @@
-//! Judge and search, kept and recovered f, RON and memory: on generated clients the two of each pair agree.
+//! Checks that on generated clients the two of each pair agree: judge and search, kept and recovered f, RON and memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,8 @@ fn ask<T>(
     answer(&Problem { libraries, implementations, world: &world, programs: &programs, observed: &[], limits })
 }
 
-/// The outcomes of all consistent executions, with the number of classes, by enumeration. `None`: too many candidates.
+/// Enumerates the outcomes of all consistent executions, with the number of classes. Returns `None` if there are too
+/// many candidates.
 fn by_enumeration(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
     let none = Implementations::new();
     let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000, expired: &|| false };
@@ -75,7 +76,7 @@ fn by_search(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeMa
     all.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
 
-/// One completed execution of each class.
+/// Returns one completed execution of each class.
 fn executions(libraries: &Libraries, implementations: &Implementations, client: &(World, Client)) -> Vec<Execution> {
     let mut all = Vec::new();
     ask(libraries, implementations, client, |problem| {
@@ -98,7 +99,7 @@ fn agree(libraries: &Libraries, client: &(World, Client)) -> Result<(), TestCase
     Ok(())
 }
 
-/// Every execution that the search finds is consistent for the judge, and survives being written and read.
+/// Checks that every execution that the search finds is consistent for the judge, and survives being written and read.
 fn are_consistent(libraries: &Libraries, all: &[Execution]) -> Result<(), TestCaseError> {
     for execution in all {
         prop_assert!(judge(libraries, execution).is_ok(), "{:?}", judge(libraries, execution));
@@ -109,7 +110,7 @@ fn are_consistent(libraries: &Libraries, all: &[Execution]) -> Result<(), TestCa
     Ok(())
 }
 
-/// The kept f is one of the recovered ones in every thread.
+/// Checks that the kept f is one of the recovered ones in every thread.
 fn f_is_recovered(
     implementation: &dyn Implementation,
     subject: &dyn Subject,
@@ -182,8 +183,8 @@ proptest! {
     }
 }
 
-/// The judge has to be able to say no: whatever pair of a consistent execution's memory order is turned round, it is no
-/// longer what the search would find.
+/// Checks that the judge rejects a consistent execution that was changed: without its sources, with a pair of events
+/// that do not exist, and with another value read.
 #[test]
 fn the_judge_rejects_what_was_changed() {
     let client = (

@@ -1,4 +1,4 @@
-//! All tests that cross crates, as one program: what is generic in the search is compiled once for them.
+//! All tests that cross crates, as one program, so that the generic parts of the search are compiled once for them.
 
 mod agreement;
 mod cat;

@@ -1,5 +1,5 @@
-//! What `mowgli cat` writes means what the judge decides: an evaluator of the text, which shares no code with the algebra,
-//! is asked about every way to make the choices of generated executions.
+//! Checks that the text which `mowgli cat` writes means the same as the judge. An evaluator of the text, which shares
+//! no code with the algebra, judges every way to make the choices of generated executions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ mod grammar {
 }
 use grammar::{Cat, Rule};
 
-/// A model, or the specification of a library that is built in.
+/// Returns the text of a model, or of the specification of a library that is built in.
 fn cat(name: &str) -> Result<String, String> {
     mowgli::cat::cat(Catalogue::builtin(), name)
 }
@@ -71,7 +71,7 @@ fn closure(rel: &Pairs) -> Pairs {
     }
 }
 
-/// What cat takes as given, of one execution.
+/// The sets and relations of one execution that cat takes as given.
 struct Given<'a> {
     execution: &'a Execution,
     own: Vec<usize>,
@@ -91,7 +91,7 @@ impl<'a> Given<'a> {
         Value::Set(self.own.iter().copied().filter(|&s| holds(s)).collect())
     }
 
-    /// How many earlier events of the thread are the same call up to its data.
+    /// Counts the earlier events of the thread that are the same call up to its data.
     fn nth(&self, s: usize) -> usize {
         let event = self.sub(s).event;
         let call = |e: usize| &self.execution.events[e].call;
@@ -102,7 +102,7 @@ impl<'a> Given<'a> {
         (0..event).filter(alike).count()
     }
 
-    /// What two subevents are compared by in `same-NAME`.
+    /// Returns the key by which `same-NAME` compares two subevents.
     fn key(&self, name: &str, s: usize) -> Option<String> {
         let (sub, ex) = (self.sub(s), self.execution);
         let event = &ex.events[sub.event];
@@ -136,7 +136,7 @@ impl<'a> Given<'a> {
         Some(found.pairs.iter().copied().collect())
     }
 
-    /// Whether it is the last part of an operation.
+    /// True for the last part of an operation.
     fn is_confirmed(&self, s: usize) -> bool {
         let is_last = self.own.iter().all(|&o| o <= s || self.sub(o).event != self.sub(s).event);
         let method = self.execution.events[self.sub(s).event].call.method.text();
@@ -159,7 +159,7 @@ impl<'a> Given<'a> {
         Value::Rel(pairs)
     }
 
-    /// Whether an event has no completion, by the text of its call.
+    /// True if an event does not have a completion, by the text of its call.
     fn is_unsignalled(&self, event: usize) -> bool {
         self.execution.events[event].call.to_string().contains("unsignalled")
     }
@@ -196,7 +196,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What a text says of an execution.
+/// The evaluation of a text on an execution.
 struct Reading<'a> {
     given: Given<'a>,
     defined: BTreeMap<String, Value>,
@@ -234,7 +234,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Whether the execution is consistent, by the demands of the text.
+    /// True if the execution is consistent, by the demands of the text.
     fn accepts(&mut self, text: &str) -> bool {
         let mut good = true;
         for statement in Cat::parse(Rule::file, text).unwrap_or_else(|e| panic!("{e}")) {
@@ -248,7 +248,7 @@ impl Reading<'_> {
                 }
                 Rule::line => {
                     let name = parts.next().unwrap().as_str();
-                    // Any line that the choice is part of gives the choice back.
+                    // Each line is a total order that contains the choice, so the choice itself stands for all of them.
                     let chosen = self.given.chosen(name.trim_end_matches("-line")).expect("a choice of the execution");
                     let set = self.value(parts.next().unwrap()).set();
                     assert!(chosen.iter().all(|(a, b)| set.contains(a) && set.contains(b)), "{name} has no room");
@@ -292,7 +292,8 @@ struct Compared {
 }
 
 impl Compared {
-    /// Compares every way to make the choices of the executions of a client; how many the two accept and reject.
+    /// Compares every way to make the choices of a client's executions. Returns the number of ways that both accept,
+    /// and that both reject.
     fn client(&self, programs: &[mowgli_core::program::Prog], world: &mowgli_core::world::World) -> [usize; 2] {
         let implementations = &Implementations::new();
         let limits = Limits::default();
@@ -312,7 +313,7 @@ impl Compared {
             let judged = judge(&self.libraries, &execution);
             let library = self.libraries.get(self.library).expect("the library that is compared");
             let is_well_formed = library.is_well_formed(world, &execution.events.iter().collect::<Vec<_>>());
-            // Which values are read, and what programs are promised nothing, is none of cat's business.
+            // Cat does not define which values are read, and which programs break their obligations.
             if matches!(judged, Err(Complaint::Malformed(_))) || !is_well_formed {
                 continue;
             }
@@ -379,7 +380,7 @@ fn specifications_mean_the_same_in_cat() {
     }
 }
 
-/// The comparison notices when a text says less than the judge.
+/// The comparison notices a text that says less than the judge.
 #[test]
 #[should_panic(expected = "left")]
 fn a_text_without_a_part_of_so_is_noticed() {

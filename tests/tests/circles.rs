@@ -1,4 +1,4 @@
-//! Files import in one direction: no file of a crate needs, through others, itself.
+//! Files import in one direction: a file of a crate does not need itself through others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,14 +12,15 @@ use crate::tidy::{CRATES, root, sources};
 /// A module by its path in the crate; the crate itself is empty.
 type Module = Vec<String>;
 
-/// The module that a file of a folder of sources is.
+/// Returns the module that a file in a folder of sources contains.
 fn module(folder: &Path, file: &Path) -> Module {
     let path = file.strip_prefix(folder).expect("a file of the folder").with_extension("");
     let names = path.iter().map(|part| part.to_string_lossy().into_owned());
     names.filter(|name| !["mod", "lib", "main"].contains(&name.as_str())).collect()
 }
 
-/// The paths that a source names outside its tests: of `use`, of types and expressions, of macros whose arguments are expressions.
+/// The paths that a source names outside its tests: in `use`, in types and expressions, and in macros whose arguments
+/// are expressions.
 #[derive(Default)]
 struct Paths(Vec<Module>);
 
@@ -62,8 +63,8 @@ impl<'a> Visit<'a> for Paths {
     }
 }
 
-/// Where a path of a module leads: to the innermost module that has a file, if that is another one. What all of a crate
-/// has in common at its root counts as nothing.
+/// Returns the innermost module with a file to which a path of a module leads, if that is another one. Names at the
+/// root of a crate, which all of it shares, do not count.
 fn target(files: &BTreeMap<Module, String>, from: &Module, path: &[String]) -> Option<Module> {
     let supers = path.iter().take_while(|part| *part == "super").count();
     let mut full = match path[0].as_str() {
@@ -81,14 +82,14 @@ fn target(files: &BTreeMap<Module, String>, from: &Module, path: &[String]) -> O
     Some(full).filter(|full| !full.is_empty() && full != from)
 }
 
-/// The other files of its crate that a file needs.
+/// Returns the other files of its crate that a file needs.
 fn imports(files: &BTreeMap<Module, String>, from: &Module) -> BTreeSet<Module> {
     let mut paths = Paths::default();
     paths.visit_file(&syn::parse_file(&files[from]).unwrap_or_else(|e| panic!("{}: {e}", from.join("::"))));
     paths.0.iter().filter_map(|path| target(files, from, path)).collect()
 }
 
-/// All that a file needs, through others too.
+/// Returns all files that a file needs, through others too.
 fn needs<'a>(imports: &'a BTreeMap<&Module, BTreeSet<Module>>, from: &'a Module) -> BTreeSet<&'a Module> {
     let (mut all, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(file) = open.pop() {
@@ -97,7 +98,7 @@ fn needs<'a>(imports: &'a BTreeMap<&Module, BTreeSet<Module>>, from: &'a Module)
     all
 }
 
-/// The files that need themselves. The root of a crate, which lists its modules, is left out.
+/// Returns the files that need themselves. The root of a crate, which lists its modules, is left out.
 fn in_circles(files: &BTreeMap<Module, String>) -> Vec<String> {
     let imports = files.keys().filter(|from| !from.is_empty()).map(|from| (from, imports(files, from))).collect();
     files.keys().filter(|from| needs(&imports, from).contains(from)).map(|from| from.join("::")).collect()
@@ -113,8 +114,8 @@ fn files_import_in_one_direction() {
     }
 }
 
-/// The finder finds: by `crate` and `super`, in braces, in an expression, in a macro, from a module to its part; and not in
-/// comments, in tests, in visibilities, or where names are only alike.
+/// The finder finds imports by `crate` and `super`, in braces, in an expression, in a macro, and from a module to its
+/// part. It ignores comments, tests, visibilities, and names that are only alike.
 #[test]
 fn circles_are_found() {
     const NONE: [&str; 0] = [];

@@ -1,5 +1,6 @@
-//! LOCO Theorem 3.14 as a property: where an implementation is locally sound, no client that mixes its library with
-//! others has an outcome that the specification does not have. And the other way round: where it is not, some has.
+//! LOCO Theorem 3.14 as a property. If an implementation is locally sound, clients that mix its library with others
+//! only have outcomes that the specification has. Conversely, if it is not locally sound, some client has another
+//! outcome.
 
 use std::sync::Arc;
 
@@ -18,10 +19,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Where to put which call beside the library's.
+/// The thread, the position, and the number of a call that is inserted beside the library's.
 type Extra = (Index, Index, Index);
 
-/// A mixed client: one of the library's with calls of RDMA-WAIT-RMW between its own.
+/// Makes a mixed client: one of the library's, with calls of RDMA-WAIT-RMW between its own.
 fn mixed(base: &(World, Client), extras: &[Extra]) -> (World, Client) {
     let (mut world, mut client) = base.clone();
     for n in world.all_nodes().iter() {
@@ -83,7 +84,7 @@ fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(Wo
     question.wrong_outcome(world, client)
 }
 
-/// How many of `cases` random mixed clients have a wrong outcome; stops at the first if there is one.
+/// Checks so many random mixed clients for a wrong outcome, and returns the first as an error.
 fn wrong(name: &str, which: &str, calls: usize, cases: u32) -> Result<(), String> {
     let entry = entry(name);
     let variant = variant(&entry, which);
@@ -127,7 +128,7 @@ sound_means_sound! {
     stores: "kvstore" "fenced-delete" 1 60;
 }
 
-/// The property can fail: random mixed clients are enough to see these.
+/// The property can fail: random mixed clients are enough to see these errors.
 #[test]
 fn what_is_not_sound_shows() {
     for (name, variant, calls) in [("sv", "fence-of-puts", 2), ("slock", "no-fence", 2), ("nlock", "no-rfence", 2)] {

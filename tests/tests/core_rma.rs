@@ -1,5 +1,6 @@
-//! coreRMA three times: the search, the definitions read literally, and, where every access is atomic, all interleavings of
-//! actions that respect the edges between them. All three are to give the same outputs.
+//! coreRMA three times: the search, the definitions read literally, and all interleavings of actions that respect the
+//! edges between them. The interleavings need programs in which every access is atomic. All three have to give the same
+//! outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ type Outputs = BTreeSet<Vec<Value>>;
 /// The value that a reader reads.
 type Read<'a> = &'a dyn Fn(usize) -> Value;
 
-/// The order that the rules give to actions without looking at values or sources, pair by pair.
+/// True if the rules order two actions, without looking at values or sources.
 fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
     let (one, other) = (&actions.all[a], &actions.all[b]);
     if one.kind == ActionType::Init || other.kind == ActionType::Init {
@@ -48,7 +49,7 @@ fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
         || inside
             && match actions.remote[statement(a).unwrap()].statement {
                 Statement::Rga { .. } => rules.has(Rule::Ga),
-                // Both rules for compare-and-swaps are on or off together here; the two local reads are not ordered.
+                // Both rules for compare-and-swaps are on or off together here. The two local reads are not ordered.
                 Statement::Cas { .. } => {
                     rules.has(Rule::CasT)
                         && !(one.kind == ActionType::ExternalRead && other.kind == ActionType::ExternalRead)
@@ -64,7 +65,7 @@ fn source(s: Source, read: &dyn Fn(usize) -> Value) -> Value {
     }
 }
 
-/// What an action writes; `coin` decides comparisons with undefined values.
+/// Returns the value that an action writes; `coin` decides comparisons with undefined values.
 fn written(actions: &Actions, w: usize, read: &dyn Fn(usize) -> Value, coin: bool) -> Value {
     match actions.all[w].data {
         Data::Nothing => None,
@@ -78,7 +79,8 @@ fn written(actions: &Actions, w: usize, read: &dyn Fn(usize) -> Value, coin: boo
     }
 }
 
-/// All interleavings: a read sees the last write. `None` is what has not happened yet.
+/// Explores all interleavings. A read sees the last write, and `None` is the value of a write that has not happened
+/// yet.
 fn interleaved(program: &Program, rules: &Rules) -> Outputs {
     type State = (u64, Vec<Value>, BTreeMap<usize, Value>);
     let actions = program.actions().unwrap();
@@ -113,7 +115,8 @@ fn interleaved(program: &Program, rules: &Rules) -> Outputs {
     found
 }
 
-/// The definitions: every order of atomic writes, every source of every read, happens-before as a fixed point.
+/// Evaluates the definitions: every order of atomic writes, every source of every read, happens-before as a fixed
+/// point.
 fn literal(program: &Program, rules: &Rules) -> Outputs {
     let actions = program.actions().unwrap();
     let all = &actions.all;
@@ -195,7 +198,7 @@ fn place(variables: usize, atomic: impl Strategy<Value = bool>) -> impl Strategy
     (0..variables, atomic).prop_map(|(variable, atomic)| Place { variable, atomic })
 }
 
-/// Programs of two processes with one or two variables each, of at most `actions` actions beside the initial writes.
+/// Generates programs of two processes with one variable each, of at most `actions` actions beside the initial writes.
 fn any_program(always_atomic: bool, actions: usize) -> impl Strategy<Value = Program> {
     let atomic = move || prop_oneof![1 => Just(true), 1 => Just(always_atomic)];
     let own = move |p: usize| place(1, atomic()).prop_map(move |x| Place { variable: p, ..x });
@@ -257,8 +260,8 @@ proptest! {
         prop_assert_eq!(outputs(&program, &rules).unwrap(), literal(&program, &rules), "{:?}", program);
     }
 
-    /// There is a witness for each output, its edges have no cycle, and a read that races with nothing reads what its
-    /// source wrote.
+    /// There is a witness for each output, and its edges do not have a cycle. A read without a race reads the value
+    /// that its source wrote.
     #[test]
     fn witnesses_show_what_happened(program in any_program(false, 7), rules in any_rules()) {
         let found = witnesses(&program, &rules, &[], &|| false).unwrap().all().unwrap();

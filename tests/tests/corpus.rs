@@ -9,7 +9,7 @@ use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_tests::{Known, files, known, litmus, outcomes, papers, solved};
 
-/// Runs every test of a folder; how many there were, and what the search did.
+/// Runs every test of a folder. Returns their number, and the statistics of the search.
 fn every_verdict(folder: &Path) -> (usize, Stats) {
     let mut run = 0;
     let mut stats = Stats::default();
@@ -25,7 +25,7 @@ fn every_verdict(folder: &Path) -> (usize, Stats) {
     (run, stats)
 }
 
-/// Tests of our own: what once went wrong.
+/// Tests of our own, each for an error that once occurred.
 #[test]
 fn every_verdict_of_our_own() {
     let (run, _) = every_verdict(&litmus());

@@ -1,4 +1,4 @@
-//! A call that no program may make is a fault of the implementation, and never a run that is not there.
+//! A call that programs may not make is an error of the implementation, and not a run that is silently left out.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use mowgli_libraries::msw::{self, MSW, Msw};
 use mowgli_libraries::sv::SV;
 use mowgli_rdma::wait::{WAIT, word};
 
-/// Makes this call below for every call, whatever that is.
+/// An implementation that makes this call for every call.
 struct Makes {
     target: Name,
     call: Call,
@@ -49,7 +49,7 @@ fn there() -> Loc {
     Loc::new("all").part("word")
 }
 
-/// What a check says of a library whose implementation makes this call.
+/// Checks a library whose implementation makes this call.
 fn checked(entry: &str, call: Call) -> Checked {
     let entry = catalogue().into_iter().find(|e| e.name == entry).unwrap();
     let target = entry.variants[0].implementation.target();
@@ -125,7 +125,7 @@ fn sizes_keys_and_servers_are_those_that_there_are() {
     assert_eq!(fault(1, "Serve", &[m]).unwrap(), "P1 does not serve m, but P2, the last thread of node 1");
 }
 
-/// The outcomes of a litmus test whose implementation is faulty are not known, whatever else its threads can do.
+/// The outcomes of a litmus test whose implementation is faulty are unknown, whatever else its threads can do.
 #[test]
 fn a_litmus_test_over_a_faulty_implementation_has_no_answer() {
     let text =
@@ -144,7 +144,7 @@ fn a_litmus_test_over_a_faulty_implementation_has_no_answer() {
     }
 }
 
-/// Every library answers for a call of a method that it does not have, and for one without arguments.
+/// Every library reports an error for a call of a method that it does not have, and for one without arguments.
 #[test]
 fn every_library_knows_its_methods() {
     let world = World::new(2, &[Node(1), Node(2)]);

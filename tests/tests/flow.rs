@@ -1,5 +1,5 @@
-//! Values that flow and values that are guessed: the search that lets threads go on only with values that are there has
-//! the outcomes of its plain twin, which tries every value.
+//! Values that flow and values that are guessed. One search lets threads continue only with values that exist, and its
+//! plain twin tries every value. Both have the same outcomes.
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Node, Tid};
@@ -40,14 +40,14 @@ fn problem<'a>(
     }
 }
 
-/// The same with so many rounds of a loop.
+/// Returns the same problem with so many iterations of a loop.
 fn within(rounds: usize, problem: Problem<'_>) -> Problem<'_> {
     let limits = Limits { rounds, ..problem.limits };
     Problem { limits, ..problem }
 }
 
-/// Whether both ways have the same outcomes, and as many classes of each, within the bound on rounds or altogether. A limit
-/// that only guesses reach is none.
+/// Checks that both searches have the same outcomes, with as many classes of each. This holds within the bound on
+/// iterations, or altogether. A limit that only guesses reach does not count.
 fn agree(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Result<(), TestCaseError> {
     let none = Implementations::new();
     let problem = problem(libraries, &none, world, programs, observed);
@@ -70,7 +70,7 @@ fn bound(threads: usize, calls: usize) -> Bound {
     Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() }
 }
 
-/// Every memory word.
+/// Returns the cells of all memory words.
 fn all_cells(world: &World) -> Vec<Cell> {
     world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
 }
@@ -126,8 +126,8 @@ proptest! {
     }
 }
 
-/// A loop that counts to four comes to its end in more rounds than the bound allows, and what it writes in those is what it
-/// goes on from: nothing is found to wait in vain before the bound is met.
+/// A loop that counts to four ends after more iterations than the bound allows, and each iteration continues from the
+/// writes of the last one. The search must not report that it waits in vain before it has met the bound.
 #[test]
 fn rounds_beyond_the_bound_go_on_from_each_other() {
     let x = Loc::new("x");
@@ -152,9 +152,9 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
     }
 }
 
-/// Whether an answer that is complete within a bound on rounds stays the same with two more. Where no execution ends, as one
-/// thread waits in vain, the others may come to the larger bound before that is found: then nothing more is known, and nothing
-/// else.
+/// Checks that an answer that is complete within a bound on iterations stays the same with two more. An exception are
+/// programs without any execution that ends, because one thread waits in vain. There the other threads may reach the
+/// larger bound before the search finds that out.
 fn is_as_complete_as_it_says(
     libraries: &Libraries,
     world: &World,
@@ -177,14 +177,14 @@ fn is_as_complete_as_it_says(
     Ok(())
 }
 
-/// Two words on one node.
+/// Makes a world of two words on one node.
 fn one_node(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), wait::word(Node(1)))));
     world
 }
 
-/// Statements by number; the value that was read last flows on, and is the output.
+/// Makes a program of statements by number. The value that was read last flows on, and is the output.
 fn sequence(statements: &[u8], last: Val) -> Prog {
     let Some((&first, rest)) = statements.split_first() else { return Prog::Val(last) };
     let rest = rest.to_vec();
@@ -200,12 +200,12 @@ fn statement(number: u8, last: Val) -> Prog {
         1 => wait::write(y, more),
         2 => wait::read(x),
         3 => wait::read(y),
-        // It waits.
+        // This one waits.
         4 => prog! { let v = wait::read(x); if v > Val::Int(0) { Prog::Break(1, v) } else { Prog::unit() } }.repeat(),
-        // It locks, and what it swaps in is seen.
+        // This one locks, and other threads see the value that it swaps in.
         5 => prog! { let v = zero_to(y, 1); Prog::break_if(v == Val::Int(0)) }.repeat(),
         6 => wait::write(y, Val::Int(0)),
-        // Each round writes what the next one, or another thread, goes on from.
+        // Each iteration writes a value from which the next one, or another thread, continues.
         7 => prog! {
             let v = wait::read(x);
             wait::write(x, if v < Val::Int(2) { v.plus(1).unwrap_or(v) } else { v });
@@ -223,8 +223,8 @@ fn statement(number: u8, last: Val) -> Prog {
     }
 }
 
-/// A model that does not keep a read before a later write has executions in which no value comes first. They are not missed:
-/// letting values flow says that it cannot tell, and guessing finds them.
+/// A model that does not keep a read before a later write has executions in which values justify each other. They are
+/// not missed: the flow of values reports that it cannot decide, and guessing finds them.
 #[test]
 fn values_out_of_nowhere_are_not_missed() {
     let (world, none) = (one_node(2), Implementations::new());
@@ -245,7 +245,7 @@ fn values_out_of_nowhere_are_not_missed() {
     assert!(of.outcomes_by_flow().is_none());
 }
 
-/// With no round of a loop allowed, reaching the bound says nothing of what rounds do.
+/// With a bound of 0 iterations, reaching the bound says nothing about the effects of iterations.
 #[test]
 fn a_bound_of_no_rounds_is_not_complete() {
     let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::over(to).with(Wait));
@@ -264,7 +264,7 @@ fn a_bound_of_no_rounds_is_not_complete() {
     assert_eq!(of(1), None);
 }
 
-/// Executions that need more rounds than the bound are announced also where all others need none.
+/// Executions that need more iterations than the bound are reported, even if all others need none.
 #[test]
 fn a_bound_that_only_other_executions_reach_is_not_complete() {
     let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::over(to).with(Wait));
@@ -281,12 +281,12 @@ fn a_bound_that_only_other_executions_reach_is_not_complete() {
             (all.outcomes_by_flow().expect("no value comes out of nowhere"), all.outcomes_by_guessing());
         let stops = matches!(flowing.explored.stop, Some(Stop::Loop(_)));
         assert_eq!((stops, flowing.so_far().0.len()), if rounds < 4 { (true, 1) } else { (false, 2) }, "{rounds}");
-        // Guessing tries values that no execution of so few rounds has.
+        // Guessing tries values that do not occur in executions of so few iterations.
         assert!(guessed.explored.stop.is_some());
     }
 }
 
-/// A round whose write is the last one of an observed cell is not left out, though nothing reads it.
+/// An iteration whose write is the last one of an observed cell is not left out, even if its write is never read.
 #[test]
 fn what_is_observed_at_the_end_is_not_left_out() {
     let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Wait));
@@ -308,7 +308,7 @@ fn what_is_observed_at_the_end_is_not_left_out() {
     }
 }
 
-/// Rounds of calls that come in turn are not left out one by one: both threads come to the barrier equally often.
+/// Iterations of calls that take turns are not left out one by one: both threads come to the barrier equally often.
 #[test]
 fn rounds_that_meet_at_a_barrier_are_kept() {
     let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Bal::Plain).with(Wait));

@@ -1,5 +1,5 @@
-//! The language of litmus tests: branches, loops, awaits, assumptions, arrays, and what is said of slips. Random programs are
-//! printed, read again, and solved in two ways that share nothing but the program.
+//! The language of litmus tests: branches, loops, awaits, assumptions, arrays, and the errors for slips. Random
+//! programs are printed, parsed again, and solved in two ways that share nothing but the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ fn of(model: &str, rows: &str) -> Test {
     parse("t.litmus", &text(model, rows)).unwrap()
 }
 
-/// The outcomes of rows of RDMA_TSO, by the axioms and by the machine.
+/// Returns the outcomes of rows of RDMA_TSO, on which the axioms and the machine agree.
 fn both(rows: &str) -> BTreeSet<String> {
     let test = of("RDMA_TSO", rows);
     let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
@@ -82,7 +82,7 @@ fn sums_are_of_registers_and_numbers() {
     assert_eq!(both(wraps), set(["a=9223372036854775807 b=-2 c=9223372036854775807"]));
 }
 
-/// The first value of a word breaks the assumption, and the thread's own write before it does not.
+/// The first value of a word breaks the assumption, but the thread's own write before it does not.
 #[test]
 fn an_assumption_holds_of_what_the_thread_wrote_itself() {
     assert_eq!(both(" x := 1 | ;\n a := x | ;\n assume a = 1 | ;\n"), set(["a=1"]));
@@ -94,7 +94,7 @@ fn an_await_is_the_read_that_ends_it() {
     assert_eq!(both(" x := 1 | await y = 1 ;\n y := 1 | a := x ;\n"), set(["a=1"]));
     assert_eq!(both(" x := 1 | a := await x != 0 ;\n x := 2 | ;\n"), set(["a=1", "a=2"]));
     assert_eq!(both(" await y = 1 | y := 1 ;\n await x = 1 | x := 1 ;\n"), set([""]));
-    // What a thread has written that waits is read by the one for which it waits.
+    // A waiting thread's own write satisfies the other thread that waits for it.
     assert_eq!(both(" x := 2 | await x = 2 ;\n await x = 1 | x := 1 ;\n"), set([""]));
     // It waits for ever: no execution ends.
     assert_eq!(both(" await y = 1 | a := x ;\n"), set([]));
@@ -117,14 +117,15 @@ fn a_loop_has_rounds_until_its_condition_fails() {
     assert_eq!(both(never), set([]));
     let not_begun = " a := 1 | ;\n while a = 0 { x := 1 } | b := x ;\n";
     assert_eq!(both(not_begun), set(["a=1 b=0"]));
-    // What was read in an earlier round is remembered, if it is shown.
+    // A value that was read in an earlier iteration is kept, if it is shown.
     let remembers = " x := 1 | a := 0 ;\n x := 2 | while a != 2 { ;\n | a := x ;\n | if a = 1 { b := 1 } ;\n | } ;\n";
     assert_eq!(both(remembers), set(["a=2 b=0", "a=2 b=1"]));
     let nested = " x := 1 | a := 0 ;\n y := 1 | while a = 0 { ;\n | a := x ;\n | await y = 1 ;\n | } ;\n";
     assert_eq!(both(nested), set(["a=1"]));
 }
 
-/// A loop whose rounds begin with other values each time, or have effects, is gone through so often, and the answer says it.
+/// If the iterations of a loop begin with other values each time, or have effects, the machine stops at the limit. The
+/// answer reports that.
 #[test]
 fn a_loop_without_end_is_cut_and_the_answer_says_so() {
     let grows = " a := 0 | x := 1 ;\n b := 0 | ;\n while b = 0 { | ;\n b := x | ;\n a := a + 1 | ;\n } | ;\n";
@@ -196,7 +197,7 @@ fn locations_are_values_that_registers_hold() {
     assert_eq!(x86(" a := &x | x := 1 ;\n await *a = 1 | ;\n if a = &x { b := 3 } | ;\n"), set(["a=x b=3"]));
 }
 
-/// A put of a register sends what the register holds, whatever is written later.
+/// A put of a register sends the register's value at that moment, whatever is written later.
 #[test]
 fn a_register_can_be_put() {
     let rows = " a := x | x := 2 ;\n put(z, a + 1) | ;\n a := 7 | ;\n poll(2) | ;\n get(y, z) | ;\n poll(2) | ;\n b := y | ;\n";
@@ -210,7 +211,7 @@ fn a_register_can_be_put() {
     assert_eq!(robust(&test, None, &|| false).unwrap().is_robust(), Some(true));
 }
 
-/// A register can stand in a tuple wherever one can: in a message, a put, a comparison, an assertion.
+/// A register can stand anywhere in a tuple: in a message, a put, a comparison, an assertion.
 #[test]
 fn registers_stand_in_tuples() {
     let ring = |rows: &str| {
@@ -235,7 +236,7 @@ fn registers_stand_in_tuples() {
     assert!(error.contains("it is several numbers"), "{error}");
 }
 
-/// What is computed is data in a call of a library of one's own too.
+/// A call of a library of one's own prints computed arguments as data too.
 #[test]
 fn registers_are_printed_as_data() {
     let test = parse("t", "X86_TSO t { treiber s; }\n P1 ;\n a := 1 ;\n s.push((a, a + 1)) ;\n s.push(a) ;\n").unwrap();
@@ -255,7 +256,7 @@ fn conditions_compare_what_is_shown() {
     assert_eq!(with("1 = x"), Some(true));
 }
 
-/// What is done is what libraries with implementations do too.
+/// Branches and loops work with calls of libraries with implementations too.
 #[test]
 fn branches_and_loops_are_for_all_libraries() {
     let sv = "RDMA_WAIT t { svar s = 0; x@2 = 0; }\n P1@1 | P2@2 ;\n s.write(1) | await s.read = 1 ;\n s.bcast({2}, d) | x := 1 ;\nforall (s@2 = 1)\n";
@@ -338,7 +339,7 @@ fn slips_are_told_with_place_and_remedy() {
     }
 }
 
-/// Every consumer of tests has an answer, or says what it does not have.
+/// Every consumer of tests has an answer, or names the statement that it does not support.
 #[test]
 fn what_other_languages_and_theories_lack_is_told() {
     let rows = " x := 1 | await y = 1 ;\n y := 1 | a := x ;\n | if a = 1 { b := 2 } ;\n | while b = 7 { b := x } ;\nforbidden (a=0)\n";
@@ -417,12 +418,12 @@ fn guard() -> impl Strategy<Value = Guard> {
     })
 }
 
-/// Statements of a model, as they are written.
+/// Chooses a statement of a model, as it is written.
 fn plain(words: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
     prop::sample::select(words).prop_map(|s| vec![s.to_owned()])
 }
 
-/// The text of a condition.
+/// Prints a condition.
 fn shown(guard: &Guard) -> String {
     let side = |arg: &Arg| match arg {
         Arg::Val(v) => v.to_string(),
@@ -439,7 +440,7 @@ fn shown(guard: &Guard) -> String {
     }
 }
 
-/// Blocks of these statements.
+/// Generates blocks of these statements.
 fn block(words: &'static [&'static str], depth: u32) -> BoxedStrategy<Vec<String>> {
     let one = if depth == 0 {
         plain(words).boxed()
@@ -461,7 +462,7 @@ fn block(words: &'static [&'static str], depth: u32) -> BoxedStrategy<Vec<String
     prop::collection::vec(one, 1..=3).prop_map(|all| all.concat()).boxed()
 }
 
-/// Tests of two threads that begin with their registers at 0.
+/// Generates tests of two threads that begin with their registers at 0.
 fn programs(model: &'static str, words: &'static [&'static str]) -> impl Strategy<Value = String> {
     (block(words, 2), block(words, 2)).prop_map(move |(p, q)| {
         let column = |head: &str, rows: Vec<String>| {
@@ -530,7 +531,7 @@ const OF_WAIT: &[&str] = &[
     "put(z, 1, e)",
 ];
 
-/// So many cases, the same each time.
+/// Runs so many cases, the same each time.
 fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(
         Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
@@ -538,7 +539,7 @@ fn runner(cases: u32) -> TestRunner {
     )
 }
 
-/// What is to be the same when a test is printed and read again.
+/// Returns the parts of a test that printing and parsing have to preserve.
 fn same(test: &Test) -> impl PartialEq + std::fmt::Debug {
     let conditions: Vec<_> = test.assertions.iter().map(|a| (a.quantifier, a.condition.clone())).collect();
     let threads: Vec<_> = test.threads.iter().map(|t| (t.name, t.statements.clone(), t.registers.clone())).collect();
@@ -589,7 +590,7 @@ fn what_is_printed_is_read_as_the_same_test() {
     }
 }
 
-/// How many of these programs have an answer that no limit cut short, where both ways agree on all.
+/// Checks that both ways agree on all programs. Returns the number of those with an answer that no limit cut short.
 fn agreeing(cases: u32, of: impl Strategy<Value = String>, agree: impl Fn(&Test) -> Result<bool, String>) -> u32 {
     let complete = std::cell::Cell::new(0);
     let result = runner(cases).run(&of, |text| {
@@ -602,11 +603,11 @@ fn agreeing(cases: u32, of: impl Strategy<Value = String>, agree: impl Fn(&Test)
     complete.get()
 }
 
-/// A thread of the interpreter: where it is, and its registers.
+/// A thread of the interpreter: its position, and its registers.
 type Running = (usize, BTreeMap<Name, Val>);
 
-/// The interpreter of a sequentially consistent CPU: statement by statement, without programs, loops unrolled or not, and
-/// engines. All outcomes, or nothing if there are too many states.
+/// An interpreter of a sequentially consistent CPU. It works statement by statement, without programs, unrolled loops,
+/// and engines.
 struct Interleaved<'a> {
     test: &'a Test,
 }
@@ -628,7 +629,8 @@ impl Interleaved<'_> {
         }
     }
 
-    /// The first statement after `from` that closes a block at its depth: an `else` too if `other`.
+    /// Returns the position behind the first statement after `from` that closes a block at its depth. With `other`, an
+    /// `else` closes it too.
     fn after(all: &[Statement], from: usize, other: bool) -> usize {
         let mut depth = 0;
         for (at, s) in all.iter().enumerate().skip(from + 1) {
@@ -643,13 +645,13 @@ impl Interleaved<'_> {
         unreachable!("blocks are closed")
     }
 
-    /// The statement that opened the block that ends at `end`.
+    /// Returns the statement that opened the block that ends at `end`.
     fn opening(all: &[Statement], end: usize) -> usize {
         let is_own = |at: &usize| all[*at].opens() && Self::after(all, *at, false) == end + 1;
         (0..end).find(is_own).unwrap()
     }
 
-    /// A call, and what it returns.
+    /// Makes a call, and returns its result.
     fn call(statement: &Statement, registers: &BTreeMap<Name, Val>, memory: &mut BTreeMap<Loc, Val>) -> Val {
         let Statement::Call { method, args, .. } = statement else { unreachable!("a call") };
         let args: Vec<Val> = args.iter().map(|arg| Self::value(registers, arg)).collect();
@@ -669,7 +671,7 @@ impl Interleaved<'_> {
         }
     }
 
-    /// One step of a thread; `None` if it has ended, or is to be given up.
+    /// Makes one step of a thread. Returns `None` if it has ended, or if an assumption fails.
     fn step(&self, t: usize, (at, registers): &Running, memory: &mut BTreeMap<Loc, Val>) -> Option<Running> {
         let all = &self.test.threads[t].statements;
         let holds = |guard: &Guard| guard.is_true(&|arg| Self::value(registers, arg));
@@ -746,7 +748,7 @@ impl Interleaved<'_> {
     }
 }
 
-/// What programs are made of statements, against an interpreter that goes through the statements themselves: on one node
+/// Compares the programs that are made of statements with an interpreter of the statements themselves. On one node
 /// RDMA-SC is sequential consistency.
 #[test]
 fn programs_do_what_their_statements_say() {
@@ -764,7 +766,7 @@ fn programs_do_what_their_statements_say() {
     assert!(complete > 1000, "{complete}");
 }
 
-/// The axioms of RDMA-TSO-RMW against its machine, on programs with branches and loops.
+/// Compares the axioms of RDMA-TSO-RMW with its machine, on programs with branches and loops.
 #[test]
 fn axioms_and_machine_agree_on_branches_and_loops() {
     let limits = Limits { rounds: 2, ..Limits::default() };
@@ -774,7 +776,7 @@ fn axioms_and_machine_agree_on_branches_and_loops() {
     assert!(complete > 600, "{complete}");
 }
 
-/// The search that lets values flow against its twin that guesses them, on programs with branches and loops.
+/// Compares the search that lets values flow with its twin that guesses them, on programs with branches and loops.
 #[test]
 fn flow_and_guesses_agree_on_branches_and_loops() {
     let limits = Limits { rounds: 2, traces: 20_000, ..Limits::default() };

@@ -33,12 +33,12 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, ..Bound::default() }
 }
 
-/// Every memory word.
+/// Returns the cells of all memory words.
 fn all_cells(world: &World) -> Vec<Cell> {
     world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
 }
 
-/// All outcomes by the axioms; `None` if a limit was reached.
+/// Returns all outcomes by the axioms, or `None` if a limit was reached.
 fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
     let problem = Problem {
         libraries,
@@ -52,12 +52,13 @@ fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<
     all.all().ok().map(|found| found.into_keys().collect())
 }
 
-/// Identifiers of operations differ between models: they are no part of the outcome.
+/// Removes identifiers of operations from a result, because they differ between models and do not belong to the
+/// outcome.
 fn integers(result: Val) -> Val {
     result.int().map_or(Val::Unit, Val::Int)
 }
 
-/// Runs of at most so many states are compared without the reduction too.
+/// The largest number of states of a run that is compared without the reduction too.
 const SLOWLY: usize = 20_000;
 
 fn agree(switches: Switches, client: &(World, Client)) -> Result<(), TestCaseError> {
@@ -89,7 +90,7 @@ fn agree_on(libraries: &Libraries, switches: Switches, world: &World, programs: 
     Ok(())
 }
 
-/// So many cases, the same each time.
+/// Runs so many cases, the same each time.
 fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(
         Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
@@ -140,7 +141,7 @@ fn agree_in_part(part: u32) {
     }
 }
 
-/// The same of hardware that promises less, or more.
+/// Compares them on hardware that promises less, or more.
 fn agree_in_part_with_switches(part: u32) {
     let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
     let global = Switches { global_atomics: true, ..Switches::OFF };
@@ -154,7 +155,7 @@ fn agree_in_part_with_switches(part: u32) {
     }
 }
 
-/// The calls of a client, some by a second queue pair, and with `unsignalled` some without a completion.
+/// Makes some calls of a client use a second queue pair, and with `unsignalled` some of them without a completion.
 fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
     let mut client = client.clone();
     let calls = client.threads.iter_mut().flatten();
@@ -184,7 +185,7 @@ fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
     client
 }
 
-/// The same with several queue pairs to each node, and with operations that have no completion.
+/// Compares them with several queue pairs to each node, and with operations that do not have a completion.
 fn agree_in_part_on_ways(part: u32) {
     let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
     let relaxed = Switches { relaxed_ordering: true, ..unsignalled };
@@ -203,8 +204,8 @@ fn agree_in_part_on_ways(part: u32) {
     }
 }
 
-/// Axioms that order what goes by two queue pairs to one node, and such without what a completion stands for, do not agree with
-/// the machine.
+/// Two kinds of wrong axioms disagree with the machine. The first orders operations on two queue pairs to one node. The
+/// second ignores that a completion covers the unsignalled operations before it.
 #[test]
 fn other_axioms_of_ways_are_noticed() {
     let first = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(q.to.into()));
@@ -217,7 +218,7 @@ fn other_axioms_of_ways_are_noticed() {
     });
     assert!(result.is_err(), "two queue pairs");
 
-    // A get without a completion, and the completion of a put behind it.
+    // Here a get without a completion precedes a put, whose completion the thread polls.
     let world = words.worlds(&World::new(1, &[Node(1)]), &bound, &|| false).remove(0);
     let (x, y, n) = (Loc::new("x1"), Loc::new("y1"), Node(1));
     let w = Way { signalled: false, ..Way::USUAL }.into();
@@ -229,7 +230,8 @@ fn other_axioms_of_ways_are_noticed() {
     assert!(agree(Switches::OFF, &client).is_err(), "unsignalled");
 }
 
-/// The calls of a client, some puts and gets of both words of the nodes, in this order or that; some by a second queue pair.
+/// Makes some puts and gets of a client access both words of the nodes, in either order, and some of them by a second
+/// queue pair.
 fn in_words(client: &Client, picks: &[Index]) -> Client {
     let mut client = client.clone();
     for (call, pick) in client.threads.iter_mut().flatten().zip(picks) {
@@ -249,7 +251,7 @@ fn in_words(client: &Client, picks: &[Index]) -> Client {
     client
 }
 
-/// The same with operations of several words.
+/// Compares them on operations of several words.
 fn agree_in_part_on_words(part: u32) {
     let increasing = Switches::INCREASING;
     let relaxed = Switches { relaxed_ordering: true, ..increasing };
@@ -273,7 +275,7 @@ fn agree_in_part_on_words(part: u32) {
     }
 }
 
-/// Axioms in which words of one operation are in order do not agree with a machine on which they are not, and the other way round.
+/// Axioms that order the words of one operation disagree with a machine that does not, and the other way round.
 #[test]
 fn other_axioms_of_words_are_noticed() {
     let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
@@ -287,7 +289,7 @@ fn other_axioms_of_words_are_noticed() {
     }
 }
 
-/// The calls of a client, some of them messages to a node, or what takes one.
+/// Replaces some calls of a client by messages to a node, or by receives.
 fn with_messages(client: &Client, nodes: u8, picks: &[Index]) -> Client {
     let mut client = client.clone();
     for (at, (call, pick)) in client.threads.iter_mut().flatten().zip(picks).enumerate() {
@@ -303,7 +305,7 @@ fn with_messages(client: &Client, nodes: u8, picks: &[Index]) -> Client {
     client
 }
 
-/// The same with messages.
+/// Compares them on messages.
 fn agree_in_part_on_messages(part: u32) {
     let messages = Switches::MESSAGES;
     let increasing = Switches { increasing_addresses: true, unsignalled: true, ..messages };
@@ -323,8 +325,8 @@ fn agree_in_part_on_messages(part: u32) {
     }
 }
 
-/// Axioms in which a message may be jumped, in which it may be taken twice, and in which taking it tells nothing, do not agree with the
-/// machine.
+/// Three kinds of wrong axioms disagree with the machine: a message may be skipped, it may be received twice, or a
+/// receive does not synchronise with the send.
 #[test]
 fn other_axioms_of_messages_are_noticed() {
     let published = || tso::switched(Switches::MESSAGES);
@@ -343,8 +345,8 @@ fn other_axioms_of_messages_are_noticed() {
     }
 }
 
-/// A client some of whose threads may crash, or a node of it, and its programs: as a number says. Some calls wait until such a
-/// thread is dead.
+/// Lets some threads of a client, or a node, crash, as `pick` says, and returns its programs. Some calls wait until
+/// such a thread is dead.
 fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index]) -> (World, Vec<Prog>) {
     let mut world = world.clone();
     let (threads, nodes) = (world.threads.len(), usize::from(world.nodes));
@@ -365,13 +367,14 @@ fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index])
     (world, programs)
 }
 
-/// Of which thread another one is told that it is dead, if of any.
+/// Returns the thread whose death another thread waits for, if there is one.
 fn told(dead: &[Tid], by: Tid, pick: Option<&Index>) -> Option<Tid> {
     let pick = pick?.index(5 * dead.len().max(1));
     dead.get(pick).copied().filter(|t| *t != by)
 }
 
-/// Calls in turn, before each of which a thread may stop that crashes; before some of them it hears that another one is dead.
+/// Makes the calls one after the other. A thread that crashes may stop before each of them. Before some of them it
+/// waits for the death of another thread.
 fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<Val>) -> Prog {
     let output = Val::tuple(&results);
     let Some((call, rest)) = calls.split_first() else { return Prog::Val(output) };
@@ -382,7 +385,7 @@ fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<V
     if crashes { or_stops(made, output, 0) } else { made }
 }
 
-/// The same with threads and nodes that crash.
+/// Compares them on threads and nodes that crash.
 fn agree_in_part_on_crashes(part: u32) {
     let crashes = Switches::CRASHES;
     let unsignalled = Switches { unsignalled: true, ..crashes };
@@ -403,8 +406,8 @@ fn agree_in_part_on_crashes(part: u32) {
     }
 }
 
-/// Axioms in which anything may be missing, whatever comes after it, and such in which nothing is told of the dead, do not agree
-/// with the machine.
+/// Two kinds of wrong axioms disagree with the machine. In the first, any operation may be missing, whatever comes
+/// after it. In the second, learning of a death does not synchronise with the dead thread.
 #[test]
 fn other_axioms_of_crashes_are_noticed() {
     let crashes = Switches::CRASHES;
@@ -421,7 +424,7 @@ fn other_axioms_of_crashes_are_noticed() {
     }
 }
 
-/// The programs of a client of RDMA-WAIT-RMW, and what they are compiled to.
+/// Compiles the programs of a client of RDMA-WAIT-RMW to polls.
 fn compiled(how: WaitByPolls, world: &World, queues: u8, programs: &[Prog]) -> (World, Vec<Prog>) {
     let mut by_polls = world.clone();
     by_polls.objects.values_mut().for_each(|o| o.library = TSO);
@@ -430,7 +433,7 @@ fn compiled(how: WaitByPolls, world: &World, queues: u8, programs: &[Prog]) -> (
     (by_polls, programs)
 }
 
-/// The calls of a client, some with the identifier e in place of d.
+/// Replaces the identifier d by e in some calls of a client.
 fn with_two_identifiers(client: &Client, picks: &[Index]) -> Client {
     let mut client = client.clone();
     let calls = client.threads.iter_mut().flatten();
@@ -469,7 +472,7 @@ fn waits_compile_to_polls() {
     compiles(WaitByPolls::Published, None, 1500).unwrap();
 }
 
-/// The same with several queue pairs, each of which is polled, and with operations that have no completion.
+/// The same holds with several queue pairs, each of which is polled, and with operations that do not have a completion.
 #[test]
 fn waits_compile_to_polls_of_each_queue_pair() {
     for unsignalled in [false, true] {
@@ -477,13 +480,13 @@ fn waits_compile_to_polls_of_each_queue_pair() {
     }
 }
 
-/// The property can fail: two operations and one poll.
+/// The property can fail: with two operations one poll is not enough.
 #[test]
 fn polling_once_is_not_enough() {
     assert!(compiles(WaitByPolls::PollOnce, None, 3000).is_err());
 }
 
-/// Compiled programs on the machine: the sets of open operations are the same there.
+/// Runs compiled programs on the machine: the sets of open operations are the same there.
 #[test]
 fn the_machine_runs_what_is_compiled() {
     let words = wait::Words { rmw: true };
@@ -500,8 +503,7 @@ fn the_machine_runs_what_is_compiled() {
         .unwrap();
 }
 
-/// A poll with nothing to take never returns, and so its program never ends.
-/// The outcomes of a test of RDMA_TSO, on which both engines agree.
+/// Returns the outcomes of a test of RDMA_TSO, on which both engines agree.
 fn on_both_engines(rest: &str) -> BTreeSet<String> {
     let test = parse("a test", &format!("RDMA_TSO t {rest}")).unwrap();
     outcomes(&test, &solve_with(Engine::Both, &test, Limits::default()).unwrap())
@@ -522,7 +524,7 @@ fn additions_wrap_and_what_is_no_integer_has_no_sum() {
         assert_eq!(add(start, "1"), BTreeSet::new(), "{start}");
     }
     assert_eq!(add("0", "a"), BTreeSet::new(), "bot is nothing to add");
-    // Where another thread writes an integer, the addition reads that or is in no execution.
+    // If another thread writes an integer, the addition reads that, or the execution does not exist.
     let beside = "{ x@1 = 0; z@2 = bot; }\n P1@1 | P2@2 ;\n rfaa(x, z, 1) | z := 1 ;\nlocations [x; z;]\n";
     assert_eq!(on_both_engines(beside), BTreeSet::from(["x=1 z=2".to_owned()]));
 }
@@ -541,7 +543,7 @@ fn an_addition_of_the_cpu_is_locked() {
     assert!(!on_both_engines(buffering).contains("a=0 b=0"));
 }
 
-/// Exchanges by cards exclude each other, and those by CPU and card only with a switch.
+/// Exchanges by cards exclude each other. Exchanges by CPU and card do so only with a switch.
 #[test]
 fn exchanges_exclude_each_other_as_rcas_and_cas_do() {
     let cards = "{ x@1 = 9; y@2 = 9; z@2 = 0; }\n P1@1 | P2@2 ;\n rxchg(x, z, 1) | rxchg(y, z, 2) ;\n\
@@ -554,7 +556,7 @@ fn exchanges_exclude_each_other_as_rcas_and_cas_do() {
     assert_eq!(global, BTreeSet::from(["a=0 x=2".to_owned(), "a=1 x=0".to_owned()]));
 }
 
-/// The calls of a client, with additions in place of compare-and-swaps of the CPU, and exchanges in place of additions of the card.
+/// Replaces compare-and-swaps of the CPU in a client by additions, and additions of the card by exchanges.
 fn always_writing(client: &Client) -> Client {
     let mut client = client.clone();
     for call in client.threads.iter_mut().flatten() {
@@ -611,7 +613,7 @@ fn a_poll_of_nothing_never_returns() {
     assert_eq!((runs.outcomes.len(), runs.stuck.len()), (0, 1));
 }
 
-/// RDMA-SC as ROBUST Def. 4 has it, with the tables of Fig. 4 written out.
+/// RDMA-SC as in ROBUST Def. 4, with the tables of Fig. 4 written out.
 #[derive(Clone, Copy)]
 struct LiteralSc;
 
@@ -637,7 +639,7 @@ fn kind(a: RdmaStamp) -> Row {
     }
 }
 
-/// Fig. 4: whether the cell is marked sqp; with the two cells in which ippo is more than oppo.
+/// True if the cell of Fig. 4 is marked sqp. With `issue`, also for the two cells in which ippo is more than oppo.
 fn is_same_queue_pair(a: Row, b: Row, issue: bool) -> bool {
     use Row::{Cpu, Fence, LocalRead, LocalWrite, RemoteRead, RemoteWrite};
     match (a, b) {

@@ -29,19 +29,19 @@ use mowgli_x86::X86Stamp;
 #[path = "../../mowgli-core/tests/x86_tso/mod.rs"]
 mod own;
 
-/// RDMA without the cell of the stamp order that keeps CPU writes in order.
+/// Orders stamps as in RDMA, without the cell that keeps CPU writes in order.
 fn reorders_writes(a: mowgli_rdma::RdmaStamp, b: mowgli_rdma::RdmaStamp) -> bool {
     to(a, b) && (a, b) != (aCW, aCW)
 }
 
-/// RDMA without the cells that keep CPU reads and writes after a wait.
+/// Orders stamps as in RDMA, without the cells that keep CPU reads and writes after a wait.
 fn waits_for_nothing(a: mowgli_rdma::RdmaStamp, b: mowgli_rdma::RdmaStamp) -> bool {
     to(a, b) && !(a == aWT && [aCR, aCW].contains(&b))
 }
 
 const LOCS: [&str; 2] = ["x", "y"];
 
-/// Two threads return what they have read of x and y, under this stamp order.
+/// Returns the results of two threads that access x and y, under this stamp order.
 fn outputs(
     order: fn(mowgli_rdma::RdmaStamp, mowgli_rdma::RdmaStamp) -> bool,
     threads: [fn(Loc, Loc) -> Prog; 2],
@@ -80,7 +80,7 @@ fn one_stamp_type_has_several_models() {
     assert_eq!((rdma.len(), weaker.len()), (3, 4));
 }
 
-/// What is asked of the variant of this name, in small.
+/// Checks the variant of this name, within a small bound.
 fn checked(entry: &Entry, variant: &str) -> Result<Checked, String> {
     check(entry, entry.variant(variant)?, &entry.through(), &Options::default())
 }
@@ -150,7 +150,7 @@ fn no_test_is_of_a_memory_model_of_ones_own() {
     assert!(said.starts_with("lock is over a memory model of its own"), "{said}");
 }
 
-/// A lock over a memory model of one's own, whose stamps nothing that is built in has.
+/// Returns a lock over a memory model of one's own. The libraries that are built in do not have its stamps.
 fn lock() -> Entry {
     let memory = || Libraries::over(own::to).with(own::Memory);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() };
@@ -188,7 +188,7 @@ fn a_memory_model_with_stamps_of_its_own_is_checked_and_explained() {
     }
 }
 
-/// A variant that is to be another implementation and is the same one.
+/// An edited variant has to be another implementation, so an edit without any effect is an error.
 #[test]
 fn an_edit_that_changes_nothing_is_a_mistake() {
     let entry = entry_of(catalogue(), "bal");
@@ -206,7 +206,7 @@ fn an_edit_that_changes_nothing_is_a_mistake() {
          Barrier::BAR { .. }` changes no body of a call within the bound; say what else is to be changed, or take a \
          larger bound"
     );
-    // Parts are known where a world is: on one node no word can lie on another one.
+    // Parts depend on the world: on one node a word cannot lie on another one.
     let elsewhere = |world: &mut World| world.objects.retain(|x, _| world.nodes == 1 || !x.0.is_part());
     let variant = |bound: &Bound| Variant {
         implementation: Arc::new(published.declaring("no parts where there are two nodes", elsewhere)),

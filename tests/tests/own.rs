@@ -41,7 +41,7 @@ methods! {
     }
 }
 
-/// A pile: who has pushed finds something there.
+/// A pile: a thread that has pushed finds something there.
 struct Pile;
 
 impl Library for Pile {
@@ -67,7 +67,7 @@ impl Library for Pile {
         let initial = initial.named("missed", "{a} found nothing, before {b} pushed");
         let missed = po().then(&initial);
         c.irreflexive("own", &missed);
-        // Names say nothing of what a relation is.
+        // The name of a relation does not determine its role.
         let mo = c.orient("mo", writes().cross(&writes()) - same_event());
         c.so([&rf.named("ib", "{b} found what {a} pushed")]);
         c.so_of_paths("rf2", &mo.then(&rf));
@@ -75,12 +75,12 @@ impl Library for Pile {
     }
 }
 
-/// What is pushed last, in every pile.
+/// Returns the place of the last push, in every pile.
 fn top() -> Loc {
     Loc(PILE.part("top"))
 }
 
-/// A pile whose pops return this of what was pushed.
+/// Makes a pile whose pops return `pop` of the value that was pushed.
 fn popping(pop: fn(Expr) -> Expr) -> Over<OfPile> {
     let bodies = bodies! { OfPile:
         Push { .. } => { Shared::write(top(), 1) }
@@ -89,7 +89,7 @@ fn popping(pop: fn(Expr) -> Expr) -> Over<OfPile> {
     Over::<OfPile>::terms(bodies).parts(|_, _| vec![(top(), sv::variable())])
 }
 
-/// Pops nothing, whatever was pushed.
+/// Makes a pile that pops nothing, whatever was pushed.
 fn forgetful() -> Over<OfPile> {
     popping(|_| 0.into())
 }
@@ -126,7 +126,7 @@ fn checked(entry: &Entry) -> Result<Checked, String> {
     check(entry, variant, &variant.bounds[0], &Options::default())
 }
 
-/// A pile of which it is said that a pop only looks, and a push too.
+/// A pile whose specification wrongly says that a push only looks, like a pop.
 struct Glance;
 
 impl Library for Glance {
@@ -164,7 +164,8 @@ fn a_library_whose_writes_only_look_is_told_where() {
     assert!(said.contains("let it be false of this call"), "{said}");
 }
 
-/// A result is what is not unit, whatever the method is called: without it the assertion would be false.
+/// Every value other than unit counts as a result, whatever the method is called. Without it the assertion would be
+/// false.
 #[test]
 fn a_counterexample_shows_the_results_of_all_methods() {
     let checked = checked(&pile("pile")).unwrap();
@@ -200,7 +201,7 @@ fn an_edit_that_takes_a_result_away_is_an_error_and_no_verdict() {
     assert!(late.contains("in the body of Pop, which uses its result before the call is made"), "{late}");
 }
 
-/// A wrong outcome in which a method that returns a value has none is a fault of the variant, and no verdict.
+/// A wrong outcome with a method that should return a value and does not is an error of the variant, and not a verdict.
 #[test]
 fn a_method_without_its_result_is_an_error_and_no_verdict() {
     let mut entry = pile("pile");
@@ -218,7 +219,7 @@ fn an_entry_that_names_another_library_is_told_which_there_is() {
     assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
 }
 
-/// A subject whose calls are of a library that nothing specifies.
+/// A client generator whose calls belong to a library that nothing specifies.
 struct Misspelt;
 
 impl Subject for Misspelt {
@@ -250,12 +251,12 @@ methods! {
 /// The latch under another name.
 struct Signal;
 
-/// The same call of a latch.
+/// Returns the same call of a latch.
 fn of_latch(call: &Call) -> Call {
     Call { library: Name::literal("latch"), ..call.clone() }
 }
 
-/// Asks something of the specification of the latch.
+/// Applies `of` to the specification of the latch.
 fn ask<T>(of: impl FnOnce(&dyn Library) -> T) -> T {
     of(latch::entry().library().expect("the example specifies it"))
 }
@@ -308,7 +309,7 @@ impl Subject for Signal {
     }
 }
 
-/// Through the whole stack of a signal, with these entries of one's own.
+/// Checks a signal through its whole stack, with these entries of one's own.
 fn through(own: Vec<Entry>) -> Result<&'static str, String> {
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
     let (about, expected) = ("a latch", Expected::Sound);
@@ -329,8 +330,8 @@ fn through(own: Vec<Entry>) -> Result<&'static str, String> {
     Ok(checked.verdict())
 }
 
-/// The stack of a library of one's own goes on through other libraries of one's own, down to the memory model; and it is
-/// their implementations that are checked.
+/// The stack of a library of one's own continues through other libraries of one's own, down to the memory model. The
+/// check uses their implementations.
 #[test]
 fn a_stack_of_ones_own_is_checked_through() {
     assert_eq!(through(vec![latch::entry()]), Ok("no-wrong-outcome"));
@@ -345,12 +346,12 @@ fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
     assert!(said.contains("latch, below signal, is no memory model and has no entry"), "{said}");
     let said = through(vec![latch::entry(), latch::entry()]).expect_err("two latches");
     assert!(said.contains("latch, below signal, has 2 entries"), "{said}");
-    // Among those that are built in are shared variables too, on which the latch is built.
+    // The catalogue also has shared variables, on which the latch is built.
     let said = through(vec![latch::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
     assert!(said.contains("sv, below latch, has 2 entries"), "{said}");
 }
 
-/// What a relation is stands in the specification, and its name says nothing.
+/// The specification states the role of a relation; its name does not matter.
 #[test]
 fn relations_are_known_by_their_roles() {
     let libraries = Libraries::over(to).with(Pile);

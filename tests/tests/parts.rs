@@ -1,4 +1,5 @@
-//! What an implementation makes for itself is no client's: no name of a client changes what it does.
+//! The names of a client do not change the behaviour of an implementation, because its own locations and identifiers
+//! are not the client's.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,8 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_tests::outcomes;
 
-/// Implementations, declarations, statements of one thread, and the names in place of `?` that implementations once used
-/// for their own locations and identifiers.
+/// Implementations, declarations, statements of one thread, and names in place of `?`. Implementations once used these
+/// names for their own locations and identifiers.
 const CLIENTS: &[(&str, &str, &str, &[&str])] = &[
     ("sv", "svar x = 0; ?@1 = 5;", "x.write(1); a := ?;", &["x_1", "bot_1"]),
     ("sv", "svar x = 0; y@2 = 7; r@1 = 0;", "get(r, y, ?); gf({1}); a := r;", &["d0"]),
@@ -50,7 +51,7 @@ const CLIENTS: &[(&str, &str, &str, &[&str])] = &[
     ),
 ];
 
-/// The outcomes of a client that uses this name, with these libraries implemented.
+/// Returns the outcomes of a client that uses this name, with these libraries implemented.
 fn implemented(chain: &str, declarations: &str, statements: &str, name: &str) -> BTreeSet<String> {
     let rows = statements.replace("; ", ";\n");
     let text = format!("RDMA_WAIT names\n{{ nodes 2; {declarations} }}\nP1@1;\n{rows}\n").replace('?', name);
@@ -94,7 +95,7 @@ fn no_part_can_be_declared() {
     }
 }
 
-/// Makes an object of a name that a client can give, or has given.
+/// An implementation that makes an object of a name that a client can give, or has given.
 struct Careless(Loc);
 
 impl Implementation for Careless {

@@ -54,7 +54,8 @@ fn every_specification_has_the_three_properties_in_small() {
         let found = specification.check(bounds.take(1).collect(), Deadline::default(), &|_, _| {});
         let p = &found.properties;
         assert!(p.monotone.is_none() && p.decomposable.is_none() && p.stop.is_none(), "{}", found.text());
-        // What follows from the form is so in small, and it follows of all but languages, whose polls are counted.
+        // The properties that follow from the form hold in small. They follow for all specifications except languages,
+        // whose polls are counted.
         let (name, exactly) = (specification.name, found.by_form.decomposable == Ok(Needs::TheSame));
         assert!(!exactly || p.with_the_same_so.is_none(), "{}", found.text());
         assert!(found.by_form.monotone.is_ok(), "{name}: {:?}", found.by_form);
@@ -121,7 +122,8 @@ fn what_a_weaker_specification_no_longer_catches() {
     assert_eq!(without("wlock", "lo of so"), ["cpu-rmw"]);
 }
 
-/// The whole stack, down to the memory model: no wrong outcome as published, one without the fence.
+/// Checks whole stacks, down to the memory model: the published ones have no wrong outcome, and those without the fence
+/// have some.
 #[test]
 fn stacks_are_compared_with_their_top() {
     let through = |name: &str, variant: &str| {
@@ -140,7 +142,7 @@ fn stacks_are_compared_with_their_top() {
     }
 }
 
-/// Cells of `to` that the papers' litmus tests pin down, and one that they leave open.
+/// Checks cells of `to` that the papers' litmus tests determine, and one that they leave open.
 #[test]
 fn which_tests_notice_a_cell_of_the_stamp_order() {
     let tests: Vec<_> = papers().iter().filter_map(|(name, text)| parse(name, text).ok()).collect();
@@ -156,7 +158,7 @@ fn which_tests_notice_a_cell_of_the_stamp_order() {
     assert_eq!(cells.len(), 100);
 }
 
-/// A barrier that nobody waits at.
+/// A barrier at which threads do not wait.
 struct Open;
 
 impl Implementation for Open {

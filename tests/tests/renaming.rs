@@ -1,4 +1,5 @@
-//! Clients that are left out because they are others renamed; and mistakes that only some values, nodes or threads tell.
+//! Clients that are left out because they are equal to others up to renaming. Also errors that only some values, nodes
+//! or threads show.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant, variant};
 use mowgli_libraries::sv::Method as Sv;
 
-/// Asks something of a client with its calls implemented.
+/// Applies `ask` to a client with its calls implemented.
 fn implemented<T>(
     entry: &Entry,
     variant: &Variant,
@@ -40,27 +41,28 @@ fn implemented<T>(
     })
 }
 
-/// Classes of executions, and whether there is one without a g.
+/// Returns the number of classes of executions, and whether one of them has no g.
 fn found(problem: &Problem<'_>, entry: &Entry) -> (u64, bool) {
     let library = entry.library().unwrap().name();
     let local = local::check(problem, &problem.runs(), &entry.specification, library);
     (local.explored.stats.classes, local.violation.is_some())
 }
 
-/// What differs by a renaming.
+/// The things that a renaming may change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     /// Nodes, objects and values.
     Nodes,
-    /// Those, and threads.
+    /// Nodes, objects and values, and also threads.
     All,
 }
 
-/// A client and the renaming to what it has in common with others.
+/// A client, and its renaming to the canonical client of its orbit.
 type Member = ((World, Client), Renaming);
 
-/// How many clients of how many that may be earlier ones renamed are just that; all of them have as many classes of
-/// executions, and a g where those have one.
+/// Compares each client with the first one of its orbit. Returns the number of clients that behave like it under the
+/// renaming, and the number of all that were compared. The former have to have as many classes of executions, and a g
+/// if the first one has a g.
 fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize) {
     let all = catalogue();
     let entry = named(&all, library).unwrap();
@@ -123,7 +125,7 @@ fn what_is_left_out_has_the_executions_of_what_is_not() {
     assert!(same == others && same > 0, "{same} of {others}");
 }
 
-/// Values that are added, or compared with the implementation's own, are not taken for names of values.
+/// Values that are added, or compared with the implementation's own, do not count as mere names of values.
 #[test]
 fn what_looks_at_values_is_not_left_out() {
     for (library, variant) in [("msw", "sum"), ("sc-rmw", "cas-writes-two"), ("sc-rmw", "published"), ("rbl", "fenced")]
@@ -134,14 +136,14 @@ fn what_looks_at_values_is_not_left_out() {
     }
 }
 
-/// A barrier looks at the counters of its participants in their order.
+/// A barrier reads the counters of its participants in their order.
 #[test]
 fn what_looks_at_the_order_of_threads_is_not_left_out() {
     let (same, others) = renamed("bal", "published", &bound(&[1], 2), By::All);
     assert!(same < others && same > 0, "{same} of {others}");
 }
 
-/// An implementation that is wrong for one node or one thread only, and a specification that says more of one.
+/// An implementation that is wrong for only one node or thread, and a specification that demands more of one.
 #[test]
 fn a_mistake_of_one_node_or_thread_is_found() {
     let all = catalogue();
@@ -167,7 +169,7 @@ fn a_mistake_of_one_node_or_thread_is_found() {
     assert_ne!(check(&stricter, &stricter.variants[0], &bound, &Options::default()).unwrap().verdict(), "sound");
 }
 
-/// The bounds of the published implementation are enough for mistakes that one value cannot show.
+/// The bounds of the published implementation suffice for errors that one value cannot show.
 #[test]
 fn mistakes_that_only_values_tell_are_caught_at_the_default_bounds() {
     let all = catalogue();
@@ -179,7 +181,7 @@ fn mistakes_that_only_values_tell_are_caught_at_the_default_bounds() {
             let is_default = |bound: &Bound| entry.variants[0].bounds.contains(bound);
             assert!(variant.bounds.iter().all(is_default), "{library} {mistake}");
             let verdict = |bound: &Bound| check(entry, variant, bound, &Options::default()).unwrap().verdict();
-            // What one value shows is known to be too little.
+            // One value is known to be too little.
             let mut bounds = variant.bounds.iter().filter(|b| b.values.len() > 1).rev();
             assert!(bounds.any(|bound| verdict(bound) == "unsound"), "{library} {mistake}");
         }

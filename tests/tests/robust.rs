@@ -41,12 +41,13 @@ fn straight(threads: &[Vec<Call>]) -> Vec<Prog> {
     threads.iter().map(|calls| Prog::all(calls.iter().cloned().map(Prog::call))).collect()
 }
 
-/// Whether no consistent execution has a cycle of sc.
+/// True if none of the consistent executions has a cycle of sc.
 fn is_robust(world: &World, threads: &[Vec<Call>], cpu: Cpu) -> bool {
     search(cpu, world, &straight(threads), &|| false).unwrap().is_none()
 }
 
-/// Theorems 5 and 17; and conditions that always or never hold would show nothing.
+/// Theorems 5 and 17. The counts ensure that the conditions neither always nor never hold, because then the test would
+/// show nothing.
 #[test]
 fn race_free_and_fenced_programs_are_robust() {
     let (by_theorem, not_robust) = (Cell::new(0), Cell::new(0));
@@ -123,7 +124,7 @@ fn what_is_guaranteed_is_observed_in_order() {
     });
 }
 
-/// A repair does what it says, and one is needed only where a condition fails.
+/// A repair makes the program robust, and one is needed only if a condition fails.
 #[test]
 fn repaired_programs_are_robust() {
     let repaired = Cell::new(0);

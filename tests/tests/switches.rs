@@ -1,4 +1,4 @@
-//! Switches of the models: what each takes and gives, by the axioms and by the machine.
+//! Switches of the models: the outcomes that each removes and adds, by the axioms and by the machine.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use mowgli_core::problem::Limits;
 use mowgli_core::world::{Crashes, World};
 use mowgli_tests::{files, litmus};
 
-/// The tests of switches and of the ways in which calls are made, each with the name of its file.
+/// Returns the tests of switches and of the ways in which calls are made, each with the name of its file.
 fn all() -> Vec<(String, Test)> {
     let read = |path: &std::path::PathBuf| {
         let name = path.display().to_string();
@@ -24,7 +24,7 @@ fn all() -> Vec<(String, Test)> {
         .collect()
 }
 
-/// All assertions hold, where there is a machine by both engines.
+/// Checks that all assertions hold, by both engines if the model has a machine.
 #[test]
 fn the_tests_of_switches_hold() {
     for (name, test) in all() {
@@ -34,12 +34,12 @@ fn the_tests_of_switches_hold() {
     }
 }
 
-/// Relaxed ordering and crashes only add outcomes, global atomics, what a completion stands for and an order of addresses only take some
-/// away, and each does in some of the tests.
+/// Relaxed ordering and crashes only add outcomes. Global atomics, unsignalled operations and an order of addresses
+/// only remove some. Each does so in some of the tests.
 #[test]
 fn switches_change_outcomes_in_one_direction() {
     let mut changed = BTreeSet::new();
-    // Nobody can be told of a crash where there are none, nor send messages, nor sleep until an event.
+    // Without its switch, a test can contain neither a death, nor a message, nor an event, so such tests are left out.
     let is_new = |text: &str| ["dead", "send", "recv", "arm"].iter().any(|call| text.contains(call));
     let tells = |test: &Test| test.threads.iter().flat_map(|t| &t.source).any(|(_, text)| is_new(text));
     for (name, test) in all().into_iter().filter(|(_, test)| !tells(test)) {
@@ -161,7 +161,7 @@ fn models_without_queue_pairs_refuse_ways() {
     assert!(sc.contains("unsignalled operations are of RDMA_WAIT+unsignalled"), "{sc}");
 }
 
-/// What is printed is read again.
+/// Printed tests are parsed to the same statements.
 #[test]
 fn ways_are_printed_as_they_are_read() {
     for (name, test) in all() {

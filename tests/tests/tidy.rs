@@ -1,4 +1,4 @@
-//! The documents say what is there: paths exist, the README's example is the example, layers hold.
+//! Checks that the documents are true: paths exist, the README's example is the example, layers hold.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(crate) const CRATES: [&str; 11] = [
     "tests",
 ];
 
-/// The folders and the files in a folder.
+/// Returns the folders and the files in a folder.
 fn entries(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut all: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
@@ -33,13 +33,13 @@ fn entries(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     all.into_iter().partition(|p| p.is_dir())
 }
 
-/// The files below a folder.
+/// Returns the files below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let (folders, files) = entries(folder);
     files.into_iter().chain(folders.iter().flat_map(|f| below(f))).collect()
 }
 
-/// The Rust sources below a folder.
+/// Returns the Rust sources below a folder.
 pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     below(folder).into_iter().filter(|p| p.extension().is_some_and(|x| x == "rs")).collect()
 }
@@ -71,7 +71,7 @@ fn every_file_says_what_it_is() {
     }
 }
 
-/// Tests that are one program for a crate: a file that is not part of it would not run, and nobody would see that.
+/// Some crates have their tests in one program. A file that does not belong to it would silently not run.
 #[test]
 fn every_test_file_runs() {
     for (crate_, program) in [("tests", "all.rs"), ("proofs", "theorems.rs"), ("mowgli-core", "all.rs")] {
@@ -86,7 +86,7 @@ fn every_test_file_runs() {
     }
 }
 
-/// The page of statements says what the method tables say.
+/// The page of statements has the text of the method tables.
 #[test]
 fn the_page_of_statements_is_that_of_the_method_tables() {
     let said = mowgli::litmus::reference(mowgli::catalogue::Catalogue::builtin());
@@ -97,7 +97,7 @@ fn the_page_of_statements_is_that_of_the_method_tables() {
     );
 }
 
-/// Paths of a text that begin at the root of a file system.
+/// Returns the paths of a text that begin at the root of a file system.
 fn absolute(text: &str) -> impl Iterator<Item = &str> {
     let folders = ["bin", "dev", "etc", "home", "mnt", "opt", "proc", "root", "srv", "tmp", "usr", "var"];
     let begins = |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "_.-~)}".contains(c));
@@ -110,28 +110,29 @@ fn absolute(text: &str) -> impl Iterator<Item = &str> {
         .filter(move |p| is_root(p))
 }
 
-/// Paths of a text that lead upwards.
+/// Returns the paths of a text that lead upwards.
 fn upwards(text: &str) -> impl Iterator<Item = &str> {
     let of = |i: usize| text[i..].split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c))).next().unwrap();
     let starts = text.match_indices("../").map(|(i, _)| i).filter(|&i| !text[..i].ends_with("../"));
     starts.map(of).filter(|path| path.ends_with(|c: char| c.is_alphanumeric()))
 }
 
-/// Places on a machine that the project may name: what every system has, and where users put what Mowgli prints.
+/// Places on a machine that the project may name: those that every system has, and those into which users put the
+/// output of Mowgli.
 const KNOWN_PLACES: [&str; 8] = [
     "/usr/bin/env",
     "/dev/null",
     "/proc/",
     "/etc/bash_completion.d/mowgli",
     "/usr/local/share/man/man1",
-    // In the container.
+    // These are in the container.
     "/usr/local/bin/mowgli",
     "/var/lib/apt/lists/",
-    // What `serve` does not give away.
+    // `serve` refuses to send this one.
     "/etc/passwd",
 ];
 
-/// Whether a path that leads upwards, taken from a folder, ends at something in the project.
+/// True if a path that leads upwards, taken from a folder, ends at something in the project.
 fn stays(folder: &Path, path: &str) -> bool {
     let target = folder.join(path).canonicalize();
     target.is_ok_and(|t| t.starts_with(root().canonicalize().unwrap()))
@@ -146,7 +147,7 @@ fn no_file_names_a_path_outside_of_the_project() {
         let text = String::from_utf8_lossy(&bytes);
         let strange = absolute(&text).find(|p| !KNOWN_PLACES.iter().any(|known| p.starts_with(known)));
         assert_eq!(strange, None, "{} names it", file.display());
-        // From the folder of the file, or from that of its crate.
+        // Paths begin at the folder of the file, or at that of its crate.
         let folders: Vec<&Path> = file.ancestors().skip(1).filter(|f| f.join("Cargo.toml").exists()).take(1).collect();
         for path in upwards(&text) {
             let is_here = folders.iter().chain(&[file.parent().unwrap()]).any(|f| stays(f, path));
@@ -157,7 +158,7 @@ fn no_file_names_a_path_outside_of_the_project() {
 
 #[test]
 fn paths_are_found_in_texts() {
-    // Written so that the file itself names none.
+    // The escapes keep this file itself free of such paths.
     let text = "see \"\u{2f}usr/a.b\", docs/usr/b, https://x.org/usr/c and (\u{2f}home/d)";
     assert_eq!(absolute(text).collect::<Vec<_>>(), ["\u{2f}usr/a.b", "\u{2f}home/d"]);
     let text = "join(\".\u{2e}/.\u{2e}/a\"), [b](.\u{2e}/b.md), ...";
@@ -177,7 +178,7 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     assert!(!text("mowgli-judge/Cargo.toml").contains("mowgli-core"), "the search depends on the judge");
 }
 
-/// The pages of the book.
+/// Returns the pages of the book.
 fn pages() -> Vec<String> {
     let entries = std::fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().file_name());
     let mut names: Vec<String> = entries.map(|n| n.into_string().unwrap()).filter(|n| n.ends_with(".md")).collect();
@@ -185,7 +186,7 @@ fn pages() -> Vec<String> {
     names
 }
 
-/// The targets of the links in a text.
+/// Returns the targets of the links in a text.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
 }
@@ -202,7 +203,7 @@ fn the_book_has_every_page_and_its_links_lead_somewhere() {
     }
 }
 
-/// A crate that is not compiled for unit tests has none.
+/// A crate that is not compiled for unit tests must not have any.
 #[test]
 fn unit_tests_are_run_where_there_are_some() {
     for member in CRATES.iter().filter(|member| text(&format!("{member}/Cargo.toml")).contains("[lib]\n")) {
@@ -217,7 +218,7 @@ fn unit_tests_are_run_where_there_are_some() {
     }
 }
 
-/// The README begins with `cargo run`, which takes no two commands.
+/// The README begins with `cargo run`, which needs a single command.
 #[test]
 fn cargo_run_is_the_command() {
     let manifest = text("Cargo.toml");
@@ -228,7 +229,7 @@ fn cargo_run_is_the_command() {
     assert_eq!(members.split('"').skip(1).step_by(2).filter(has_command).collect::<Vec<_>>(), ["mowgli"]);
 }
 
-/// A piece of Rust without its layout, and without the sentences by which relations are explained.
+/// Removes the layout of a piece of Rust, and the sentences by which relations are explained.
 fn code(text: &str) -> String {
     let without_layout: String = text.split_whitespace().collect();
     let mut parts = without_layout.split(".named(\"");
@@ -254,7 +255,7 @@ fn rust_in_the_book_is_that_of_the_project() {
     assert!(found >= 20, "{found} blocks");
 }
 
-/// The pages of HTML below a folder.
+/// Returns the pages of HTML below a folder.
 fn html(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     entries.filter(|p| p.extension().is_some_and(|x| x == "html")).collect()
@@ -267,7 +268,8 @@ fn the_book_can_be_built_and_its_pages_link_to_each_other() {
     book.config.build.build_dir = folder.path().to_owned();
     book.build().expect("a book");
     let built = html(folder.path());
-    // Beside the pages there are the first one as index.html, one to print, one for what is not found, one with the contents.
+    // Beside the pages there are the first one as index.html, one to print, one for missing pages, and one with the
+    // contents.
     assert!(built.len() >= pages().len(), "{built:?}");
     for page in &built {
         let text = std::fs::read_to_string(page).unwrap();

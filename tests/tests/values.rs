@@ -1,4 +1,5 @@
-//! Where written values depend on read ones no outcome is lost: statements that change nothing change no outcome.
+//! If written values depend on read ones, the search does not lose outcomes: statements that change nothing do not
+//! change outcomes.
 
 use std::collections::BTreeSet;
 
@@ -21,14 +22,14 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-/// What is put into a program and changes nothing.
+/// Additions to a program that change nothing.
 #[derive(Clone, Debug)]
 struct Idle {
     /// Fences at the end of each thread.
     fences: Vec<Index>,
     /// Threads that do nothing.
     threads: usize,
-    /// Whether there is a word that nothing uses.
+    /// True if there is a word that nothing uses.
     word: bool,
 }
 
@@ -40,14 +41,14 @@ fn idle() -> impl Strategy<Value = Idle> {
     })
 }
 
-/// The results of each thread, and the last values of all words; `None` if a limit was reached.
+/// Returns the results of each thread, and the last values of all words, or `None` if a limit was reached.
 fn outcomes(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Option<BTreeSet<Outcome>> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed, limits }.outcomes();
     all.all().ok().map(|found| found.into_keys().collect())
 }
 
-/// Whether the outcomes of a client are the same with what changes nothing. `memory` has fences and words.
+/// Checks that a client has the same outcomes with additions that change nothing. `memory` has fences and words.
 fn is_unchanged(
     libraries: &Libraries,
     memory: Name,
@@ -118,7 +119,7 @@ fn statements_that_change_nothing_change_no_outcome_of_a_library() {
     for entry in catalogue() {
         let libraries = entry.specification.clone().with(Wait);
         let unchanged = |idle: Idle| match entry.name {
-            // Which thread of a node serves depends on which threads there are.
+            // The serving thread of a node depends on the threads that there are.
             "kvstore" => Idle { threads: 0, ..idle },
             _ => idle,
         };
@@ -134,7 +135,8 @@ fn statements_that_change_nothing_change_no_outcome_of_a_library() {
     }
 }
 
-/// The whole outcome set of the program with which the fixed point of values lost one, whatever stands at its end.
+/// The fixed point of values once lost an outcome of this program. Its whole outcome set is compared here, with more
+/// and more fences at its end.
 #[test]
 fn the_number_of_fences_does_not_matter() {
     let call = |method, args: &[Val]| Prog::call(Call::new(TSO, method, args));

@@ -12,7 +12,7 @@ use mowgli_tests::{known, papers};
 
 const NAMES: [&str; 12] = ["rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14"];
 
-/// The outcomes of `back`, as far as `test` shows them.
+/// Returns the outcomes of `back`, as far as `test` shows them.
 fn projected(test: &Test, back: &Test, answer: &Answer) -> BTreeSet<Vec<Val>> {
     let position = |o: &Observable| match *o {
         Observable::Register(t, position) => {
@@ -29,7 +29,7 @@ fn projected(test: &Test, back: &Test, answer: &Answer) -> BTreeSet<Vec<Val>> {
     answer.outcomes.keys().map(|o| positions.iter().map(|&p| o[p]).collect()).collect()
 }
 
-/// Whether a test can be converted; if so, it is the same test afterwards.
+/// Returns true if a test can be converted, and checks that it is the same test afterwards.
 fn is_kept(name: &str, litmus: &str) -> bool {
     let test = parse(name, litmus).unwrap();
     let Ok(herd) = to_herd(&test) else { return false };
@@ -63,7 +63,7 @@ fn read_modify_writes_are_kept() {
 
 #[test]
 fn threads_of_random_programs_on_one_node() {
-    // What the CPUs of a program do, all on one node and without the network.
+    // Keeps only the CPU's part of a program, all on one node and without the network.
     let only_cpu = |litmus: &str| {
         let lines = litmus.lines().filter(|l| !l.contains("allowed") && !l.contains("forbidden"));
         let cell = |cell: &str| {

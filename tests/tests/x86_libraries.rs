@@ -1,5 +1,5 @@
-//! Locks, a stack and a queue over x86-TSO: every variant has the verdict that is expected of it, and what is found can be
-//! kept and read again.
+//! Locks, a stack and a queue over x86-TSO. Every variant has its expected verdict, and findings can be written and
+//! read again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use mowgli_libraries::x86::msqueue::{self, MsQueue};
 use mowgli_libraries::x86::treiber::without_null_check;
 use mowgli_libraries::x86::{self, catalogue};
 
-/// What is found of a variant at each of its bounds, up to the first at which it fails.
+/// Checks a variant at each of its bounds, up to the first at which it fails.
 fn found(entry: &Entry, variant: &Variant) -> Vec<Checked> {
     let mut all = Vec::new();
     for bound in &variant.bounds {
@@ -47,7 +47,7 @@ fn as_expected(library: &str) {
     }
 }
 
-/// A counterexample is a litmus test of x86-TSO, is read again as it was written, and is forbidden as it was.
+/// A counterexample is a litmus test of x86-TSO. It is read as it was written, and is still forbidden.
 fn is_kept(checked: &Checked) {
     let Some(finding) = checked.finding() else { return };
     let text = written(&finding);
@@ -90,7 +90,8 @@ fn no_two_libraries_have_one_name() {
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 }
 
-/// A pop that does not look whether there is a node goes where nothing is: a fault, and no run that is not there.
+/// A pop that does not check whether there is a node dereferences a value that is not a location. This is an error, and
+/// not a run that is silently left out.
 #[test]
 fn a_dangling_dereference_is_a_fault() {
     let all = catalogue();
@@ -103,7 +104,7 @@ fn a_dangling_dereference_is_a_fault() {
     assert!(text.contains("not well defined") && text.contains("Read(-1) of x86-tso: -1 is no location"), "{text}");
 }
 
-/// Who takes more nodes than there are goes to words that nobody has declared.
+/// A client that takes more nodes than there are accesses words that are not declared.
 #[test]
 fn a_pool_that_is_too_small_is_a_fault() {
     let all = catalogue();
@@ -115,8 +116,8 @@ fn a_pool_that_is_too_small_is_a_fault() {
     assert!(said.contains("s.record_P1_5.value is not declared"), "{said}");
 }
 
-/// The outcomes of a client with the specification, or with an implementation in its place, which are found by letting
-/// values flow.
+/// Returns the outcomes of a client with the specification, or with an implementation in its place. Outcomes of an
+/// implementation are found by letting values flow.
 fn by_values(
     entry: &Entry,
     implementation: Option<&Arc<dyn Implementation>>,
@@ -146,7 +147,7 @@ fn by_values(
     outcomes.all().map(|all| all.into_keys().collect()).map_err(|stop| stop.to_string())
 }
 
-/// The queue as published, which helps: it has the outcomes of the specification, and no others.
+/// The published queue, in which threads help each other, has exactly the outcomes of the specification.
 #[test]
 fn a_queue_that_helps_has_the_outcomes_of_the_specification() {
     let entry = msqueue::entry();
@@ -161,7 +162,7 @@ fn a_queue_that_helps_has_the_outcomes_of_the_specification() {
     }
 }
 
-/// What the table of libraries says of x86-TSO in litmus tests is what its libraries are.
+/// The table of x86-TSO's libraries for litmus tests has exactly the libraries of the catalogue.
 #[test]
 fn objects_are_those_of_the_catalogue() {
     let known: BTreeSet<&str> = catalogue().iter().map(|e| e.name).collect();
