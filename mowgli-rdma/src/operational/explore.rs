@@ -124,23 +124,57 @@ impl Machine<'_> {
         state
     }
 
+    /// Takes steps at once for as long as they lead to new states, since a loop that only writes takes them for ever if
+    /// nothing bounds its iterations. `show` gets each step with the state after it.
+    ///
+    /// # Errors
+    /// If the time is up.
+    fn calmed(
+        &mut self,
+        mut state: State,
+        show: &mut dyn FnMut(&Step, &State),
+        expired: &dyn Fn() -> bool,
+    ) -> Result<State, Stop> {
+        let mut seen = FxHashSet::from_iter([state.clone()]);
+        while let Some(step) = self.at_once(&mut state) {
+            show(&step, &state);
+            if expired() {
+                return Err(Stop::Time);
+            }
+            if !seen.insert(state.clone()) {
+                break;
+            }
+        }
+        Ok(state)
+    }
+
     /// Returns the states that are reachable from this one; `None` if one of them is not in `been`, the states of the
     /// run so far.
-    fn closed(&mut self, from: &State, been: &FxHashSet<State>) -> Option<FxHashSet<State>> {
+    ///
+    /// # Errors
+    /// If the time is up.
+    fn closed(
+        &mut self,
+        from: &State,
+        been: &FxHashSet<State>,
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Option<FxHashSet<State>>, Stop> {
         let mut seen = FxHashSet::from_iter([from.clone()]);
         let mut todo = vec![from.clone()];
         while let Some(state) = todo.pop() {
             if !been.contains(&state) {
-                return None;
+                return Ok(None);
             }
-            self.steps(&state, &mut |machine, _, after| {
-                let after = machine.settled(after);
+            let mut all = Vec::new();
+            self.steps(&state, &mut |_, _, after| all.push(after));
+            for after in all {
+                let after = self.calmed(after, &mut |_, _| {}, expired)?;
                 if seen.insert(after.clone()) {
                     todo.push(after);
                 }
-            });
+            }
         }
-        Some(seen)
+        Ok(Some(seen))
     }
 
     /// Follows one run, and returns its outcome or the way in which it is stuck. At each point `choose` picks one of
@@ -163,9 +197,9 @@ impl Machine<'_> {
             if expired() {
                 return Err(Stop::Time);
             }
-            while let Some(step) = self.at_once(&mut state) {
-                show(&step, &self.picture(&state));
-            }
+            let mut steps = Vec::new();
+            state = self.calmed(state, &mut |step, after| steps.push((step.clone(), after.clone())), expired)?;
+            steps.iter().for_each(|(step, after)| show(step, &self.picture(after)));
             let mut all = Vec::new();
             self.steps(&state, &mut |_, step, after| all.push((step, after)));
             if let Some(stop) = self.cut(&state) {
@@ -176,12 +210,14 @@ impl Machine<'_> {
                 let standstill = |machine: &mut Self| machine.standstill(&[&state], observed);
                 return Ok(self.outcome(&state, observed).ok_or_else(|| standstill(self)));
             }
-            let is_new = |machine: &mut Self, after: &State| !been.contains(&machine.settled(after.clone()));
-            let new: Vec<bool> = all.iter().map(|(_, after)| is_new(self, after)).collect();
+            let mut new = Vec::new();
+            for (_, after) in &all {
+                new.push(!been.contains(&self.calmed(after.clone(), &mut |_, _| {}, expired)?));
+            }
             if new.contains(&true) {
                 let mut new = new.iter();
                 all.retain(|_| *new.next().expect("one for each"));
-            } else if let Some(closed) = self.closed(&state, &been) {
+            } else if let Some(closed) = self.closed(&state, &been, expired)? {
                 return Ok(Err(self.standstill(&closed.iter().collect::<Vec<_>>(), observed)));
             }
             let (step, after) = all.swap_remove(choose(all.len()));
