@@ -1,6 +1,6 @@
 //! Executions printed as text and as graphs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
@@ -21,6 +21,7 @@ use crate::litmus::test::Test;
 pub struct Names {
     threads: Vec<String>,
     literals: BTreeMap<Loc, Val>,
+    sent: BTreeSet<Loc>,
 }
 
 impl Names {
@@ -28,7 +29,8 @@ impl Names {
     #[must_use]
     pub fn of(test: &Test) -> Self {
         let threads = test.threads.iter().map(|t| t.name.to_string()).collect();
-        Self { threads, literals: test.literals.clone() }
+        let sent = test.threads.iter().flat_map(|t| &t.statements).flat_map(|s| s.sent()).collect();
+        Self { threads, literals: test.literals.clone(), sent }
     }
 
     /// Returns the name of a thread.
@@ -65,10 +67,10 @@ impl Names {
         print::statement(&self.named(call))
     }
 
-    /// True if a call names a private word that holds a literal.
+    /// True if a call sends a private word that the statement writes before it makes the call.
     #[must_use]
     pub fn is_sent(&self, call: &Call) -> bool {
-        call.args.iter().any(|arg| arg.loc().is_some_and(|x| self.literals.contains_key(&x)))
+        call.args.iter().any(|arg| arg.loc().is_some_and(|x| self.sent.contains(&x)))
     }
 
     fn named(&self, call: &Call) -> Call {

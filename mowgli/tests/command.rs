@@ -648,6 +648,10 @@ fn what_occurs_twice_in_a_thread_is_told_apart() {
     assert!(branching.contains("P2: x = 1 (1st of 2) read 1, which x := 1 wrote  (rf)"), "{branching}");
     assert!(branching.contains(" (2nd of 2) reads from x := 1:"), "{branching}");
     assert!(branching.contains(" read 0, before y := 1 (P1, 1st of 2) wrote  (rb)"), "{branching}");
+    // A put of a register is one statement, though it writes the private word that it sends.
+    let sends = "RDMA_TSO sent\n{ z@2 = 0; }\n P1@1 ;\n a := 1 ;\n put(z, a) ;\n poll(2) ;\nforbidden (z=0)\n";
+    let sends = mowgli(&["explain", &file(folder.path(), "sent.litmus", sends)]).out;
+    assert!(sends.contains("put(z, a)") && !sends.contains("of 2)"), "{sends}");
 }
 
 const PUT_THEN_WRITE: &str =
