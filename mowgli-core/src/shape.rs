@@ -65,7 +65,7 @@ pub use mowgli_judge::shape::*;
 /// | `aCR: reads x at n, v` | a read of the copy on node `n` of `x`, which yields `v`; without `v`, anything |
 /// | `aCW: writes x at n, v` | a write |
 /// | `aCAS: updates x at n, v => w` | a read and a write in one; without `v`, of anything |
-/// | `let v = aNLR(n): reads x at here;` | a read; a later `writes y at n, v` writes a copy of what it yields |
+/// | `let v = Got(n): reads x at here;` | a read; a later `writes y at n, v` writes a copy of what it yields |
 /// | `aGF[index]`, `aGF[index]: reads ..` | the stamp with this index, an iterator of expressions, of a family |
 /// | `for n in (s) { .. }` | once for each node of a set, or part of a tuple |
 /// | `if (c) { .. } else { .. }` | the one or the other; nothing without `else` |

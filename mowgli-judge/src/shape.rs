@@ -58,7 +58,7 @@ pub struct StampTerm {
 /// A family of stamps: a function from an index to a stamp.
 #[derive(Clone, Copy)]
 pub struct Family {
-    /// Its name in the papers, such as `aNRW`.
+    /// Its name in the papers, such as `Sent`.
     pub name: &'static str,
     member: fn(&[Val]) -> Stamp,
 }
@@ -504,7 +504,7 @@ impl fmt::Display for WritesTerm {
     }
 }
 
-/// `aNRW(n): writes x at n, v`.
+/// `Sent(n): writes x at n, v`.
 impl fmt::Display for SubTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(var) = self.found {

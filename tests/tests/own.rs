@@ -178,7 +178,7 @@ fn a_counterexample_shows_the_results_of_all_methods() {
     assert!(text.contains("a := s.pop found nothing, before s.push pushed  (missed)"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&checked.json()).expect("JSON");
     assert_eq!(json["counterexample"]["outcome"]["a"], "0", "{json}");
-    let pop = json["counterexample"]["events"].as_array().and_then(|all| all.iter().find(|e| e["of"] == "0 := s.pop"));
+    let pop = json["counterexample"]["events"].as_array().and_then(|all| all.iter().find(|e| e["of"] == "Pop(s) = 0"));
     let pop = pop.unwrap_or_else(|| panic!("an event of the pop: {json}"));
     assert!(pop["line"].as_str().is_some_and(|line| line.starts_with("own.rs:")), "{pop}");
     let finding = checked.finding().expect("a counterexample");
