@@ -127,25 +127,23 @@ fn ill_sized(world: &World, method: Method) -> Option<String> {
 /// The implementation over RDMA-WAIT: a hash before the words.
 #[derive(Clone, Debug)]
 pub struct MswOverWait {
-    hash: fn(&[Val]) -> Val,
+    hash: fn(Expr) -> Expr,
     bodies: Bodies,
 }
 
 impl MswOverWait {
     /// The implementation with this hash, a function of one tuple, whose result is one word.
     #[must_use]
-    pub fn hashed(hash: fn(&[Val]) -> Val) -> Self {
-        let function = Opaque::new(hash);
-        let of = |words: Expr| Expr::opaque("hash", function, [words]);
+    pub fn hashed(hash: fn(Expr) -> Expr) -> Self {
         let bodies = bodies! { Method:
             Write { x, values } => {
-                Rdma::write(part(x, 0), of(values));
+                Rdma::write(part(x, 0), hash(values));
                 for k in (range(0, size_of(x))) { Rdma::write(part(x, k + 1), values.item(k)) }
             }
             TryRead { x } => {
-                let hash = Rdma::read(part(x, 0));
+                let found = Rdma::read(part(x, 0));
                 let words = for k in (range(0, size_of(x))) { Rdma::read(part(x, k + 1)) };
-                if (hash == (of(words))) { words } else { Val::Bot }
+                if (found == (hash(words))) { words } else { Val::Bot }
             }
             Get { x, y, d } => { copy_words(x, 1, |k| Rdma::get(part(x, k), part(y, k), d)) }
             Put { x, y, d } => { copy_words(x, 1, |k| Rdma::put(part(x, k), part(y, k), d)) }
@@ -167,18 +165,22 @@ fn part(x: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
 
 /// An injective hash in one word: the tuple itself. The first word of a location begins with the hash of what the location
 /// begins with, so that of all zeros need not be 0.
-fn hash(tuple: &[Val]) -> Val {
-    tuple[0]
+fn hash(tuple: Expr) -> Expr {
+    tuple
 }
 
-fn sum(tuple: &[Val]) -> Val {
-    let words = words_of(tuple[0]).unwrap_or_default();
-    Val::Int(words.iter().filter_map(|v| v.int()).fold(0, i64::wrapping_add))
+fn sum(tuple: Expr) -> Expr {
+    static SUM: LazyLock<Opaque> = LazyLock::new(|| {
+        Opaque::new(|tuple| {
+            let words = words_of(tuple[0]).unwrap_or_default();
+            Val::Int(words.iter().filter_map(|v| v.int()).fold(0, i64::wrapping_add))
+        })
+    });
+    Expr::opaque("sum", *SUM, [tuple])
 }
 
-fn first_word(tuple: &[Val]) -> Val {
-    let words = words_of(tuple[0]).unwrap_or_default();
-    Val::tuple(words.get(..1).unwrap_or_default())
+fn first_word(tuple: Expr) -> Expr {
+    Expr::tuple([tuple.first()])
 }
 
 /// What is no tuple is a fault.
@@ -204,7 +206,7 @@ impl Implementation for MswOverWait {
     }
 
     fn declare(&self, world: &mut World) {
-        declare(world, |words| (self.hash)(&[Val::tuple(words)]), 0);
+        declare(world, |words| (self.hash)(Val::tuple(words).into()).value(), 0);
     }
 
     fn bodies(&self) -> Option<&Bodies> {
