@@ -44,6 +44,12 @@ pub trait Sequential: Send + Sync {
     /// The words after a call, and its result; `None` where there is none, as of what is no number.
     fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)>;
 
+    /// What a call does, as expressions of the words and the arguments, the object first: the same as [`Self::apply`]. An object
+    /// without it is checked like any other, and `prove` does not read its bodies.
+    fn cases(&self, _method: &str, _words: &[Expr], _args: &[Expr]) -> Option<Vec<Case>> {
+        None
+    }
+
     /// Calls of an object for generated clients: by itself every method with all of these values.
     fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
         let library = Name::literal(self.name());
@@ -53,6 +59,25 @@ pub trait Sequential: Send + Sync {
             args.map(call).collect::<Vec<_>>()
         };
         self.methods().iter().flat_map(of).collect()
+    }
+}
+
+/// What a call of a sequential object does if a condition holds, and the conditions of the cases before it do not.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The condition.
+    pub when: Expr,
+    /// The words that may change, by their numbers, with what they are then.
+    pub words: Vec<(usize, Expr)>,
+    /// The result.
+    pub result: Expr,
+}
+
+impl Case {
+    /// If a condition holds these words change, and this is the result.
+    #[must_use]
+    pub fn new(when: impl Into<Expr>, words: &[(usize, Expr)], result: impl Into<Expr>) -> Self {
+        Self { when: when.into(), words: words.to_vec(), result: result.into() }
     }
 }
 
@@ -88,6 +113,14 @@ impl Sequential for Counter {
             OfCounter::Inc { .. } => (vec![words[0].plus(1)?], words[0]),
             OfCounter::Get { .. } => (words.to_vec(), words[0]),
         })
+    }
+
+    fn cases(&self, method: &str, words: &[Expr], _: &[Expr]) -> Option<Vec<Case>> {
+        let number = words[0];
+        Some(vec![match method {
+            "Inc" => Case::new(number.int().is(number), &[(0, number + 1)], number),
+            _ => Case::new(true, &[], number),
+        }])
     }
 }
 
@@ -135,6 +168,20 @@ impl Sequential for Queue {
                 let oldest = words.remove(0);
                 words.push(Val::Bot);
                 (words, oldest)
+            }
+        })
+    }
+
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Option<Vec<Case>> {
+        let all = words.iter().enumerate();
+        Some(match method {
+            "Enq" => {
+                let cases = all.map(|(place, word)| Case::new(word.is(Val::Bot), &[(place, args[1])], true));
+                cases.chain([Case::new(true, &[], false)]).collect()
+            }
+            _ => {
+                let later = words.iter().copied().skip(1).chain([Val::Bot.into()]);
+                vec![Case::new(true, &later.enumerate().collect::<Vec<_>>(), words[0])]
             }
         })
     }
@@ -191,6 +238,21 @@ impl Sequential for Map {
             OfMap::Delete { key, .. } => set(key, |old| old != Val::Bot, Val::Bot),
             OfMap::Lookup { key, .. } => Some((words.to_vec(), words[slot(key)?])),
         }
+    }
+
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Option<Vec<Case>> {
+        let of_key = |(key, word): (usize, &Expr)| {
+            let (is_key, is_free) = (args[1].is(key as i64), word.is(Val::Bot));
+            let set =
+                |may: Expr, v: Expr| vec![Case::new(is_key & may, &[(key, v)], true), Case::new(is_key, &[], false)];
+            match method {
+                "Insert" => set(is_free, args[2]),
+                "Update" => set(!is_free, args[2]),
+                "Delete" => set(!is_free, Val::Bot.into()),
+                _ => vec![Case::new(is_key, &[], *word)],
+            }
+        };
+        Some(words.iter().enumerate().flat_map(of_key).collect())
     }
 
     fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
@@ -322,20 +384,56 @@ fn outcomes(object: &Arc<dyn Sequential>, method: &'static str) -> Opaque {
 fn body_of(object: &Arc<dyn Sequential>, method: &'static str, args: &[Expr]) -> Body {
     let x = args[0];
     let (words, d) = (range(0, object.start().len() as i64), x.wid("d"));
-    let function = outcomes(object, method);
-    let outcomes = |before: Expr| Expr::opaque(method, function, [&[before], args].concat());
     body! {
         Nlock::acq(NLOCK, lock_of(x));
         for k in (words) { Wait::get(got(x, k, me()), word(x, k), d) }
         Wait::wait(d);
         let before = for k in (words) { Wait::read(got(x, k, me())) };
-        // Without an outcome the loop never ends. It stands in place of an `if`: for a method that always has an outcome, no run would
-        // decide the condition both ways, and `prove` refuses such a body.
-        let done = loop { for outcome in (outcomes(before)) { break outcome } };
-        for changed in (done.item(1)) {
-            Wait::write(put(x, changed.item(0), me()), changed.item(1));
-            Wait::put(word(x, changed.item(0)), put(x, changed.item(0), me()), Val::NoWid);
+        {
+            let before_each: Vec<Expr> = (0..object.start().len() as i64).map(|k| before.item(k)).collect();
+            match object.cases(method, &before_each, args) {
+                Some(cases) => by_cases(x, &before_each, &cases),
+                None => by_function(x, Expr::opaque(method, outcomes(object, method), [&[before], args].concat())),
+            }
         }
+    }
+}
+
+/// Puts a word that changes.
+fn changes(x: Expr, k: Expr, v: Expr) -> Body {
+    body! {
+        Wait::write(put(x, k, me()), v);
+        Wait::put(word(x, k), put(x, k, me()), Val::NoWid);
+    }
+}
+
+/// The end of a body that does what the first of these cases says whose condition holds. Without one it never returns.
+fn by_cases(x: Expr, before: &[Expr], cases: &[Case]) -> Body {
+    let first = |last: Body, then: &dyn Fn(&Case) -> Body| {
+        cases.iter().rev().fold(last, |others, case| {
+            if case.when == true.into() { then(case) } else { Body::branch(case.when, then(case), others) }
+        })
+    };
+    let put = |case: &Case| {
+        let changed = case
+            .words
+            .iter()
+            .map(|(k, v)| Body::branch(v.is_not(before[*k]), changes(x, (*k as i64).into(), *v), Body::unit()));
+        changed.rev().fold(Body::unit(), |rest, body| if rest == Body::unit() { body } else { body.then(rest) })
+    };
+    body! {
+        first(Body::never(), &put);
+        Nlock::rel(NLOCK, lock_of(x));
+        first(Body::never(), &|case| case.result.into())
+    }
+}
+
+/// The same, where a function of the words and the arguments says what is done.
+fn by_function(x: Expr, outcomes: Expr) -> Body {
+    body! {
+        // Without an outcome the loop never ends.
+        let done = loop { for outcome in (outcomes) { break outcome } };
+        for changed in (done.item(1)) { changes(x, changed.item(0), changed.item(1)) }
         Nlock::rel(NLOCK, lock_of(x));
         done.item(0)
     }
@@ -395,4 +493,39 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     ];
     let variants = variants.into_iter().map(|variant| variant.and(Bound { nodes: 1, ..few_calls() })).collect();
     Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(wait::Wait), variants)
+}
+
+#[cfg(test)]
+mod tests {
+    use itertools::iproduct;
+    use mowgli_core::expr::Scope;
+
+    use super::*;
+
+    /// The cases of an object are what its `apply` does, for all small states and arguments.
+    #[test]
+    fn cases_are_what_apply_does() {
+        let values = [Val::Bot, Val::Int(0), Val::Int(1), Val::Int(5), Val::Unit];
+        let all = |count: usize| std::iter::repeat_n(values, count).multi_cartesian_product();
+        let nowhere = World::new(1, &[Node(1)]);
+        for object in objects() {
+            for (method, words) in iproduct!(object.methods(), all(object.start().len())) {
+                let of_arguments =
+                    if method.takes.len() == 1 { vec![Vec::new()] } else { all(method.takes.len() - 1).collect() };
+                for rest in of_arguments {
+                    let args = [&[Val::Loc(Loc::new("x"))], &rest[..]].concat();
+                    let expected = object.apply(&words, &Call::new(Name::literal(object.name()), method.name, &args));
+                    let terms = |values: &[Val]| values.iter().map(|v| Expr::from(*v)).collect::<Vec<_>>();
+                    let cases = object.cases(method.name, &terms(&words), &terms(&args)).unwrap();
+                    let scope = Scope::new(&nowhere, Tid(1), &args);
+                    let found = cases.iter().find(|case| scope.decide(case.when)).map(|case| {
+                        let mut after = words.clone();
+                        case.words.iter().for_each(|(k, v)| after[*k] = v.eval(&scope));
+                        (after, case.result.eval(&scope))
+                    });
+                    assert_eq!(found, expected, "{} {} {words:?} {args:?}", object.name(), method.name);
+                }
+            }
+        }
+    }
 }
