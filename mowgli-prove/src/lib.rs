@@ -13,6 +13,7 @@ pub mod instances;
 pub mod kind;
 pub mod model;
 pub mod numbers;
+mod paths;
 pub mod pattern;
 pub mod plain;
 pub mod polls;

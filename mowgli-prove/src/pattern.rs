@@ -45,11 +45,6 @@ impl Argument {
             other => Err(format!("the argument {other} is neither a name nor a number, nor a tuple of numbers")),
         }
     }
-
-    /// How many data it is.
-    pub(crate) fn width(self) -> usize {
-        if let Self::Tuple(words) = self { words } else { 1 }
-    }
 }
 
 /// A set of nodes, as a template names it.
@@ -207,6 +202,8 @@ pub struct Env {
     /// What it returns, where that may be computed.
     pub(crate) returned: Option<Val>,
     pub(crate) computed: Computed,
+    /// What may be added to results.
+    pub(crate) added: Arc<[i64]>,
     /// How many rounds of a loop with effects come before the last one, if there is such a loop.
     pub rounds: Option<usize>,
     /// Data that are equal in all calls of the kind.
@@ -233,6 +230,7 @@ impl Env {
             named: Vec::new(),
             returned: None,
             computed: Computed::No,
+            added: ADDED.into(),
             rounds: None,
             equal: Arc::new([]),
         }
@@ -303,13 +301,7 @@ impl Env {
         let nodes = given.chain([Whole::All]).chain(with_members().flat_map(of_members));
         let nodes = nodes.flat_map(|of| [false, true].map(|but_own| Each::Nodes(Nodes { of, but_own })));
         let threads = with_members().map(|of| Each::Members(Members { of, but_first: has_roles }));
-        let rounds = self.rounds.map(|_| Each::Rounds);
-        nodes.chain(threads).chain(rounds).collect()
-    }
-
-    /// How many there are of what a part can be there for.
-    pub(crate) fn counts(&self) -> Vec<usize> {
-        self.sets().into_iter().map(|each| self.places(each).len()).collect()
+        nodes.chain(threads).collect()
     }
 
     /// What a number can be.
@@ -356,8 +348,9 @@ impl Env {
                 let words = words.filter(|(_, _, v)| v == datum).map(|(i, word, _)| Datum::Word(i, word));
                 let results = self.results.iter().positions(|v| v == datum).map(Datum::Result);
                 let returned = self.results.iter().enumerate().filter(|(_, v)| **v != Val::Top);
-                let sums = returned.cartesian_product(ADDED).filter(|((_, v), k)| v.plus(*k).unwrap_or(**v) == *datum);
-                let sums = sums.map(|((event, _), k)| Datum::Sum(event, k));
+                let sums =
+                    returned.cartesian_product(&*self.added).filter(|((_, v), k)| v.plus(**k).unwrap_or(**v) == *datum);
+                let sums = sums.map(|((event, _), k)| Datum::Sum(event, *k));
                 let initial = self.initial.iter().positions(|v| *v == Some(*datum)).map(Datum::Initial);
                 let passed = self.passed.iter().filter(|(_, v)| v == datum).map(|(at, _)| Datum::Passed(at.0, at.1));
                 let returned = (self.returned == Some(*datum)).then_some(Datum::Returned);
@@ -376,7 +369,7 @@ pub(crate) fn word_of(tuple: Val, word: usize) -> Option<Val> {
     if let Val::Tuple(all) = tuple { all.parts().get(word).copied() } else { None }
 }
 
-/// What may be added to a result.
+/// What specifications add to a result.
 pub(crate) const ADDED: [i64; 2] = [1, -1];
 
 /// Who takes part in an object, and where they are.
@@ -550,7 +543,7 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
     let of_events: Option<Leaf> = passed.first().copied().or(results.min());
     match (all[0].0.computed, of_events) {
         (Computed::Always, Some(leaf)) => return Ok(Ok(leaf)),
-        (Computed::Unknown | Computed::Anything, Some(leaf)) if known.is_empty() && !is_constant => {
+        (Computed::Anything, Some(leaf)) if known.is_empty() && !is_constant => {
             return Ok(Ok(leaf));
         }
         _ => candidates = known,
@@ -644,41 +637,19 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
     all
 }
 
-/// About how many segmentations are tried in which something may be missing.
-const MOST_TRIED: usize = 100;
-
 /// The most positions of a template.
 const LONGEST: usize = 12;
 
-/// The segmentations that explain how long the sequences of all cases are, those with few segments for each node first. Events
-/// may be there only if a set has a node. Where there is a loop with effects they come once, or in its rounds.
-pub(crate) fn segmentations(lengths: &[(&Env, usize)], are_events: bool) -> Vec<Vec<Segment>> {
+/// The segmentations that explain how many subevents an event has in all cases, those with few segments for each node first.
+pub(crate) fn segmentations(lengths: &[(&Env, usize)]) -> Vec<Vec<Segment>> {
     let Some((env, _)) = lengths.first() else { return Vec::new() };
-    let sets = env.sets().into_iter().filter(|each| (*each == Each::Rounds) == (are_events && env.rounds.is_some()));
-    let sets: Vec<Each> = sets.collect();
-    let if_any = sets.iter().filter_map(|each| match each {
-        // All others have a node.
-        Each::Nodes(set) if are_events && set.but_own => Some(Times::IfAny(*set)),
-        _ => None,
-    });
-    let sets: Vec<Times> = sets.iter().copied().map(Times::Each).chain(if_any).collect();
+    let sets: Vec<Times> = env.sets().into_iter().map(Times::Each).collect();
     // How often each may come, and how long the sequence is: of many cases that is the same.
     let seen = |(env, len): &(&Env, usize)| (sets.iter().map(|s| env.times(*s)).collect::<Vec<usize>>(), *len);
     let seen: BTreeSet<(Vec<usize>, usize)> = lengths.iter().map(seen).collect();
     let mut all = Vec::new();
-    // How many are once, and how many are for each of at most two sets; what may be missing comes last.
-    let is_sure = |chosen: &Vec<usize>| chosen.iter().all(|s| matches!(sets[*s], Times::Each(_)));
-    let choices = (0..=2).flat_map(|k| (0..sets.len()).combinations(k));
-    let (sure, rest): (Vec<_>, Vec<_>) = choices.partition(is_sure);
-    let last_sure = sure.len();
-    let mut most = usize::MAX;
-    for (i, chosen) in sure.into_iter().chain(rest).enumerate() {
-        if i == last_sure {
-            most = all.len() + MOST_TRIED;
-        }
-        if all.len() > most {
-            break;
-        }
+    // How many are once, and how many are for each of at most two sets.
+    for chosen in (0..=2).flat_map(|k| (0..sets.len()).combinations(k)) {
         // `multi_cartesian_product` of nothing is one empty choice.
         for counts in chosen.iter().map(|_| 1..=4usize).multi_cartesian_product() {
             let times = |of: &[usize]| -> usize { chosen.iter().zip(&counts).map(|(s, k)| of[*s] * k).sum() };
@@ -719,8 +690,6 @@ fn arrange(once: usize, sets: &[(Times, usize)], so_far: &mut Vec<Segment>, all:
 pub(crate) enum Computed {
     /// No: more is to be known of it.
     No,
-    /// Where nothing else is known of it.
-    Unknown,
     /// Wherever it can, so that calls with different data are alike.
     Always,
     /// Where nothing else is known of it; so may numbers in names be computed, and what the call returns.

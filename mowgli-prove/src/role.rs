@@ -24,7 +24,7 @@ pub(crate) fn subevents(
     let ended = (times == Times::Ended).then_some(Each::Ended(event));
     let lengths: Vec<(&Env, usize)> = instances.iter().map(|(s, subs)| (&s.env, subs.len())).collect();
     let mut why = "how many subevents it has is nothing that depends on the nodes in question".to_owned();
-    for segments in segmentations(&lengths, false) {
+    for segments in segmentations(&lengths) {
         if each_event.or(ended).is_some() && segments.iter().any(|s| s.each().is_some()) {
             why = "it is there for each node, and each has subevents for each node".to_owned();
             continue;

@@ -1,67 +1,56 @@
 //! Templates: what every call of a method does, whatever its thread, node and arguments are.
 //!
-//! Implementations and shapes are functions that cannot be looked into. They are run on many calls, in worlds of several
-//! sizes, with arguments and results that differ from one another, that are equal, and that are special. A template says of
-//! each of these runs what happens, in terms of the call's thread, node, arguments and results; where there is none, or more
-//! than one, the method has no template, and nothing is proved of it.
+//! Symbolic execution of a body gives the paths through it ([`crate::paths`]). Which calls a path makes, how often, with which
+//! arguments and under which conditions is read off the term. The shapes of these calls are Rust functions: they are read off
+//! runs of the path, as are the sets and keys of specifications in which their subevents are. Where a shape depends on whether
+//! two data are equal, the path has a kind of calls for each case.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
+use mowgli_core::expr::Term;
 use mowgli_core::ids::{Loc, Name};
+use mowgli_core::method::Returns;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
-use crate::pattern::{
-    ADDED, Argument, Computed, Datum, Env, Named, Place, Segment, Times, expanded, numbers_in, pattern, segmentations,
-};
+use crate::paths::{Path, Reader};
+use crate::pattern::{ADDED, Argument, Computed, Datum, Env, Named, Times, numbers_in, pattern};
 use crate::role::subevents;
-use crate::runs::{Done, Run, Runs, SPECIAL, Which};
+use crate::runs::{Data, Done, Run, SPECIAL, Site, Stop, classes};
 use crate::source::Source;
 
-/// A branch of a body.
-struct Branch<'r> {
+/// A kind of calls, with the path that their body takes and its runs.
+struct Branch {
     kind: Kind,
-    /// What data are like in it.
-    given: Vec<Guard>,
-    runs: Of<'r>,
+    path: Path,
+    runs: Vec<Run>,
 }
 
-/// Runs among which a template is looked for, and those of which it must be true too.
-#[derive(Clone)]
-struct Of<'r> {
-    usual: Vec<&'r Run>,
-    small: Vec<&'r Run>,
+/// The calls of one form, of one path.
+struct Of<'a> {
+    method: Name,
+    arguments: &'a [Argument],
+    sites: &'a [Site],
+    path: &'a Path,
+    objects: &'a BTreeSet<Loc>,
 }
 
-impl<'r> Of<'r> {
-    fn all(&self) -> Vec<&'r Run> {
-        self.usual.iter().chain(&self.small).copied().collect()
-    }
-
-    /// Those of which this is so, and the others.
-    fn partitioned(&self, is: impl Fn(&Run) -> bool) -> [Self; 2] {
-        let split = |runs: &[&'r Run]| runs.iter().copied().partition::<Vec<_>, _>(|run| is(run));
-        let ((yes, no), (small_yes, small_no)) = (split(&self.usual), split(&self.small));
-        [Self { usual: yes, small: small_yes }, Self { usual: no, small: small_no }]
-    }
-}
-
-/// A kind of calls, with what their data are like.
-type Guarded = (Vec<Guard>, Kind);
-
-/// How many comparisons lead to a branch, at most.
+/// The most comparisons of data that distinguish shapes of one path.
 const DEEPEST: usize = 3;
 
+/// The seeds of the data of runs.
+const SEEDS: [i64; 2] = [1, 3];
+
 impl Source<'_> {
-    /// The templates of all kinds of calls.
+    /// Makes the templates of all kinds of calls.
     ///
     /// # Errors
-    /// The kinds that have none.
+    /// The kinds that have no template.
     pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Untold>> {
         let worlds = self.worlds();
         let objects: BTreeSet<Loc> = worlds.iter().flat_map(|(before, _)| before.objects.keys().copied()).collect();
@@ -88,19 +77,12 @@ impl Source<'_> {
             options.multi_cartesian_product().map(|arguments| (*method, arguments)).collect::<Vec<_>>()
         };
         let forms: BTreeSet<(Name, Vec<Argument>)> = forms.iter().flat_map(identifiers).collect();
-        let which = if self.has_roles() { Which::Any } else { Which::Short };
-        let runs = forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds, which), form)).collect::<Vec<_>>();
         let mut branches = Vec::new();
-        for (runs, (method, arguments)) in &runs {
+        for (method, arguments) in &forms {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
-            let told = match runs {
-                Ok(runs) if which == Which::Any => self.by_result(&name, *method, arguments, &runs.usual, &objects),
-                Ok(runs) => self.branches(&name, *method, arguments, runs, &objects),
-                Err(why) => Err(why.clone()),
-            };
-            match told {
-                Ok(told) => branches.extend(told),
+            match self.branches((*method, arguments), &worlds, &objects) {
+                Ok(told) => branches.extend(numbered(&name, told)),
                 Err(why) => untold.push(Untold { kind: name, why }),
             }
         }
@@ -115,13 +97,13 @@ impl Source<'_> {
         Ok(alike.unwrap_or_else(|| branches.into_iter().map(|branch| branch.kind).collect()))
     }
 
-    /// One kind for all branches in which the same is done, whatever the data are. Only of updates of a state of several words
-    /// as much is enough to know.
-    fn alike(&self, branches: &[Branch<'_>], objects: &BTreeSet<Loc>) -> Option<Vec<Kind>> {
+    /// Makes one kind of all branches that do the same for different data. This is enough for updates of a state of several words,
+    /// and only tried for these.
+    fn alike(&self, branches: &[Branch], objects: &BTreeSet<Loc>) -> Option<Vec<Kind>> {
         if !branches.iter().all(|branch| branch.kind.has_words()) {
             return None;
         }
-        let mut groups: Vec<Vec<&Branch<'_>>> = Vec::new();
+        let mut groups: Vec<Vec<&Branch>> = Vec::new();
         for branch in branches {
             let skeleton = branch.kind.skeleton();
             match groups.iter_mut().find(|group| group[0].kind.skeleton() == skeleton) {
@@ -129,263 +111,232 @@ impl Source<'_> {
                 None => groups.push(vec![branch]),
             }
         }
-        let left = Cell::new(MOST_LOOKED_AT);
-        let known = Known { objects, computed: Computed::Always, left: &left };
-        let whole = |group: Vec<&Branch<'_>>| {
-            let usual = group.iter().flat_map(|branch| branch.runs.usual.iter().copied()).collect();
-            let small = group.iter().flat_map(|branch| branch.runs.small.iter().copied()).collect();
-            let (events, kind) = self.true_of_all(&Of { usual, small }, &[].into(), known).ok()?;
+        let whole = |group: Vec<&Branch>| {
+            let runs: Vec<&Run> = group.iter().flat_map(|branch| &branch.runs).collect();
+            let path = Path { equal: Vec::new(), ..group[0].path.clone() };
+            let kind = self.explained(&runs, &path, &[], (objects, Computed::Always)).ok()?;
             let name = group.iter().map(|branch| &branch.kind.name).join("+");
             let forms = group.iter().flat_map(|branch| branch.kind.forms.clone()).collect();
-            let mut kind = Kind { name, forms, events, ways: group[0].kind.ways.clone(), ..kind };
+            let mut kind = Kind { name, forms, ways: group[0].kind.ways.clone(), ..kind };
             kind.name_roles();
             Some(kind)
         };
         groups.into_iter().map(whole).collect()
     }
 
-    /// The kinds of the calls of one form: one for each branch, with the runs that are of it.
-    fn branches<'r>(
+    /// Makes the kinds of the calls of one form: one or more for each path through the body.
+    fn branches(
         &self,
-        name: &str,
-        method: Name,
-        arguments: &[Argument],
-        runs: &'r Runs,
+        (method, arguments): (Name, &[Argument]),
+        worlds: &[(World, Arc<World>)],
         objects: &BTreeSet<Loc>,
-    ) -> Result<Vec<Branch<'r>>, String> {
-        let mut by_way: BTreeMap<&[Way], Of<'_>> = BTreeMap::new();
-        let none = || Of { usual: Vec::new(), small: Vec::new() };
-        for run in &runs.usual {
-            by_way.entry(&run.ways).or_insert_with(none).usual.push(run);
-        }
-        for run in &runs.small {
-            by_way.entry(&run.ways).or_insert_with(none).small.push(run);
-        }
-        let mut branches = Vec::new();
-        for (ways, runs) in by_way {
-            let left = Cell::new(MOST_LOOKED_AT);
-            let tree = |computed| self.tree(&runs, Known { objects, computed, left: &left }, &[]);
-            // Of what is computed nothing is known but where it goes. That is of use only where it is a word of a state.
-            let of_words = || tree(Computed::Unknown).ok().filter(|all| all.iter().all(|b| b.kind.has_words()));
-            for mut branch in tree(Computed::No).or_else(|why| of_words().ok_or(why))? {
-                if ways.iter().any(|(event, _)| !branch.kind.is_once(*event)) {
-                    return Err("a call that is made for each node can happen in several ways".to_owned());
+    ) -> Result<Vec<Branch>, String> {
+        let bodies = self.implementation.bodies().ok_or("its body is a Rust function, which cannot be read")?;
+        let body = bodies.get(method.text()).ok_or("it has no body, so no call of it returns")?;
+        let sites = self.sites(arguments, worlds);
+        let has_roles = self.has_roles();
+        let sizes = if has_roles { BTreeMap::new() } else { sizes(arguments, &sites) };
+        let fresh = std::cell::Cell::new(0);
+        let mut reader = Reader { below: self.below, arguments, sizes, has_roles, has_rounds: false, fresh };
+        loop {
+            let paths = reader.paths(body)?;
+            if paths.is_empty() {
+                return Err("no call of this form returns".to_owned());
+            }
+            let mut branches = Vec::new();
+            let mut has_rounds = false;
+            for (path, given) in paths.iter().zip(self.given(&reader, &paths)?) {
+                let of = Of { method, arguments, sites: &sites, path, objects };
+                match self.of_path(&of, &given) {
+                    Ok(told) => branches.extend(told),
+                    Err(Stop::No(why)) => return Err(why),
+                    Err(Stop::HasRounds) if !reader.has_rounds => has_rounds = true,
+                    Err(Stop::HasRounds | Stop::Open(_)) => {
+                        return Err("what it leaves out does not only read".to_owned());
+                    }
                 }
-                let given = std::mem::take(&mut branch.given);
-                branch.kind.forms = vec![Form { method, arguments: arguments.to_vec(), given }];
-                branch.kind.ways = ways.to_vec();
-                branches.push(branch);
             }
+            if !has_rounds {
+                return Ok(branches);
+            }
+            reader.has_rounds = true;
         }
-        Ok(numbered(name, branches))
     }
 
-    /// The templates of some runs: one, or if there is none those of the runs in which two data are equal and of those in
-    /// which they differ. With each what its data are like, and its runs.
-    fn tree<'r>(&self, runs: &Of<'r>, known: Known<'_>, given: &[Guard]) -> Result<Vec<Branch<'r>>, String> {
-        let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
-        let mut why = match self.true_of_all(runs, &equal, known) {
-            Ok((events, kind)) => {
-                let kind = Kind { events, ..kind };
-                let of_guards = given.iter().flat_map(|g| [g.one, g.other]);
-                let once = |datum| match datum {
-                    Datum::Result(event) => kind.is_once(event),
-                    Datum::Results(first, words) => (first..first + words).all(|event| kind.is_once(event)),
-                    _ => true,
-                };
-                return if of_guards.into_iter().all(once) {
-                    Ok(vec![Branch { kind, given: given.to_vec(), runs: runs.clone() }])
-                } else {
-                    Err("what tells branches apart is one of several results".to_owned())
-                };
-            }
-            Err(why) => why,
+    /// Returns the guards of each path. The result of a call is one of them if the object has a writer and readers.
+    fn given(&self, reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, String> {
+        if !reader.has_roles {
+            return Ok(paths.iter().map(|path| path.guards.clone()).collect());
+        }
+        let special = |path: &Path| match path.returned.term() {
+            Term::Val(v) if SPECIAL.contains(v) && v.int().is_none() => Some(*v),
+            _ => None,
         };
-        // Where a loop has effects branches are not looked for: there are too many ways in which it could be.
-        if known.left.get() == 0 || given.len() == DEEPEST || runs.usual.iter().any(|run| run.env.rounds.is_some()) {
-            return Err(why);
-        }
-        for (one, other) in comparisons(&runs.usual) {
-            let [yes, no] = runs.partitioned(|run| run.datum(one) == run.datum(other));
-            let half = |runs: &Of<'r>, are_equal| {
-                self.tree(runs, known, &[given, &[Guard { one, other, are_equal }]].concat())
-            };
-            match (half(&yes, true), half(&no, false)) {
-                (Ok(yes), Ok(no)) => return Ok(yes.into_iter().chain(no).collect()),
-                (Err(reason), _) | (_, Err(reason)) => why = reason,
-            }
-            if known.left.get() == 0 {
-                break;
-            }
-        }
-        Err(why)
-    }
-
-    /// The template that explains the usual runs, if it explains those with small numbers too. If it does not, no other is looked for:
-    /// what small numbers decide is no comparison that templates know.
-    fn true_of_all(
-        &self,
-        runs: &Of<'_>,
-        equal: &Arc<[(Datum, Datum)]>,
-        known: Known<'_>,
-    ) -> Result<(Vec<Segment>, Kind), String> {
-        let (events, kind) = self.events(&runs.usual, equal, known)?;
-        if runs.small.is_empty() {
-            return Ok((events, kind));
-        }
-        let contradict = |why: String| {
-            known.left.set(0);
-            format!("runs with small numbers contradict what the others have in common: {why}")
-        };
-        let differs = |run: &&&Run| !have_one_method(&[runs.usual[0], **run], &events);
-        if let Some(run) = runs.small.iter().find(differs) {
-            return Err(contradict(format!("other calls are made by {}", run.call)));
-        }
-        let kind = self.explained(&runs.all(), &events, equal, known).map_err(contradict)?;
-        Ok((events, kind))
-    }
-
-    /// The kinds of the calls of one form, told apart by what they return, where numbers in names may be computed, and what is returned, and
-    /// reads may be left out. Only of objects that have a writer and readers: of others more can be known.
-    fn by_result<'r>(
-        &self,
-        name: &str,
-        method: Name,
-        arguments: &[Argument],
-        runs: &'r [Run],
-        objects: &BTreeSet<Loc>,
-    ) -> Result<Vec<Branch<'r>>, String> {
-        let left = Cell::new(MOST_LOOKED_AT);
-        let known = Known { objects, computed: Computed::Anything, left: &left };
-        // Which number it is tells nothing apart.
-        let returned = |run: &Run| Some(run.result).filter(|v| SPECIAL.contains(v) && v.int().is_none());
-        let classes: BTreeSet<Option<Val>> = runs.iter().map(returned).collect();
-        let is = |value: &Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(*value), are_equal };
-        let mut branches = Vec::new();
-        for class in &classes {
-            let of_class: Vec<&Run> = runs.iter().filter(|run| returned(run) == *class).collect();
-            let given = match class {
+        let classes: BTreeSet<Val> = paths.iter().filter_map(special).collect();
+        let is = |value: Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(value), are_equal };
+        let of_path = |path: &Path| {
+            let returned = match special(path) {
                 Some(value) => vec![is(value, true)],
-                None => classes.iter().flatten().map(|value| is(value, false)).collect(),
+                None => classes.iter().map(|value| is(*value, false)).collect(),
             };
-            for (given, mut kind) in self.told_by_result(&of_class, &given, known)? {
-                kind.forms = vec![Form { method, arguments: arguments.to_vec(), given: given.clone() }];
-                branches.push(Branch { kind, given, runs: Of { usual: Vec::new(), small: Vec::new() } });
+            match classes.iter().find(|value| special(path).is_none() && reader.may_be(path, **value)) {
+                Some(value) => Err(format!("whether it returns {value} is not known")),
+                None => Ok([returned, path.guards.clone()].concat()),
             }
-        }
-        Ok(numbered(name, branches))
-    }
-
-    /// One kind for some runs, or else two: for those in which a result has a special value, so that what is read is what is returned, and
-    /// for the others, of which reads are left out; or one of which reads are left out.
-    fn told_by_result(&self, runs: &[&Run], given: &[Guard], known: Known<'_>) -> Result<Vec<Guarded>, String> {
-        if let Ok(kind) = self.as_it_is(runs, given, known) {
-            return Ok(vec![(given.to_vec(), kind)]);
-        }
-        let events = alike(runs);
-        let results = (0..events).filter(|event| runs.iter().all(|run| run.results[*event] != Val::Top));
-        let ways = results.cartesian_product(SPECIAL);
-        let halves = |(event, value): (usize, Val)| {
-            let (one, other) = (Datum::Result(event), Datum::Constant(value));
-            let (yes, no): (Vec<&Run>, Vec<&Run>) = runs.iter().partition(|run| run.results[event] == value);
-            let returned = yes.iter().filter(|run| run.results.contains(&run.result)).count();
-            (!yes.is_empty() && !no.is_empty()).then_some((returned, yes, no, Guard { one, other, are_equal: true }))
         };
-        // First those in which most often what is read is what is returned.
-        let halves = ways.filter_map(halves).filter(|(returned, ..)| *returned > 0);
-        let halves = halves.sorted_by_key(|(returned, yes, ..)| yes.len() - returned);
-        let told = halves.map(|(_, yes, no, guard)| {
-            let [yes_given, no_given] =
-                [true, false].map(|are_equal| [given, &[Guard { are_equal, ..guard }]].concat());
-            let yes = self.as_it_is(&yes, &yes_given, known)?;
-            Ok::<_, String>(vec![(yes_given, yes), (no_given.clone(), self.without_reads(&no, &no_given, known)?)])
-        });
-        let mut told = told.flatten();
-        told.next().map_or_else(|| Ok(vec![(given.to_vec(), self.without_reads(runs, given, known)?)]), Ok)
+        paths.iter().map(of_path).collect()
     }
 
-    /// The kind for runs of which nothing is left out.
-    fn as_it_is(&self, runs: &[&Run], given: &[Guard], known: Known<'_>) -> Result<Kind, String> {
-        if runs.iter().any(|run| run.more.is_some()) {
-            return Err("it has more results than can be looked at one by one".to_owned());
+    /// Makes the kinds of one path: one for each way in which the calls below happen, and for each case of its shapes.
+    fn of_path(&self, of: &Of<'_>, given: &[Guard]) -> Result<Vec<Branch>, Stop> {
+        let runs = self.at_all(of, given)?;
+        let ways: BTreeSet<Vec<Way>> = runs.into_iter().map(|run| run.ways).collect();
+        let mut branches = Vec::new();
+        for ways in ways {
+            branches.extend(self.cases(of, &ways, given, 0)?);
         }
-        if runs.iter().any(|run| !run.ways.is_empty()) {
-            return Err("a call that it makes can happen in several ways".to_owned());
+        Ok(branches)
+    }
+
+    /// Makes the runs of a path at all sites, with data that are as different as they can be.
+    fn at_all(&self, of: &Of<'_>, given: &[Guard]) -> Result<Vec<Run>, Stop> {
+        let mut runs = Vec::new();
+        for seed in SEEDS {
+            let data = Data::satisfying(given.iter().chain(&known(of.path)).filter(|g| is_chosen(g)), seed);
+            let words = || given.iter().map(Guard::to_string).join(" and ");
+            let data = data.ok_or_else(|| Stop::No(format!("no data were found of which {}", words())))?;
+            for site in of.sites {
+                runs.extend(self.runs(of.path, (of.method, of.arguments), site, &data)?);
+            }
         }
-        let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
-        let (events, kind) = self.events(runs, &equal, known)?;
-        let kind = Kind { events, ..kind };
-        let is_once = given.iter().all(|g| !matches!(g.one, Datum::Result(event) if !kind.is_once(event)));
-        let several = || "what tells branches apart is one of several results".to_owned();
-        is_once.then_some(kind).ok_or_else(several)
+        if runs.is_empty() {
+            let conditions = of.path.decided.iter().map(|d| format!("`{}` {}", d.condition, d.holds)).join(" and ");
+            return Err(Stop::No(match conditions.as_str() {
+                "" => "no call of this form can be made".to_owned(),
+                _ => format!("in no world that was tried is {conditions}"),
+            }));
+        }
+        Ok(runs)
     }
 
-    /// The kind for runs of which all that they have in common is kept, up to a read, and the reads that come next are left out.
-    fn without_reads(&self, runs: &[&Run], given: &[Guard], known: Known<'_>) -> Result<Kind, String> {
-        let after = alike(runs);
-        let why = || "how many calls it makes depends on more than how much it reads".to_owned();
-        let shorter: Option<Vec<Run>> = runs.iter().map(|run| run.without_reads(after)).collect();
-        let shorter = shorter.ok_or_else(why)?;
-        let kind = self.as_it_is(&shorter.iter().collect::<Vec<_>>(), given, known)?;
-        kind.is_once(after - 1).then_some(Kind { left_out: Some(after - 1), ..kind }).ok_or_else(why)
+    /// Makes the kinds of one path where the calls below happen in these ways. If the shapes depend on whether two data are
+    /// equal, there are two kinds: one where they are equal, and one where they differ.
+    fn cases(&self, of: &Of<'_>, ways: &[Way], given: &[Guard], depth: usize) -> Result<Vec<Branch>, Stop> {
+        let mut runs = self.at_all(of, given)?;
+        runs.retain(|run| run.ways == ways);
+        match self.tells_apart(of, ways, given, &mut runs)? {
+            Some(_) if depth == DEEPEST => Err(Stop::No("its shapes depend on too many data".to_owned())),
+            Some((one, other)) => {
+                let with = |are_equal| [given, &[Guard { one, other, are_equal }]].concat();
+                let [yes, no] = [with(true), with(false)].map(|given| self.cases(of, ways, &given, depth + 1));
+                Ok(yes?.into_iter().chain(no?).collect())
+            }
+            None => {
+                let computed = if self.has_roles() { Computed::Anything } else { Computed::No };
+                let all: Vec<&Run> = runs.iter().collect();
+                let kind = self.explained(&all, of.path, given, (of.objects, computed)).map_err(Stop::No)?;
+                let results = given.iter().flat_map(|g| [g.one, g.other]).flat_map(|datum| match datum {
+                    Datum::Result(event) | Datum::Sum(event, _) => event..event + 1,
+                    Datum::Results(first, words) => first..first + words,
+                    _ => 0..0,
+                });
+                if !results.chain(ways.iter().map(|(event, _)| *event)).all(|event| kind.is_once(event)) {
+                    return Err(Stop::No("what tells branches apart is one of several results".to_owned()));
+                }
+                let form = Form { method: of.method, arguments: of.arguments.to_vec(), given: given.to_vec() };
+                let kind = Kind { forms: vec![form], ways: ways.to_vec(), ..kind };
+                Ok(vec![Branch { kind, path: of.path.clone(), runs }])
+            }
+        }
     }
 
-    /// The template that explains all runs.
-    fn events(
+    /// Finds two data such that the shapes of a path depend on whether they are equal. Adds the runs with equal and special data.
+    fn tells_apart(
         &self,
-        runs: &[&Run],
-        equal: &Arc<[(Datum, Datum)]>,
-        known: Known<'_>,
-    ) -> Result<(Vec<Segment>, Kind), String> {
-        let lengths: Vec<(&Env, usize)> = runs.iter().map(|r| (&r.env, r.events.len())).collect();
-        let mut why = "how many calls it makes is nothing that depends on the nodes in question".to_owned();
-        let different: Vec<&Run> = runs.iter().copied().unique_by(|run| (run.env.counts(), run.methods())).collect();
-        for segments in segmentations(&lengths, true) {
-            // Most segmentations do not fit, which shows at once.
-            if !have_one_method(&different, &segments) {
-                why = UNKNOWN_CALLS.to_owned();
-                continue;
+        of: &Of<'_>,
+        ways: &[Way],
+        given: &[Guard],
+        runs: &mut Vec<Run>,
+    ) -> Result<Option<(Datum, Datum)>, Stop> {
+        let data = self.data(of);
+        let constants = SPECIAL.map(Datum::Constant);
+        let pairs = data.iter().copied().tuple_combinations().chain(data.iter().copied().cartesian_product(constants));
+        let is_decided = |(one, other): &(Datum, Datum)| given.iter().any(|g| (g.one, g.other) == (*one, *other));
+        let pairs: Vec<(Datum, Datum)> = pairs.filter(|pair| !is_decided(pair)).collect();
+        let chosen: Vec<Guard> = given.iter().copied().chain(known(of.path)).filter(is_chosen).collect();
+        let mut probe = |site: &Site, pairs: &[(Datum, Datum)]| {
+            let equal = pairs.iter().map(|&(one, other)| Guard { one, other, are_equal: true });
+            let guards: Vec<Guard> = chosen.iter().copied().chain(equal).collect();
+            let Some(data) = Data::satisfying(&guards, SEEDS[0]) else { return Ok(None) };
+            let mut made = self.runs(of.path, (of.method, of.arguments), site, &data)?;
+            made.retain(|run| run.ways == ways && run.is_real);
+            let done: Vec<Vec<Done>> = made.iter().map(Run::done).collect();
+            runs.extend(made);
+            Ok((!done.is_empty()).then_some(done))
+        };
+        for site in [of.sites.first(), of.sites.last()].into_iter().flatten() {
+            let mut usual = None;
+            for site in of.sites.iter().filter(|other| Arc::ptr_eq(&other.world, &site.world)) {
+                usual = probe(site, &[])?.map(|done| (site, done));
+                if usual.is_some() {
+                    break;
+                }
             }
-            if known.left.get() == 0 {
-                return Err(TOO_MANY.to_owned());
-            }
-            known.left.set(known.left.get().saturating_sub(runs.len()));
-            let segments = with_ends(runs, segments);
-            match self.explained(runs, &segments, equal, known) {
-                Ok(kind) => return Ok((segments, kind)),
-                Err(reason) => why = reason,
+            let Some((site, usual)) = usual else { continue };
+            let single = pairs.iter().map(|pair| vec![*pair]);
+            let double = pairs.iter().tuple_combinations().map(|(one, other)| vec![*one, *other]);
+            for pairs in single.chain(double) {
+                if probe(site, &pairs)?.is_some_and(|done| done != usual) {
+                    return Ok(pairs.first().copied());
+                }
             }
         }
-        Err(why)
+        Ok(None)
     }
 
+    /// Lists the data of a path: arguments, the results of calls that are made once, and sums that are passed on.
+    fn data(&self, of: &Of<'_>) -> Vec<Datum> {
+        let of_argument = |(i, argument): (usize, &Argument)| match argument {
+            Argument::Data => vec![Datum::Argument(i)],
+            Argument::Tuple(words) => (0..*words).map(|word| Datum::Word(i, word)).collect(),
+            _ => Vec::new(),
+        };
+        let has_result = |call: &mowgli_core::body::CallTerm| {
+            let methods = self.below.get(call.library).map(|library| library.methods()).unwrap_or_default();
+            methods.iter().any(|m| m.name == call.method && m.returns != Returns::Nothing)
+        };
+        let is_one = |times: Times| matches!(times, Times::Once | Times::Ended);
+        let made = of.path.made().enumerate().filter(|(_, (times, made))| is_one(*times) && has_result(&made.call));
+        let results: Vec<Datum> = made.map(|(position, _)| Datum::Result(position)).collect();
+        let is_sum = |datum: &Datum| matches!(datum, Datum::Sum(of, _) if results.contains(&Datum::Result(*of)));
+        let sums: Vec<Datum> = of.path.data.iter().copied().filter(is_sum).collect();
+        of.arguments.iter().enumerate().flat_map(of_argument).chain(results).chain(sums).collect()
+    }
+
+    /// Makes the kind of calls that take a path, from its runs.
     fn explained(
         &self,
         runs: &[&Run],
-        segments: &[Segment],
-        equal: &Arc<[(Datum, Datum)]>,
-        Known { objects, computed, .. }: Known<'_>,
+        path: &Path,
+        given: &[Guard],
+        (objects, computed): (&BTreeSet<Loc>, Computed),
     ) -> Result<Kind, String> {
-        let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
-        let positions = times.len();
+        let made: Vec<_> = path.made().collect();
+        let positions = made.len();
         // The instances of each position, with the results that came before.
         let mut seen: Vec<Vec<Instance>> = vec![Vec::new(); positions];
         let mut own = Vec::new();
-        // Whether a loop ended with it in all runs, and in any.
-        let mut ends = vec![(true, false); positions];
-        let equal: Arc<[(Datum, Datum)]> = equal.iter().copied().chain(awaited(runs, segments)).collect();
+        let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).chain(path.equal.iter().copied());
+        let equal: Arc<[(Datum, Datum)]> = classes(equal).iter().flat_map(represented).collect();
+        let added: Arc<[i64]> = path.added().chain(ADDED).unique().collect();
         for run in runs {
-            let known_equal = Env { equal: Arc::clone(&equal), computed, ..run.env.clone() };
-            let places = expanded(segments, &run.env);
+            let known_equal = Env { equal: Arc::clone(&equal), added: Arc::clone(&added), computed, ..run.env.clone() };
             let mut results = vec![None; positions];
             let mut passed: Vec<((usize, usize), Val)> = Vec::new();
             let mut named: Vec<(Named, u64)> = Vec::new();
-            for (i, (position, at)) in places.into_iter().enumerate() {
+            for (i, &(position, at)) in run.placed.iter().enumerate() {
                 let event = run.events[i].clone();
                 results[position] = Some(run.results[i]);
-                let ended = run.ended[i].is_some();
-                ends[position] = (ends[position].0 && ended, ends[position].1 || ended);
-                let at = at.or(run.ended_at(i).filter(|_| times[position] == Times::Ended));
                 passed.retain(|(of, _)| of.0 != position);
                 let data = event.call.args.iter().enumerate().filter(|(_, v)| computed != Computed::No && v.is_data());
                 passed.extend(data.map(|(argument, v)| ((position, argument), *v)));
@@ -413,24 +364,27 @@ impl Source<'_> {
             concrete: Vec::new(),
             abstract_: Vec::new(),
             made: Vec::new(),
-            events: Vec::new(),
+            events: path.segments(),
             subs: Vec::new(),
             promised: Vec::new(),
-            left_out: None,
+            left_out: path.left_out.as_ref().map(|(position, _)| *position),
             takes_part: (0..runs[0].call.args.len()).filter(|i| runs.iter().all(|r| r.env.takes_part(*i))).collect(),
         };
         for (position, instances) in seen.iter().enumerate() {
-            let method = |(s, _): &Instance| (s.event.call.library, s.event.call.method);
+            let (times, made) = made[position];
+            if instances.is_empty() {
+                return Err(format!("{} is made in no run", made.call));
+            }
             // Sets of nodes are seen by the subevents that there are for each of them.
             let named = |call: &Call| call.args.iter().copied().filter(|v| v.nodes().is_none()).collect::<Vec<_>>();
             let arguments = instances.iter().map(|(s, _)| (&s.env, Val::tuple(&named(&s.event.call))));
             let arguments = pattern(arguments, objects)?;
-            let (library, method) = method(&instances[0]);
-            kind.made.push((library, method, arguments));
-            let (subs, mut roles) = subevents(instances, position, times[position], objects, self.below)?;
-            let above = if ends[position].0 { exceeded(instances, position) } else { Vec::new() };
+            kind.made.push((made.call.library, Name::new(made.call.method), arguments));
+            let (subs, mut roles) = subevents(instances, position, times, objects, self.below)?;
+            let above = path.above.iter().filter(|(high, _)| *high == position).map(|(_, low)| Datum::Result(*low));
+            let above: Vec<Datum> = above.collect();
             for role in &mut roles {
-                role.in_loop = ends[position].1;
+                role.in_loop = made.ends_loop || kind.left_out == Some(position);
                 role.above.clone_from(&above);
             }
             kind.subs.push(subs);
@@ -443,102 +397,50 @@ impl Source<'_> {
     }
 }
 
-/// How many runs are looked at, those of each arrangement of calls that is tried, before the search for the template of a method is
-/// given up.
-const MOST_LOOKED_AT: usize = 200_000;
-
-/// Why the search was given up.
-const TOO_MANY: &str = "its calls may come in too many ways to try them all, and none that was tried fits";
-
-/// Why there is no template.
-const UNKNOWN_CALLS: &str = "which calls it makes depends on the call in no way that is known";
-
-/// Whether the events at each position are calls of one method in all runs, and of the rounds of loops.
-fn have_one_method(runs: &[&Run], segments: &[Segment]) -> bool {
-    let mut methods: Vec<Option<(Name, Name)>> = vec![None; segments.iter().map(|s| s.len).sum()];
-    runs.iter().all(|run| {
-        let places = expanded(segments, &run.env);
-        let of_rounds = places.iter().map(|(_, at)| if let Some(Place::Round(n)) = at { Some(*n) } else { None });
-        of_rounds.eq(run.rounds.iter().copied())
-            && places.iter().zip(&run.events).all(|((position, _), event)| {
-                let method = (event.call.library, event.call.method);
-                *methods[*position].get_or_insert(method) == method
-            })
-    })
+/// True if runs choose their data so that a guard holds. The result of a call follows from the path.
+fn is_chosen(guard: &Guard) -> bool {
+    guard.one != Datum::Returned
 }
 
-/// The segments in which the calls that end a loop through all threads, at one of them, are told from others.
-fn with_ends(runs: &[&Run], mut segments: Vec<Segment>) -> Vec<Segment> {
-    let mut searches = BTreeSet::new();
-    for run in runs {
-        let places = expanded(&segments, &run.env).into_iter().zip(&run.ended);
-        searches.extend(places.filter(|(_, ended)| ended.is_some_and(|before| before > 0)).map(|((p, _), _)| p));
+/// Pairs each datum of a class with the one that templates have in its place: a constant, or else the first datum.
+fn represented(class: &BTreeSet<Datum>) -> Vec<(Datum, Datum)> {
+    let constant = class.iter().copied().find(|datum| matches!(datum, Datum::Constant(_)));
+    if let Some(constant) = constant {
+        return class.iter().filter(|datum| **datum != constant).map(|datum| (*datum, constant)).collect();
     }
-    let mut position = 0;
-    for segment in &mut segments {
-        if segment.times == Times::Once && searches.contains(&position) {
-            segment.times = Times::Ended;
-        }
-        position += segment.len;
-    }
-    segments
-}
-
-/// The pairs of results, both of calls that are once, that are equal in every run because a loop ended with the second.
-fn awaited(runs: &[&Run], segments: &[Segment]) -> Vec<(Datum, Datum)> {
-    let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
-    let is_once = |position: &usize| matches!(times[*position], Times::Once | Times::Ended);
-    let results = |run: &&Run| {
-        let places = expanded(segments, &run.env).into_iter().map(|(position, _)| position);
-        let ended = run.ended.iter().map(Option::is_some);
-        places.zip(run.results.iter().copied().zip(ended)).collect::<BTreeMap<usize, (Val, bool)>>()
-    };
-    let all: Vec<BTreeMap<usize, (Val, bool)>> = runs.iter().map(results).collect();
-    let ends = |late: usize| all.iter().all(|run| run.get(&late).is_some_and(|(_, ended)| *ended));
-    let result = |run: &BTreeMap<usize, (Val, bool)>, at: usize| {
-        run.get(&at).map(|(value, _)| *value).filter(|value| *value != Val::Top)
-    };
-    let agree = |early: usize, late: usize| {
-        all.iter().all(|run| result(run, early).is_some() && result(run, early) == result(run, late))
-    };
-    let ends: Vec<usize> = (0..times.len()).filter(is_once).filter(|late| ends(*late)).collect();
-    let pairs = ends.iter().flat_map(|late| (0..*late).filter(is_once).map(|early| (early, *late)));
+    let mut rest = class.iter().copied();
+    let first = rest.next();
     // What is computed from equal results is equal too.
-    let alike = |(a, b): (usize, usize)| {
-        let sums = ADDED.map(|k| (Datum::Sum(a, k), Datum::Sum(b, k)));
-        [(Datum::Result(a), Datum::Result(b))].into_iter().chain(sums)
+    let sums = |first, other| match (first, other) {
+        (Datum::Result(a), Datum::Result(b)) => ADDED.map(|k| (Datum::Sum(a, k), Datum::Sum(b, k))).to_vec(),
+        _ => Vec::new(),
     };
-    pairs.filter(|(early, late)| agree(*early, *late)).flat_map(alike).collect()
+    let pairs = rest.filter_map(|other| Some((first?, other)));
+    pairs.flat_map(|(first, other)| [vec![(first, other)], sums(first, other)].concat()).collect()
 }
 
-/// The results of earlier events that the result of an event is greater than in every run. Only events that are there once
-/// count.
-fn exceeded(instances: &[Instance], position: usize) -> Vec<Datum> {
-    let is_above = |before: &usize| {
-        let values = |(s, _): &Instance| (s.env.results[*before], s.env.results[position]);
-        instances.iter().map(values).all(|(low, high)| low != Val::Top && high != Val::Top && high > low)
+/// Returns the equalities that hold where the loops of a path end.
+fn known(path: &Path) -> Vec<Guard> {
+    path.equal.iter().map(|&(one, other)| Guard { one, other, are_equal: true }).collect()
+}
+
+/// Returns the sizes of the objects that are arguments, if all objects have the same size.
+fn sizes(arguments: &[Argument], sites: &[Site]) -> BTreeMap<usize, i64> {
+    let size = |i: usize| {
+        let objects = sites.iter().filter_map(|site| site.before.objects.get(&site.names[i]?.loc()?));
+        Some((i, objects.map(|object| object.size as i64).all_equal_value().ok()?))
     };
-    (0..position).filter(is_above).map(Datum::Result).collect()
+    (0..arguments.len()).filter(|i| arguments[*i] == Argument::Location).filter_map(size).collect()
 }
 
 /// The branches of the calls of one form with their names: that of the form, with numbers if there are several.
-fn numbered<'r>(name: &str, mut branches: Vec<Branch<'r>>) -> Vec<Branch<'r>> {
+fn numbered(name: &str, mut branches: Vec<Branch>) -> Vec<Branch> {
     let several = branches.len() > 1;
     for (i, Branch { kind, .. }) in branches.iter_mut().enumerate() {
         kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
         kind.name_roles();
     }
     branches
-}
-
-/// How many calls of the same methods all runs begin with.
-fn alike(runs: &[&Run]) -> usize {
-    let method = |run: &Run, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
-    let is_alike = |event: &usize| {
-        let mut methods = runs.iter().map(|run| method(run, *event));
-        methods.all_equal_value().is_ok_and(|method| method.is_some())
-    };
-    (0..).take_while(is_alike).count()
 }
 
 /// The numbers in the names that an event is given.
@@ -551,74 +453,4 @@ fn numbers_of(event: usize, call: &Call) -> Vec<(Named, u64)> {
 fn so_far(results: &[Option<Val>]) -> Vec<Val> {
     // A marker that equals no datum keeps the positions.
     results.iter().map(|r| r.unwrap_or(Val::Top)).collect()
-}
-
-/// What a template may speak of: these objects are no parts of a client's calls, and what is computed may be told.
-#[derive(Clone, Copy)]
-struct Known<'a> {
-    objects: &'a BTreeSet<Loc>,
-    computed: Computed,
-    /// How many runs may still be looked at.
-    left: &'a Cell<usize>,
-}
-
-/// Results that are tuples in some runs, each with the tuples of as many other results.
-fn tuples_of(runs: &[&Run], results: &[usize]) -> Vec<(Datum, Datum)> {
-    let size = |event: usize| {
-        runs.iter()
-            .find_map(|run| if let Val::Tuple(all) = run.results[event] { Some(all.parts().len()) } else { None })
-    };
-    let of_event = |&event: &usize| {
-        let size = size(event)?;
-        let are_results = move |first: &usize| (*first..first + size).all(|r| r != event && results.contains(&r));
-        Some(
-            results
-                .iter()
-                .copied()
-                .filter(are_results)
-                .map(move |first| (Datum::Result(event), Datum::Results(first, size))),
-        )
-    };
-    results.iter().filter_map(of_event).flatten().collect()
-}
-
-/// How many comparisons are tried to tell runs apart.
-const TRIED: usize = 3;
-
-/// What two data may tell branches of some runs apart, arguments and results of calls that all of the runs make: first those
-/// that tell most. None if all runs are of one branch.
-fn comparisons(runs: &[&Run]) -> Vec<(Datum, Datum)> {
-    let Some(first) = runs.first() else { return Vec::new() };
-    let method = |run: &Run, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
-    let common = |event: &usize| runs.iter().map(|run| method(run, *event)).all_equal();
-    let arguments = first.call.args.iter().enumerate().filter(|(_, v)| v.is_data());
-    let arguments = arguments.flat_map(|(i, v)| match v {
-        Val::Tuple(all) => (0..all.parts().len()).map(|word| Datum::Word(i, word)).collect::<Vec<_>>(),
-        _ => vec![Datum::Argument(i)],
-    });
-    let results = (0..first.events.len()).take_while(common).filter(|event| first.results[*event] != Val::Top);
-    let results: Vec<usize> = results.collect();
-    let data: Vec<Datum> = arguments.chain(results.iter().map(|event| Datum::Result(*event))).collect();
-    let tuples = tuples_of(runs, &results);
-    let constants = data.iter().copied().cartesian_product(SPECIAL.map(Datum::Constant));
-    let branches: Vec<Vec<Done>> = runs.iter().map(|run| run.done()).collect();
-    let sorts: Vec<&Vec<Done>> = branches.iter().sorted().dedup().collect();
-    let sort: Vec<usize> = branches.iter().map(|b| sorts.binary_search(&b).expect("one of them")).collect();
-    let mixed = |of: [Datum; 2]| {
-        let mut counts = [vec![0usize; sorts.len()], vec![0usize; sorts.len()]];
-        for (run, sort) in runs.iter().zip(&sort) {
-            counts[usize::from(run.datum(of[0]) == run.datum(of[1]))][*sort] += 1;
-        }
-        // In thousandths of runs that are not of the most frequent sort.
-        let rest = |counts: &Vec<usize>| {
-            let all: usize = counts.iter().sum();
-            let squares: usize = counts.iter().map(|n| n * n).sum();
-            all * 1000 - (squares * 1000).checked_div(all).unwrap_or(0)
-        };
-        let is_split = counts.iter().all(|side| side.iter().any(|n| *n > 0));
-        (is_split && sorts.len() > 1).then(|| rest(&counts[0]) + rest(&counts[1]))
-    };
-    let pairs = data.iter().copied().tuple_combinations().chain(constants).chain(tuples);
-    let told = pairs.filter_map(|(one, other)| Some((mixed([one, other])?, (one, other))));
-    told.sorted().map(|(_, pair)| pair).take(TRIED).collect()
 }

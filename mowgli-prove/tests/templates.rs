@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::event::Call;
-use mowgli_core::expr::Expr;
-use mowgli_core::ids::{Name, Node, Tid};
+use mowgli_core::edit::{Edited, Edits};
+use mowgli_core::expr::{Expr, all_nodes, here, me, members};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_libraries::bal::{self, Method as Barrier};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::rbl::{self, Rbl, RblOverSv};
+use mowgli_libraries::lock::Method as Lock;
+use mowgli_libraries::nlock::{NLOCK, NlockOverWait};
+use mowgli_libraries::rbl::{Method as Ring, RBL, Rbl, RblOverSv};
 use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
-use mowgli_libraries::{bal, nlock, sv};
+use mowgli_libraries::sv::{Method as Sv, SvOverWait};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Parts, ROUND};
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
@@ -24,7 +26,7 @@ use mowgli_prove::prove::{Options, executions, prove};
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
-use mowgli_rdma::wait;
+use mowgli_rdma::wait::Method as Wait;
 
 use crate::common::{ByTwo, source};
 
@@ -44,19 +46,41 @@ fn of_variant(library: &str, variant: &str) -> Vec<String> {
 fn what_has_no_template_is_named() {
     let all = catalogue();
     let nlock = named(&all, "nlock").unwrap();
-    assert_eq!(untold(nlock, Arc::new(Rounds::Twice)), ["Acq: it has a loop with effects beside another loop"]);
-    assert_eq!(untold(nlock, Arc::new(Rounds::Published)), Vec::<String>::new());
-    let counted = untold(nlock, Arc::new(Rounds::FirstIsDifferent));
-    assert!(counted.iter().all(|why| why.starts_with("Acq: ")) && counted.len() == 1, "{counted:?}");
+    assert_eq!(untold(nlock, Arc::new(twice())), ["Acq: it has a loop with effects beside another loop"]);
+    assert_eq!(untold(nlock, Arc::new(NlockOverWait)), Vec::<String>::new());
+    let counted = untold(nlock, Arc::new(first_is_different()));
+    let why = "Acq: what it does in a round of a loop depends on `(w % 2) = 1` (templates.rs:";
+    assert!(matches!(&counted[..], [one] if one.starts_with(why)), "{counted:?}");
     let first_only = of_variant("sv", "first-target-only");
     assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
-    assert!(first_only.iter().all(|why| why.starts_with("Bcast")));
+    let why = "what it does for one of ns depends on `x.copy[n] = x.copy[min(ns)]`";
+    assert!(first_only.iter().all(|of| of.starts_with("Bcast") && of.contains(why)), "{first_only:?}");
+    let in_rust = untold(nlock, Arc::new(InRust));
+    assert_eq!(in_rust, ["Acq", "Rel"].map(|of| format!("{of}: its body is a Rust function, which cannot be read")));
     // That it writes another number than is promised is for the obligations to tell.
     let by_two = untold(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))));
     assert_eq!(by_two, Vec::<String>::new());
+    // A number that is computed otherwise than by adding a literal.
+    let every_second = of_variant("wlock", "every-second");
+    let why =
+        "Rel: sv::Write(x.passed[me], v + ((v + 1) % 2)) is given v + ((v + 1) % 2), which is no datum of the call";
+    assert!(matches!(&every_second[..], [one] if one.starts_with(why)), "{every_second:?}");
     // Two calls in one.
     let in_two_steps = of_variant("sc-rmw", "cas-as-read-write");
     assert!(in_two_steps.iter().all(|why| why.starts_with("CAS: ")), "{in_two_steps:?}");
+}
+
+/// An implementation without terms.
+struct InRust;
+
+impl Implementation for InRust {
+    fn target(&self) -> Name {
+        NLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        NlockOverWait.declare(world);
+    }
 }
 
 /// Of a loop that waits the last round is known, and by what it ended.
@@ -73,10 +97,9 @@ fn a_loop_that_waits_is_its_last_round() {
     assert_eq!(seen.each, Some(Each::Members(Members { of: 0, but_first: false })));
     assert_eq!((&count.above[..], &seen.above[..]), (&[][..], &[Datum::Result(1)][..]));
     // Who waits for at least what it has counted before is not told more than that.
-    let at_least = Arc::new(Waits { at_least: true });
-    let kinds = source(entry, at_least).kinds().unwrap();
+    let kinds = source(entry, Arc::new(waits(true))).kinds().unwrap();
     assert!(kinds[0].concrete.iter().all(|r| r.above.is_empty()));
-    let kinds = source(entry, Arc::new(Waits { at_least: false })).kinds().unwrap();
+    let kinds = source(entry, Arc::new(waits(false))).kinds().unwrap();
     assert!(kinds[0].concrete.iter().any(|r| !r.above.is_empty()));
 }
 
@@ -190,78 +213,47 @@ fn what_is_wrong_of_earlier_rounds_is_noticed() {
     }
 }
 
-/// The node lock with other loops.
-#[derive(Clone, Copy, Debug)]
-enum Rounds {
-    /// As published.
-    Published,
-    /// Two loops.
-    Twice,
-    /// The first round of the loop does something else.
-    FirstIsDifferent,
+/// The node lock with its Acq made twice in one call.
+fn twice() -> Edited {
+    let bodies = bodies! { Lock:
+        Acq { x } => {
+            NlockOverWait.inlined(&Lock::acq(NLOCK, x));
+            NlockOverWait.inlined(&Lock::acq(NLOCK, x))
+        }
+    };
+    NlockOverWait.with("two in one", &bodies)
 }
 
-impl Implementation for Rounds {
-    fn target(&self) -> Name {
-        nlock::NLOCK
-    }
-
-    fn declare(&self, world: &mut World) {
-        nlock::NlockOverWait.declare(world);
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let published = nlock::NlockOverWait.body(world, thread, call);
-        if call.method.text() == "Rel" || matches!(self, Self::Published) {
-            return published;
-        }
-        if matches!(self, Self::Twice) {
-            return published.clone().then(published);
-        }
-        // What it gets first it gets again if that is odd.
-        let (p, x_r, d) =
-            (call.loc(0).part(format_args!("ticket_{thread}")), call.loc(0).part("released"), call.loc(0).wid("d"));
-        let d = Val::Wid(d);
-        prog! {
-            let v = wait::read(p);
+/// The node lock with rounds that differ: what a round gets first it gets again if that is odd.
+fn first_is_different() -> Edited {
+    let bodies = bodies! { Lock:
+        Acq { x } => {
+            let v = Wait::read(x.part("ticket", [me()]));
             loop {
-                wait::get(p, x_r, d);
-                wait::wait(d);
-                let w = wait::read(p);
-                if (w == v) { break };
-                if (w.int().is_some_and(|w| w % 2 == 1)) { wait::get(p, x_r, d) }
-            };
-            wait::write(p, v)
+                Wait::get(x.part("ticket", [me()]), x.part("released", []), x.wid("d"));
+                Wait::wait(x.wid("d"));
+                let w = Wait::read(x.part("ticket", [me()]));
+                if (w == v) { break }
+                if ((w % 2) == 1) { Wait::get(x.part("ticket", [me()]), x.part("released", []), x.wid("d")) }
+            }
+            Wait::write(x.part("ticket", [me()]), v)
         }
-    }
+    };
+    NlockOverWait.with("rounds that differ", &bodies)
 }
 
-/// A barrier that waits for its own counter only.
-struct Waits {
-    /// Whether it goes on if it has not grown.
-    at_least: bool,
-}
-
-impl Implementation for Waits {
-    fn target(&self) -> Name {
-        bal::BAL
-    }
-
-    fn declare(&self, world: &mut World) {
-        bal::BalOverSv::default().declare(world);
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        if !world.objects[&x].members.contains(&thread) {
-            return Prog::unit().repeat();
+/// A barrier that waits for its own counter only, and perhaps goes on if that has not grown.
+fn waits(at_least: bool) -> Edited {
+    let bodies = bodies! { Barrier:
+        BAR { x } by members(x) => {
+            let v = Sv::read(x.part("count", [me()]));
+            loop {
+                let seen = Sv::read(x.part("count", [me()]));
+                if ((seen.above(v)) | (Expr::from(at_least) & seen.is(v))) { break }
+            }
         }
-        let (count, at_least) = (x.part(format_args!("count_{thread}")), self.at_least);
-        prog! {
-            let v = sv::read(count);
-            loop { let seen = sv::read(count); if (seen > v || (at_least && seen == v)) { break } }
-        }
-    }
+    };
+    bal::BalOverSv::default().with("waits for itself", &bodies)
 }
 
 /// Of a ring it is known what is done, and which calls are about one word, but not about which.
@@ -322,27 +314,12 @@ fn of_the_words_of_a_ring_it_is_known_which_are_one() {
 }
 
 /// A ring that sends each message twice, in one of two words.
-struct Twice;
-
-impl Implementation for Twice {
-    fn target(&self) -> Name {
-        rbl::RBL
-    }
-
-    fn declare(&self, world: &mut World) {
-        RblOverSv(Rbl::Strong).declare(world);
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let published = RblOverSv(Rbl::Strong);
-        match call.args[..] {
-            [x, message] => {
-                let longer = Call::new(rbl::RBL, "Submit", &[x, Val::tuple(&[message, message])]);
-                published.body(world, thread, &longer)
-            }
-            _ => published.body(world, thread, call),
-        }
-    }
+fn sends_twice() -> Edited {
+    let published = RblOverSv(Rbl::Strong);
+    let bodies = bodies! { Ring:
+        Submit { x, message } => { published.inlined(&Ring::submit(RBL, x, Expr::tuple([message, message]))) }
+    };
+    published.with("each message twice", &bodies)
 }
 
 /// Where as many words are read as the first one says, all but that one are left out.
@@ -350,7 +327,7 @@ impl Implementation for Twice {
 fn reads_of_unknown_number_are_left_out() {
     let catalogue = catalogue();
     let entry = named(&catalogue, "rbl").unwrap();
-    let source = source(entry, Arc::new(Twice));
+    let source = source(entry, Arc::new(sends_twice()));
     let kinds = source.kinds().unwrap();
     let longer = &kinds[1];
     assert_eq!(longer.words(), "Receive.2 (what it returns is not bot, result 3 is not 1)");
@@ -393,8 +370,12 @@ fn what_is_open_for_want_of_a_template_is_named() {
         let (_, method) = promise.split_once(" of ").unwrap();
         assert!(why.starts_with(&format!("{method} has no template: ")), "{promise}: {why}");
     }
-    // An entry of the index is a tuple of three words, which no run reads.
-    assert!(why("condition 1 for aMF of Update").contains("in no run that was tried is `((len(found) = 3)"));
+    // It fences its own node, in a set that templates do not know.
+    let update = why("condition 1 for aMF of Update");
+    assert!(
+        update.contains("the set nodes((me))") && update.contains("no set of nodes of the call (store.rs:"),
+        "{update}"
+    );
     let others = "Delete, Insert, Lookup, Serve, Update have no template";
     let laws = ["rf: a read has one source", "mo is total", "lin is irreflexive", "call' inside hb", "lin' inside hb"];
     for obligation in laws.into_iter().chain(["wlock is owed: every Acq is released"]) {
@@ -515,49 +496,46 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
     }
 }
 
-/// SV as published, but for calls for which `is` holds: those write another value.
-struct NotUniform(Calls);
-
-/// Some calls.
-type Calls = fn(&World, Tid, &Call) -> bool;
-
-impl Implementation for NotUniform {
-    fn target(&self) -> Name {
-        sv::SV
-    }
-
-    fn declare(&self, world: &mut World) {
-        sv::SvOverWait.declare(world);
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        if call.method.text() == "Write" && (self.0)(world, thread, call) {
-            let copy = call.loc(0).part(format_args!("copy_{}", world.node_of(thread)));
-            return wait::write(copy, Val::Int(77));
+/// SV as published, but for writes for which a condition holds: those write another value.
+fn writes_another_if(is: fn(Expr, Expr) -> Expr) -> Edited {
+    let bodies = bodies! { Sv:
+        Write { x, v } => {
+            let other = if (is(x, v)) { 77 } else { v };
+            Wait::write(x.part("copy", [here()]), other)
         }
-        sv::SvOverWait.body(world, thread, call)
-    }
+    };
+    SvOverWait.with("another value", &bodies)
 }
 
+/// A condition on data tells kinds of calls apart. One on threads, nodes or objects does not, and is named.
 #[test]
 fn implementations_that_are_not_uniform_have_no_template() {
     let all = catalogue();
     let entry = named(&all, "sv").unwrap();
-    let cases: [(&str, Calls); 7] = [
-        ("a value", |_, _, call| call.args[1] == Val::Int(2)),
-        ("no number", |_, _, call| call.args[1] == Val::Bot),
-        ("a node", |world, thread, _| world.node_of(thread) == Node(3)),
-        ("a thread", |_, thread, _| thread == Tid(2)),
-        ("a network", |world, _, _| world.nodes == 4),
-        ("a location", |_, _, call| call.loc(0).to_string() == "y"),
-        ("always", |_, _, _| true),
+    let of_world: [fn(Expr, Expr) -> Expr; 4] = [
+        |_, _| here().is(Node(3)),
+        |_, _| me().is(Tid(2)),
+        |_, _| all_nodes().max().is(Node(4)),
+        |x, _| x.is(Loc::new("y")),
     ];
-    for (what, is) in cases {
-        let untold = untold(entry, Arc::new(NotUniform(is)));
-        // One that always does so has a template; that is a wrong implementation, and not a template that is wrong.
-        assert_eq!(untold.is_empty(), what == "always", "{what}: {untold:?}");
+    for is in of_world {
+        let untold = untold(entry, Arc::new(writes_another_if(is)));
+        let why = "Write: which calls it makes depends on ";
+        assert!(matches!(&untold[..], [one] if one.starts_with(why)), "{untold:?}");
     }
-    assert_eq!(untold(entry, Arc::new(NotUniform(|_, _, _| false))), Vec::<String>::new());
+    let kinds_if = |is| source(entry, Arc::new(writes_another_if(is))).kinds().unwrap();
+    let writes_if = |is| {
+        let kinds = kinds_if(is).into_iter().filter(|kind| kind.method() == Some(Name::new("Write")));
+        kinds.map(|kind| (kind.words(), kind.concrete[0].writes.clone().unwrap())).collect::<Vec<_>>()
+    };
+    let (same, other) = (Write::Is(Datum::Argument(1)), Write::Is(Datum::Constant(Val::Int(77))));
+    // A very particular datum.
+    let (one, rest) = ("Write.1 (argument 2 is 12345)".to_owned(), "Write.2 (argument 2 is not 12345)".to_owned());
+    assert_eq!(writes_if(|_, v| v.is(12345)), [(one, other.clone()), (rest, same.clone())]);
+    assert_eq!(writes_if(|_, v| v.is(Val::Bot)).len(), 2);
+    // What is always so, or never, is no case.
+    assert_eq!(writes_if(|_, _| true.into()), [("Write".to_owned(), other)]);
+    assert_eq!(writes_if(|_, v| v.is(1) & v.is(2)), [("Write".to_owned(), same)]);
 }
 
 /// RDMA-SC-RMW as published, but for a CAS of which this holds: that one returns 7.
@@ -590,21 +568,19 @@ impl Implementation for OneCas {
     }
 }
 
-/// Runs do not reach a condition on three constants. Its term shows it, and so there is no template.
+/// Each condition of a term is a guard of a kind, whatever the constants are.
 #[test]
-fn a_condition_that_no_run_decides_is_named() {
+fn conditions_on_data_are_guards() {
     let all = catalogue();
     let entry = named(&all, "sc-rmw").unwrap();
-    let rare = OneCas::when(|v1, v2, found| v1.is(17) & v2.is(23) & found.is(29));
-    assert_eq!(
-        untold(entry, Arc::new(rare)),
-        [
-            "CAS: in no run that was tried is `((v1 = 17) and (v2 = 23)) and (found = 29)` true, so what it does then is not known"
-        ]
-    );
-    // A constant that is larger than all that runs try by themselves is tried because the term has it.
-    let large = untold(entry, Arc::new(OneCas::when(|v1, _, _| v1.is(123_456))));
-    assert!(matches!(&large[..], [why] if why.starts_with("CAS: runs with small numbers contradict")), "{large:?}");
+    let kinds =
+        source(entry, Arc::new(OneCas::when(|v1, v2, found| v1.is(17) & v2.is(23) & found.is(29)))).kinds().unwrap();
+    let rare = |kind: &&Kind| kind.words().contains("argument 2 is 17, argument 3 is 23, result 5 is 29");
+    let rare: Vec<&Kind> = kinds.iter().filter(rare).collect();
+    assert!(!rare.is_empty(), "{:?}", kinds.iter().map(Kind::words).collect::<Vec<_>>());
+    // It is promised that 7 is read, or written.
+    let seven = Datum::Constant(Val::Int(7));
+    assert!(rare.iter().all(|kind| kind.abstract_.iter().any(|role| role.reads == Some(Read::Is(seven)))));
     assert_eq!(untold(entry, Arc::new(ScRmwOverNlock)), Vec::<String>::new());
 }
 

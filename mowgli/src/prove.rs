@@ -37,7 +37,7 @@ pub struct Proved {
 pub enum Word {
     /// The claim holds in general.
     Proved,
-    /// Locally sound for every client, if the templates are right, because they were read off samples of runs.
+    /// Locally sound for every client, if the shapes of calls are right, because they were read off samples of runs.
     FromSamples,
     /// Not locally sound: a client refutes it.
     Refuted,
@@ -52,7 +52,7 @@ impl Word {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Proved => "proved",
-            Self::FromSamples => "proved (templates from samples)",
+            Self::FromSamples => "proved (shapes from samples)",
             Self::Refuted => "refuted",
             Self::Undecided => "undecided",
             Self::Contradiction => "contradiction",
@@ -375,8 +375,8 @@ mod tests {
         row.why = None;
         let proof = Proof { rows: vec![row], executions: 1, ..Proof::default() };
         let sound = Proved { proof: proof.clone(), refutation: None, expected: Expected::Sound, ..refuted };
-        assert_eq!((sound.word().text(), sound.code()), ("proved (templates from samples)", 3));
-        assert!(sound.text().contains("proved (templates from samples), for every client"), "{}", sound.text());
+        assert_eq!((sound.word().text(), sound.code()), ("proved (shapes from samples)", 3));
+        assert!(sound.text().contains("proved (shapes from samples), for every client"), "{}", sound.text());
         let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
         let both = Proved { proof, ..refuted };
         assert_eq!((both.word(), both.code()), (Word::Contradiction, 2));

@@ -601,7 +601,7 @@ fn sv_is_proved_and_its_obligations_are_written() {
 }
 
 /// The verdict on an implementation that is proved.
-const FROM_SAMPLES: &str = "proved (templates from samples)";
+const FROM_SAMPLES: &str = "proved (shapes from samples)";
 
 fn broken_variants_of_sv_are_refuted() {
     for variant in ["fence-of-puts", "first-target-only"] {
@@ -624,8 +624,9 @@ fn what_is_over_a_library_is_proved() {
 fn what_cannot_be_proved_is_named() {
     let (told, code) = proved(&["kvstore", "--search", "1"]);
     assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
-    let why = "no template of Insert: it has a loop with effects beside another loop";
-    assert!(told["open"].as_array().unwrap().iter().any(|open| open == why), "{told}");
+    let why = "no template of Insert: it goes through reversed((0) \\ {int(key)}), which is no set of the call (store.rs:";
+    let is_named = |open: &serde_json::Value| open.as_str().is_some_and(|open| open.starts_with(why));
+    assert!(told["open"].as_array().unwrap().iter().any(is_named), "{told}");
     let obligations = told["obligations"].as_array().unwrap();
     assert!(
         obligations.len() == 26 && obligations.iter().all(|o| o["result"] == "open" && o["why"].is_string()),

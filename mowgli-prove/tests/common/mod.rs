@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use mowgli_core::event::Call;
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::method::Method;
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::sequential::{Counter, Sequential};
+use mowgli_libraries::sequential::{Case, Counter, Sequential};
 use mowgli_prove::source::Source;
 
 /// An implementation of a library, as its entry has the rest.
@@ -42,5 +43,11 @@ impl Sequential for ByTwo {
         let (after, result) = Counter.apply(words, call)?;
         let after = if after == words { after } else { vec![after[0].plus(1)?] };
         Some((after, result))
+    }
+
+    fn cases(&self, method: &str, words: &[Expr], args: &[Expr]) -> Option<Vec<Case>> {
+        let mut cases = Counter.cases(method, words, args)?;
+        cases.iter_mut().flat_map(|case| &mut case.words).for_each(|(_, v)| *v = *v + 1);
+        Some(cases)
     }
 }

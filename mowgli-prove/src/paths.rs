@@ -1,0 +1,1203 @@
+//! Symbolic execution of bodies: the paths through the term of a method, each with its conditions and its calls.
+//!
+//! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s: which calls are made, how often, with which
+//! arguments, what is returned, and which conditions lead there. Each `if` is decided in both ways; a `for` through threads or nodes
+//! is one [`Step`] for each of them, and one through a list is unrolled; of a loop that waits the last call of the last round is
+//! kept; a loop with effects has a step for each round before the last one.
+//!
+//! **Invariant**: for every call that returns, some path has conditions that all hold, and the call makes the calls of that path.
+//! Reads of loops that only wait are left out.
+//!
+//! **Example**: `let v = read(x); if v = 0 { write(x, 1) } v` has two paths. One reads and writes, and its condition is that result 1
+//! is 0; the other only reads, and result 1 is not 0. Both return result 1.
+//!
+//! **Correct because** each case of [`Reader::follow`] is the one of [`Body::program`] on unknown values. A path is dropped only if
+//! its conditions contradict one another; conditions that no template can speak of are dropped from a path, so that it is
+//! about more calls. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
+//!
+//! **Cost**: the number of paths, of which there are at most [`MOST_PATHS`].
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use itertools::Itertools;
+use mowgli_core::body::{Body, CallTerm, Stmt};
+use mowgli_core::expr::{Expr, Function, Op, Term, Var, here};
+use mowgli_core::library::Libraries;
+use mowgli_core::method::{self, Returns};
+use mowgli_core::value::Val;
+
+use crate::kind::Guard;
+use crate::pattern::{Argument, Datum, Each, Members, Nodes, Segment, Times, Whole};
+
+/// The most paths through a body.
+const MOST_PATHS: usize = 128;
+
+/// The number of the variable for the result of the first call. Those of bodies are smaller.
+const RESULT: usize = 1 << 20;
+/// The number of the first variable for what a `for` goes through.
+const ELEMENT: usize = 2 << 20;
+/// The number of the first variable for a value of which nothing is known.
+const UNKNOWN: usize = 3 << 20;
+
+/// A call of a path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Made {
+    pub call: CallTerm,
+    /// The name of its result.
+    pub name: &'static str,
+    /// True if it is the last call of the last round of a loop.
+    pub ends_loop: bool,
+    /// The calls of the rounds of that loop that are left out. They must only read.
+    pub left_out: Vec<CallTerm>,
+}
+
+/// Calls that are made one after the other: once, or together for each of some nodes, threads or rounds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub times: Times,
+    /// The variable for the node or thread that the calls are made for.
+    pub element: Option<Var>,
+    pub calls: Vec<Made>,
+}
+
+/// A condition that was decided.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Decided {
+    pub condition: Expr,
+    pub holds: bool,
+    /// True if it holds whenever a loop or a round ends, so that it does not distinguish branches.
+    pub is_fact: bool,
+}
+
+/// A path through a body.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    pub steps: Vec<Step>,
+    /// The conditions that lead to this path, and the facts that hold where loops end.
+    pub decided: Vec<Decided>,
+    /// The comparisons of data among the conditions.
+    pub guards: Vec<Guard>,
+    /// Data that are equal because a loop ended.
+    pub equal: Vec<(Datum, Datum)>,
+    /// The calls that end a loop because their result is greater than an earlier one: the positions of both results.
+    pub above: Vec<(usize, usize)>,
+    /// The expressions of which nothing is known, each with the variable that stands for it.
+    pub unknown: Vec<(Expr, Var)>,
+    pub returned: Expr,
+    /// The data that its calls are given and that it returns.
+    pub data: BTreeSet<Datum>,
+    /// The position after which reads are left out, as many as a result says, with examples of these reads.
+    pub left_out: Option<(usize, Vec<CallTerm>)>,
+}
+
+impl Path {
+    pub fn segments(&self) -> Vec<Segment> {
+        self.steps.iter().map(|step| Segment { times: step.times, len: step.calls.len() }).collect()
+    }
+
+    /// Lists the calls in the order of their positions, with how often each is made.
+    pub fn made(&self) -> impl Iterator<Item = (Times, &Made)> {
+        self.steps.iter().flat_map(|step| step.calls.iter().map(|made| (step.times, made)))
+    }
+
+    /// Lists the numbers that are added to results.
+    pub fn added(&self) -> impl Iterator<Item = i64> {
+        self.data.iter().filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(*k) } else { None })
+    }
+}
+
+/// Returns the variable for the result of the call at a position.
+pub(crate) fn result(position: usize) -> Var {
+    Var { number: RESULT + position, name: "result" }
+}
+
+/// Returns the position of the call whose result a variable stands for.
+fn position_of(var: &Var) -> Option<usize> {
+    (RESULT..ELEMENT).contains(&var.number).then(|| var.number - RESULT)
+}
+
+/// Returns the position of the call whose result an expression is.
+fn result_of(e: Expr) -> Option<usize> {
+    if let Term::Var(var) = e.term() { position_of(var) } else { None }
+}
+
+fn int(e: Expr) -> Option<i64> {
+    if let Term::Val(Val::Int(n)) = e.term() { Some(*n) } else { None }
+}
+
+fn literal(e: Expr) -> Option<Val> {
+    if let Term::Val(v) = e.term() { Some(*v) } else { None }
+}
+
+/// True if an expression is always true or false.
+fn is_condition(e: Expr) -> bool {
+    match e.term() {
+        Term::Val(Val::Bool(_)) | Term::Of(Function::IsLoc, _) => true,
+        Term::Op(Op::Eq | Op::Lt, ..) => true,
+        Term::Op(Op::And | Op::Or, a, b) => is_condition(*a) && is_condition(*b),
+        Term::Of(Function::Not, of) => is_condition(*of),
+        _ => false,
+    }
+}
+
+/// True if an expression is always an integer.
+fn is_integer(e: Expr) -> bool {
+    match e.term() {
+        Term::Val(Val::Int(_)) | Term::Of(Function::Int | Function::Len, _) => true,
+        Term::Op(Op::Add | Op::Sub, a, _) => is_integer(*a),
+        _ => false,
+    }
+}
+
+/// True if some variable of an expression satisfies a predicate.
+fn has_variable(e: Expr, is: impl Fn(&Var) -> bool) -> bool {
+    let mut found = false;
+    e.each(&mut |e| found |= matches!(e.term(), Term::Var(var) if is(var)));
+    found
+}
+
+/// True if an expression depends on results, or on the element of a `for`.
+fn has_variables(e: Expr) -> bool {
+    has_variable(e, |_| true)
+}
+
+/// True if the only variables of an expression are results of calls.
+pub(crate) fn is_of_results(e: Expr) -> bool {
+    !has_variable(e, |var| position_of(var).is_none())
+}
+
+/// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and different.
+fn is_contradiction(decided: &[Decided]) -> bool {
+    let comparison = |d: &Decided| if let Term::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
+    let mut classes: Vec<BTreeSet<Expr>> = Vec::new();
+    for (a, b) in decided.iter().filter(|d| d.holds).filter_map(comparison) {
+        let (with, others) = classes.into_iter().partition(|class| class.contains(&a) || class.contains(&b));
+        classes = others;
+        classes.push(with.into_iter().flatten().chain([a, b]).collect());
+    }
+    let literals = |class: &BTreeSet<Expr>| class.iter().filter(|e| literal(**e).is_some()).count();
+    let differ = |(a, b): (Expr, Expr)| a == b || classes.iter().any(|class| class.contains(&a) && class.contains(&b));
+    classes.iter().any(|class| literals(class) > 1)
+        || decided.iter().filter(|d| !d.holds).filter_map(comparison).any(differ)
+}
+
+/// Drops the conditions that follow from the others.
+fn without_implied(mut state: State) -> State {
+    let mut i = 0;
+    while i < state.decided.len() {
+        let mut others = state.decided.clone();
+        others[i].holds = !others[i].holds;
+        if is_contradiction(&others) {
+            state.decided.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+    state
+}
+
+/// The state of symbolic execution: the path up to some statement.
+#[derive(Clone, Default)]
+struct State {
+    /// The values of the variables of the body.
+    vars: BTreeMap<usize, Expr>,
+    steps: Vec<Step>,
+    decided: Vec<Decided>,
+    left_out: Option<(usize, Vec<CallTerm>)>,
+}
+
+impl State {
+    /// Returns the position of the next call.
+    fn position(&self) -> usize {
+        self.steps.iter().map(|step| step.calls.len()).sum()
+    }
+
+    fn known(&self, condition: Expr) -> Option<bool> {
+        let swapped = match condition.term() {
+            Term::Op(Op::Eq, a, b) => Term::Op(Op::Eq, *b, *a).into(),
+            _ => condition,
+        };
+        self.decided.iter().find(|d| d.condition == condition || d.condition == swapped).map(|d| d.holds)
+    }
+
+    fn with(&self, condition: Expr, holds: bool) -> Self {
+        let mut state = self.clone();
+        state.decided.push(Decided { condition, holds, is_fact: false });
+        state
+    }
+
+    /// Returns the calls since an earlier state, which must all be made once.
+    fn calls_since(&self, before: &Self, what: &str) -> Result<Vec<Made>, String> {
+        let steps = &self.steps[before.steps.len()..];
+        match steps.iter().find(|step| step.times != Times::Once) {
+            Some(step) => {
+                Err(format!("it makes calls for several nodes or threads in {what}{}", line(&step.calls[0].call)))
+            }
+            None => Ok(steps.iter().flat_map(|step| step.calls.clone()).collect()),
+        }
+    }
+}
+
+/// The end of a part of a body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum End {
+    Value(Expr),
+    /// It breaks out of the innermost loop.
+    Broken(Expr),
+}
+
+/// The state in which a part of a body ends, and its end.
+type Outcome = (State, End);
+
+/// The calls of a round, and the facts that hold after them.
+type Round = (Vec<Made>, Vec<Decided>);
+
+/// The outcomes of a loop. Those with the same calls are merged, and keep the facts that they have in common.
+#[derive(Default)]
+struct Ends(Vec<(Outcome, Vec<Decided>)>);
+
+impl Ends {
+    fn add(&mut self, (state, end): Outcome, facts: Vec<Decided>) {
+        match self.0.iter_mut().find(|((known, e), _)| known.steps == state.steps && *e == end) {
+            Some((_, known)) => known.retain(|fact| facts.contains(fact)),
+            None => self.0.push(((state, end), facts)),
+        }
+    }
+
+    fn outcomes(self) -> impl Iterator<Item = Outcome> {
+        self.0.into_iter().map(|((mut state, end), facts)| {
+            state.decided.extend(facts);
+            (state, end)
+        })
+    }
+}
+
+/// Prints the line of a call in parentheses, if it is known.
+fn line(call: &CallTerm) -> String {
+    call.place.text().map_or_else(String::new, |place| format!(" ({place})"))
+}
+
+/// Prints the line of the first call of a part of a body.
+fn line_of(body: &Body) -> String {
+    body.calls().first().map_or_else(String::new, line)
+}
+
+/// Counts the loops of a body that may end.
+fn loops(body: &Body) -> usize {
+    match body.stmt() {
+        Stmt::Value(_) | Stmt::Break(_) | Stmt::Call(_) => 0,
+        Stmt::Let(_, one, other) | Stmt::If(_, one, other) => loops(one) + loops(other),
+        Stmt::Loop(round) => usize::from(*round != Body::unit()) + loops(round),
+        Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => loops(round),
+    }
+}
+
+/// Symbolic execution for one form of arguments.
+pub(crate) struct Reader<'a> {
+    pub below: &'a Libraries,
+    /// The form of the arguments.
+    pub arguments: &'a [Argument],
+    /// The sizes of the objects that are arguments, if all objects have the same size.
+    pub sizes: BTreeMap<usize, i64>,
+    /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of their numbers.
+    pub has_roles: bool,
+    /// True if the loop of the body has effects.
+    pub has_rounds: bool,
+    /// The number of variables for unknown values so far.
+    pub fresh: Cell<usize>,
+}
+
+impl Reader<'_> {
+    /// Returns the paths through a body.
+    ///
+    /// # Errors
+    /// The construct that cannot be read, with its line.
+    pub fn paths(&self, body: &Body) -> Result<Vec<Path>, String> {
+        if self.has_rounds && loops(body) > 1 {
+            return Err("it has a loop with effects beside another loop".to_owned());
+        }
+        let mut paths = Vec::new();
+        for (state, end) in self.follow(body, State::default())? {
+            let End::Value(returned) = end else { return Err("it breaks out of no loop".to_owned()) };
+            if !is_contradiction(&state.decided) {
+                paths.push((without_implied(state), returned));
+            }
+        }
+        while let Some((i, j, condition)) = complementary(&paths) {
+            paths[i].0.decided.retain(|d| d.condition != condition);
+            paths.remove(j);
+        }
+        let decided: BTreeSet<(Expr, bool)> =
+            paths.iter().flat_map(|(state, _)| &state.decided).map(|d| (d.condition, d.holds)).collect();
+        let is_both = |e: &Expr| [true, false].iter().all(|holds| decided.contains(&(*e, *holds)));
+        let of_world = |e: &Expr| is_of_world(*e, self.arguments);
+        if let Some(condition) = decided.iter().map(|(e, _)| *e).filter(of_world).find(is_both) {
+            return Err(format!(
+                "which calls it makes depends on `{condition}`, which is about threads, nodes or objects{}",
+                line_of(body)
+            ));
+        }
+        paths.into_iter().map(|(state, returned)| self.finished(state, returned)).collect()
+    }
+
+    fn follow(&self, body: &Body, state: State) -> Result<Vec<Outcome>, String> {
+        let all = match body.stmt() {
+            Stmt::Value(e) => {
+                let value = self.reduced(*e, &state.vars);
+                vec![(state, End::Value(value))]
+            }
+            Stmt::Break(e) => {
+                let value = self.reduced(*e, &state.vars);
+                vec![(state, End::Broken(value))]
+            }
+            Stmt::Call(call) => vec![self.call(call, "result", state)?],
+            Stmt::Let(var, first, rest) => {
+                let ends = match (var, first.stmt()) {
+                    (Some(var), Stmt::Call(call)) => vec![self.call(call, var.name, state)?],
+                    _ => self.follow(first, state)?,
+                };
+                let mut all = Vec::new();
+                for (mut state, end) in ends {
+                    match end {
+                        End::Value(value) => {
+                            state.vars.extend(var.map(|var| (var.number, value)));
+                            all.extend(self.follow(rest, state)?);
+                        }
+                        End::Broken(_) => all.push((state, end)),
+                    }
+                }
+                all
+            }
+            Stmt::If(condition, yes, no) => {
+                let mut all = Vec::new();
+                for (state, holds) in decide(self.reduced(*condition, &state.vars), state) {
+                    all.extend(self.follow(if holds { yes } else { no }, state)?);
+                }
+                all
+            }
+            Stmt::Loop(round) if *round == Body::unit() => Vec::new(),
+            Stmt::Loop(round) if self.has_rounds => self.rounds(round, state)?,
+            Stmt::Loop(round) => self.waits(round, state)?,
+            Stmt::For(x, set, round) => self.each((*x, *set, round), false, state)?,
+            Stmt::Collect(x, set, round) => self.each((*x, *set, round), true, state)?,
+        };
+        if all.len() > MOST_PATHS {
+            Err(format!("it has more than {MOST_PATHS} paths{}", line_of(body)))
+        } else {
+            Ok(all)
+        }
+    }
+
+    /// Adds a call. A call about no node is not made.
+    fn call(&self, call: &CallTerm, name: &'static str, mut state: State) -> Result<Outcome, String> {
+        let args = call.args.iter().map(|e| self.reduced(*e, &state.vars)).collect();
+        let call = CallTerm { args, ..call.clone() };
+        let method = self.method(&call)?;
+        let mut times = Times::Once;
+        for (arg, (_, kind)) in call.args.iter().zip(method.takes) {
+            if *kind != method::Kind::Nodes {
+                continue;
+            }
+            match self.set(*arg) {
+                Some(Each::Nodes(set)) if set.but_own => times = Times::IfAny(set),
+                Some(Each::Nodes(_)) => {}
+                _ if matches!(arg.term(), Term::Of(Function::Only, of) if self.is_name(*of)) => {}
+                _ => return Err(format!("the set {arg} in {call} is no set of nodes of the call{}", line(&call))),
+            }
+        }
+        let value = match method.returns {
+            Returns::Nothing => Val::Unit.into(),
+            _ if times != Times::Once => {
+                return Err(format!("{call} has no result where it is not made{}", line(&call)));
+            }
+            _ => Term::Var(Var { name, ..result(state.position()) }).into(),
+        };
+        let calls = vec![Made { call, name, ends_loop: false, left_out: Vec::new() }];
+        state.steps.push(Step { times, element: None, calls });
+        Ok((state, End::Value(value)))
+    }
+
+    fn method(&self, call: &CallTerm) -> Result<&'static method::Method, String> {
+        let library = self.below.get(call.library);
+        let methods = library.map(|library| library.methods()).unwrap_or_default();
+        let method = methods.iter().find(|m| m.name == call.method && m.takes.len() == call.args.len());
+        method.ok_or_else(|| format!("{call} is of no library below{}", line(call)))
+    }
+
+    /// Executes a `for`, whose value may be the tuple of the values of its rounds.
+    fn each(&self, (x, set, round): (Var, Expr, &Body), collects: bool, state: State) -> Result<Vec<Outcome>, String> {
+        let set = self.reduced(set, &state.vars);
+        if let Some(elements) = listed(set) {
+            return self.unrolled((x, &elements, round), collects, state);
+        }
+        if let Some(each) = self.set(set) {
+            let element = Var { number: ELEMENT + x.number, name: x.name };
+            let calls = self.for_one((x, element, set, round), &state)?;
+            let mut after = state;
+            if let Some((calls, facts)) = calls {
+                after.decided.extend(facts);
+                if !calls.is_empty() {
+                    after.steps.push(Step { times: Times::Each(each), element: Some(element), calls });
+                }
+                let value = if collects { self.unknown(x.name) } else { Val::Unit.into() };
+                return Ok(vec![(after, End::Value(value))]);
+            }
+            return Ok(Vec::new());
+        }
+        self.as_many((x, set, round), collects, state)
+    }
+
+    /// Executes a round of a `for` for any element of a set; `None` if no round returns.
+    fn for_one(
+        &self,
+        (x, element, set, round): (Var, Var, Expr, &Body),
+        state: &State,
+    ) -> Result<Option<Round>, String> {
+        let mut inside = state.clone();
+        inside.vars.insert(x.number, Term::Var(element).into());
+        let mut found: Option<Round> = None;
+        for (after, end) in self.follow(round, inside)? {
+            if matches!(end, End::Broken(_)) {
+                return Err(format!("it breaks out of a `for` through {set}{}", line_of(round)));
+            }
+            if after.left_out != state.left_out {
+                return Err(format!("how much it reads for each of {set} depends on a result{}", line_of(round)));
+            }
+            let calls = after.calls_since(state, "a `for`")?;
+            let mut facts = facts_since(&after, state);
+            facts.retain(|fact| !has_variable(fact.condition, |var| var.number == element.number));
+            match &mut found {
+                None => found = Some((calls, facts)),
+                Some((known, all)) if *known == calls => all.retain(|fact| facts.contains(fact)),
+                Some(_) => {
+                    let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
+                    return Err(format!("what it does for one of {set} depends on `{last}`{}", line_of(round)));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn unrolled(
+        &self,
+        (x, elements, round): (Var, &[Expr], &Body),
+        collects: bool,
+        state: State,
+    ) -> Result<Vec<Outcome>, String> {
+        let (mut going, mut ended) = (vec![(state, Vec::new())], Vec::new());
+        for element in elements {
+            let mut next = Vec::new();
+            for (mut state, values) in going {
+                state.vars.insert(x.number, *element);
+                for (state, end) in self.follow(round, state)? {
+                    match end {
+                        End::Value(v) => next.push((state, [&values[..], &[v]].concat())),
+                        broken @ End::Broken(_) => ended.push((state, broken)),
+                    }
+                }
+            }
+            going = next;
+            if going.len() + ended.len() > MOST_PATHS {
+                return Err(format!("it has more than {MOST_PATHS} paths{}", line_of(round)));
+            }
+        }
+        let value = |values| if collects { folded(Term::Tuple(values).into()) } else { Val::Unit.into() };
+        ended.extend(going.into_iter().map(|(state, values)| (state, End::Value(value(values)))));
+        Ok(ended)
+    }
+
+    /// Executes a `for` through as many numbers as a result says. It is one round, or else the rounds are reads that are left out.
+    fn as_many(
+        &self,
+        (x, set, round): (Var, Expr, &Body),
+        collects: bool,
+        state: State,
+    ) -> Result<Vec<Outcome>, String> {
+        let cannot = || format!("it goes through {set}, which is no set of the call{}", line_of(round));
+        let Term::Op(Op::Range, from, to) = set.term() else { return Err(cannot()) };
+        let (Some(first), true, true) = (int(*from), is_integer(*to), self.has_roles) else { return Err(cannot()) };
+        let is_one = equal(*to, (first + 1).into());
+        let mut all = Vec::new();
+        for (state, holds) in decide(is_one, state) {
+            if holds {
+                all.extend(self.unrolled((x, &[*from], round), collects, state)?);
+                continue;
+            }
+            let element = self.unknown(x.name);
+            let Term::Var(element) = element.term() else { return Err(cannot()) };
+            let Some((calls, _)) = self.for_one((x, *element, set, round), &state)? else { continue };
+            let last = state.steps.last().filter(|step| step.times == Times::Once).and_then(|step| step.calls.last());
+            let is_like = |made: &Made| {
+                last.is_some_and(|last| (last.call.library, last.call.method) == (made.call.library, made.call.method))
+            };
+            if state.left_out.is_some() || !calls.iter().all(is_like) {
+                return Err(format!("how many calls it makes depends on a result{}", line_of(round)));
+            }
+            let position = state.position() - 1;
+            let calls = calls.iter().map(|made| self.forgotten(&made.call, position + 1)).collect();
+            let value = if collects { self.unknown("values") } else { Val::Unit.into() };
+            let mut after = state;
+            after.left_out = Some((position, calls));
+            // There are as many values as rounds.
+            let after = after.with(equal(Term::Of(Function::Len, value).into(), 1.into()), false);
+            all.push((after, End::Value(value)));
+        }
+        Ok(all)
+    }
+
+    /// Puts unknown values in place of the results from a position on.
+    fn forgotten(&self, call: &CallTerm, from: usize) -> CallTerm {
+        let mut known = BTreeMap::new();
+        let args = call.args.iter().map(|e| self.forget(*e, from, &mut known)).collect();
+        CallTerm { args, ..call.clone() }
+    }
+
+    fn forget(&self, e: Expr, from: usize, known: &mut BTreeMap<usize, Expr>) -> Expr {
+        e.replaced(&mut |term| match term {
+            Term::Var(var) if position_of(var).is_some_and(|p| p >= from) => {
+                Some(*known.entry(var.number).or_insert_with(|| self.unknown(var.name)))
+            }
+            _ => None,
+        })
+    }
+
+    /// Executes a loop that only reads, and keeps the last call of the last round.
+    fn waits(&self, round: &Body, state: State) -> Result<Vec<Outcome>, String> {
+        let base = state.position();
+        let (times, element, outcomes) = match round.stmt() {
+            Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == Term::AllThreads => {
+                let element = Var { number: ELEMENT + x.number, name: x.name };
+                let mut inside = state.clone();
+                inside.vars.insert(x.number, Term::Var(element).into());
+                (Times::Ended, Some(element), self.follow(one, inside)?)
+            }
+            _ => (Times::Once, None, self.follow(round, state.clone())?),
+        };
+        let mut left_out: Vec<CallTerm> = Vec::new();
+        let mut ends = Ends::default();
+        for (after, end) in outcomes {
+            let calls = after.calls_since(&state, "a loop that waits")?;
+            if times == Times::Ended && calls.len() != 1 {
+                return Err(format!("a loop through all threads makes more than one call for each{}", line_of(round)));
+            }
+            if after.left_out != state.left_out {
+                return Err(format!("how much it reads in a loop depends on a result{}", line_of(round)));
+            }
+            for made in &calls {
+                let call = self.forgotten(&made.call, base);
+                if !left_out.contains(&call) {
+                    left_out.push(call);
+                }
+            }
+            let End::Broken(value) = end else { continue };
+            // The last call has the next position; the results of others are forgotten.
+            let renumbered = |(n, made): (usize, &Made)| {
+                (RESULT + base + n, Term::Var(Var { name: made.name, ..result(base) }).into())
+            };
+            let mut known: BTreeMap<usize, Expr> =
+                calls.iter().enumerate().next_back().map(renumbered).into_iter().collect();
+            let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
+            let facts = facts_since(&after, &state).into_iter();
+            let facts: Vec<Decided> = facts.map(|d| Decided { condition: renamed(d.condition), ..d }).collect();
+            let mut ended = state.clone();
+            if let Some(last) = calls.last() {
+                let args = last.call.args.iter().map(|e| renamed(*e)).collect();
+                let call = CallTerm { args, ..last.call.clone() };
+                let calls = vec![Made { call, name: last.name, ends_loop: true, left_out: Vec::new() }];
+                ended.steps.push(Step { times, element, calls });
+            }
+            let end = End::Value(renamed(value));
+            ends.add((ended, end), facts);
+        }
+        let with_left_out = |(mut state, end): Outcome| {
+            let last = state.steps.last_mut().and_then(|step| step.calls.last_mut());
+            if let Some(made) = last.filter(|made| made.ends_loop) {
+                made.left_out.clone_from(&left_out);
+            }
+            (state, end)
+        };
+        Ok(ends.outcomes().map(with_left_out).collect())
+    }
+
+    /// Executes a loop with effects: a step for each round before the last one, and then the last round.
+    fn rounds(&self, round: &Body, state: State) -> Result<Vec<Outcome>, String> {
+        let is_of_rounds = |step: &Step| step.times == Times::Each(Each::Rounds);
+        if state.steps.iter().any(is_of_rounds) {
+            return Err(format!("it makes a loop with effects several times{}", line_of(round)));
+        }
+        let mut of_round: Option<Vec<Made>> = None;
+        for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, End::Value(_))) {
+            let calls = after.calls_since(&state, "a loop with effects")?;
+            if *of_round.get_or_insert_with(|| calls.clone()) != calls {
+                let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
+                return Err(format!("what it does in a round of a loop depends on `{last}`{}", line_of(round)));
+            }
+        }
+        let mut before = state;
+        if let Some(calls) = of_round.filter(|calls| !calls.is_empty()) {
+            before.steps.push(Step { times: Times::Each(Each::Rounds), element: None, calls });
+        }
+        let mut ends = Ends::default();
+        for (mut after, end) in self.follow(round, before.clone())? {
+            let End::Broken(value) = end else { continue };
+            let facts = facts_since(&after, &before);
+            after.decided.clone_from(&before.decided);
+            if let Some(last) = after.steps[before.steps.len()..].last_mut().and_then(|step| step.calls.last_mut()) {
+                last.ends_loop = true;
+            }
+            let end = End::Value(value);
+            ends.add((after, end), facts);
+        }
+        Ok(ends.outcomes().collect())
+    }
+
+    /// Returns a new variable, of which nothing is known.
+    fn unknown(&self, name: &'static str) -> Expr {
+        let number = UNKNOWN + self.fresh.replace(self.fresh.get() + 1);
+        Term::Var(Var { number, name }).into()
+    }
+
+    /// Returns the set of nodes or threads that an expression is, if templates know it.
+    fn set(&self, e: Expr) -> Option<Each> {
+        let nodes = |of| Some(Each::Nodes(Nodes { of, but_own: false }));
+        match e.term() {
+            Term::AllNodes => nodes(Whole::All),
+            Term::Arg(i, _) if self.arguments.get(*i) == Some(&Argument::Nodes) => nodes(Whole::Argument(*i)),
+            Term::Op(Op::Without, all, own) => {
+                let is_own = *own == here() || *own.term() == Term::Of(Function::Only, here());
+                match self.set(*all)? {
+                    Each::Nodes(set) if is_own => Some(Each::Nodes(Nodes { but_own: true, ..set })),
+                    _ => None,
+                }
+            }
+            Term::Of(Function::Nodes, threads) => match threads.term() {
+                Term::Tuple(parts) => match parts[..] {
+                    [one] => match one.term() {
+                        Term::Of(Function::First, all) => {
+                            nodes(Whole::First(self.members(*all)?)).filter(|_| self.has_roles)
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                },
+                _ => match self.set(*threads)? {
+                    Each::Members(Members { of, but_first: false }) => nodes(Whole::Members(of)),
+                    Each::Members(Members { of, but_first: true }) => nodes(Whole::Others(of)),
+                    _ => None,
+                },
+            },
+            Term::Of(Function::Members, _) if !self.has_roles => {
+                Some(Each::Members(Members { of: self.members(e)?, but_first: false }))
+            }
+            Term::Of(Function::Rest, all) if self.has_roles => {
+                Some(Each::Members(Members { of: self.members(*all)?, but_first: true }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the argument whose members an expression lists.
+    fn members(&self, e: Expr) -> Option<usize> {
+        let Term::Of(Function::Members, x) = e.term() else { return None };
+        if let Term::Arg(i, _) = x.term() { Some(*i) } else { None }
+    }
+
+    /// Substitutes the values of the body's variables, and simplifies.
+    fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>) -> Expr {
+        let with_values = e.replaced(&mut |term| match term {
+            Term::Var(var) => vars.get(&var.number).copied(),
+            _ => None,
+        });
+        self.simplified(with_values)
+    }
+
+    fn simplified(&self, e: Expr) -> Expr {
+        let all = |parts: &[Expr]| parts.iter().map(|e| self.simplified(*e)).collect::<Vec<Expr>>();
+        let term = match e.term() {
+            Term::Of(function, of) => {
+                let of = self.simplified(*of);
+                match (function, of.term()) {
+                    (Function::Size, Term::Arg(i, _)) if self.sizes.contains_key(i) => return self.sizes[i].into(),
+                    (Function::Len, Term::Arg(i, _)) => match self.arguments[*i] {
+                        Argument::Tuple(words) => return (words as i64).into(),
+                        Argument::Data => return 1.into(),
+                        _ => {}
+                    },
+                    _ => {}
+                }
+                Term::Of(*function, of)
+            }
+            Term::Op(op, a, b) => {
+                let (a, b) = (self.simplified(*a), self.simplified(*b));
+                // A datum that is no tuple is its own part.
+                if let (Op::Item, Term::Arg(i, _)) = (op, a.term())
+                    && self.arguments[*i] == Argument::Data
+                {
+                    return a;
+                }
+                Term::Op(*op, a, b)
+            }
+            Term::Tuple(parts) => Term::Tuple(all(parts)),
+            Term::Part(of, role, indices) => Term::Part(self.simplified(*of), role, all(indices)),
+            Term::Wid(of, role) => Term::Wid(self.simplified(*of), role),
+            Term::Opaque(name, function, args) => Term::Opaque(name, *function, all(args)),
+            _ => return e,
+        };
+        folded(term.into())
+    }
+
+    /// Returns the datum that an expression is, if templates can name it.
+    pub fn datum(&self, e: Expr) -> Option<Datum> {
+        match e.term() {
+            Term::Val(v) => v.is_data().then_some(Datum::Constant(*v)),
+            Term::Arg(i, _) => (self.arguments[*i] == Argument::Data).then_some(Datum::Argument(*i)),
+            Term::Var(var) => position_of(var).map(Datum::Result),
+            Term::Op(Op::Add, of, k) => Some(Datum::Sum(result_of(*of)?, int(*k)?)),
+            Term::Op(Op::Item, of, k) => {
+                let (Term::Arg(i, _), Ok(k)) = (of.term(), usize::try_from(int(*k)?)) else { return None };
+                matches!(self.arguments[*i], Argument::Tuple(words) if k < words).then_some(Datum::Word(*i, k))
+            }
+            Term::Tuple(parts) => {
+                let first = result_of(*parts.first()?)?;
+                let in_a_row = parts.iter().enumerate().all(|(k, e)| result_of(*e) == Some(first + k));
+                in_a_row.then_some(Datum::Results(first, parts.len()))
+            }
+            _ => None,
+        }
+    }
+
+    /// True if an expression is a datum of the call, or a tuple of such data.
+    fn is_known(&self, e: Expr) -> bool {
+        match e.term() {
+            Term::Tuple(parts) => parts.iter().all(|e| self.is_known(*e)),
+            Term::Arg(i, _) => matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
+            _ => self.datum(e).is_some(),
+        }
+    }
+
+    /// True if an expression names a thread, node, location or identifier in terms of the call, independently of data.
+    fn is_name(&self, e: Expr) -> bool {
+        match e.term() {
+            Term::Me => true,
+            Term::Arg(i, _) => !matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
+            Term::Var(var) => (ELEMENT..UNKNOWN).contains(&var.number),
+            Term::Val(v) => !v.is_data() && !matches!(v, Val::Node(_) | Val::Nodes(_) | Val::Thread(_)),
+            Term::Of(Function::Node | Function::AsWid, of) | Term::Wid(of, _) => self.is_name(*of),
+            Term::Part(of, _, indices) => self.is_name(*of) && indices.iter().all(|e| self.is_index(*e)),
+            _ => false,
+        }
+    }
+
+    fn is_index(&self, e: Expr) -> bool {
+        match e.term() {
+            Term::Val(v) => matches!(v, Val::Int(_) | Val::Thread(_) | Val::Node(_)),
+            Term::Of(Function::Number, of) => self.is_name(*of),
+            _ => self.is_name(e),
+        }
+    }
+
+    /// Makes a path: guards of its conditions, and variables of the expressions of which nothing is known.
+    fn finished(&self, state: State, returned: Expr) -> Result<Path, String> {
+        let mut unknown: Vec<(Expr, Var)> = Vec::new();
+        let mut steps = state.steps;
+        for made in steps.iter_mut().flat_map(|step| &mut step.calls) {
+            made.call = self.spoken(&made.call, &mut unknown)?;
+            for call in &mut made.left_out {
+                *call = self.spoken(call, &mut unknown)?;
+            }
+        }
+        let mut left_out = state.left_out;
+        for call in left_out.iter_mut().flat_map(|(_, calls)| calls) {
+            *call = self.spoken(call, &mut unknown)?;
+        }
+        let returned = match self.is_known(returned) {
+            true => returned,
+            false if self.has_roles => self.variable(returned, &mut unknown),
+            false => return Err(format!("it returns {returned}, which is no datum of the call")),
+        };
+        let compared = |d: &Decided| match d.condition.term() {
+            Term::Op(Op::Eq, a, b) => Some((self.datum(*a)?, self.datum(*b)?)),
+            _ => None,
+        };
+        let is_second = |d: &Datum| matches!(d, Datum::Constant(_) | Datum::Results(..));
+        let in_order = |(a, b): (Datum, Datum)| if is_second(&a) || !is_second(&b) && a > b { (b, a) } else { (a, b) };
+        let guards = state.decided.iter().filter(|d| !d.is_fact).filter_map(|d| {
+            let (one, other) = compared(d).map(in_order)?;
+            Some(Guard { one, other, are_equal: d.holds })
+        });
+        let guards = guards.collect();
+        let equal = state.decided.iter().filter(|d| d.is_fact && d.holds).filter_map(|d| compared(d).map(in_order));
+        let equal = equal.collect();
+        let above = state.decided.iter().filter(|d| d.is_fact && d.holds).filter_map(|d| match d.condition.term() {
+            Term::Op(Op::Lt, low, high) => Some((result_of(*high)?, result_of(*low)?)),
+            _ => None,
+        });
+        let above = above.filter(|(high, low)| low < high).collect();
+        let args = steps.iter().flat_map(|step| &step.calls).flat_map(|made| made.call.args.iter().copied());
+        let data = args.chain([returned]).filter_map(|e| self.datum(e)).collect();
+        Ok(Path { above, steps, decided: state.decided, guards, equal, unknown, returned, data, left_out })
+    }
+
+    /// Puts variables in place of the arguments of which nothing is known.
+    fn spoken(&self, call: &CallTerm, unknown: &mut Vec<(Expr, Var)>) -> Result<CallTerm, String> {
+        let method = self.method(call)?;
+        let mut args = Vec::new();
+        for (&arg, (_, kind)) in call.args.iter().zip(method.takes) {
+            args.push(match kind {
+                method::Kind::Nodes => arg,
+                method::Kind::Value if self.is_known(arg) => arg,
+                method::Kind::Value if self.has_roles => self.variable(arg, unknown),
+                method::Kind::Value => {
+                    return Err(format!("{call} is given {arg}, which is no datum of the call{}", line(call)));
+                }
+                _ if self.is_name(arg) => arg,
+                _ => match arg.term() {
+                    Term::Part(of, role, indices) if self.has_roles && self.is_name(*of) => {
+                        let index = |e: &Expr| if self.is_index(*e) { *e } else { self.variable(*e, unknown) };
+                        Term::Part(*of, role, indices.iter().map(index).collect()).into()
+                    }
+                    _ => return Err(format!("{call} is about {arg}, which is no name of the call{}", line(call))),
+                },
+            });
+        }
+        Ok(CallTerm { args, ..call.clone() })
+    }
+
+    /// Returns the variable that stands for an expression of which nothing is known.
+    fn variable(&self, e: Expr, unknown: &mut Vec<(Expr, Var)>) -> Expr {
+        if let Some((_, var)) = unknown.iter().find(|(known, _)| *known == e) {
+            return Term::Var(*var).into();
+        }
+        let variable = self.unknown("unknown");
+        unknown.extend(if let Term::Var(var) = variable.term() { Some((e, *var)) } else { None });
+        variable
+    }
+
+    /// True if a path may return this value, which is true, false, bottom or nothing.
+    pub fn may_be(&self, path: &Path, value: Val) -> bool {
+        let is_it = |(_, var): &&(Expr, Var)| Expr::from(Term::Var(*var)) == path.returned;
+        let returned = path.unknown.iter().find(is_it).map_or(path.returned, |(e, _)| *e);
+        match returned.term() {
+            Term::Val(v) => *v == value,
+            Term::Tuple(_) => false,
+            // The value of a `for` is a tuple.
+            Term::Var(var) => var.name != "values" || var.number < UNKNOWN,
+            _ => !is_integer(returned),
+        }
+    }
+}
+
+/// True if a condition is about threads, nodes and objects alone, so that each world decides it.
+pub(crate) fn is_of_world(condition: Expr, arguments: &[Argument]) -> bool {
+    let mut is_on_data = has_variables(condition);
+    condition.each(&mut |e| {
+        is_on_data |=
+            matches!(e.term(), Term::Arg(i, _) if matches!(arguments[*i], Argument::Data | Argument::Tuple(_)));
+    });
+    !is_on_data
+}
+
+/// Returns the conditions that were decided since a state, as facts.
+fn facts_since(after: &State, before: &State) -> Vec<Decided> {
+    let new = after.decided[before.decided.len()..].iter();
+    new.map(|d| Decided { is_fact: true, ..d.clone() }).collect()
+}
+
+/// Finds two paths that do the same, and whose conditions differ in one that holds on one path only.
+fn complementary(paths: &[(State, Expr)]) -> Option<(usize, usize, Expr)> {
+    let conditions = |i: usize| paths[i].0.decided.iter().collect::<BTreeSet<_>>();
+    let do_the_same = |&(i, j): &(usize, usize)| {
+        let ((one, returned), (other, value)) = (&paths[i], &paths[j]);
+        (&one.steps, &one.left_out, returned) == (&other.steps, &other.left_out, value)
+    };
+    let pairs = (0..paths.len()).tuple_combinations().filter(do_the_same);
+    let complement = |(i, j): (usize, usize)| {
+        let (one, other) = (conditions(i), conditions(j));
+        let (only_one, only_other) = (one.difference(&other).collect_vec(), other.difference(&one).collect_vec());
+        match (&only_one[..], &only_other[..]) {
+            ([a], [b]) if a.condition == b.condition => Some((i, j, a.condition)),
+            // The same path twice. There is no such condition.
+            ([], []) => Some((i, j, Val::Unit.into())),
+            _ => None,
+        }
+    };
+    pairs.filter_map(complement).next()
+}
+
+/// Decides a condition in each way that is possible. A condition that was decided before stays as it is.
+fn decide(condition: Expr, state: State) -> Vec<(State, bool)> {
+    match condition.term() {
+        Term::Val(v) => vec![(state, *v == Val::Bool(true))],
+        Term::Of(Function::Not, of) if is_condition(*of) => {
+            decide(*of, state).into_iter().map(|(state, holds)| (state, !holds)).collect()
+        }
+        Term::Op(op @ (Op::And | Op::Or), a, b) if is_condition(condition) => {
+            let goes_on = |holds: bool| holds == (*op == Op::And);
+            let second = |(state, holds): (State, bool)| {
+                if goes_on(holds) { decide(*b, state) } else { vec![(state, holds)] }
+            };
+            decide(*a, state).into_iter().flat_map(second).collect()
+        }
+        _ => match state.known(condition) {
+            Some(holds) => vec![(state, holds)],
+            None => vec![(state.with(condition, true), true), (state.with(condition, false), false)],
+        },
+    }
+}
+
+/// Returns the elements of a list.
+fn listed(set: Expr) -> Option<Vec<Expr>> {
+    match set.term() {
+        Term::Tuple(parts) => Some(parts.clone()),
+        Term::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
+        _ => None,
+    }
+}
+
+fn equal(a: Expr, b: Expr) -> Expr {
+    folded(Term::Op(Op::Eq, a, b).into())
+}
+
+/// Simplifies an expression whose parts are simplified. Its value stays the same for all values of its variables.
+fn folded(e: Expr) -> Expr {
+    let parts = |of: Expr| if let Term::Tuple(parts) = of.term() { Some(&parts[..]) } else { None };
+    let simpler = match e.term() {
+        Term::Of(function, of) => match (function, parts(*of), of.term()) {
+            (Function::Len, Some(parts), _) => Some((parts.len() as i64).into()),
+            (Function::First, Some([first, ..]), _) => Some(*first),
+            (Function::Rest, Some([_, rest @ ..]), _) => Some(folded(Term::Tuple(rest.to_vec()).into())),
+            (Function::Reversed, Some(parts), _) => Some(Term::Tuple(parts.iter().rev().copied().collect()).into()),
+            (Function::Int, ..) if is_integer(*of) => Some(*of),
+            (Function::Not, _, Term::Of(Function::Not, inner)) if is_condition(*inner) => Some(*inner),
+            (Function::Node | Function::Nodes | Function::Members | Function::Size | Function::Another, ..) => None,
+            (_, _, Term::Val(_)) => Some(e.value().into()),
+            _ => None,
+        },
+        Term::Op(op, a, b) => match (op, literal(*a), literal(*b)) {
+            (_, Some(_), Some(_)) => Some(e.value().into()),
+            (Op::Add, None, Some(Val::Int(0))) => Some(*a),
+            (Op::Add, None, Some(Val::Int(k))) => match a.term() {
+                Term::Op(Op::Add, of, more) if int(*more).is_some() => {
+                    let sum = int(*more).unwrap_or(0).wrapping_add(k);
+                    Some(folded(Term::Op(Op::Add, *of, sum.into()).into()))
+                }
+                _ => None,
+            },
+            (Op::Sub, None, Some(Val::Int(k))) => Some(folded(Term::Op(Op::Add, *a, k.wrapping_neg().into()).into())),
+            (Op::Item, None, Some(Val::Int(k))) => parts(*a).and_then(|all| all.get(usize::try_from(k).ok()?)).copied(),
+            (Op::Eq, ..) if a == b => Some(true.into()),
+            (Op::Eq, Some(_), None) => Some(equal(*b, *a)),
+            (Op::Eq, None, other) => match (a.term(), other) {
+                // `int(e)` is `e`, or 0 if `e` is no integer.
+                (Term::Of(Function::Int, of), Some(Val::Int(n))) if n != 0 => Some(equal(*of, *b)),
+                (Term::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() && is_integer(*of) => {
+                    Some(equal(*of, n.wrapping_sub(int(*k).unwrap_or(0)).into()))
+                }
+                // `e + k` is `e` only if `e` is no integer.
+                (Term::Op(Op::Add, of, k), None) if *of == *b && int(*k).is_some_and(|k| k != 0) => {
+                    Some(folded(Term::Of(Function::Not, equal(Term::Of(Function::Int, *of).into(), *of)).into()))
+                }
+                _ => None,
+            },
+            (Op::And, Some(Val::Bool(known)), _) if is_condition(*b) => Some(if known { *b } else { false.into() }),
+            (Op::And, _, Some(Val::Bool(known))) if is_condition(*a) => Some(if known { *a } else { false.into() }),
+            (Op::Or, Some(Val::Bool(known)), _) if is_condition(*b) => Some(if known { true.into() } else { *b }),
+            (Op::Or, _, Some(Val::Bool(known))) if is_condition(*a) => Some(if known { true.into() } else { *a }),
+            _ => None,
+        },
+        Term::Tuple(parts) if parts.iter().all(|e| literal(*e).is_some()) => Some(e.value().into()),
+        _ => None,
+    };
+    simpler.unwrap_or(e)
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::body::body;
+    use mowgli_core::expr::{Opaque, all_nodes, all_threads, me, members, nodes, range};
+    use mowgli_libraries::sv::{Method as Sv, Sv as Variables};
+    use mowgli_rdma::to;
+    use mowgli_rdma::wait::{Method as Wait, Wait as Memory};
+
+    use super::*;
+
+    fn argument(i: usize) -> Expr {
+        Term::Arg(i, ["x", "v"][i]).into()
+    }
+
+    /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.
+    fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, String> {
+        let below = Libraries::over(to).with(Memory).with(Variables);
+        let arguments = &[Argument::Location, Argument::Data];
+        let (sizes, fresh) = (BTreeMap::from([(0, 2)]), Cell::new(0));
+        let reader = Reader { below: &below, arguments, sizes, has_roles: false, has_rounds, fresh };
+        reader.paths(&body(argument(0), argument(1)))
+    }
+
+    /// Prints a path.
+    fn text(path: &Path) -> String {
+        let guards = path.guards.iter().map(Guard::to_string).join(", ");
+        let step = |step: &Step| {
+            let calls = step.calls.iter().map(|made| made.call.to_string().replace("rdma-wait-rmw::", "")).join(", ");
+            if step.times == Times::Once { calls } else { format!("{:?}: {calls}", step.times) }
+        };
+        let steps = path.steps.iter().map(step).join("; ");
+        format!("[{guards}] {steps} -> {}", path.returned)
+    }
+
+    fn texts(body: impl Fn(Expr, Expr) -> Body) -> Vec<String> {
+        paths(false, body).unwrap().iter().map(text).collect()
+    }
+
+    #[test]
+    fn each_condition_on_data_is_a_guard() {
+        let particular = texts(|x, v| body! { if (v == 12345) { Wait::write(x, 0) } else { Wait::write(x, v) } });
+        assert_eq!(
+            particular,
+            ["[argument 2 is 12345] Write(x, 0) -> ()", "[argument 2 is not 12345] Write(x, v) -> ()"]
+        );
+        let both = texts(|x, v| body! { let w = Wait::read(x); if (w.is(v) & !v.is(7)) { 1 } else { 0 } });
+        let expected = [
+            "[argument 2 is result 1, argument 2 is 7] Read(x) -> 0",
+            "[argument 2 is result 1, argument 2 is not 7] Read(x) -> 1",
+            "[argument 2 is not result 1] Read(x) -> 0",
+        ];
+        assert_eq!(both, expected);
+        let sum = texts(|x, v| body! { let w = Wait::read(x); if ((w + 1) == v) { Wait::write(x, w + 1) } });
+        assert_eq!(sum[0], "[argument 2 is result 1+1] Read(x); Write(x, w + 1) -> ()");
+    }
+
+    /// A condition that is no equality makes no guard, and is decided once.
+    #[test]
+    fn other_conditions_make_no_guard() {
+        let small = texts(|x, v| body! { if (v < 3) { Wait::write(x, v) } if (v < 3) { Wait::write(x, 1) } });
+        assert_eq!(small, ["[] Write(x, v); Write(x, 1) -> ()", "[]  -> ()"]);
+    }
+
+    #[test]
+    fn paths_that_there_are_not_are_left_out() {
+        let never = |x: Expr, v: Expr| body! { if (v == 1) { loop {} } Wait::write(x, v) };
+        assert_eq!(texts(never), ["[argument 2 is not 1] Write(x, v) -> ()"]);
+        let contradiction =
+            |x: Expr, v: Expr| body! { if (v.is(1) & v.is(2)) { Wait::write(x, 3) } else { Wait::write(x, v) } };
+        assert_eq!(texts(contradiction), ["[] Write(x, v) -> ()"]);
+        let the_same = |x: Expr, v: Expr| body! { if (v == 1) { Wait::write(x, v) } else { Wait::write(x, v) } };
+        assert_eq!(texts(the_same), ["[] Write(x, v) -> ()"]);
+        // No integer is its successor.
+        let grown = |x: Expr, _| {
+            body! {
+                let w = Wait::read(x);
+                if ((w.int()) == w) { if ((w + 1) == w) { 1 } else { 0 } } else { 2 }
+            }
+        };
+        assert_eq!(texts(grown), ["[] Read(x) -> 0", "[] Read(x) -> 2"]);
+    }
+
+    #[test]
+    fn a_for_is_a_step_for_each_or_unrolled() {
+        let part = |x: Expr, t| x.part("count", [t]);
+        let of_members = texts(|x, _| {
+            body! {
+                for t in (members(x)) { Sv::read(part(x, t)) }
+                for n in (nodes(members(x)).without(here())) { Wait::put(part(x, n), x, Val::NoWid) }
+                Sv::bcast(x, Val::NoWid, all_nodes().without(here()));
+            }
+        });
+        let [one] = &of_members[..] else { panic!("{of_members:?}") };
+        assert!(one.contains("Each(Members(Members { of: 0, but_first: false })): sv::Read(x.count[t]); "), "{one}");
+        assert!(one.contains("Each(Nodes(Nodes { of: Members(0), but_own: true })): Put(x.count[n], x, _); "), "{one}");
+        assert!(one.contains("IfAny(Nodes { of: All, but_own: true }): sv::Bcast(x, _, "), "{one}");
+        let words = texts(|x, _| {
+            body! {
+                let words = for k in (range(0, mowgli_core::expr::size(x))) { Wait::read(part(x, k + 1)) };
+                if ((words.item(1)) == (words.item(0))) { words } else { Val::Bot }
+            }
+        });
+        let reads = "Read(x.count[1]); Read(x.count[2])";
+        let returns = ["[result 1 is result 2] {} -> (result, result)", "[result 1 is not result 2] {} -> bot"];
+        assert_eq!(words, returns.map(|text| text.replace("{}", reads)));
+    }
+
+    /// Symbolic execution keeps the last call of a loop that waits, with what is known of its result.
+    #[test]
+    fn a_loop_that_waits_keeps_its_last_call() {
+        let above = paths(false, |x, _| {
+            body! {
+                let v = Wait::read(x);
+                loop { Wait::read(x); let seen = Wait::read(x); if (seen > v) { break } }
+            }
+        });
+        let [path] = &above.unwrap()[..] else { panic!("one path") };
+        assert_eq!((text(path).as_str(), &path.above[..]), ("[] Read(x); Read(x) -> ()", &[(1, 0)][..]));
+        let last = &path.steps[1].calls[0];
+        assert!(last.ends_loop && last.left_out.len() == 1);
+        let either = |also: fn(Expr, Expr) -> Expr| {
+            let found = paths(false, |x, v| {
+                body! {
+                    let w = Wait::read(x);
+                    loop { let seen = Wait::read(x); if (seen.is(w) | also(seen, v)) { break } }
+                }
+            });
+            found.unwrap()
+        };
+        assert_eq!(either(|_, _| false.into())[0].equal, [(Datum::Result(0), Datum::Result(1))]);
+        // If a loop can end in two ways, nothing is known of its end.
+        assert_eq!(either(|seen, _| seen.is(12345))[0].equal, []);
+        assert_eq!(either(|_, v| v.is(12345)).len(), 1);
+    }
+
+    #[test]
+    fn a_loop_through_all_threads_ends_at_one() {
+        let found = texts(|x, v| {
+            body! {
+                loop { for t in (all_threads()) { let seen = Sv::read(x.part("passed", [t])); if (seen == v) { break } } }
+            }
+        });
+        assert_eq!(found, ["[] Ended: sv::Read(x.passed[t]) -> ()"]);
+    }
+
+    #[test]
+    fn a_loop_with_effects_has_rounds() {
+        let loops = |x: Expr, v: Expr| {
+            body! {
+                loop { Wait::write(x, v); let w = Wait::read(x); if (w == v) { break } }
+                Wait::write(x, 1);
+            }
+        };
+        let [path] = &paths(true, loops).unwrap()[..] else { panic!("one path") };
+        assert_eq!(text(path), "[] Each(Rounds): Write(x, v), Read(x); Write(x, v); Read(x); Write(x, 1) -> ()");
+        assert_eq!(path.equal, [(Datum::Argument(1), Datum::Result(3))]);
+        let differ = |x: Expr, v: Expr| body! { loop { let w = Wait::read(x); if (w == v) { break } if (w == 3) { Wait::write(x, v) } } };
+        let why = paths(true, differ).unwrap_err();
+        assert!(why.starts_with("what it does in a round of a loop depends on `w = 3` (paths.rs:"), "{why}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_with_its_line() {
+        let error = |body: fn(Expr, Expr) -> Body| paths(false, body).unwrap_err();
+        let hash = |v: Expr| {
+            let function = Opaque::new(|args| args[0]);
+            Expr::opaque("hash", function, [v])
+        };
+        let why = paths(false, |x, v| body! { Wait::write(x, hash(v)) }).unwrap_err();
+        assert!(
+            why.starts_with(
+                "rdma-wait-rmw::Write(x, hash(v)) is given hash(v), which is no datum of the call (paths.rs:"
+            ),
+            "{why}"
+        );
+        let why = error(|x, _| body! { for t in (all_threads()) { Wait::read(x) } });
+        assert!(why.starts_with("it goes through all_threads, which is no set of the call (paths.rs:"), "{why}");
+        let why = error(|x, v| body! { Wait::write(x.part("word", [v]), 1) });
+        assert!(why.contains("is about x.word[v], which is no name of the call (paths.rs:"), "{why}");
+        let why =
+            error(|x, v| body! { for t in (members(x)) { let w = Wait::read(x); if (w == v) { Wait::write(x, 0) } } });
+        assert!(why.starts_with("what it does for one of members(x) depends on `w = v` (paths.rs:"), "{why}");
+        let why = error(|x, v| body! { if (me().is(mowgli_core::ids::Tid(2))) { Wait::write(x, v) } });
+        assert!(why.starts_with("which calls it makes depends on `me = P2`"), "{why}");
+        // The smaller of two data is none that a template can name.
+        let why = error(|_, v| Expr::tuple([v, 12345.into()]).min().into());
+        assert_eq!(why, "it returns min((v, 12345)), which is no datum of the call");
+    }
+}
