@@ -232,30 +232,6 @@ impl Body {
         }
     }
 
-    /// The conditions on results of calls, and on the arguments that are data by this predicate on positions. The others are
-    /// about threads, nodes and objects alone.
-    #[must_use]
-    pub fn conditions_on_data(&self, is_data: &dyn Fn(usize) -> bool) -> Vec<Expr> {
-        let (mut results, mut all) = (Vec::new(), Vec::new());
-        self.statements(&mut |body| match body.stmt() {
-            Stmt::Let(Some(var), ..) => results.push(*var),
-            Stmt::If(condition, ..) => all.push(*condition),
-            _ => {}
-        });
-        all.retain(|condition| {
-            let mut is_on_data = false;
-            condition.each(&mut |e| {
-                is_on_data |= match e.term() {
-                    Term::Var(var) => results.contains(var),
-                    Term::Arg(position, _) => is_data(*position),
-                    _ => false,
-                };
-            });
-            is_on_data
-        });
-        all
-    }
-
     /// This body with others in place of calls. `change` sees each call from first to last, and gives nothing for one that stays.
     pub(crate) fn rewritten(&self, change: &mut dyn FnMut(&CallTerm) -> Option<Self>) -> Self {
         match self.stmt() {
@@ -492,13 +468,8 @@ impl Bodies {
     /// The program of a call by a thread. A method without a body never returns.
     #[must_use]
     pub fn program(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        self.program_in(&Scope::new(world, thread, &call.args), call)
-    }
-
-    /// The same in the scope of the call.
-    #[must_use]
-    pub fn program_in(&self, scope: &Scope, call: &Call) -> Prog {
-        self.get(call.method.text()).map_or_else(|| Prog::unit().repeat(), |body| body.program(scope))
+        let scope = Scope::new(world, thread, &call.args);
+        self.get(call.method.text()).map_or_else(|| Prog::unit().repeat(), |body| body.program(&scope))
     }
 
     /// All, in the order in which they were given, with the names of their methods.

@@ -239,19 +239,6 @@ pub struct Scope {
     thread: Tid,
     args: Arc<[Val]>,
     bound: Option<Arc<Bound>>,
-    decisions: Option<Arc<Decisions>>,
-}
-
-/// The conditions that were decided while bodies ran, each with what it was found to be.
-#[derive(Default, Debug)]
-pub struct Decisions(Mutex<BTreeSet<(Expr, bool)>>);
-
-impl Decisions {
-    /// True if the condition was found to be this in some run.
-    #[must_use]
-    pub fn has(&self, condition: Expr, decided: bool) -> bool {
-        self.0.lock().is_ok_and(|all| all.contains(&(condition, decided)))
-    }
 }
 
 #[derive(Debug)]
@@ -265,23 +252,13 @@ impl Scope {
     /// The surroundings of a call with these arguments.
     #[must_use]
     pub fn new(world: &World, thread: Tid, args: &[Val]) -> Self {
-        Self { world: Arc::new(world.clone()), thread, args: args.into(), bound: None, decisions: None }
-    }
-
-    /// The same, where the decisions of conditions are noted.
-    #[must_use]
-    pub fn noting(self, decisions: &Arc<Decisions>) -> Self {
-        Self { decisions: Some(Arc::clone(decisions)), ..self }
+        Self { world: Arc::new(world.clone()), thread, args: args.into(), bound: None }
     }
 
     /// Whether a condition holds here. A value other than true is false.
     #[must_use]
     pub fn decide(&self, condition: Expr) -> bool {
-        let holds = condition.eval(self) == Val::Bool(true);
-        if let Some(Ok(mut all)) = self.decisions.as_ref().map(|decisions| decisions.0.lock()) {
-            all.insert((condition, holds));
-        }
-        holds
+        condition.eval(self) == Val::Bool(true)
     }
 
     /// The same, where a variable has a value.
