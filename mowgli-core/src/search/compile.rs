@@ -1,6 +1,6 @@
 //! From the specifications of the libraries in a graph to one network of relations.
 //!
-//! What does not depend on a choice is computed once, here; only the rest becomes part of the network.
+//! The relations that depend on no choice are computed once, here. Only the rest becomes part of the network.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,24 +17,24 @@ use crate::value::Val;
 
 /// A choice in the network.
 pub enum Open {
-    /// Which write each read reads from.
+    /// For each read the write that it reads from.
     ReadsFrom {
         /// Pairs `(w, r)`.
         chosen: Id,
-        /// Pairs `(r, w)`: r reads the initial value, w writes its cell.
+        /// The pairs `(r, w)` such that r reads the initial value and w writes its cell.
         before: Id,
-        /// Pairs `(r, w)` that are ruled out; `(r, r)` rules out the initial value.
+        /// The excluded pairs `(r, w)`; `(r, r)` excludes the initial value.
         excluded: Id,
         /// The reads.
         reads: Vec<usize>,
         /// For each read (by position in the graph) the writes of its cell.
         candidates: Matrix,
     },
-    /// Which way each pair goes.
+    /// For each pair its direction.
     Order {
         /// The decided pairs.
         raw: Id,
-        /// What they amount to: their closure for a total order, the same relation otherwise.
+        /// The consequences of `raw`: its closure for a total order, the same relation otherwise.
         closed: Id,
         /// The pairs to decide, in both directions.
         pairs: Matrix,
@@ -55,19 +55,19 @@ pub struct Compiled {
     pub outside: Id,
     /// The choices, with the library and the name of each.
     pub choices: Vec<(Name, &'static str, Open)>,
-    /// Which relations depend on a choice.
+    /// Whether each relation depends on a choice.
     pub open: Vec<bool>,
-    /// The parts of hb by library and name; ppo is everybody's.
+    /// The parts of hb by library and name; `None` for ppo, which all libraries share.
     pub parts: Vec<(Option<Name>, &'static str, Id)>,
     /// The demands by library and name.
     pub demands: Vec<(Name, &'static str, Id)>,
-    /// Differences from what depends on a choice: the relation, and what it is the difference of.
+    /// The differences whose subtrahend depends on a choice: the relation, the minuend, and the subtrahend.
     pub differences: Vec<(Id, Id, Id)>,
-    /// What became of each expression, by library and address.
+    /// The relation of each expression, by library and address.
     pub terms: BTreeMap<(Name, usize), Term>,
 }
 
-/// A relation that is known, or one of the network.
+/// A relation that is known, or a relation of the network.
 #[derive(Clone)]
 pub enum Term {
     /// Known.
@@ -164,7 +164,7 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences:
     open
 }
 
-/// What is derived from something open is open.
+/// Marks each relation derived from an open one as open.
 pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
     for r in 0..net.relations() {
         open[r] |= match net.derivation(r) {

@@ -1,5 +1,27 @@
-//! Which pairs relations must not get: "forbidden" is carried from the demands down to the choices, against the direction in
-//! which the network carries pairs up.
+//! The pairs that relations must not get. [`Forbidden::find`] passes them from the demands down to the choices, while
+//! the network passes pairs up.
+//!
+//! **Computes** for each relation `r` that depends on a choice a set `F(r)` of pairs, such that each breaks a demand.
+//!
+//! **Invariant.** Adding a pair of `F(r)` to `r` breaks a demand, given the present pairs of the network:
+//!  - `F(r)` has all pairs if `r` must be empty. It has the diagonal if `r` must be irreflexive, and the inverse of `r`
+//!    if `r` is also a closure.
+//!  - `F(o) ⊇ F(r)` if `r` is the closure of `o`, or a union with `o`. `F(o) ⊇ F(r)^-1` if `r` is the inverse of `o`.
+//!  - `F(a) ⊇ F(r) & b` if `r = a & b`.
+//!  - If `r = a; b`, then `F(a)` has `(x, y)` if `(y, z)` is in `b` and `(x, z)` in `F(r)`, and `F(b)` has `(y, z)` if
+//!    `(x, y)` is in `a` and `(x, z)` in `F(r)`.
+//!
+//! **Example.** Let `hb` be the closure of `ppo | rf`, and let `ppo` order a read before a write of the same cell. Then
+//! `F(hb)` has the pair (write, read), so `F(rf)` has it too, and the read cannot read from the write.
+//!
+//! **Correct because** each rule is the contraposition of an operator: the pair and the present ones would give a pair
+//! of `F(r)`. All operators of the network are monotone, so a forbidden pair stays forbidden when choices add more
+//! pairs (docs/search.md, "Consequences are drawn at once"). Operands precede the relations derived from them, so one
+//! pass from the last relation to the first is enough. `tests/tests/agreement.rs` compares the search with plain
+//! enumeration.
+//!
+//! **Cost.** One pass over the relations with `n²/64` words each, and up to `n³/64` word operations for each
+//! composition of `n` subevents.
 
 use super::network::{Check, Derivation, Id, Network};
 use crate::relation::matrix::ones;
@@ -7,33 +29,33 @@ use crate::relation::matrix::ones;
 /// The pairs that relations of a network must not get.
 pub struct Forbidden {
     width: usize,
-    /// Words of one relation.
+    /// The number of words of one relation.
     size: usize,
     pairs: Vec<u64>,
 }
 
 impl Forbidden {
-    /// None yet, of the relations of this network.
+    /// Returns empty sets for the relations of this network.
     #[must_use]
     pub fn of(net: &Network) -> Self {
         let (width, size) = (net.width(), net.capacity() * net.width());
         Self { width, size, pairs: vec![0; net.relations() * size] }
     }
 
-    /// Whether a relation must not get this pair.
+    /// True if a relation must not get this pair.
     #[must_use]
     pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
         self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
     }
 
-    /// What a relation must not get, in one row.
+    /// Returns the pairs of one row that a relation must not get.
     #[must_use]
     pub fn row(&self, relation: Id, a: usize) -> &[u64] {
         let start = relation * self.size + a * self.width;
         &self.pairs[start..start + self.width]
     }
 
-    /// Finds, for every relation that is `open`, as it depends on a choice, the pairs that it must not get.
+    /// Computes the forbidden pairs of every relation that is `open`, that is, depends on a choice.
     pub fn find(&mut self, net: &Network, open: &[bool]) {
         let (n, width, size) = (net.live(), self.width, self.size);
         let used = n * width;

@@ -11,7 +11,7 @@ use crate::relation::matrix::WordOnes;
 /// A relation of the network.
 pub type Id = usize;
 
-/// How a relation is derived. Operands are made before what is derived from them.
+/// The derivation of a relation. Operands precede the relations derived from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Derivation {
     /// Given: constants, and choices that are added from outside.
@@ -28,7 +28,7 @@ pub enum Derivation {
     Plus(Id),
 }
 
-/// What makes a state of the network impossible.
+/// A condition on a relation that makes a state of the network impossible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
     /// Nothing.
@@ -100,19 +100,19 @@ impl Network {
         self.live = live;
     }
 
-    /// How many elements can be in pairs.
+    /// Returns the number of elements that can be in pairs.
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
     }
 
-    /// How many elements there can be.
+    /// Returns the largest number of elements.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.n
     }
 
-    /// How many words a row has.
+    /// Returns the number of words of a row.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -175,25 +175,25 @@ impl Network {
         }
     }
 
-    /// How many relations there are.
+    /// Returns the number of relations.
     #[must_use]
     pub fn relations(&self) -> usize {
         self.derivations.len()
     }
 
-    /// How a relation is derived.
+    /// Returns the derivation of a relation.
     #[must_use]
     pub fn derivation(&self, relation: Id) -> &Derivation {
         &self.derivations[relation]
     }
 
-    /// What is demanded of a relation.
+    /// Returns the check of a relation.
     #[must_use]
     pub fn demand(&self, relation: Id) -> Check {
         self.checks[relation]
     }
 
-    /// The present pairs of a relation.
+    /// Returns the present pairs of a relation.
     #[must_use]
     pub fn matrix(&self, relation: Id) -> Matrix {
         let mut matrix = Matrix::empty(self.n);

@@ -20,13 +20,13 @@ pub struct End {
     pub position: usize,
     /// The event.
     pub event: Event,
-    /// Which of the equal calls of its thread it is, from 1, and how many of them there are.
+    /// The position of the event among the equal calls of its thread, from 1, and the number of these.
     pub nth: (usize, usize),
     /// Its stamp.
     pub stamp: String,
-    /// What it read.
+    /// The value that it read.
     pub read: Option<Val>,
-    /// What it wrote.
+    /// The value that it wrote.
     pub wrote: Option<Val>,
 }
 
@@ -46,16 +46,16 @@ pub struct Edge {
 /// One way to get an outcome, and why it is impossible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refutation {
-    /// What was assumed: for each read the write that it reads from, if it is not the initial value.
+    /// The assumption: for each read the write that it reads from; `None` for the initial value.
     pub assumed: Vec<(End, Option<End>)>,
-    /// The demand that fails, if it is not that hb has no cycle: library and name.
+    /// The library and name of the broken demand; `None` for the demand that hb has no cycle.
     pub demand: Option<(Name, &'static str)>,
-    /// The cycle, or the edges between the two ends of which the demand speaks. Empty if no write has the values.
+    /// The cycle, or the edges between the two ends of the forbidden pair. Empty if no write has the values.
     pub edges: Vec<Edge>,
 }
 
-/// The refutations of everything that is left of a search, at most `most` of them. `lasts` gives the values that the
-/// observed cells have at the end. It ends early when the time is up.
+/// Returns the refutations of everything that is left of a search, at most `most` of them. `lasts` are the final values
+/// of the observed cells. It ends early when the deadline has passed.
 pub fn refutations(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize) -> Vec<Refutation> {
     solver.be_thorough();
     let mut found = Vec::new();
@@ -195,7 +195,7 @@ impl Why<'_, '_> {
                 let side = if self.has(library, p, a, b) { p } else { q };
                 self.steps(library, side, a, b)
             }
-            // What hb forbids is shown as a cycle.
+            // A pair that breaks a demand because of hb is shown as a cycle.
             Expr::Inter(p, q) if p.mentions_hb() => {
                 [self.steps(library, q, a, b), self.steps(library, p, a, b)].concat()
             }

@@ -1,9 +1,9 @@
 //! From specifications to a network of relations to which subevents can be added: see [`super::prefix`].
 //!
-//! What a specification says of the beginning of an execution is kept in two kinds of relations. [`Fixed`] ones are told by
-//! two subevents alone, so their pairs come with the subevents and stay. The rest is derived from these and from choices, in
-//! a [`Network`]. A difference whose subtrahend may still grow is left out: then every relation has only pairs that it will
-//! have however the execution goes on.
+//! The demands and orders of a specification on the beginning of an execution are kept in two kinds of relations. Two
+//! subevents alone determine the pairs of a [`Fixed`] one, so its pairs come with the subevents and stay. All other
+//! relations are derived from these and from choices, in a [`Network`]. A difference whose subtrahend may still grow is
+//! left out. Therefore a relation only has pairs that it keeps however the execution goes on.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,7 +14,8 @@ use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
 
-/// A relation whose pairs two subevents tell. Numbers are positions among the sets, keys and turns of the [`Schema`].
+/// A relation in which two subevents alone determine the pairs. Numbers are positions among the sets, keys and turns of
+/// the [`Schema`].
 #[derive(Clone, Debug)]
 pub(super) enum Fixed {
     /// No pair.
@@ -41,16 +42,16 @@ pub(super) enum Fixed {
 
 /// A choice of a specification.
 pub(super) enum Open {
-    /// Which write each read reads from: see [`super::compile::Open`].
+    /// For each read the write that it reads from: see [`super::compile::Open`].
     ReadsFrom { reads: usize, writes: usize, chosen: Id, before: Id, excluded: Id },
-    /// Which way each of these pairs goes.
+    /// The direction of each of these pairs.
     Order { raw: Id, closed: Id, pairs: Fixed },
 }
 
 /// The relations of some libraries, without any subevent.
 pub(super) struct Schema {
     pub net: Network,
-    /// The sets that relations speak of, with the library that they are of.
+    /// The sets in the relations, each with its library.
     pub sets: Vec<(Name, Set)>,
     /// The keys.
     pub keys: Vec<(Name, Key)>,
@@ -59,7 +60,7 @@ pub(super) struct Schema {
     /// The relations of the network whose pairs come with the subevents; of one library, or of all.
     pub bases: Vec<(Id, Option<Name>, Fixed)>,
     pub choices: Vec<(Name, Open)>,
-    /// Which relations depend on a choice.
+    /// Whether each relation depends on a choice.
     pub is_open: Vec<bool>,
 }
 
@@ -115,14 +116,14 @@ fn is_open(schema: &Schema) -> Vec<bool> {
     open
 }
 
-/// Whether two subevents tell whether a pair of them is in a relation.
+/// True if two subevents alone determine whether the relation has the pair of them.
 fn is_fixed(rel: &Rel) -> bool {
     match rel.expr() {
         Expr::Po | Expr::Ppo | Expr::SameEvent | Expr::SameThread => true,
         Expr::Same(_) | Expr::InTurn(..) | Expr::On(_) | Expr::Cross(..) => true,
         Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => is_fixed(a) && is_fixed(b),
         Expr::Inverse(a) => is_fixed(a),
-        // With `[S]` on one side nothing comes in between.
+        // If one side is `[S]`, the subevent in the middle is one of the two.
         Expr::Seq(a, b) => is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), Expr::On(_))),
         Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => false,
     }
@@ -318,7 +319,7 @@ impl Builder {
                 let (a, b) = (self.relation(a), self.fixed(b));
                 self.restrict(a, Fixed::Minus(Rc::new([Fixed::All, b])))
             }
-            // What is taken away may have more pairs later.
+            // The subtrahend may have more pairs later.
             Expr::Minus(..) => Term::Fixed(Fixed::Nothing),
             Expr::Seq(a, b) => match (self.side(a), self.side(b)) {
                 (Some(set), _) => {
@@ -378,7 +379,8 @@ mod tests {
         schema.bases.iter().map(|(_, _, fixed)| format!("{fixed:?}")).collect()
     }
 
-    /// Two subevents tell whether `po - same_event` has a pair, so it is one base. The first set and key are those of the choice.
+    /// Two subevents determine whether `po - same_event` has a pair, so it is one base. The first set and key belong to
+    /// the choice.
     #[test]
     fn a_relation_of_two_subevents_is_a_base() {
         let schema = schema(|c| {

@@ -50,7 +50,7 @@ impl std::ops::AddAssign for Stats {
     }
 }
 
-/// Where a read reads from.
+/// The source of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// Not decided.
@@ -66,19 +66,19 @@ pub enum Source {
 pub enum Flow {
     /// It does.
     Continue,
-    /// It was told to stop.
+    /// The visitor stops it.
     Stop,
 }
 
-/// How a search ended.
+/// The reason why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a search that was stopped has not seen everything"]
 pub enum End {
-    /// Everything was looked at.
+    /// The search has visited everything.
     Searched,
-    /// The visitor had seen what it wanted.
+    /// The visitor had seen enough.
     Told,
-    /// The time was up.
+    /// The deadline passed.
     Late,
 }
 
@@ -93,18 +93,18 @@ pub struct Snapshot {
 pub struct Solver<'a> {
     /// Events and subevents.
     pub graph: Graph<'a>,
-    /// What was done so far.
+    /// The statistics of the search so far.
     pub stats: Stats,
     pub(super) compiled: Compiled,
     pub(super) values: Values,
     pub(super) domains: Domains,
     pub(super) sources: Vec<Source>,
-    /// For each observed cell the writes to it, and the order that they stand in.
+    /// For each observed cell the writes to it, and the relation that orders them.
     observed: Vec<(Vec<u64>, Option<usize>)>,
     forbidden: Forbidden,
     /// The subevents of each round that does not break.
     rounds: Vec<Vec<u64>>,
-    /// For each subevent how late the source of what it reads is decided: those with the least first.
+    /// For each subevent the rank of its read: the search decides the sources of reads with the lowest rank first.
     rank: Vec<u8>,
     /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
     thorough: bool,
@@ -131,10 +131,11 @@ pub enum Cut {
 pub type Settled<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Cut;
 
 impl<'a> Solver<'a> {
-    /// A search over `graph`. The last writes of `observed` cells are decided too. `expired` is asked now and then.
+    /// Returns a search over `graph`, which also decides the last writes of `observed` cells. It asks `expired` now and
+    /// then.
     ///
     /// # Errors
-    /// If there are more values than can be told apart.
+    /// If there are more values than one search can distinguish.
     pub fn new(
         graph: Graph<'a>,
         libraries: &Libraries,
@@ -380,13 +381,13 @@ impl<'a> Solver<'a> {
         self.compiled.net.matrix(self.compiled.hb)
     }
 
-    /// Where a read reads from.
+    /// Returns the source of a read.
     #[must_use]
     pub fn source(&self, read: usize) -> Source {
         self.sources[read]
     }
 
-    /// The pairs of each choice, by library and name.
+    /// Iterates over the pairs of each choice, with its library and name.
     pub fn choices(&self) -> impl Iterator<Item = (crate::ids::Name, &'static str, Matrix)> + '_ {
         self.compiled.choices.iter().map(|(library, name, open)| {
             let id = match open {
@@ -403,25 +404,25 @@ impl<'a> Solver<'a> {
         parts.filter_map(|&(library, name, id)| Some((library?, name, self.compiled.net.matrix(id))))
     }
 
-    /// What a subevent reads, once it is known.
+    /// Returns the value that a subevent reads, if it is determined.
     #[must_use]
     pub fn value_read(&self, s: usize) -> Option<Val> {
         self.graph.subs[s].sub.reads.and(self.values.numbering.single(self.domains.reads[s]))
     }
 
-    /// What a subevent writes, once it is known.
+    /// Returns the value that a subevent writes, if it is determined.
     #[must_use]
     pub fn value_written(&self, s: usize) -> Option<Val> {
         self.graph.subs[s].sub.writes.and(self.values.numbering.single(self.domains.writes[s]))
     }
 
-    /// The runs of a thread that remain: one at a class.
+    /// Returns the remaining runs of a thread. In a class there is one.
     #[must_use]
     pub fn alive(&self, thread: usize) -> Vec<usize> {
         self.values.alive(thread, &self.domains).collect()
     }
 
-    /// The first run of a thread that remains.
+    /// Returns the first remaining run of a thread.
     ///
     /// # Panics
     /// If none does: then the state is impossible, as [`Self::propagate`] has said.

@@ -1,7 +1,7 @@
-//! What each subevent can still read and write, as sets of values, and which runs of each thread remain.
+//! Domains: the values that each subevent can still read and write, and the runs of each thread that remain.
 //!
-//! Values are numbered per search; a set is one word of 128 bits. Everything here only removes values that no
-//! execution can have, so it loses none; when every read has its source, the sets are single values.
+//! Values are numbered per search; a set is one word of 128 bits. The functions here remove only values that occur in
+//! no execution. Once every read has its source, each set is a single value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::value::Val;
 /// A set of numbered values.
 pub type Vals = u128;
 
-/// The most values that can be told apart.
+/// The number of values that a search can distinguish.
 pub const LIMIT: usize = 127;
 
 /// The numbering of values of one search.
@@ -24,19 +24,19 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// How many values there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is no value.
+    /// True if there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The value of a number.
+    /// Returns the value with a number.
     pub(super) fn value(&self, number: usize) -> Val {
         self.values[number]
     }
@@ -75,7 +75,7 @@ impl Numbering {
     }
 }
 
-/// What one run says of one subevent.
+/// The values of one subevent in one run.
 #[derive(Clone, Copy)]
 struct Row {
     reads: Vals,
@@ -124,17 +124,17 @@ pub struct Values {
     starts: Vec<usize>,
 }
 
-/// The changing part, copied at every decision.
+/// The part that changes. The search copies it at every decision.
 #[derive(Clone)]
 pub struct Domains {
-    /// What each subevent can read.
+    /// For each subevent the values that it can read.
     pub reads: Vec<Vals>,
-    /// What each subevent can write.
+    /// For each subevent the values that it can write.
     pub writes: Vec<Vals>,
 }
 
-/// Values for a graph; `None` if there are too many. `init` gives the initial value of a subevent's cell, `step` is
-/// [`crate::library::Library::step`].
+/// Returns the initial domains of a graph; `None` if there are too many values. `init` returns the initial value of a
+/// subevent's cell, and `step` is [`crate::library::Library::step`].
 pub fn prepare(
     graph: &Graph<'_>,
     init: impl Fn(usize) -> Val,

@@ -1,11 +1,11 @@
-//! What is decided: where a read reads from, and which write of a cell is the last.
+//! Decisions: the source of a read, and the last write of a cell.
 
 use super::{Solver, Source};
 use crate::relation::matrix::ones;
 use crate::search::compile::Open;
 
 impl Solver<'_> {
-    /// The sources that a read can still have.
+    /// Returns the sources that a read can still have.
     pub(in crate::search) fn options(&self, choice: usize, read: usize) -> Vec<Source> {
         let Open::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
             unreachable!("only reads-from has reads")

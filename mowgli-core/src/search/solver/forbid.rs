@@ -1,11 +1,11 @@
-//! What is forbidden is out: sources of reads, and one direction of a pair of an order.
+//! Exclusion of forbidden choices: sources of reads, and directions of pairs of an order.
 
 use super::{Solver, Source};
 use crate::relation::matrix::ones;
 use crate::search::compile::Open;
 
 impl Solver<'_> {
-    /// Draws the consequences of what is forbidden for the choices.
+    /// Applies the forbidden pairs to the choices.
     pub(super) fn force(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {
             match &self.compiled.choices[choice].2 {

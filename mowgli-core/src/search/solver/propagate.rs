@@ -1,4 +1,4 @@
-//! What follows from what is decided: which values and which sources are left, and what relations can still become.
+//! Propagation of decisions: the remaining values and sources, and the possible pairs of relations.
 
 use super::{Solver, Source};
 use crate::relation::Matrix;
@@ -8,7 +8,7 @@ use crate::search::network::{Derivation, Id};
 use crate::search::values::{Vals, intersect};
 
 impl Solver<'_> {
-    /// Derives everything that follows. `false`: nothing consistent is left.
+    /// Derives all consequences. Returns `false` if no consistent execution is left.
     pub fn propagate(&mut self) -> bool {
         loop {
             if !self.compiled.net.settle() {
@@ -106,7 +106,7 @@ impl Solver<'_> {
         }
     }
 
-    /// What a relation can still become.
+    /// Returns an upper bound on the pairs of a relation.
     fn at_most(&self, relation: Id) -> Matrix {
         let net = &self.compiled.net;
         if let Some(&(_, a, b)) = self.compiled.differences.iter().find(|d| d.0 == relation) {
