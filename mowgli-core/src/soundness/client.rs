@@ -27,21 +27,21 @@ pub struct Bound {
     pub loops: usize,
     /// The values that are written.
     pub values: Vec<i64>,
-    /// The most words of a message.
+    /// The largest number of words of a message.
     pub words: usize,
-    /// Sizes of objects that have one; the subject's own choice if there is none here.
+    /// The sizes of objects that have one; the subject's own choice if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<usize>,
-    /// Nodes of objects that live on one; every node if there is none here.
+    /// The nodes of objects that live on one; every node if the list is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub homes: Vec<u8>,
-    /// How many threads take part in an object, beside the one that it may belong to; any number if none is given.
+    /// The number of threads that take part in an object, besides its owner if it has one; `None` for any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<usize>,
-    /// Calls of all threads together; as many as each may have if none is given.
+    /// The number of calls of all threads together; `None` for no limit besides that of each thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
-    /// How many threads of a client may crash.
+    /// The number of threads of a client that may crash.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub crashes: usize,
 }
@@ -72,15 +72,17 @@ impl Default for Bound {
 }
 
 impl Bound {
-    /// This bound, raised to two threads, nodes and calls where it is lower: what a wrong outcome often needs.
+    /// Returns this bound, raised to two threads, nodes and calls where it is lower, because a wrong outcome often
+    /// needs these.
     #[must_use]
     pub fn at_least_two(&self) -> Self {
         let total = self.total.map(|n| n.max(4));
         Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), total, ..self.clone() }
     }
 
-    /// This bound, lowered to the largest worlds of a subject for objects of `library`: a subject over one machine has no
-    /// world of two nodes, and one of its author's own may make a single object. The threads are spread over the nodes.
+    /// Returns this bound, lowered to the largest worlds of a subject for objects of `library`. For example, a subject
+    /// over one machine has only worlds of one node, and a subject of the user may make a single object. The threads
+    /// are spread over the nodes.
     #[must_use]
     pub fn covered(&self, subject: &dyn Subject, library: Name, expired: &dyn Fn() -> bool) -> Self {
         let shapes = (1..=self.threads).rev().cartesian_product((1..=self.nodes).rev());
@@ -94,8 +96,9 @@ impl Bound {
         Self { threads, nodes, objects: objects.unwrap_or(0), ..self.clone() }
     }
 
-    /// Shows every way to share so many calls among the threads of a world. Only a thread that an object names may make
-    /// none, as a participant of a barrier that never comes: without others the client is a smaller one.
+    /// Visits every way to distribute this number of calls over the threads of a world. Only a thread that an object
+    /// names may have none, for example a participant that never comes to its barrier. Any other thread without calls
+    /// would leave a smaller client.
     fn share(
         &self,
         world: &World,
@@ -107,14 +110,13 @@ impl Bound {
         share(&least, self.calls, total, &mut Vec::new(), visit)
     }
 
-    /// The numbers of calls in all that clients may have.
+    /// Iterates over the total numbers of calls that clients may have.
     fn totals(&self) -> impl Iterator<Item = usize> + '_ {
         (1..=self.threads * self.calls).take_while(|&calls| self.total.is_none_or(|most| calls <= most))
     }
 }
 
-/// Shows every way to share `total` among places each of which takes at least so many, and at most `most`, after those that
-/// are `chosen`.
+/// Visits every way to distribute `total` over places with lower and upper bounds, after the numbers in `chosen`.
 fn share(
     least: &[usize],
     most: usize,
@@ -132,18 +134,18 @@ fn share(
     Ok(())
 }
 
-/// What a library adds to be checked: which objects there can be, and which calls. Where there can be very many of them, it
-/// is asked between one and the next whether the time has `expired`; then it does not matter how many more are given.
+/// A client generator for a library: it generates the possible objects and calls. If there may be very many, it asks
+/// now and then whether the deadline has passed (`expired`). After that the number of results does not matter.
 pub trait Subject: Send + Sync {
-    /// The worlds with up to `bound.objects` objects on these nodes and threads.
+    /// Returns the worlds with up to `bound.objects` objects on these nodes and threads.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World>;
 
-    /// The calls that a thread can make.
+    /// Returns the calls that a thread can make.
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call>;
 }
 
-/// The names of a world's objects, as many as are taken: first the given ones, then the first one with a number, for example
-/// `x`, `y`, `z`, `x4`, `x5`.
+/// Iterates over names for the objects of a world: the given ones, then the first one with a number, for example `x`,
+/// `y`, `z`, `x4`, `x5`.
 pub fn object_names(first: &'static [&'static str]) -> impl Iterator<Item = Loc> {
     let named = first.iter().copied().map(Loc::new);
     named.chain((first.len() + 1..).map(|n| Loc::new(&format!("{}{n}", first[0]))))
@@ -157,13 +159,13 @@ pub struct Client {
 }
 
 impl Client {
-    /// The program of each thread; its value is the tuple of the results.
+    /// Returns the program of each thread. Its value is the tuple of the results.
     #[must_use]
     pub fn programs(&self) -> Vec<Prog> {
         self.threads.iter().map(|calls| program(calls.clone(), Vec::new())).collect()
     }
 
-    /// Whether the library says anything of the client.
+    /// True if the specification of the library covers the client.
     #[must_use]
     pub fn is_well_formed(&self, library: &dyn Library, world: &World) -> bool {
         let threads = world.tids().zip(&self.threads);
@@ -172,13 +174,13 @@ impl Client {
         library.is_well_formed(world, &events.iter().collect::<Vec<_>>())
     }
 
-    /// How many calls there are.
+    /// Returns the number of calls.
     #[must_use]
     pub fn len(&self) -> usize {
         self.threads.iter().map(Vec::len).sum()
     }
 
-    /// Whether there is no call.
+    /// True if there are no calls.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -196,15 +198,15 @@ fn program(calls: Vec<Call>, results: Vec<Val>) -> Prog {
     }
 }
 
-/// All placements of `threads` threads on the nodes `1..=nodes`.
+/// Returns all placements of `threads` threads on the nodes `1..=nodes`.
 pub fn placements(threads: usize, nodes: u8) -> impl Iterator<Item = Vec<Node>> {
     std::iter::repeat_n((1..=nodes).map(Node), threads).multi_cartesian_product()
 }
 
-/// All worlds of a subject within a bound.
+/// Returns all worlds of a subject within a bound.
 ///
 /// # Errors
-/// If the time is up before there are all.
+/// If the deadline passes first.
 pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<World>, Stop> {
     let mut all = Vec::new();
     for threads in 1..=bound.threads {
@@ -218,13 +220,13 @@ pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) 
     Ok(all)
 }
 
-/// The most clients that are held at a time.
+/// The largest number of clients in memory at a time.
 pub const MOST: usize = 500_000;
 
-/// All clients of a subject within a bound, smallest first, each with its world.
+/// Returns all clients of a subject within a bound, smallest first, each with its world.
 ///
 /// # Errors
-/// If the time is up before there are all, or there are more than [`MOST`].
+/// If the deadline passes first, or there are more than [`MOST`] clients.
 pub fn clients(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
     let mut all = Vec::new();
     for_each(subject, bound, expired, &mut |world, client| hold(&mut all, world, client))?;
@@ -244,11 +246,11 @@ fn hold(all: &mut Vec<(World, Client)>, world: &World, client: Client) -> Result
     Ok(())
 }
 
-/// The clients of which the library says anything at all, smallest first: all others may do anything. And how many clients
-/// there are with those.
+/// Returns the clients that the specification covers, smallest first, because all others may do anything. Also returns
+/// the number of all clients.
 ///
 /// # Errors
-/// If the time is up before there are all, or there are more than [`MOST`].
+/// If the deadline passes first, or there are more than [`MOST`] clients.
 pub fn well_formed(
     library: &dyn Library,
     subject: &dyn Subject,
@@ -269,7 +271,8 @@ pub fn well_formed(
     Found::new((all, generated), searched.err())
 }
 
-/// As [`well_formed`], of those only that are `wanted`, and if there are more than [`MOST`] the smallest.
+/// Returns the same as [`well_formed`] for `wanted` clients only. If there are more than [`MOST`], it returns the
+/// smallest.
 pub(crate) fn wanted(
     library: &dyn Library,
     subject: &dyn Subject,
@@ -291,12 +294,13 @@ fn sort(clients: &mut [(World, Client)]) {
     clients.sort_by(|(v, a), (w, b)| (size(v, a), &v.threads, a).cmp(&(size(w, b), &w.threads, b)));
 }
 
-/// How large a client is: calls, threads, nodes. Clients are looked at in this order.
+/// Returns the size of a client: calls, threads, nodes. Checks visit clients in this order.
 pub(crate) fn size(world: &World, client: &Client) -> (usize, usize, u8) {
     (client.len(), world.threads.len(), world.nodes)
 }
 
-/// Whether there are at most so many clients of a subject within a bound, well-formed or not. Counts no further than that.
+/// True if a subject has at most `most` clients within a bound, well-formed or not. The count stops as soon as it
+/// exceeds that.
 #[must_use]
 pub fn are_at_most(subject: &dyn Subject, bound: &Bound, most: u128) -> bool {
     let shapes = (1..=bound.threads).cartesian_product(1..=bound.nodes);
@@ -317,10 +321,10 @@ pub fn are_at_most(subject: &dyn Subject, bound: &Bound, most: u128) -> bool {
     true
 }
 
-/// Who is shown clients, and says whether more are to be shown.
+/// A visitor of clients. It returns an error to stop.
 type Visit<'v> = &'v mut dyn FnMut(&World, Client) -> Result<(), Stop>;
 
-/// Shows every client within a bound: those with fewer calls first, among them those with fewer threads, then nodes.
+/// Visits every client within a bound: those with fewer calls first, then those with fewer threads, then fewer nodes.
 fn for_each(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool, visit: Visit<'_>) -> Result<(), Stop> {
     let calls = |world: World| {
         let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(&world, t, bound, expired)).collect();

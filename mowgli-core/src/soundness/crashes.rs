@@ -1,20 +1,22 @@
-//! Clients of which some threads crash: what an implementation then does, and what its specification promises.
+//! Crashes: the behaviour of an implementation whose threads may crash, and the promises of its specification.
 //!
-//! Of the *implementation* a thread that crashes stops before any call that one of its bodies makes, or before one of its own. What it
-//! had issued may be cut off, as the memory model says.
+//! In the *implementation*, a crashing thread stops before any call of the client, or before any call that the body of
+//! one makes. The operations that it has issued may be cut off, as the memory model defines.
 //!
-//! The *specification* knows nothing of bodies. It gives such a thread the first of its calls, so many as have returned. Of these, what the
-//! memory model lets others carry out may be missing: [`Crashing::cuts`]. The next call, which has not returned, has happened
-//! in this way too, or not at all; nobody sees its result. And what is missing comes before nothing that has happened:
+//! The *specification* has no bodies. There the thread has made the first of its calls, as many as have returned. Of
+//! these calls, the operations that others carry out may be missing, as the memory model defines: [`Crashing::cuts`].
+//! The next call, which has not returned, has happened in this way too, or not at all, and its result is invisible. A
+//! missing subevent must not come before one that has happened:
 //!
 //! ```text
 //! [missing]; hb; [happened] is empty
 //! ```
 //!
-//! on the events of each library, so that C stays a predicate of these. A missing subevent has its stamp and touches no memory.
+//! This demand is on the events of each library, so that C stays a predicate of these. A missing subevent has its stamp
+//! and touches no memory.
 //!
-//! So who crashes is somebody who goes on too late for anyone to see. What others find tells nothing else, but where they wait
-//! for it, or are told that it is dead.
+//! So a crashed thread looks like one that goes on too late for any other thread to see. Other threads notice the crash
+//! only if they wait for the thread, or if a library reports it as dead.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,23 +35,24 @@ use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
-/// How threads crash in a memory model.
+/// The crashes of threads in a memory model.
 #[derive(Clone)]
 pub struct Crashing {
-    /// The model itself, where threads may crash.
+    /// The libraries of the model, in the variant in which threads may crash.
     pub model: Libraries,
-    /// A call of the model that says whether a thread goes on.
+    /// The call of the model that returns whether a thread goes on.
     pub goes: Call,
     /// The last call of a thread that may crash.
     pub stop: Call,
-    /// The ways in which a shape may be cut off, itself among them: whatever is missing touches no memory.
+    /// Returns the ways in which a shape may be cut off, including the whole shape. Missing subevents touch no memory.
     pub cuts: fn(&Shape) -> Vec<Shape>,
-    /// What may be cut off.
+    /// True for the stamps of subevents that may be cut off.
     pub is_issued: fn(Stamp) -> bool,
 }
 
 impl Crashing {
-    /// These libraries where threads may crash: those of the model are as it says, what others issue is cut off.
+    /// Adds crashes to these libraries. The model defines the crashes of its own calls, and the calls of other
+    /// libraries may be cut off.
     #[must_use]
     pub fn of(&self, libraries: &Libraries) -> Libraries {
         let others = libraries.names().filter(|name| self.model.get(*name).is_none());
@@ -57,7 +60,7 @@ impl Crashing {
         self.model.clone().with_order_of(libraries).and(&own)
     }
 
-    /// These libraries, of which each promises that what is missing comes before nothing that has happened.
+    /// Adds to each of these libraries the promise that a missing subevent never comes before one that has happened.
     #[must_use]
     pub fn promised(&self, libraries: &Libraries) -> Libraries {
         let names: Vec<Name> = libraries.names().collect();
@@ -83,13 +86,13 @@ impl Crashing {
         able.into_iter().combinations(most).map(among).collect()
     }
 
-    /// The points at which threads stop, where the calls of these libraries have bodies.
+    /// Returns the points at which threads stop, if the calls of these libraries have bodies.
     pub(super) fn points(&self, implemented: &[Name]) -> Points {
         Points { goes: self.goes.clone(), stop: self.stop.clone(), implemented: implemented.into() }
     }
 
-    /// What the specification is asked about a client: for each number of calls that the threads have returned from that crash, with
-    /// the next one and without, the client of these calls.
+    /// Returns the clients whose outcomes the specification allows, each with the number of returned calls of each
+    /// thread. A crashing thread has made any number of its calls, and the last one may not have returned.
     #[must_use]
     pub fn prefixes(&self, world: &World, client: &Client) -> Vec<(Client, Vec<usize>)> {
         let of_thread = |t: Tid| {
@@ -106,7 +109,7 @@ impl Crashing {
     }
 }
 
-/// Points of programs at which a thread stops.
+/// The places in programs at which a thread stops.
 #[derive(Clone)]
 pub(super) struct Points {
     goes: Call,
@@ -115,8 +118,8 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The programs of a client, of which a thread stops before any of its calls that may crash, or within one: its value is the tuple of the
-    /// results that it has then.
+    /// Returns the programs of a client in which a crashing thread may stop before or within each of its calls. The
+    /// value of such a thread is the tuple of its results so far.
     pub(super) fn programs(&self, world: &World, client: &Client) -> Vec<Prog> {
         let mut programs = client.programs();
         for t in world.tids().filter(|t| world.may_stop(*t)) {
@@ -140,12 +143,12 @@ impl Points {
         })
     }
 
-    /// A program that stops before any of its calls, or within one, with the value [`STOPPED`] then.
+    /// Returns a program that stops before any of its calls, or within one, and then has the value [`STOPPED`].
     fn stopping(self, program: Prog) -> Prog {
         self.within(program, 0).bind(|v| Prog::Break(1, v)).repeat()
     }
 
-    /// The program with a point at each call, within so many loops.
+    /// Returns the program with a stop at each call, inside this number of loops.
     fn within(self, program: Prog, loops: usize) -> Prog {
         let stopped = move || Prog::Break(loops + 1, STOPPED);
         match program {
@@ -165,7 +168,7 @@ impl Points {
     }
 }
 
-/// The outcome as far as calls have returned.
+/// Returns the outcome restricted to the results of the returned calls.
 pub(super) fn returned(outcome: &Outcome, lengths: &[usize]) -> Outcome {
     let first = |(output, &length): (&Val, &usize)| match output {
         Val::Tuple(results) => Val::tuple(&results.parts()[..length.min(results.parts().len())]),
@@ -174,15 +177,15 @@ pub(super) fn returned(outcome: &Outcome, lengths: &[usize]) -> Outcome {
     Outcome { outputs: outcome.outputs.iter().zip(lengths).map(first).collect(), ..outcome.clone() }
 }
 
-/// What a body returns whose thread has stopped; no call of a client does.
+/// The value of a body whose thread has stopped. Calls of clients never return it.
 const STOPPED: Val = Val::Top;
 
-/// The results without that of a body that has stopped.
+/// Returns the results before the body that has stopped.
 pub(super) fn has_returned(results: &[Val]) -> Vec<Val> {
     results.iter().copied().take_while(|v| *v != STOPPED).collect()
 }
 
-/// An implementation of which threads stop at any point that may crash.
+/// An implementation whose threads may stop at any point if they may crash.
 pub(super) struct Stopping {
     pub(super) implementation: Arc<dyn Implementation>,
     pub(super) points: Points,
@@ -203,23 +206,24 @@ impl Implementation for Stopping {
     }
 }
 
-/// What a thread has issued may be missing that crashes.
+/// Cuts off the operations of a thread that may crash.
 impl Reshaping for Crashing {
     fn shapes(&self, world: &World, event: &Event, whole: Vec<Shape>) -> Vec<Shape> {
         if world.may_stop(event.thread) { whole.iter().flat_map(self.cuts).unique().collect() } else { whole }
     }
 
-    /// What a client owes it owes with all its calls: it is not its fault that it stops between them.
+    /// True whenever threads may crash, because a thread owes the second of two calls only if it does not crash between
+    /// them.
     fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
         !world.crashes.is_empty() || by_itself
     }
 }
 
-/// Adds to what a library demands that what is missing comes before nothing that has happened.
+/// Adds the demand that a missing subevent never comes before one that has happened.
 fn promise(spec: &mut Spec, library: Arc<dyn Library>, is_issued: fn(Stamp) -> bool) {
     let may_be_missing =
         move |s: &SubView| s.sub.cell.is_none() && s.world.may_stop(s.event.thread) && is_issued(s.sub.stamp);
-    // What touches no memory anyhow neither is missing nor has it happened, as far as anyone can tell.
+    // A subevent that touches no memory in the whole shape is neither missing nor observable.
     let touches = move |s: &SubView| {
         let is_it = |sub: &Sub| sub.stamp == s.sub.stamp && sub.cell.is_some();
         library.shapes(s.world, s.event).iter().flatten().any(is_it)
@@ -237,7 +241,8 @@ mod tests {
     const MEMORY: Name = Name::literal("memory");
     const LOCK: Name = Name::literal("lock");
 
-    /// What a program ends with, where a call returns what it is answered: a value, or a break out of so many loops.
+    /// Runs a program with `answer` as the results of its calls. Returns the number of loops that it breaks out of, and
+    /// its value.
     fn run(program: &Prog, answer: &mut dyn FnMut(&Call) -> Val) -> (usize, Val) {
         match program {
             Prog::Val(v) => (0, *v),
@@ -257,7 +262,8 @@ mod tests {
         }
     }
 
-    /// The calls that a thread makes which goes on so many times, where `inner` is what the call of the lock returns.
+    /// Returns the calls of a thread that goes on at this number of points, where `inner` is the result of the call of
+    /// the lock.
     fn made(goes_on: usize, inner: Val) -> (Vec<&'static str>, Val) {
         let call = |library, method| Prog::call(Call::new(library, method, &[]));
         let body = prog! {

@@ -14,9 +14,9 @@ use crate::value::Val;
 /// An edit, with its name.
 #[derive(Clone)]
 pub struct Edit {
-    /// What it does, in words.
+    /// The description of the edit.
     pub name: String,
-    /// What becomes of the operation.
+    /// The change of the operation.
     pub change: Change,
 }
 
@@ -24,7 +24,7 @@ fn edit(name: impl Into<String>, instead: impl Fn(&CallTerm) -> Body + Send + Sy
     Edit { name: name.into(), change: Change::Instead(Arc::new(move |call| Some(instead(call)))) }
 }
 
-/// An edit of one argument.
+/// Returns an edit of one argument.
 fn of_argument(name: String, position: usize, other: impl Fn(Expr) -> Expr + Send + Sync + 'static) -> Edit {
     edit(name, move |call| call.with(position, other(call.args[position])).into())
 }
@@ -55,7 +55,7 @@ pub fn edits(method: &Method) -> Vec<Edit> {
         all.push(match kind {
             Kind::Value => of_argument(format!("{name} + 1"), position, Expr::another),
             Kind::Id => of_argument(format!("{name} is _"), position, |_| Val::NoWid.into()),
-            // Which ways there are, only the library knows; of which thread it is, and which objects are in a row, the program.
+            // Only the library knows its ways, and only the program knows its threads and the rows of objects.
             Kind::Way | Kind::Thread | Kind::Locals | Kind::Places => continue,
             Kind::Nodes => of_argument(format!("{name} with the own node"), position, |ns| ns.with(here())),
             Kind::Node | Kind::Local | Kind::Address | Kind::Placed | Kind::Object => {

@@ -1,4 +1,4 @@
-//! How much work a check is, before it is done: its clients by shape, of which some can be looked at.
+//! An estimate of the work of a check: its clients grouped by shape, so that the caller can measure a sample.
 
 use std::collections::BTreeMap;
 
@@ -16,36 +16,36 @@ use crate::world::World;
 /// The work of a check, by shape of clients.
 pub struct Plan<'q, 'a> {
     question: &'q Question<'a>,
-    /// How many clients there are within the bound.
+    /// The number of clients within the bound.
     count: usize,
-    /// Those that are looked at.
+    /// The clients that the check visits.
     clients: Vec<(World, Client)>,
     ask: Ask,
     shapes: Vec<Shape>,
 }
 
-/// What is asked of clients.
+/// The question of the check.
 enum Ask {
-    /// Local soundness. Those that may be one another, renamed, are a class.
+    /// Local soundness. Clients that may be symmetric form a class.
     Local(Orbits, [Asked; 2]),
-    /// Outcomes. Each is a class of its own.
+    /// Outcomes. Each client is its own class.
     Outcomes,
 }
 
-/// Classes of clients that have their size, the methods of their threads, the number of nodes, and how often members of objects
-/// call in common.
+/// The classes of clients with the same size, methods of the threads, number of nodes, and numbers of calls of the
+/// members of objects.
 pub struct Shape {
-    /// How heavy its clients are, roughly: the search grows exponentially with it.
+    /// The approximate weight of its clients. The work grows exponentially with it.
     pub weight: usize,
     /// The first client of each class.
     pub classes: Vec<usize>,
 }
 
-/// What a client has in common with those of its shape.
+/// The common part of the clients of a shape.
 type Key = (usize, Vec<Vec<Name>>, u8, Vec<Vec<usize>>);
 
 fn key((world, client): &(World, Client)) -> Key {
-    // A barrier whose members call it unequally often is another thing than one where they do not.
+    // A barrier with equal numbers of calls of all members behaves differently from one with unequal numbers.
     let calls = |members: &[crate::ids::Tid]| {
         let mut calls: Vec<usize> = members.iter().map(|t| client.threads[t.index()].len()).collect();
         calls.sort_unstable();
@@ -55,17 +55,18 @@ fn key((world, client): &(World, Client)) -> Key {
     (weight(client), shape(client), world.nodes, objects)
 }
 
-/// What was found of a class.
+/// The work on a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Work {
-    /// Classes of consistent executions of its clients; none where outcomes are asked for, which need not be told apart.
+    /// The classes of consistent executions of its clients; 0 if the check compares outcomes, because that
+    /// distinguishes no executions.
     pub executions: u64,
     /// Leaves of the search.
     pub leaves: u64,
 }
 
 impl<'q, 'a> Plan<'q, 'a> {
-    /// The clients of a question about local soundness.
+    /// Returns the plan of a question about local soundness.
     pub fn of(question: &'q Question<'a>) -> Found<Self> {
         let ((clients, _), stop) = question.clients().into_parts();
         let orbits = Orbits::of(&clients, &question.bound.values);
@@ -92,19 +93,19 @@ impl<'q, 'a> Plan<'q, 'a> {
         Found::new(Self { question, count, shapes: shapes(&clients, all), clients, ask }, stop)
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients within the bound.
     #[must_use]
     pub fn clients(&self) -> usize {
         self.count
     }
 
-    /// The shapes, light ones first.
+    /// Returns the shapes, light ones first.
     #[must_use]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
-    /// How many clients the class of this one has.
+    /// Returns the number of clients in the class of this one.
     #[must_use]
     pub fn alike(&self, first: usize) -> usize {
         match &self.ask {
@@ -113,14 +114,14 @@ impl<'q, 'a> Plan<'q, 'a> {
         }
     }
 
-    /// Looks at all clients of the class of this one, as the check does.
+    /// Does the work of the check on all clients of the class of this one.
     #[must_use]
     pub fn look(&self, first: usize) -> Work {
         match &self.ask {
             Ask::Local(orbits, asked) => self.look_at_class(first, orbits, asked),
             Ask::Outcomes => {
                 let (world, client) = &self.clients[first];
-                // What it says is no matter: a check that finds something ends sooner.
+                // The answer does not matter here, although a check that finds a counterexample ends sooner.
                 let _ = self.question.wrong_outcome(world, client);
                 Work { executions: 0, leaves: 0 }
             }

@@ -1,18 +1,18 @@
-//! Monotone and decomposable (LOCO Def. 3.5) for executions of every size, by the form of a specification.
+//! Monotonicity and decomposability (LOCO Def. 3.5) from the form of a specification, for executions of every size.
 //!
-//! *Monotone.* Choices and so do not mention hb. If each demand has hb only where more of hb means more pairs, less of hb breaks
+//! *Monotone.* Choices and so do not mention hb. If more of hb means more pairs in every demand, then less of hb breaks
 //! no demand that held.
 //!
-//! *Decomposable.* Let E1 and E2 touch different locations, and take the choices of the whole, restricted to E1. They are choices
-//! of E1: what a read reads from writes its cell, so it is in E1 as well, and a total order restricted is total. Each relation
-//! is then compared with itself in the whole: it is `exact` if it has just the pairs of E1 that it has there, and `within` if
-//! it has no others. A composition can lose pairs whose middle is in E2, unless one of its two halves never leads from one part
-//! to the other (`stays`): it leads from a subevent to another of its event or cell. Demands that are `within` hold for E1, as
-//! they ask for no pairs; so is less than that of the whole if its parts are `within`, and just that of the whole, restricted,
-//! if they are `exact`.
+//! *Decomposable.* Let E1 and E2 touch different locations, and restrict the choices of the whole to E1. The results
+//! are choices of E1, because a read and its source have one cell, and a restricted total order is total. Then compare
+//! each relation of E1 with the same relation of the whole. It is `exact` if it has the same pairs within E1, and
+//! `within` if it has no others.
+//! A composition can lose pairs whose middle is in E2, unless one of its halves relates only subevents of one event or
+//! cell (`stays`). If all demands are `within`, they hold for E1, because they only forbid pairs. If the parts of so
+//! are `within`, so of E1 is contained in the restricted so of the whole. If they are `exact`, both are equal.
 //!
-//! Functions of subevents cannot be looked into. That they see nothing of other events but how many alike there are, and the
-//! locations of a call are among its arguments, is read off the calls of small clients.
+//! The form does not determine the functions of subevents. So the calls of small clients show two facts about them. The
+//! functions see of other events only the number of equal ones, and the locations of a call are among its arguments.
 
 use std::collections::BTreeMap;
 
@@ -24,25 +24,25 @@ use crate::library::Library;
 use crate::value::Val;
 use crate::world::World;
 
-/// How much of so a part with its own locations needs.
+/// The part of so that an execution with its own locations needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Needs {
-    /// Just the so of the whole, restricted, as the definition asks.
+    /// The so of the whole, restricted, as the definition requires.
     TheSame,
-    /// Some so within that, which is what composition needs.
+    /// A subset of that, which is enough for composition.
     Less,
 }
 
-/// What follows from the form of a specification; where nothing does, the reason.
+/// The properties that follow from the form of a specification; an error has the reason why one does not follow.
 #[derive(Clone, Debug)]
 pub struct ByForm {
-    /// That it is monotone.
+    /// Whether it is monotone.
     pub monotone: Result<(), String>,
-    /// That it is decomposable.
+    /// Whether it is decomposable.
     pub decomposable: Result<Needs, String>,
 }
 
-/// What follows from the form of the specification of a library.
+/// Returns the properties that follow from the form of the specification of a library.
 ///
 /// ```
 /// use mowgli_core::algebra::{Spec, hb, po};
@@ -63,7 +63,7 @@ pub fn by_form(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> ByF
     ByForm { monotone: monotone(spec), decomposable }
 }
 
-/// That less of hb breaks no demand.
+/// Proves that less of hb breaks no demand.
 ///
 /// # Errors
 /// The demand that it might break.
@@ -78,7 +78,7 @@ pub fn monotone(spec: &Spec) -> Result<(), String> {
     }
 }
 
-/// Whether a relation has more pairs, or if not `more` fewer ones, where hb has more.
+/// True if a larger hb gives the relation no fewer pairs (`more`), or no more pairs (not `more`).
 fn grows_with_hb(rel: &Rel, more: bool) -> bool {
     match rel.expr() {
         Expr::Hb => more,
@@ -89,25 +89,25 @@ fn grows_with_hb(rel: &Rel, more: bool) -> bool {
     }
 }
 
-/// A relation in a part, beside itself in the whole.
+/// A comparison of a relation in a part with the same relation in the whole.
 #[derive(Clone, Copy)]
 struct InPart {
-    /// It has no pairs that it does not have there.
+    /// It has no additional pairs.
     within: bool,
-    /// It has just the pairs that it has there.
+    /// It has the same pairs within the part.
     exact: bool,
-    /// In the whole it leads from no part to another.
+    /// In the whole it never leads from one part to another.
     stays: bool,
 }
 
 impl InPart {
-    /// A relation on which nothing else has any bearing.
+    /// Returns the result for a relation that other events do not affect.
     fn plain(stays: bool) -> Self {
         Self { within: true, exact: true, stays }
     }
 }
 
-/// That each part with its own locations is consistent.
+/// Proves that each part with its own locations is consistent.
 fn decomposable(spec: &Spec) -> Result<Needs, String> {
     let mut known = Known { spec, relations: BTreeMap::new() };
     for (name, choice) in &spec.choices {
@@ -133,7 +133,7 @@ fn decomposable(spec: &Spec) -> Result<Needs, String> {
     Ok(needs)
 }
 
-/// What is known of relations, by their addresses.
+/// The knowledge about relations, by their addresses.
 struct Known<'a> {
     spec: &'a Spec,
     relations: BTreeMap<usize, InPart>,
@@ -186,12 +186,13 @@ impl Known<'_> {
     }
 }
 
-/// Whether a key is the cell of a subevent.
+/// True if a key is the cell of a subevent.
 fn is_cell(key: &Key) -> bool {
     matches!(same(cell).expr(), Expr::Same(of_cell) if of_cell.name == key.name)
 }
 
-/// Looks at the calls of small clients: each touches its arguments only, and what a specification counts has a location.
+/// Checks the calls of small clients: each touches only its arguments, and each that a specification counts has a
+/// location.
 fn looked_at(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> Result<(), String> {
     let functions = Functions::of(spec);
     let bound = Bound { objects: 2, ..Bound::default() };
@@ -230,7 +231,7 @@ fn looked_at_call(
     Ok(())
 }
 
-/// The functions of subevents of which a specification is made.
+/// The functions of subevents in a specification.
 struct Functions {
     keys: Vec<Key>,
     sets: Vec<Set>,
@@ -268,7 +269,7 @@ impl Functions {
         }
     }
 
-    /// Whether one of them tells two views apart.
+    /// True if one of them distinguishes two views.
     fn tell_apart(&self, [a, b]: [SubView<'_>; 2]) -> bool {
         self.keys.iter().any(|key| key.of(&a) != key.of(&b)) || self.sets.iter().any(|set| set.has(&a) != set.has(&b))
     }
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(so(po().then(&same_event())), Ok(Needs::TheSame));
         assert_eq!(so(po().plus()), Ok(Needs::Less));
         assert_eq!(so((po() & same(cell)).plus()), Ok(Needs::TheSame));
-        // What is taken away must not be lost.
+        // The pairs of the subtrahend must not get lost.
         assert_eq!(so(po() - po().then(&same(cell))), Ok(Needs::TheSame));
         assert!(so(po() - po().then(&po())).is_err());
     }

@@ -21,8 +21,8 @@ pub(super) fn groups<T>(all: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// What `ask` says of each of a group, up to the first one that `fails`: whatever comes after that is not asked about, so
-/// a failure is known as soon as those before it are.
+/// Computes the answers of `ask` for each of a group in parallel, up to the first one that `fails`. It skips everything
+/// after that, so a failure is known as soon as the answers before it are.
 pub(super) fn until_first<T: Sync, A: Send>(
     group: &[T],
     ask: impl Fn(&T) -> A + Sync,

@@ -1,8 +1,8 @@
-//! A check whose clients are shared among processes: which of them one process looks at, and what the others have found.
+//! A check whose clients are shared among processes: the share of one process, and the results of the others.
 //!
-//! What a line says of a client depends on nothing but the client: of those that come after it, each that it was compared with
-//! is it, renamed, or is not. So whoever knows the lines of all gives the report that one process would give alone, however the
-//! clients were dealt (`shares`), and looks again only where a line says that there is something to show.
+//! A line about a client depends only on the client, because each later client that it was compared with is symmetric
+//! or not. So any process with all lines reports the same as a single process, however the clients were dealt
+//! (`shares`). It repeats the search only where a line has an execution to show.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,51 +21,51 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Share `number`, from 1, of so many; `None` if there is none such.
+    /// Returns share `number`, counted from 1, of `of` shares; `None` if that does not exist.
     #[must_use]
     pub fn new(number: usize, of: usize) -> Option<Self> {
         (1..=of).contains(&number).then_some(Self { number, of })
     }
 
-    /// Its number, from 1.
+    /// Returns its number, from 1.
     #[must_use]
     pub fn number(self) -> usize {
         self.number
     }
 
-    /// How many there are.
+    /// Returns the number of shares.
     #[must_use]
     pub fn of(self) -> usize {
         self.of
     }
 
-    /// Whether it has the work at this place, where work is dealt in turn. Each turn begins one later, so that work that comes
-    /// in a pattern is dealt evenly too.
+    /// True if it has the work at this place, where work is dealt in turn. Each turn begins one later, so that periodic
+    /// work is dealt evenly too.
     #[must_use]
     pub fn has(self, place: usize) -> bool {
         (place + place / self.of) % self.of == self.number - 1
     }
 }
 
-/// Of what a line is: work is known by it in every process.
+/// The subject of a line, which identifies the work in every process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
-    /// A client, by its position among all, and whether it is asked whether it ends.
+    /// A client by its position among all, and whether the check asks for its termination.
     Client(usize, bool),
-    /// A client that is looked at for its outcomes, by how many come before it.
+    /// A client whose outcomes are compared, by the number of clients before it.
     Outcomes(usize),
 }
 
-/// What was found of a client, as far as it can be said without its executions.
+/// The result of a client, without its executions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The client.
     pub work: Work,
-    /// Whether something is wrong with it: who wants to show that looks at it again.
+    /// Whether it has a violation. To show that, a process searches the client again.
     pub fails: bool,
-    /// What stopped the search.
+    /// The reason why the search stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
     /// Counts of the search.
@@ -74,16 +74,16 @@ pub struct Line {
     /// Ways for all calls to return.
     #[serde(default)]
     pub outcomes: u64,
-    /// The positions of those that are it, renamed.
+    /// The positions of the symmetric clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renamed: Vec<usize>,
-    /// What stands for each stamp of each method.
+    /// The subevents that stand for each stamp of each method.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concretisation: Vec<(Name, String, Vec<String>)>,
-    /// Whether it does not end where it must; then who wants to show that looks at it again.
+    /// Whether it does not end where it must. To show that, a process searches the client again.
     #[serde(default)]
     pub stays: bool,
-    /// What kept that from being known.
+    /// The reason why that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<Stop>,
 }
@@ -120,7 +120,7 @@ impl Line {
         }
     }
 
-    /// What was found, but for its executions.
+    /// Returns the result without its executions.
     pub(super) fn local(self) -> Local {
         let words = self.concretisation.into_iter().map(|(method, stamp, words)| ((method, stamp), words));
         Local {
@@ -132,14 +132,14 @@ impl Line {
     }
 }
 
-/// Where lines are kept.
+/// A store of lines.
 pub trait Ledger: Sync {
-    /// The share of the clients that is looked at; all if there is none.
+    /// Returns the share of the clients that this process checks; `None` for all.
     fn piece(&self) -> Option<Piece>;
 
-    /// What is known of a client.
+    /// Returns the line of a client, if there is one.
     fn line(&self, work: Work) -> Option<Line>;
 
-    /// Keeps what was found of a client.
+    /// Stores the line of a client.
     fn keep(&self, line: Line);
 }

@@ -1,12 +1,25 @@
 //! Local soundness (LOCO Def. 3.13) of the executions of one client.
 //!
-//! As soon as the results of all calls are known, a concretisation g and the choices of the specification are searched
-//! for. What is known of hb then holds in every execution that is left, so a g that works for that works for all of them
-//! and nothing more need be decided. Where none does, reads-from and the orders are decided one by one, first those of the
-//! subevents that g maps to, down to executions in which everything is decided. Only there a failure is final. For a library whose
-//! specification does not mention hb it is enough to look at `hb = (ppo u so)+`, and at the largest hb' (Def. 3.13, 3).
-//! For one that does, every larger strict partial order is looked at too: pairs that `(ppo u so)+` leaves open are put
-//! into hb or kept out of it, one by one, where no g works for all of them.
+//! **Computes** whether each consistent execution of the client with the implementation has stamps stmp', an order so'
+//! and a concretisation g. The result contains every g that was used, in words, and the first execution without one.
+//!
+//! **Invariant.** The search keeps a lower bound `least` of hb, and an upper bound `most` if the specification mentions
+//! hb. A g found in a partial state depends on these bounds only, so it works for every execution that is left, and the
+//! search decides nothing more. A `Proof` has the edges on which a g rests. It also proves each later execution of the
+//! same runs that has them.
+//!
+//! **Example.** Let the body of a method be one call with the promised stamp. Then g maps the promise to the subevent
+//! of that call. Condition 1 needs no edge of hb, because the stamps are equal. Conditions 2 and 3 ask for an so'
+//! within hb between such subevents.
+//!
+//! **Correct because** local soundness implies soundness (LOCO Thm. 3.14), and a failure counts only when everything is
+//! decided. Before that the search decides reads-from and the orders one by one, first those of the subevents in the
+//! image of g. Without hb in the specification, hb is `(ppo u so)+` and hb' is the largest possible one (Def. 3.13, 3).
+//! Otherwise hb may be any larger strict partial order, so the search puts each open pair into hb or keeps it out,
+//! until some g works (docs/search.md, "Implementations"). The test is `only_another_g_than_the_obvious_one_proves_it`.
+//!
+//! **Cost.** In a partial state the search tries at most `FEW` concretisations for each choice of stamps. In a complete
+//! one it tries all: the product of the candidates of all promises.
 
 mod concretise;
 mod orders;
@@ -41,18 +54,18 @@ use crate::world::World;
 pub struct Violation {
     /// The execution of the implementation.
     pub execution: Execution,
-    /// The pairs of subevents that hb relates beside `(ppo u so)+`.
+    /// The pairs of subevents in hb, except those in `(ppo u so)+`.
     pub beyond: Vec<(usize, usize)>,
-    /// Why.
+    /// The reason why there is no g.
     pub reason: Reason,
 }
 
-/// What the check of one client found.
+/// The result of the check of one client.
 #[derive(Clone, Debug)]
 pub struct Local {
-    /// What was searched.
+    /// The statistics of the search, and the reason why it stopped.
     pub explored: Explored,
-    /// How many ways there are for all calls to return.
+    /// The number of ways for all calls to return.
     pub outcomes: u64,
     /// The concretisations found.
     pub concretisation: Concretisation,
@@ -60,7 +73,7 @@ pub struct Local {
     pub violation: Option<Violation>,
 }
 
-/// One run in every thread, by identity: what the results of all calls depend on.
+/// One run in every thread, by identity. It determines the results of all calls.
 type RunsById = Vec<(usize, usize)>;
 
 fn runs(solver: &Solver<'_>) -> RunsById {
@@ -79,16 +92,16 @@ struct Prover<'a> {
     known: BTreeMap<RunsById, Abstraction<'a>>,
     words: Concretisation,
     expired: &'a dyn Fn() -> bool,
-    /// What kept it from looking at some choice of stamps: then that no g was found means nothing.
+    /// The reason why the check left out some choice of stamps. If there is one, a failure to find g means nothing.
     stop: Option<Stop>,
 }
 
-/// Checks every class of executions of a client, of these `runs`, whose calls of `library` are implemented.
+/// Checks every class of executions among these `runs` of a client, whose calls of `library` are implemented.
 ///
-/// `specification` has just that library.
+/// `specification` has only that library.
 ///
 /// # Panics
-/// If it is over another stamp order than the problem.
+/// If its stamp order differs from the one of the problem.
 pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, library: Name) -> Local {
     let arena = Arena::new();
     assert_eq!(specification.differs_at(problem.libraries), None, "both are of one memory model");
@@ -131,7 +144,7 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
         }
     });
     let Prover { words, stop, .. } = prover.into_inner();
-    // That there is no g is known only where every one was looked at.
+    // The absence of a g is certain only if the search has tried every one.
     let late = (problem.limits.expired)().then_some(Stop::Time);
     if let Some(stop) = stop.or(late.filter(|_| violation.is_some())) {
         explored.stop.get_or_insert(stop);
@@ -142,8 +155,8 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
 }
 
 impl<'a> Prover<'a> {
-    /// Finds a g for what is known of hb, after at most `tries`; one that an earlier execution had, if it does. `never`
-    /// are pairs that are kept out of hb.
+    /// Finds a g for the present bounds of hb with at most `tries` attempts for each choice of stamps. It tries the g
+    /// of earlier executions first. `never` are the pairs that the search keeps out of hb.
     fn prove(&mut self, solver: &Solver<'_>, never: Option<&Matrix>, tries: usize) -> Result<(), Reason> {
         let runs = runs(solver);
         if !self.known.contains_key(&runs) {
@@ -199,8 +212,9 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// What is decided first: the sources and the order of the subevents that g maps to, as so' must be inside hb between
-    /// those. What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
+    /// Chooses the next decision: the sources and the order of the subevents in the image of g, because so' must be
+    /// inside hb between those. The subevents of calls that read nothing in the specification, for example the dummy
+    /// words of a fence, seldom matter, so they come last.
     fn decide_next(&self, solver: &mut Solver<'_>) -> Cut {
         let mut rank = vec![1; solver.graph.len()];
         if let Some(known) = self.known.get(&runs(solver)) {
@@ -214,7 +228,7 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// See [`Abstraction::images`].
+    /// Returns the image of the current g: see [`Abstraction::images`].
     fn images(&self, solver: &Solver<'_>) -> &[usize] {
         self.known.get(&runs(solver)).map_or(&[][..], Abstraction::images)
     }

@@ -1,4 +1,4 @@
-//! What is found of one client: local soundness, progress, and which others are it, renamed.
+//! The results for one client: local soundness, progress, and the clients symmetric to it.
 
 use super::client::Client;
 use super::ledger::{Line, Work};
@@ -11,13 +11,13 @@ use crate::problem::Problem;
 use crate::runs::Stop;
 use crate::world::World;
 
-/// What was found of a client.
+/// The results for a client.
 pub(super) struct Looked {
     pub(super) local: Local,
     pub(super) progress: Progress,
-    /// The positions of those that are it, renamed.
+    /// The positions of the symmetric clients.
     pub(super) renamed: Vec<usize>,
-    /// Whether another process found that it does not end; then its progress is not here.
+    /// Whether another process found that it does not end. Then its progress is not here.
     pub(super) stays: bool,
 }
 
@@ -81,7 +81,7 @@ impl Question<'_> {
                 renamed.clear();
             }
             if asks_progress && local.explored.stats.classes == 0 {
-                // What the specification lets return is asked of each.
+                // Ask for each client separately whether the specification lets it return.
                 let ends = |other: &&Other<'_>| {
                     let (world, client) = other.client;
                     let prefixes = self.prefixes(world, client);
@@ -101,18 +101,19 @@ impl Question<'_> {
         })
     }
 
-    /// What a ledger has of a client, or else what is found of it. Of one that fails there is more to say than a line does.
+    /// Returns the line of a client from the ledger, or else the result of `look`. The line of a failed client does not
+    /// suffice, because it has no execution.
     pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> Looked) -> Looked {
         let Some(ledger) = self.ledger else { return look() };
         if let Some(mut line) = ledger.line(work).filter(|line| !line.fails) {
             let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);
             let (mut renamed, stays) = (std::mem::take(&mut line.renamed), line.stays);
-            // Whoever wrote the line may have known of fewer.
+            // The process that wrote the line may have known fewer clients.
             renamed.retain(|j| others.contains(j));
             return Looked { local: line.local(), progress, renamed, stays };
         }
         let looked = look();
-        // What is found when the time is up may be less than there is.
+        // After the deadline the result may be incomplete.
         if !(self.expired)() {
             ledger.keep(Line::of_client(work, &looked.local, &looked.progress, &looked.renamed));
         }

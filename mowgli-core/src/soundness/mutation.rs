@@ -10,14 +10,14 @@ use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
-/// What is taken from a specification.
+/// The part that a mutation removes from a specification.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Mutation {
     /// A part of so.
     So(&'static str),
     /// A demand.
     Axiom(&'static str),
-    /// A family of stamps of a method, as aGF of BAR.
+    /// A family of stamps of a method, for example aGF of BAR.
     Stamp(Name, String),
 }
 

@@ -1,4 +1,4 @@
-//! Clients that may be one of them, renamed.
+//! Orbits: classes of clients that may be symmetric.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use super::client::Client;
 use super::renaming::{Canonical, Renaming};
 use crate::world::World;
 
-/// Which clients may be others renamed.
+/// The classes of clients that may be symmetric.
 pub(super) struct Orbits {
-    /// For each client the number of what it has in common with those that differ by a renaming.
+    /// For each client the number of its class of equal canonical forms.
     class: Vec<usize>,
-    /// The renaming of each client to what it has in common with the others.
+    /// The renaming of each client to its canonical form.
     to_form: Vec<Renaming>,
     /// The members of each class, in order.
     members: Vec<Vec<usize>>,
@@ -20,7 +20,8 @@ pub(super) struct Orbits {
 
 impl Orbits {
     pub(super) fn of(clients: &[(World, Client)], values: &[i64]) -> Self {
-        // Orders of threads are tried of those only that differ by more than the rest.
+        // Permute the threads only of one client in each class that is equal without that, because permutations are
+        // expensive.
         let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
         let (forms, mut to_form): (Vec<Canonical>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
         let (narrow, of_narrow) = classes(forms.iter());
@@ -41,7 +42,8 @@ impl Orbits {
         Self { class, to_form, members }
     }
 
-    /// The first of each class among these clients, each with all later ones of its class of which nothing is known.
+    /// Returns the first client of each class among `left`, each with the later ones of its class that are not known
+    /// yet.
     pub(super) fn firsts(&self, left: &[usize], is_known: &[bool]) -> Vec<(usize, Vec<usize>)> {
         let mut seen = BTreeSet::new();
         let later = |i: usize| {
@@ -50,28 +52,28 @@ impl Orbits {
         left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
     }
 
-    /// The members of each class, in order.
+    /// Returns the members of each class, in order.
     pub(super) fn all_members(&self) -> Vec<Vec<usize>> {
         self.members.iter().filter(|members| !members.is_empty()).cloned().collect()
     }
 
-    /// The clients of the class of this one, in order.
+    /// Returns the clients of the class of this one, in order.
     pub(super) fn alike(&self, i: usize) -> Vec<usize> {
         self.members[self.class[i]].clone()
     }
 
-    /// The first client of each class.
+    /// Returns the first client of each class.
     pub(super) fn all_firsts(&self) -> Vec<usize> {
         self.members.iter().filter_map(|members| members.first().copied()).collect()
     }
 
-    /// The renaming of one client to another one.
+    /// Returns the renaming of one client to another one.
     pub(super) fn between(&self, i: usize, j: usize) -> Renaming {
         self.to_form[i].and_back(&self.to_form[j])
     }
 }
 
-/// For each of `all` the number of its class of equals, and the members of each class.
+/// Returns for each of `all` the number of its class of equals, and the members of each class.
 fn classes<'f, T: Ord + 'f>(all: impl Iterator<Item = &'f T>) -> (Vec<usize>, Vec<Vec<usize>>) {
     let (mut numbers, mut members): (BTreeMap<&T, usize>, Vec<Vec<usize>>) = Default::default();
     let mut number = |(i, x): (usize, &'f T)| {

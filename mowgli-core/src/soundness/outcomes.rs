@@ -22,14 +22,14 @@ use crate::search::solver::{Cut, Flow, Solver};
 use crate::world::World;
 
 impl Question<'_> {
-    /// Looks for a wrong outcome where `failing` is not locally sound.
+    /// Searches for a wrong outcome after `failing` has turned out not to be locally sound.
     pub(super) fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report) -> Verdict {
-        // It may show in the failing client as it is.
+        // The failing client itself may already have a wrong outcome.
         if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report, None) {
             return Verdict::Unsound(Box::new(found));
         }
-        // Then with what can be put around it; and around larger ones that make every call of it. Clients that come before
-        // it are locally sound, so have no wrong outcome whatever is put around them (LOCO Thm. 3.14).
+        // Then extend it, and larger clients with all its calls, by probes. Earlier clients are locally sound, so they
+        // have no wrong outcome with any probe (LOCO Thm. 3.14).
         let key = client::size(world, failing);
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
         let own = self.probe(&[(world.clone(), failing.clone())], report, None, Verdict::NotLocallySound);
@@ -45,7 +45,8 @@ impl Question<'_> {
         self.probe(related, report, None, stop.cloned().map_or(own, Verdict::Undecided))
     }
 
-    /// Looks for a wrong outcome of these clients with every probe, `shared` with other processes; `otherwise` if there is none.
+    /// Searches for a wrong outcome of these clients with every probe, `shared` with other processes. Returns
+    /// `otherwise` if there is none.
     pub(super) fn probe(
         &self,
         clients: &[(World, Client)],
@@ -76,8 +77,8 @@ impl Question<'_> {
         report.unanswered.clone().map_or(otherwise, Verdict::Undecided)
     }
 
-    /// What probes make of clients, in the order in which it is looked at: what the library's own probes make first; of each kind
-    /// small clients first, and those that probes make larger after those that they do not.
+    /// Iterates over the clients extended by probes, in the order of the check. The library's own probes come first.
+    /// Within one kind the order is by the sum of client size and stage, and small clients come first.
     pub(super) fn probed<'c>(
         &'c self,
         clients: &'c [(World, Client)],
@@ -117,8 +118,8 @@ impl Question<'_> {
         None
     }
 
-    /// What a ledger has of the outcomes of a client, or else what is found of them; of a client that another process has, that
-    /// none is wrong.
+    /// Returns the answer about the outcomes of a client from the ledger, or else computes it. For a client of another
+    /// process, it returns that none is wrong.
     fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> Answer {
         if ledger.piece().is_some_and(|piece| !piece.has(number)) {
             return Ok(None);
@@ -134,7 +135,7 @@ impl Question<'_> {
         answer
     }
 
-    /// What a client is of whose calls are those of the implementation.
+    /// Returns the libraries of a client whose calls are those of the implementation.
     #[must_use]
     pub fn in_force(&self) -> Libraries {
         let all = self.below.and(&self.beside);
@@ -146,7 +147,7 @@ impl Question<'_> {
         self.crashing.as_ref().map_or(all.clone(), |crashing| crashing.promised(&crashing.of(&all)))
     }
 
-    /// Asks something of a client whose calls are those of the specification.
+    /// Asks about a client whose calls are those of the specification.
     fn specified<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         let expired = || (self.expired)();
         ask(&Problem {
@@ -159,8 +160,8 @@ impl Question<'_> {
         })
     }
 
-    /// What the specification is asked about a client: the client itself, or where threads crash its beginnings, each with how many
-    /// calls return.
+    /// Returns the clients whose outcomes the specification allows, each with the number of returned calls of each
+    /// thread. Without crashes this is only the client itself.
     pub(super) fn prefixes(&self, world: &World, client: &Client) -> Vec<(Client, Vec<usize>)> {
         match &self.crashing {
             Some(crashing) => crashing.prefixes(world, client),
@@ -172,7 +173,7 @@ impl Question<'_> {
         self.points().map_or_else(|| client.programs(), |points| points.programs(world, client))
     }
 
-    /// Whether a client some of whose threads may crash is stuck though the specification could go on.
+    /// True if a client whose threads may crash is stuck although the specification could go on.
     pub(super) fn progress_with_crashes(&self, (world, client): &(World, Client)) -> Progress {
         let expired = || (self.expired)();
         let (limits, prefixes) = (self.limits(&expired), self.prefixes(world, client));
@@ -200,7 +201,8 @@ impl Question<'_> {
         Ok(promised)
     }
 
-    /// Why the specification does not have an outcome, with all calls that may have happened.
+    /// Returns the reasons why the specification forbids an outcome, for the largest set of calls that may have
+    /// happened.
     fn refutations(&self, world: &World, client: &Client, outcome: &Outcome) -> Found<Vec<Refutation>> {
         let is_it = |(prefix, lengths): &(Client, Vec<usize>)| {
             let told = self
@@ -212,10 +214,10 @@ impl Question<'_> {
         self.specified(world, &prefix, |problem| problem.refutations(&|o| returned(o, &lengths) == *outcome, SHOWN))
     }
 
-    /// An outcome of the implemented client that the specification does not have.
+    /// Returns an outcome of the implemented client that the specification does not have.
     ///
     /// # Errors
-    /// What stopped the search before there was an answer.
+    /// The reason why the search stopped before there was an answer.
     pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer {
         let promised = self.promised_outcomes(world, client)?;
         let expired = || (self.expired)();
@@ -251,8 +253,8 @@ impl Question<'_> {
     }
 }
 
-/// A wrong outcome, that there is none, or what stopped the search.
+/// A wrong outcome, `None` if there is none, or the reason why the search stopped.
 pub type Answer = Result<Option<Box<Counterexample>>, Stop>;
 
-/// How many refutations of an outcome are kept.
+/// The largest number of refutations of an outcome in a report.
 const SHOWN: usize = 10;

@@ -1,7 +1,8 @@
-//! Places in the bodies of an implementation: beside all calls that look alike. What is inserted there, or left out.
+//! Places in the bodies of an implementation, beside all calls of one kind, and the units that repairs insert or remove
+//! there.
 //!
-//! Calls of one kind look alike: in the body of one method, of one method below, for parts of one role (as `word`), in loops
-//! or not. An insertion is made at all of them.
+//! Calls of one kind agree in five respects: the method of the body, the called library and method, the roles of the
+//! parts among the arguments (for example `word`), and whether they are in a loop. An insertion is made at all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -21,14 +22,14 @@ use crate::repair::{Await, Remedies, Remedy};
 use crate::value::Val;
 use crate::world::World;
 
-/// The calls of a body that look alike.
+/// The kind of some calls of a body.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Alike {
     /// The implemented method.
     pub method: &'static str,
-    /// The library that is called.
+    /// The called library.
     pub library: Name,
-    /// The method that is called.
+    /// The called method.
     pub calls: &'static str,
     /// Whether they are in a loop.
     pub in_loop: bool,
@@ -54,7 +55,7 @@ impl fmt::Display for Alike {
     }
 }
 
-/// On which side of a call.
+/// A side of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Side {
     /// Directly before.
@@ -63,39 +64,39 @@ pub enum Side {
     After,
 }
 
-/// What a unit of a repair is.
+/// The content of a unit of a repair.
 #[derive(Clone)]
 pub enum What {
-    /// A remedy beside a call.
+    /// A remedy on one side of a call.
     Remedy(Side, Remedy),
-    /// A wait, beside a call, for what others begin; those get an identifier if they have none.
+    /// A wait, on one side of a call, for operations that others begin. Those get an identifier if they have none.
     Wait(Side, Alike, Await),
-    /// A call of the body itself, towards some of its nodes if it names nodes.
+    /// A call of the body itself. If it names nodes, only towards some of them.
     Own(Option<Towards>),
 }
 
 /// Some nodes of a set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Towards {
-    /// The thread's own.
+    /// The own node of the thread.
     Own,
-    /// The others.
+    /// The other nodes.
     Others,
 }
 
-/// The least that a repair has or has not.
+/// The smallest part that a repair inserts or keeps.
 #[derive(Clone)]
 pub struct Unit {
-    /// Beside which calls, or which calls.
+    /// The calls beside which it is, or which it keeps.
     pub at: Alike,
-    /// What.
+    /// The content.
     pub what: What,
-    /// What it is called where costs are given.
+    /// The name by which the user gives its cost.
     pub kind: &'static str,
 }
 
 impl Unit {
-    /// What it is, and in which body.
+    /// Returns its description, and the body.
     #[must_use]
     pub fn subject(&self) -> String {
         let Self { at, what, .. } = self;
@@ -109,7 +110,7 @@ impl Unit {
         format!("{}: {what}", at.method)
     }
 
-    /// Where it is; nothing for what the body has itself.
+    /// Returns its place; `None` for a call of the body itself.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         match &self.what {
@@ -127,43 +128,44 @@ impl fmt::Display for Unit {
     }
 }
 
-/// The bodies of an implementation, with what they call.
+/// The bodies of an implementation, with their calls.
 pub struct Bodies {
     of: Arc<dyn Implementation>,
-    /// The calls that look alike, in the order of the bodies.
+    /// The kinds of calls, in the order of the bodies.
     pub alike: Vec<Alike>,
-    /// Before which calls is the place that is after these.
+    /// The kinds of calls whose place after the call is the place before another kind.
     same: BTreeMap<Alike, Alike>,
-    /// Those in loops that only look.
+    /// The kinds in loops that only look.
     waiting: BTreeSet<Alike>,
     targets: Targets,
     /// The calls of each kind.
     calls: BTreeMap<Alike, Vec<CallTerm>>,
-    /// What the libraries below know.
+    /// The remedies of the libraries below.
     remedies: Vec<Box<dyn Remedies>>,
-    /// The remedies that insert something beside some of these calls.
+    /// For each kind of calls the remedies that insert something beside them.
     of_use: BTreeMap<Alike, Vec<Remedy>>,
 }
 
-/// A look at the calls of a body, in order.
+/// A traversal of the calls of a body, in order.
 struct Walk<'a> {
     method: &'static str,
     looks: &'a dyn Fn(&CallTerm) -> bool,
     found: &'a mut Bodies,
     busy: &'a mut BTreeSet<Alike>,
-    /// What comes next after calls of a kind, where nothing of a loop is between; `None` where something is, or the end.
+    /// For each kind of calls the kinds that come next in the same loop; `None` for the end, or the boundary of a loop.
     next: &'a mut BTreeMap<Alike, BTreeSet<Option<Alike>>>,
     last: &'a mut BTreeMap<Alike, BTreeSet<Option<Alike>>>,
 }
 
-/// The loop that a call is in, by the loops before it and around it.
+/// The loop that contains a call, identified by the position of each enclosing loop.
 type Loop = Vec<usize>;
 
-/// The calls that were made last where a statement ends, each with its loop.
+/// The last calls before the end of a statement, each with its loop.
 type Ends = BTreeSet<Option<(Alike, Loop)>>;
 
 impl Walk<'_> {
-    /// Visits a body after these calls, in a loop that only looks or not; where it ends, and where it breaks.
+    /// Visits a body after these calls, in a loop that only looks or not. Returns the last calls at its end, and at its
+    /// breaks.
     fn visit(&mut self, body: &Body, ends: &Ends, (own, is_waiting): (&Loop, bool)) -> [Ends; 2] {
         match body.stmt() {
             Stmt::Value(_) => [ends.clone(), Ends::new()],
@@ -222,7 +224,7 @@ impl Walk<'_> {
 }
 
 impl Bodies {
-    /// Those of an implementation, whose calls clients make so.
+    /// Collects the bodies of an implementation, for these calls of clients.
     #[must_use]
     pub fn of(
         implementation: Arc<dyn Implementation>,
@@ -267,7 +269,8 @@ impl Bodies {
         found
     }
 
-    /// The remedies that insert something beside calls of a kind, without those that insert the same as an earlier one.
+    /// Returns the remedies that insert something beside calls of a kind, without those that insert the same as an
+    /// earlier one.
     fn of_use(&self, at: &Alike, terms: &Terms, own: &[(World, Tid, Call)]) -> Vec<Remedy> {
         let own = own.iter().filter(|(_, _, call)| call.method.text() == at.method);
         let scopes: Vec<Scope> = own.map(|(world, thread, call)| Scope::new(world, *thread, &call.args)).collect();
@@ -306,11 +309,11 @@ impl Bodies {
         Inserted::Values(scopes.iter().map(made).collect())
     }
 
-    /// What can be inserted.
+    /// Returns the possible insertions.
     #[must_use]
     pub fn insertions(&self) -> Vec<Unit> {
         let mut all = Vec::new();
-        // What only waits is not made to do something.
+        // Insert nothing into a loop that only looks, because it would no longer only look.
         for at in self.alike.iter().filter(|a| !self.waiting.contains(a)) {
             for side in [Side::Before, Side::After] {
                 if side == Side::After && self.same.contains_key(at) {
@@ -329,7 +332,7 @@ impl Bodies {
         all
     }
 
-    /// What of the bodies only orders, and so could be left out.
+    /// Returns the units of the bodies that only order, and that a repair could therefore remove.
     #[must_use]
     pub fn own(&self) -> Vec<Unit> {
         let of = |at: &Alike| -> Option<Vec<Unit>> {
@@ -344,7 +347,7 @@ impl Bodies {
         self.alike.iter().filter_map(of).flatten().collect()
     }
 
-    /// The implementation with these units; of what `gone` says nothing else than they say is left.
+    /// Returns the implementation with these units. Of the calls in `gone`, it keeps only those in the units.
     #[must_use]
     pub fn with(&self, units: Vec<Unit>, gone: BTreeSet<Alike>) -> Edited {
         let text = units.iter().join(", ");
@@ -370,7 +373,7 @@ impl Bodies {
         Arc::clone(&self.of).replace(Calls::new(text, instead))
     }
 
-    /// The implementation in which calls change places with what follows them.
+    /// Returns the implementation in which these calls change places with the statement that follows them.
     #[must_use]
     pub fn swapped(&self, moved: Alike) -> Edited {
         let text = format!("{}: {moved}", moved.method);
@@ -379,7 +382,7 @@ impl Bodies {
     }
 }
 
-/// What a remedy inserts: in each scope, or, where that depends on results, as terms.
+/// The calls that a remedy inserts: in each scope, or as terms if they depend on results.
 #[derive(PartialEq)]
 enum Inserted {
     Values(Vec<Vec<Call>>),
@@ -395,7 +398,7 @@ impl Inserted {
     }
 }
 
-/// The variables of a body.
+/// Returns the variables of a body.
 fn variables(body: &Body) -> BTreeSet<Var> {
     let mut all = BTreeSet::new();
     body.expressions(&mut |e| {
@@ -404,7 +407,7 @@ fn variables(body: &Body) -> BTreeSet<Var> {
     all
 }
 
-/// The position of the argument that is a set of nodes, of methods below that have one.
+/// The position of the argument that is a set of nodes, for methods below that have one.
 type Targets = BTreeMap<(Name, &'static str), usize>;
 
 fn targets(below: &Libraries) -> Targets {
@@ -422,13 +425,13 @@ fn target(targets: &Targets, call: &CallTerm) -> Option<usize> {
     targets.get(&(call.library, call.method)).copied()
 }
 
-/// Whether a set of nodes is written as one without the own node, or as the own node alone.
+/// True if a set of nodes is written as one without the own node, or as the own node alone.
 fn is_without_own(nodes: Expr) -> bool {
     nodes == only(here()) || matches!(nodes.term(), Term::Op(Op::Without, _, gone) if *gone == here())
 }
 
 impl Unit {
-    /// The calls that it makes on a side of a call.
+    /// Returns the calls that it inserts on a side of a call.
     fn calls(&self, call: &CallTerm, side: Side, all: &BTreeMap<Alike, Vec<CallTerm>>) -> Vec<CallTerm> {
         match &self.what {
             What::Remedy(s, remedy) if *s == side => (remedy.calls)(call),
@@ -444,7 +447,7 @@ impl Unit {
     }
 }
 
-/// Calls, of which those that follow one another and differ in their nodes only are one.
+/// Joins consecutive calls that differ in their nodes only.
 fn joined(targets: &Targets, calls: impl IntoIterator<Item = CallTerm>) -> Vec<CallTerm> {
     calls.into_iter().fold(Vec::new(), |mut all: Vec<CallTerm>, call| {
         let alike = all.iter_mut().find(|c| (c.library, c.method) == (call.library, call.method));
@@ -457,7 +460,7 @@ fn joined(targets: &Targets, calls: impl IntoIterator<Item = CallTerm>) -> Vec<C
     })
 }
 
-/// What is left of a call.
+/// Returns the part of a call that these units keep.
 fn left(targets: &Targets, call: &CallTerm, units: &[Unit]) -> Option<CallTerm> {
     let mut parts = BTreeSet::new();
     for unit in units {
@@ -472,25 +475,25 @@ fn left(targets: &Targets, call: &CallTerm, units: &[Unit]) -> Option<CallTerm> 
     let others = nodes.without(here());
     match parts.into_iter().collect_vec()[..] {
         [] => None,
-        // What is left of a set without the others is the own node, if it is there.
+        // A set minus its other nodes is the own node, if that is in the set.
         [Towards::Own] => Some(call.with(position, nodes.without(others))),
         [Towards::Others] => Some(call.with(position, others)),
         _ => Some(call.clone()),
     }
 }
 
-/// An identifier that the body does not use.
+/// Returns an identifier that the body does not use.
 fn fresh(of: &Alike) -> Expr {
     let role = Name::new(&format!("repair_{}_{}_{}", of.method, of.calls, of.roles.join("_")));
     Expr::from(Term::Arg(0, "x")).wid(role.text())
 }
 
-/// A call with an identifier, if it has none.
+/// Adds an identifier to a call that has none.
 fn identified(of: &Alike, call: &CallTerm, a: Await) -> CallTerm {
     if call.args[a.id] == Val::NoWid.into() { call.with(a.id, fresh(of)) } else { call.clone() }
 }
 
-/// The calls one after the other; the value is that of `own`.
+/// Joins calls into a sequence with the value of `own`.
 fn one_after_the_other(before: Vec<CallTerm>, own: Option<CallTerm>, after: Vec<CallTerm>) -> Body {
     let all = |calls: Vec<CallTerm>, rest: Body| calls.into_iter().rev().fold(rest, |rest, c| Body::from(c).then(rest));
     let own = own.map_or(Body::unit(), Body::from);

@@ -23,23 +23,22 @@ use crate::stuck::Stuck;
 use crate::value::Val;
 use crate::world::World;
 
-/// What is known of the progress of an implementation.
+/// The verdict on the progress of an implementation.
 #[derive(Clone, Debug)]
 pub enum Progress {
     /// No client within the bound blocks, and no execution of one is stuck.
     Ends,
-    /// This client never ends, though the specification lets all its calls return. With an execution of it that is stuck, if
+    /// This client never ends, although the specification lets all its calls return. With a stuck execution of it, if
     /// one was found.
     Blocks(World, Client, Option<Box<Stuck>>),
-    /// This client has an execution that is stuck though the specification could go on.
+    /// This client has a stuck execution, although the specification could go on.
     Stuck(World, Client, Box<Stuck>),
-    /// Something stopped the check.
+    /// A limit stopped the check.
     Undecided(Stop),
 }
 
 impl Progress {
-    /// What is known of two sets of clients together: the first bug, or that something stopped the check, or that there is
-    /// no bug.
+    /// Combines the verdicts on two sets of clients: the first bug, else the limit that stopped the check, else no bug.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -49,7 +48,7 @@ impl Progress {
         }
     }
 
-    /// The state in one word.
+    /// Returns the verdict in one word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -61,12 +60,12 @@ impl Progress {
     }
 }
 
-/// A specification with the surroundings and the client of which it is asked.
+/// A specification with a world and a client about which the check asks.
 pub(super) struct Specified<'a> {
     pub libraries: &'a Libraries,
     pub world: &'a World,
     pub client: &'a Client,
-    /// What it is asked about the client: clients with how many of their calls return, of threads that may crash.
+    /// The clients to ask about, each with the number of returned calls of each thread that may crash.
     pub prefixes: &'a [(Client, Vec<usize>)],
     pub limits: Limits<'a>,
 }
@@ -83,10 +82,10 @@ impl Specified<'_> {
         })
     }
 
-    /// Whether all calls of the client return in some consistent execution in which they must.
+    /// True if all calls of the client return in some consistent execution in which they must.
     ///
     /// # Errors
-    /// What stopped the search.
+    /// The reason why the search stopped.
     pub fn lets_all_return(&self) -> Result<bool, Stop> {
         let mut found = false;
         let explored = self.asked(self.client, |problem| {
@@ -98,10 +97,10 @@ impl Specified<'_> {
         explored.stop.filter(|_| !found).map_or(Ok(found), Err)
     }
 
-    /// Whether calls that have returned so are the beginning of a consistent execution.
+    /// True if the calls with these results are the beginning of a consistent execution.
     ///
     /// # Errors
-    /// What stopped the search.
+    /// The reason why the search stopped.
     fn could_go_on(&self, returned: &[Vec<Val>]) -> Result<bool, Stop> {
         let is_it = |lengths: &[usize]| {
             let threads = self.world.tids().zip(returned).zip(lengths);
@@ -145,8 +144,8 @@ impl Specified<'_> {
         explored.stop.filter(|_| !found).map_or(Ok(found), Err)
     }
 
-    /// Whether an execution of the implementation is stuck though the specification could go on: `first` finds the first one
-    /// that matters, by what calls have returned in it.
+    /// Returns a stuck execution of the implementation for which the specification could go on. `first` finds the first
+    /// relevant one, given a predicate on the results of the returned calls.
     pub fn stuck(&self, first: impl FnOnce(&mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck>>) -> Progress {
         let mut stop = None;
         let mut known: BTreeMap<Vec<Vec<Val>>, bool> = BTreeMap::new();
@@ -167,7 +166,7 @@ impl Specified<'_> {
     }
 }
 
-/// The pairs of subevents of a call that has not begun and of one that has returned.
+/// Returns the pairs of a subevent of a call that has not begun and one of a call that has returned.
 fn early(solver: &Solver<'_>, returned: &[Vec<Val>]) -> Matrix {
     let graph = &solver.graph;
     let position = |s: usize| {

@@ -1,9 +1,9 @@
-//! Specifications are checked too: monotone, decomposable (LOCO Def. 3.5) and satisfiable, within a bound.
+//! Checks of specifications within a bound: monotone, decomposable (LOCO Def. 3.5) and satisfiable.
 //!
-//! Every consistent execution of every client within the bound is looked at, each order completed in every way.
-//! Decomposability is asked twice. In the words of the definition, the restriction has just the so of the whole,
-//! restricted. What LOCO's composition theorems need is less: some so' within that. The two differ where so has edges that
-//! come about through other locations.
+//! The check visits every consistent execution of every client within the bound, with each order completed in every
+//! way. It has two variants of decomposability. In the definition, the restriction has exactly the so of the whole,
+//! restricted. LOCO's composition theorems need less: some so' within that. The two differ if so has edges that depend
+//! on other locations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,52 +27,52 @@ use crate::search::witness::completions;
 use crate::value::Val;
 use crate::world::World;
 
-/// Clients are looked at in groups of this many.
+/// The number of clients in a group.
 const GROUP: usize = 512;
 
-/// The most strict partial orders above `(ppo u so)+` that are looked at for one execution.
+/// The largest number of strict partial orders above `(ppo u so)+` that the check tries for one execution.
 const ORDERS: usize = 2_000;
 
 /// An execution with which a property fails.
 #[derive(Clone, Debug)]
 pub struct Instance {
-    /// The surroundings.
+    /// The objects, nodes and threads.
     pub world: World,
     /// The client.
     pub client: Client,
     /// A consistent execution of it.
     pub execution: Execution,
-    /// The events of the part that is not consistent by itself; all of them where that is not the question.
+    /// The events of the part that is not consistent by itself; all events for other properties.
     pub part: Vec<usize>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 /// A kind of event: the method, and what it returned, values aside.
 pub type EventKind = (Name, &'static str);
 
-/// What was found about one specification.
+/// The results for one specification.
 #[derive(Clone, Debug)]
 pub struct Properties {
-    /// Clients looked at.
+    /// The number of clients that the check has visited.
     pub clients: usize,
-    /// Consistent executions.
+    /// The number of consistent executions.
     pub executions: u64,
-    /// Where less hb disallows an execution.
+    /// An execution that a smaller hb makes inconsistent.
     pub monotone: Option<Instance>,
-    /// Where a part with its own locations is not consistent with any so' within the so of the whole.
+    /// A part with its own locations that is not consistent with any so' within the so of the whole.
     pub decomposable: Option<Instance>,
-    /// Where a part with its own locations is not consistent with just the so of the whole.
+    /// A part with its own locations that is not consistent with exactly the so of the whole.
     pub with_the_same_so: Option<Instance>,
-    /// Kinds of events that clients have and no consistent execution does; none if the check was stopped.
+    /// The kinds of events that occur in clients, but in no consistent execution; empty if the check was stopped.
     pub unsatisfied: BTreeSet<EventKind>,
-    /// What stopped the check, if anything did.
+    /// The reason why the check was stopped, if it was.
     pub stop: Option<Stop>,
-    /// Whether only some of the larger hb of an execution were looked at.
+    /// Whether the check tried only some of the larger hb of an execution.
     pub sampled: bool,
 }
 
-/// Of a method that does not even occur.
+/// The result in the kind of an event whose method does not occur at all.
 const ANYTHING: &str = "anything";
 
 fn kind(event: &Event) -> EventKind {
@@ -86,32 +86,32 @@ fn kind(event: &Event) -> EventKind {
     (event.call.method, of)
 }
 
-/// The most ways to make the choices of a part.
+/// The largest number of ways to make the choices of a part.
 const CHOICES: usize = 100_000;
 
 /// Whether a part of an execution is consistent by itself.
 #[derive(Clone, PartialEq, Eq)]
 enum Alone {
-    /// With just the so of the whole.
+    /// With exactly the so of the whole.
     Exactly,
-    /// With less, without this pair.
+    /// With a smaller so, without this pair.
     Within((usize, usize)),
     No,
-    /// Not known, because of this.
+    /// Unknown for this reason.
     Unknown(Stop),
 }
 
-/// What to look at.
+/// The specification to check.
 pub struct Specified<'a> {
     /// The library alone.
     pub specification: &'a Libraries,
     /// Its name.
     pub library: Name,
-    /// Objects and calls.
+    /// The client generator.
     pub subject: &'a dyn Subject,
-    /// Whether the time is up.
+    /// Whether the deadline has passed.
     pub expired: &'a (dyn Fn() -> bool + Sync),
-    /// Called after each group with the number of clients done and the number of all.
+    /// Progress callback: `(done, total)` clients, called after each group.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -135,7 +135,7 @@ pub fn properties(specified: &Specified<'_>, bounds: &[Bound]) -> Properties {
             break;
         }
     }
-    // Up to here these are the kinds that were found; that there are no others is known once all was searched.
+    // So far these are the kinds that occur. The others are certain only after a complete search.
     wanted.retain(|kind| sum.stop.is_none() && !sum.unsatisfied.contains(kind));
     sum.unsatisfied = wanted;
     sum
@@ -168,8 +168,9 @@ impl Properties {
 }
 
 impl Specified<'_> {
-    /// What one client shows, with the kinds of events that occur in place of those that do not; and all its kinds.
-    /// What hb disallows is looked at too, with the `loose` specification: with another hb it may be allowed.
+    /// Checks one client. Returns its results, with the kinds of events that occur in place of those that do not, and
+    /// all its kinds. The search uses the `loose` specification, because an execution that its own hb forbids may be
+    /// allowed with another hb.
     fn client(&self, loose: &Libraries, world: &World, client: &Client) -> (Properties, BTreeSet<EventKind>) {
         let none = Implementations::new();
         let expired = || (self.expired)();
@@ -193,7 +194,7 @@ impl Specified<'_> {
                 if expired() { Flow::Stop } else { Flow::Continue }
             })
         });
-        // Who was told to stop was told so because the time is up.
+        // Here `Flow::Stop` can only mean that the deadline has passed.
         found.stop = found.stop.take().or(explored.stop).or(expired().then_some(Stop::Time));
         (found, wanted)
     }
@@ -257,7 +258,7 @@ impl Specified<'_> {
         }
     }
 
-    /// Whether a part is consistent by itself, first with the choices of the whole, then with any.
+    /// Returns whether a part is consistent by itself, first with the choices of the whole, then with any.
     fn alone(&self, part: &Execution, so: &Pairs) -> Alone {
         let of = |execution: &Execution| match consistent(self.specification, self.library, execution, None) {
             Ok(own) if own == *so => Alone::Exactly,
@@ -287,7 +288,8 @@ impl Specified<'_> {
         best
     }
 
-    /// A pair of hb that makes an inconsistent execution consistent; whether some orders were left out.
+    /// Returns a pair of hb whose addition makes an inconsistent execution consistent, and whether some orders were
+    /// left out.
     fn less_hb_disallows(&self, loose: &Libraries, execution: &Execution) -> (Option<(usize, usize)>, bool) {
         let so = consistent(loose, self.library, execution, None).expect("the search has found it");
         let edges: Pairs = so.iter().copied().chain(execution.ppo(self.specification)).collect();
@@ -316,7 +318,7 @@ impl Specified<'_> {
         (None, false)
     }
 
-    /// The parts of an execution that share no location with the rest; not all of it, and not none.
+    /// Returns the proper non-empty parts of an execution that share no location with the rest.
     fn parts(&self, execution: &Execution) -> impl Iterator<Item = Vec<usize>> + use<> {
         let library = self.specification.get(self.library).expect("the library that is checked");
         let mut groups: Vec<Vec<usize>> = Vec::new();

@@ -1,4 +1,4 @@
-//! What is asked of an implementation, and what is reported of it.
+//! The question about an implementation, and the report that answers it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use crate::search::refute::Refutation;
 use crate::search::solver::Stats;
 use crate::world::World;
 
-/// Extends clients by calls of other libraries that can tell outcomes apart.
+/// An extension of clients by calls of other libraries that can distinguish outcomes.
 pub trait Probes: Send + Sync {
-    /// How many stages there are; all clients are looked at with the probes of one stage before the next.
+    /// Returns the number of stages. A later stage makes larger clients.
     fn stages(&self) -> usize;
 
-    /// Larger clients, the smallest first.
+    /// Returns the extensions of a client in a stage, the smallest first.
     fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)>;
 }
 
-/// What is to be checked.
+/// The parameters of a check.
 pub struct Question<'a> {
     /// The library.
     pub library: Name,
@@ -38,23 +38,24 @@ pub struct Question<'a> {
     pub below: Libraries,
     /// Libraries that only probes call.
     pub beside: Libraries,
-    /// The implementation; after it, for a question about a whole stack, those of libraries that it calls, and so on.
+    /// The implementation first. For a question about a whole stack, then those of the libraries that it calls, and so
+    /// on.
     pub chain: Vec<Arc<dyn Implementation>>,
-    /// Its objects and calls.
+    /// The client generator of the library.
     pub subject: &'a dyn Subject,
     /// Clients for the question of outcomes.
     pub probes: &'a [&'a dyn Probes],
     /// The bound.
     pub bound: Bound,
-    /// Whether it is asked too which clients never end ([`Progress`]).
+    /// Whether the check also asks which clients never end ([`Progress`]).
     pub asks_progress: bool,
-    /// How threads crash, where [`Bound::crashes`] is not 0.
+    /// The crashes of threads, if [`Bound::crashes`] is not 0.
     pub crashing: Option<Crashing>,
-    /// What is known of clients, and which of them are looked at, where several processes share them.
+    /// The results for clients and the share of this process, if several processes share the clients.
     pub ledger: Option<&'a dyn Ledger>,
-    /// Whether the time is up.
+    /// Whether the deadline has passed.
     pub expired: &'a (dyn Fn() -> bool + Sync),
-    /// Called after each group with the number of clients done and the number of all.
+    /// Progress callback: `(done, total)` clients, called after each group.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
@@ -63,7 +64,7 @@ impl Question<'_> {
         self.specification.get(self.library).expect("the library that is checked")
     }
 
-    /// The clients of which the specification says anything, and how many there are with the others.
+    /// Returns the clients that the specification covers, and the number of all clients.
     pub(super) fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
         let found = well_formed(self.library(), self.subject, std::slice::from_ref(&self.bound), self.expired);
         let Some(crashing) = &self.crashing else { return found };
@@ -78,7 +79,7 @@ impl Question<'_> {
         Found::new((all, generated), stop)
     }
 
-    /// Asks something of a client whose calls are those of the implementation.
+    /// Asks about a client whose calls are those of the implementation.
     pub(super) fn implemented<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         let expired = || (self.expired)();
         ask(&Problem {
@@ -104,7 +105,7 @@ impl Question<'_> {
         self.chain.iter().map(|i| (i.target(), in_force(i))).collect()
     }
 
-    /// The points at which threads stop that crash.
+    /// Returns the points at which crashing threads stop.
     pub(super) fn points(&self) -> Option<Points> {
         let implemented = || self.chain.iter().map(|i| i.target()).collect::<Vec<Name>>();
         self.crashing.as_ref().map(|crashing| crashing.points(&implemented()))
@@ -116,10 +117,10 @@ impl Question<'_> {
         world
     }
 
-    /// Whether one client is locally sound.
+    /// True if one client is locally sound.
     ///
     /// # Errors
-    /// What stopped the search before there was an answer.
+    /// The reason why the search stopped before there was an answer.
     pub fn is_locally_sound(&self, world: &World, client: &Client) -> Result<bool, Stop> {
         let local = self
             .implemented(world, client, |problem| check(problem, &problem.runs(), &self.specification, self.library));
@@ -130,7 +131,7 @@ impl Question<'_> {
 /// A client with an outcome that the specification does not have.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// The surroundings of the client, without the implementation's own objects.
+    /// The world of the client, without the implementation's own objects.
     pub world: World,
     /// The client.
     pub client: Client,
@@ -138,7 +139,7 @@ pub struct Counterexample {
     pub outcome: Outcome,
     /// An execution of the implementation with that outcome.
     pub execution: Execution,
-    /// Why the specification forbids it: the first few ways to get it, each with what forbids it.
+    /// The reasons why the specification forbids it: the first few ways to get it, each with its refutation.
     pub refutations: Found<Vec<Refutation>>,
 }
 
@@ -149,44 +150,45 @@ pub enum Verdict {
     Sound,
     /// A client has an outcome that the specification does not have.
     Unsound(Box<Counterexample>),
-    /// Not locally sound, and no wrong outcome was found.
+    /// Not locally sound, and the search found no wrong outcome.
     NotLocallySound,
-    /// No client that was looked at has an outcome that the specification does not have; g was not asked for.
+    /// All outcomes of the checked clients are in the specification. The check did not search for a g.
     NoWrongOutcome,
     /// A limit stopped the check.
     Undecided(Stop),
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// The client and the execution for which no g was found.
+    /// The client and the execution without a g.
     pub violation: Option<(World, Client, Violation)>,
-    /// The client at which a limit was hit first, if one was.
+    /// The first client that hit a limit, if there is one.
     pub stopped_at: Option<(World, Client)>,
-    /// Methods that clients call, and that occur in no consistent execution of the clients looked at.
+    /// The methods that clients call, but that occur in no consistent execution of the checked clients.
     pub unreached: BTreeSet<Name>,
-    /// Clients within the bound.
+    /// The number of clients within the bound.
     pub generated: usize,
-    /// Those of them that are not well-formed, so that the specification says nothing of them.
+    /// The number of those that are not well-formed, so that the specification does not cover them.
     pub ill_formed: usize,
-    /// Clients of which something is known: those that were looked at, and those that are one of them renamed.
+    /// The number of clients with a result: those that the check searched, and those symmetric to them.
     pub clients: usize,
-    /// Those of them that are others renamed, as a comparison has shown: by threads, nodes, objects or values.
+    /// The number of those that are symmetric to another one by threads, nodes, objects or values, as a comparison has
+    /// shown.
     pub renamed: usize,
-    /// Classes of consistent executions of all of them.
+    /// The number of classes of consistent executions of all of them.
     pub executions: u64,
-    /// Ways for all calls to return, of all of them.
+    /// The number of ways for all calls to return, over all of them.
     pub outcomes: u64,
-    /// Clients none of whose executions ends.
+    /// The number of clients whose executions all fail to end.
     pub vacuous: usize,
-    /// Clients looked at for their outcomes.
+    /// The number of clients whose outcomes the check has compared.
     pub probed: usize,
-    /// What first stopped the search for the outcomes of one of them.
+    /// The first reason why the search for the outcomes of one of them stopped.
     pub unanswered: Option<Stop>,
-    /// Counts over the clients that were looked at.
+    /// The statistics of all searched clients.
     pub stats: Stats,
     /// The concretisations found.
     pub concretisation: Concretisation,
@@ -220,7 +222,7 @@ impl Report {
         }
     }
 
-    /// Adds what was found of a client, and of so many that are it, renamed.
+    /// Adds the results of a client, and of this number of symmetric ones.
     pub(super) fn add(&mut self, client: &Client, local: Local, renamed: usize) {
         let (explored, alike) = (local.explored, 1 + renamed as u64);
         self.clients += 1 + renamed;

@@ -1,11 +1,24 @@
-//! Clients that differ by a renaming: of threads, of nodes, of the objects, of the values that they write.
+//! Symmetric clients: clients that are equal up to a renaming of threads, nodes, objects and written values.
 //!
-//! If whatever the search for one client was told is what the search for another one would be told, renamed, then the one
-//! finds what the other does. Whether it is so is not assumed: an implementation may use the numbers of threads and nodes,
-//! or compare values with its own, and a specification too. So when a client has been searched, what it asked is asked again
-//! about the other one: where threads stand, how calls happen, what they can return, what the specifications say of
-//! subevents and of events together ([`Transcript`]). That is far less than a search. A client with any difference is looked
-//! at itself.
+//! **Computes** with [`Renaming::canonical`] the canonical form of a client, which makes two clients candidates. Then
+//! [`relates`] decides whether the search for one client would give the same answers for the other one, renamed. An
+//! implementation may use the numbers of threads and nodes, or compare values with constants, and so may a
+//! specification. So `relates` does not assume symmetry, but repeats for the other client every question that the
+//! search has asked ([`Transcript`]). The check searches a client with any difference itself.
+//!
+//! **Invariant.** The maps `locs`, `wids`, `cells` and `keys` are one-to-one and only grow. `points` maps each compared
+//! point to a point of the other client that has the same shapes and position under these maps.
+//!
+//! **Example.** `write(x, 1)` on T1 with `read(x)` on T2, and the same with both threads exchanged, have one canonical
+//! form. If the implementation of `write` depends on the number of the thread, the two points after it differ, and
+//! `relates` returns false.
+//!
+//! **Correct because** the search learns about a client only from these answers, and never looks at a name. If all
+//! answers are equal under the renaming, the other search takes the same steps, by induction over its steps
+//! (docs/search.md, "Clients that differ by a renaming"). The tests are in `tests/tests/renaming.rs`.
+//!
+//! **Cost.** Each point and each state that the search visited is compared once, up to the first difference. The
+//! canonical form tries at most 4! orders of threads (`THREADS`).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,25 +38,25 @@ use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
 use crate::world::{Crashes, Object, World};
 
-/// The most threads whose orders are all tried.
+/// The number of threads up to which the canonical form tries all orders.
 const THREADS: usize = 4;
 
 /// A one-to-one map of threads, nodes and integers. Integers that it does not name stay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Renaming {
-    /// For each thread what it becomes.
+    /// The image of each thread.
     threads: Vec<Tid>,
-    /// For each node what it becomes.
+    /// The image of each node.
     nodes: Vec<Node>,
     values: BTreeMap<i64, i64>,
 }
 
-/// What clients have in common that differ by a renaming.
+/// The canonical form of a client. Clients with equal forms differ by a renaming at most.
 pub type Canonical = (World, Client);
 
 impl Renaming {
-    /// A client with its nodes, objects and these `values` in the order in which they appear, and the renaming to it; with
-    /// `threads`, in that order of its threads for which it is least.
+    /// Returns the canonical form, and the renaming to it. Nodes, objects and these `values` are numbered in the order
+    /// of their first use. With `threads`, the threads stand in the order that gives the least such form.
     #[must_use]
     pub fn canonical(world: &World, client: &Client, values: &[i64], threads: bool) -> (Canonical, Self) {
         let count = world.threads.len();
@@ -51,7 +64,8 @@ impl Renaming {
         if !threads || count > THREADS {
             return Self::in_order(world, client, values, &in_order);
         }
-        // Threads with unlike calls change places with each other in no case that matters.
+        // Sort the threads by their methods, since a renaming preserves these, and permute only threads with the same
+        // methods.
         let methods = |t: &usize| client.threads[*t].iter().map(|call| call.method).collect_vec();
         let sorted = in_order.into_iter().sorted_by_key(methods).collect_vec();
         let orders = sorted.iter().copied().permutations(count);
@@ -60,7 +74,7 @@ impl Renaming {
         all.min_by(|(a, _), (b, _)| a.cmp(b)).expect("one order at least")
     }
 
-    /// The same, for this order of threads.
+    /// Returns the same for this order of threads.
     fn in_order(world: &World, client: &Client, values: &[i64], order: &[usize]) -> (Canonical, Self) {
         let calls = || order.iter().flat_map(|&t| &client.threads[t]);
         let args = || calls().flat_map(|call| call.args.iter().copied());
@@ -95,7 +109,7 @@ impl Renaming {
         ((form, Client { threads }), renaming)
     }
 
-    /// First this one, then the other one.
+    /// Composes this renaming with another one.
     #[must_use]
     pub fn then(&self, other: &Self) -> Self {
         Self {
@@ -105,7 +119,7 @@ impl Renaming {
         }
     }
 
-    /// First this one, then the other one the wrong way round.
+    /// Composes this renaming with the inverse of another one.
     #[must_use]
     pub fn and_back(&self, other: &Self) -> Self {
         let back = |t: &Tid| Tid::from_index(other.threads.iter().position(|u| u == t).expect("one-to-one"));
@@ -138,7 +152,7 @@ impl Renaming {
         }
     }
 
-    /// Members that stand in the order of their numbers do so afterwards.
+    /// Renames an object. Members that are sorted by number stay sorted.
     fn object(&self, object: &Object, loc: &dyn Fn(Loc) -> Loc) -> Object {
         let mut members = object.members.iter().map(|&t| self.thread(t)).collect_vec();
         if object.members.is_sorted() {
@@ -153,7 +167,7 @@ impl Renaming {
     }
 }
 
-/// For each of `all` its number: those that occur `first` come first, in that order.
+/// Numbers the elements of `all`: those of `first` come first, in that order.
 fn numbered<T: Ord + Copy + Hash>(first: impl Iterator<Item = T>, all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     let all = all.collect_vec();
     let first = first.filter(|x| all.contains(x)).collect_vec();
@@ -177,7 +191,7 @@ fn integers(v: Val) -> Vec<i64> {
     }
 }
 
-/// A one-to-one relation that grows.
+/// A one-to-one relation, to which pairs are added.
 struct Pairs<T>(BTreeMap<T, T>, BTreeMap<T, T>);
 
 impl<T> Default for Pairs<T> {
@@ -187,20 +201,20 @@ impl<T> Default for Pairs<T> {
 }
 
 impl<T: Ord + Copy> Pairs<T> {
-    /// Relates two, if neither is related to another one.
+    /// Relates two elements, unless one of them is already related to a different one.
     fn relate(&mut self, a: T, b: T) -> bool {
         *self.0.entry(a).or_insert(b) == b && *self.1.entry(b).or_insert(a) == a
     }
 }
 
-/// What a specification asks of single subevents.
+/// The sets and keys by which a specification examines single subevents.
 pub struct Asked {
     sets: Vec<(Name, Set)>,
     keys: Vec<(Name, Key)>,
 }
 
 impl Asked {
-    /// What these libraries ask.
+    /// Collects the sets and keys of these libraries.
     #[must_use]
     pub fn by(libraries: &Libraries) -> Self {
         let mut asked = Self { sets: Vec::new(), keys: Vec::new() };
@@ -247,17 +261,17 @@ impl Asked {
     }
 }
 
-/// One of the sets of libraries of which a search asks: those of the calls that are made, or the specification.
+/// One of the two sets of libraries in a search: those of the calls that threads make, or the specification.
 pub struct Side<'a> {
     /// The libraries.
     pub libraries: &'a Libraries,
-    /// What they ask of subevents.
+    /// Their sets and keys.
     pub asked: &'a Asked,
 }
 
-/// Whether all that was asked in the search for one client would have been told of another one, renamed.
+/// True if all answers in the search for one client are the same for another one, renamed.
 ///
-/// `below` is about the calls that are made, `above` about those that are replaced.
+/// `below` has the libraries of the calls that threads make, `above` those of the replaced calls.
 pub fn relates<'m>(
     renaming: &Renaming,
     transcript: &Transcript<'_, '_, 'm>,
@@ -307,22 +321,22 @@ struct Relation<'r, 'm, 'n> {
     renaming: &'r Renaming,
     one: &'r World,
     other: &'r World,
-    /// Those of the other client.
+    /// The threads of the other client.
     threads: &'r Threads<'r, 'n>,
     below: &'r Side<'r>,
     above: &'r Side<'r>,
     locs: Pairs<Loc>,
     wids: Pairs<Wid>,
     cells: Pairs<Cell>,
-    /// For each side and key what its values become.
+    /// For each side and key the relation of its values.
     keys: [Vec<Pairs<Val>>; 2],
-    /// What was compared already: of which side, the event, how many before it are alike, and how it happens.
+    /// The comparisons done so far: the side, the event, the number of earlier events alike, and the shape.
     seen: BTreeSet<(bool, Event, usize, Shape)>,
-    /// For each point of the one what it becomes.
+    /// The image of each point of the one client.
     points: BTreeMap<usize, (&'m Point<'m>, &'n Point<'n>)>,
-    /// Events of the one that update, each with what it becomes.
+    /// The events of the one client that update, each with its image.
     updates: BTreeSet<(Event, Event)>,
-    /// What is written without an update, and initial values.
+    /// The initial values, and the values written without an update.
     written: BTreeSet<Val>,
 }
 
@@ -341,7 +355,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.value(a, b))
     }
 
-    /// What a value becomes; `None` if it names something that nothing has told of.
+    /// Returns the image of a value; `None` if it names a location or identifier that has no image yet.
     fn image(&self, v: Val) -> Option<Val> {
         match v {
             Val::Loc(x) => self.locs.0.get(&x).copied().map(Val::Loc),
@@ -362,7 +376,8 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         self.renaming.thread(a.thread) == b.thread && self.call(&a.call, &b.call) && self.value(a.ret, b.ret)
     }
 
-    /// Whether a call happens in the same way. Its subevents may stand in another order.
+    /// Compares two shapes, in which the subevents may stand in a different order. Returns the position of each
+    /// subevent in the second one.
     fn shape(&mut self, a: &Shape, b: &Shape) -> Option<Vec<usize>> {
         let mut places = Vec::with_capacity(a.len());
         for sub in a {
@@ -395,7 +410,8 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         cells && reads && writes
     }
 
-    /// Compares what a thread has done since its first `known` events, where it stands, and all that comes after.
+    /// Compares two points and all points after them: the events from number `known` on, the calls, and the position of
+    /// the thread.
     fn tree(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>, known: usize) -> bool {
         let (a, b) = (p.run(), q.run());
         let is_alike = a.shapes.len() == b.shapes.len()
@@ -422,7 +438,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         self.after(thread, p, q) && self.returned(thread, p, q)
     }
 
-    /// Compares all that comes after a point.
+    /// Compares all points after a point.
     fn after(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>) -> bool {
         let known = p.run().shapes.len();
         let nexts = p.nexts();
@@ -465,7 +481,8 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         }
     }
 
-    /// Compares what the call at which a thread stands was said to return, by what is in cells.
+    /// Compares the results that the search has got for the call at which a thread stands, for each assignment of
+    /// values to cells.
     fn returned(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>) -> bool {
         p.returned.borrow().iter().all(|(cells, results)| {
             let image =
@@ -485,7 +502,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         })
     }
 
-    /// Compares how the replaced calls of a thread that has ended happen, by their specification.
+    /// Compares the shapes of the replaced calls of a thread that has ended, in their specification.
     fn ended(&mut self, p: &Point<'m>, q: &Point<'n>) -> bool {
         let (a, b) = (replaced(p), replaced(q));
         let specification = self.above.libraries;
@@ -497,7 +514,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         })
     }
 
-    /// Compares how events of this position happen, what their specification asks of their subevents, and initial values.
+    /// Compares two events: their shapes, the sets and keys of their subevents, and the initial values of their cells.
     fn happens(&mut self, above: bool, [a, b]: [&[Event]; 2], i: usize, (p, q): (&Shape, &Shape)) -> bool {
         let nth = |events: &[Event]| alike(&events[..i], events[i].thread, &events[i].call);
         let nth = [nth(a), nth(b)];
@@ -547,7 +564,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
             && pairs.into_iter().all(|(i, j)| to(all[i], all[j]) == to(renamed[i], renamed[j]))
     }
 
-    /// Compares what updates make of every value that there can be, if each of them happens once.
+    /// Compares the results of updates on every value that can occur if each update happens once.
     fn steps(&self, states: &BTreeSet<Vec<usize>>) -> bool {
         let side = |e: &Event| if self.below.libraries.get(e.call.library).is_some() { self.below } else { self.above };
         let step = |e: &Event, v: Val| side(e).libraries.of(&e.call).step(e, v);
@@ -570,7 +587,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         })
     }
 
-    /// How many updates happen in a state at most.
+    /// Returns the largest number of updates in a state.
     fn most_updates(&self, states: &BTreeSet<Vec<usize>>) -> usize {
         let updates: BTreeSet<&Event> = self.updates.iter().map(|(a, _)| a).collect();
         if updates.is_empty() {
@@ -583,8 +600,8 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         states.iter().map(|state| state.iter().map(of_thread).sum()).max().unwrap_or(0)
     }
 
-    /// Compares what the libraries say of all events of a state together; where all threads have ended, of the replaced calls,
-    /// too.
+    /// Compares the answers of the libraries about all events of a state together. If all threads have ended, it also
+    /// compares those about the replaced calls.
     fn state(&self, state: &[usize]) -> bool {
         let points: Option<Vec<_>> = state.iter().map(|id| self.points.get(id)).collect();
         let Some(points) = points else { return false };
@@ -613,7 +630,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
     }
 }
 
-/// The calls of a thread that no other replaced call made.
+/// Returns the calls of a thread that no other replaced call made.
 fn replaced(point: &Point<'_>) -> Vec<Event> {
     point.run().trace.calls.iter().filter(|g| g.parent.is_none()).map(|g| g.event.clone()).collect()
 }

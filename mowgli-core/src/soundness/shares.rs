@@ -1,10 +1,11 @@
-//! How the clients of a check are dealt to the processes that share it.
+//! The distribution of the clients of a check over the processes that share it.
 //!
-//! Clients that may be one another, renamed, are best together, so that one search does for all of them. But a few heavy ones
-//! can be a large part of all work, and what may be a renaming often is none: an implementation that goes through nodes in the
-//! order of their numbers is not the same after they change places. So of the heaviest it is looked at how they begin, and those
-//! that differ there are dealt one by one. Wherever a client goes, the report is the same; it is only looked at twice in vain
-//! if it is another one, renamed, after all.
+//! Clients that may be symmetric should be together, so that one search covers all of them. But a few heavy classes can
+//! be a large part of all work, and such clients are often not symmetric. For example, an implementation that visits
+//! nodes in the order of their numbers changes when they change places.
+//! So [`dealt`] compares the beginnings of the clients in the heaviest classes, and deals those with different
+//! beginnings one by one. The distribution does not affect the report. If two such clients are symmetric after all, the
+//! check only searches twice.
 
 use itertools::Itertools;
 use rayon::prelude::*;
@@ -19,15 +20,15 @@ use crate::ids::Name;
 use crate::value::Val;
 use crate::world::World;
 
-/// For each piece the beginnings of so many of the heaviest classes are looked at.
+/// The number of heaviest classes, for each piece, whose beginnings are compared.
 const HEAVY: usize = 8;
 
-/// How many states a beginning has.
+/// The number of states of a beginning.
 const STATES: u64 = 4;
 
-/// Which of the clients a piece has. Those that may be one another, renamed, are together, but for heavy ones; all are dealt in
-/// turn, light ones first, and one after the other those that make the same calls, so that neither the heavy ones meet nor those
-/// that take about as long.
+/// Returns which of the clients a piece has. Clients that may be symmetric stay together, except heavy ones. All are
+/// dealt in turn, light ones first, and clients with the same calls one after another. So heavy clients, and clients
+/// that take about as long, go to different pieces.
 pub(super) fn dealt(
     question: &Question<'_>,
     piece: Piece,
@@ -54,7 +55,7 @@ pub(super) fn dealt(
     is_here
 }
 
-/// The members of a class, apart where they begin in different ways. The first unit has the first of them.
+/// Splits a class by the beginnings of its members. The first unit contains the first member.
 fn units(
     question: &Question<'_>,
     clients: &[(World, Client)],
@@ -81,8 +82,8 @@ fn units(
     units
 }
 
-/// How heavy a client is, roughly: the number of its calls and of what they are given beyond one thing, as the nodes that a
-/// broadcast goes to.
+/// Returns the approximate weight of a client: the number of its calls, and of the nodes in their arguments, for
+/// example the targets of a broadcast.
 pub(super) fn weight(client: &Client) -> usize {
     fn size(value: &Val) -> usize {
         match value {
@@ -94,7 +95,7 @@ pub(super) fn weight(client: &Client) -> usize {
     client.threads.iter().flatten().map(|call| 1 + call.args.iter().map(size).sum::<usize>()).sum()
 }
 
-/// What clients have in common that take about as long: the methods that their threads call.
+/// Returns the methods that the threads of a client call. Clients with the same methods take about as long.
 pub(super) fn shape(client: &Client) -> Vec<Vec<Name>> {
     let threads = client.threads.iter().map(|calls| calls.iter().map(|call| call.method).sorted().collect_vec());
     threads.sorted_by_key(|methods| (methods.len(), methods.clone())).collect()

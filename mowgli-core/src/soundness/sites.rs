@@ -1,4 +1,4 @@
-//! The operations of an implementation, one by one: where each stands in the bodies.
+//! The operations of an implementation, one by one, each with its place in the bodies.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use crate::ids::Name;
 pub struct Site {
     /// The implemented method.
     pub method: &'static str,
-    /// How many calls come before it in the body, as the text has them.
+    /// The number of calls before it in the text of the body.
     pub number: usize,
-    /// The library that is called there.
+    /// The called library.
     pub library: Name,
-    /// The method that is called there.
+    /// The called method.
     pub calls: &'static str,
-    /// How many calls of this method come before it in the body.
+    /// The number of calls of this method before it in the body.
     pub nth: usize,
-    /// Whether it is the only one.
+    /// Whether it is the only call of this method.
     pub alone: bool,
     /// The place in the source.
     pub place: Place,
@@ -35,7 +35,7 @@ impl fmt::Display for Site {
     }
 }
 
-/// The sites of some bodies, in their order.
+/// Returns the sites of some bodies, in their order.
 #[must_use]
 pub fn sites(bodies: &Bodies) -> Vec<Site> {
     let of_body = |(method, body): (&'static str, &Body)| {

@@ -1,5 +1,5 @@
-//! What an implementation and a specification are, as text: the bodies, the parts, and what every call promises. Two runs with
-//! the same text ask the same.
+//! Implementations and specifications as text: the bodies, the parts, and the promises of every call. Two runs with the
+//! same text ask the same question.
 
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
@@ -8,11 +8,10 @@ use crate::library::{Libraries, Library};
 use crate::value::Val;
 use crate::world::World;
 
-/// Tells the bodies of an implementation, and the parts that it has in these worlds. Of an opaque function it tells the name
-/// alone.
+/// Prints the bodies of an implementation, and its parts in these worlds. An opaque function appears by its name alone.
 ///
 /// # Errors
-/// If its bodies are Rust functions: nothing is known of those.
+/// If its bodies are Rust functions, because they have no text.
 pub fn bodies(
     implementation: &dyn Implementation,
     calls: &[(World, Tid, Call)],
@@ -31,7 +30,7 @@ pub fn bodies(
     Ok(())
 }
 
-/// Tells the ways in which these calls can happen by the library that they are of, whatever they return.
+/// Prints the shapes of these calls by their library, for every possible result.
 pub fn shapes(libraries: &Libraries, calls: &[(World, Tid, Call)], tell: &mut dyn FnMut(&str)) {
     for (world, thread, call) in calls {
         let Some(library) = libraries.get(call.library) else { continue };
@@ -42,7 +41,7 @@ pub fn shapes(libraries: &Libraries, calls: &[(World, Tid, Call)], tell: &mut dy
     }
 }
 
-/// What a call could return, where cells hold small numbers or what is there at first.
+/// Returns the possible results of a call if cells hold small numbers or their initial values.
 fn results(library: &dyn Library, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
     if library.fault(world, thread, call).is_some() {
         return Vec::new();

@@ -17,7 +17,7 @@ use super::renaming::{Asked, Side};
 use super::shares::dealt;
 use crate::runs::Stop;
 
-/// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
+/// Compares only outcomes (LOCO Def. 3.10), of every client within the bound and of its extensions by probes.
 pub fn outcomes(question: &Question<'_>) -> Report {
     let mut report = Report::new(&[]);
     report.verdict = match question.clients().all() {
@@ -43,7 +43,8 @@ pub fn outcomes(question: &Question<'_>) -> Report {
     report
 }
 
-/// Runs the check: local soundness, and where it fails outcomes. Those are left to who knows what all processes found.
+/// Runs the check: local soundness, and outcomes where it fails. A process with a share leaves the outcomes to the one
+/// with all results.
 pub fn run(question: &Question<'_>) -> Report {
     let mut report = local(question);
     if question.ledger.is_some_and(|ledger| ledger.piece().is_some()) {
@@ -56,7 +57,7 @@ pub fn run(question: &Question<'_>) -> Report {
     report
 }
 
-/// Runs the check for local soundness alone.
+/// Runs only the check for local soundness.
 pub fn local(question: &Question<'_>) -> Report {
     let ((all, generated), mut undecided) = question.clients().into_parts();
     let mut report = Report::new(&all);
@@ -66,13 +67,13 @@ pub fn local(question: &Question<'_>) -> Report {
     let asked = [Asked::by(&question.below), Asked::by(&question.specification)];
     let sides = [(&question.below, &asked[0]), (&question.specification, &asked[1])];
     let sides = sides.map(|(libraries, asked)| Side { libraries, asked });
-    // Which clients were looked at, or are others renamed.
+    // The clients that were searched, or are symmetric to one that was.
     let mut is_known = vec![false; all.len()];
     let is_here = question.ledger.and_then(Ledger::piece).map(|piece| dealt(question, piece, &all, &orbits, &sides));
     let is_here = |i: usize| is_here.as_ref().is_none_or(|here| here[i]);
     let positions: Vec<usize> = (0..all.len()).collect();
     for group in groups(&positions) {
-        // Once it is open whether clients end, larger ones are not asked, as it would stay so.
+        // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
         let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
         loop {

@@ -1,4 +1,4 @@
-//! Concretisations of one client's calls: g and so' for what is known of hb (LOCO Def. 3.13).
+//! Concretisations of one client's calls: g and so' for the present bounds of hb (LOCO Def. 3.13).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::relation::Matrix;
 use crate::search::solver::{Flow, Solver};
 use crate::stamp::Stamp;
 
-/// Why there is no concretisation.
+/// The reason why there is no concretisation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// The specification has no such call at all.
+    /// The specification does not allow the call at all.
     NoStamps(String),
     /// No subevent of the call can stand for one of its stamps (condition 1).
     NoCandidate {
@@ -43,19 +43,19 @@ impl fmt::Display for Reason {
 /// For each method and stamp of the specification the subevents that stand for it, in words.
 pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
 
-/// What is known of hb in all executions that are left.
+/// Bounds of hb, valid in all executions that are left.
 pub(super) struct Known {
-    /// Pairs that are in hb.
+    /// The pairs that are in hb.
     pub(super) least: Matrix,
-    /// Pairs that may be in hb; for a specification that mentions it.
+    /// The pairs that may be in hb, for a specification that mentions it.
     pub(super) most: Option<Matrix>,
 }
 
-/// What a concretisation and so' rest on.
+/// The bounds of hb on which a concretisation and so' rest.
 pub(super) struct Proof {
-    /// Pairs that must be in hb.
+    /// The pairs that must be in hb.
     needs: Matrix,
-    /// Pairs that may be in hb; any pair if the specification does not mention it.
+    /// The pairs that may be in hb; any pair if the specification does not mention it.
     most: Option<Matrix>,
 }
 
@@ -100,27 +100,27 @@ pub(super) struct Abstraction<'a> {
     pub(super) choices: Vec<StampChoice<'a>>,
     /// The subevents of the implementation of calls that read nothing.
     pub(super) silent: Vec<usize>,
-    /// The g that was tried first.
+    /// The g that the search tried first.
     pub(super) first: Vec<usize>,
     /// The g that worked last.
     pub(super) last: Option<Image>,
-    /// What the latest proofs rest on: each proves every execution of the same runs that has it.
+    /// The latest proofs. Each proves every execution of the same runs whose hb is within its bounds.
     pub(super) proofs: VecDeque<Proof>,
 }
 
-/// How many proofs are kept for reuse.
+/// The number of proofs that are kept for reuse.
 const KEPT: usize = 8;
 
-/// How many g are tried where a failure is not final.
+/// The number of g to try in a state in which a failure is not final.
 pub(super) const FEW: usize = 4;
 
 impl Abstraction<'_> {
-    /// The subevents that the g stands for that worked last, or before one did, the one that was tried first.
+    /// Returns the image of the g that worked last. If none has worked yet, it is the g that was tried first.
     pub(super) fn images(&self) -> &[usize] {
         self.last.as_ref().map_or(&self.first, |image| &image.g)
     }
 
-    /// Whether the g that worked last works for what is known of hb.
+    /// True if the g that worked last works for these bounds of hb.
     pub(super) fn works_again(&mut self, hb: &Known) -> bool {
         let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
         let Some(Image { choice, g, needs }) = last else { return false };
@@ -135,7 +135,7 @@ impl Abstraction<'_> {
         self.proofs.push_front(Proof { needs, most: hb.most.clone() });
     }
 
-    /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
+    /// Finds g and so' for these bounds of hb. Gives up after `tries` attempts for each choice of stamps.
     pub(super) fn concretise(
         &mut self,
         solver: &Solver<'_>,

@@ -1,5 +1,5 @@
-//! The executions that are left once every read has its source: orders, and then pairs of hb, are decided one by one where
-//! no g works for all that is left.
+//! The executions that are left once every read has its source. The search decides orders, and then pairs of hb, one by
+//! one until some g works for all that is left.
 
 use itertools::Itertools;
 
@@ -10,14 +10,14 @@ use crate::search::network::Id;
 use crate::search::solver::Solver;
 
 impl Prover<'_> {
-    /// A pair of an order that is open, between subevents that stand for others, as so' is about those.
+    /// Returns an open pair of an order between subevents in the image of g, because so' relates those.
     pub(super) fn pair_of_images(&self, solver: &Solver<'_>) -> Option<(Id, usize, usize)> {
         let g = self.images(solver);
         solver.open_pairs().into_iter().find(|(_, a, b)| g.contains(a) && g.contains(b))
     }
 
-    /// All executions that are left once every read has its source: decides orders one by one where that is needed. When
-    /// the time is up what is left is not looked at; [`super::check`] asks the clock.
+    /// Checks all executions that are left once every read has its source. It decides orders one by one where
+    /// necessary. After the deadline it skips the rest, because [`super::check`] checks the deadline again.
     pub(super) fn class(&mut self, solver: &mut Solver<'_>) -> Result<(), Box<Violation>> {
         let open = self.pair_of_images(solver).or_else(|| solver.open_pairs().first().copied());
         let Some((raw, a, b)) = open else {
@@ -37,8 +37,8 @@ impl Prover<'_> {
         Ok(())
     }
 
-    /// One execution, everything but hb decided: hb is what holds so far, or for a specification that mentions it any
-    /// larger strict partial order without a pair of `never`. `least` is `(ppo u so)+`.
+    /// Checks one execution in which everything but hb is decided. Without hb in the specification, hb is fixed.
+    /// Otherwise it is any larger strict partial order without a pair of `never`. `least` is `(ppo u so)+`.
     fn larger(&mut self, solver: &mut Solver<'_>, least: &Matrix, mut never: Matrix) -> Result<(), Box<Violation>> {
         let Err(reason) = self.prove(solver, Some(&never), usize::MAX) else { return Ok(()) };
         if (self.expired)() {
@@ -59,7 +59,7 @@ impl Prover<'_> {
         self.larger(solver, least, never)
     }
 
-    /// A pair that hb neither contains nor excludes: between subevents that stand for others, if there is one.
+    /// Returns a pair that hb neither contains nor excludes, between subevents in the image of g if there is one.
     fn next_in_hb(&self, solver: &Solver<'_>, never: &Matrix) -> Option<(usize, usize)> {
         let hb = solver.hb();
         let g = self.images(solver);
