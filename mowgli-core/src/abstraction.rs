@@ -15,7 +15,7 @@ use crate::world::World;
 pub struct Parsed {
     /// The call and what its run returned.
     pub event: Event,
-    /// How many consecutive events of the thread are its run.
+    /// The number of consecutive events of the thread that form its run.
     pub length: usize,
 }
 

@@ -1,8 +1,25 @@
-//! What threads may still do, and so who waits in vain.
+//! Reachability: an over-approximation of the writes that threads may still make from a state of [`crate::flow`].
 //!
-//! From a state of [`crate::flow`] on, each thread is followed with every value that a cell may come to hold, whether that
-//! fits what is known of orders or not. So there is more than there can be, and what is not there will never be. A thread that
-//! waits goes on only if a cell at which it looks may be written.
+//! **Computes** for each thread whether it can go on and whether it can end, and the cells that may still be written. A
+//! thread that waits goes on only if a cell at which it looks may be written. The caller prunes the state if a thread
+//! cannot end, because then it waits in vain.
+//!
+//! **Invariant.** A cell `c` may hold `now(c) ∪ copied(c) ∪ ⋃ { written(t, c) | t a thread }`. From pass to pass these
+//! sets only grow, and so do `goes_on`, `ends` and `links`. The fixed point contains each value that a continuation of
+//! the state can put into a cell. The passes stop earlier if every thread goes on and can end; then `written` may be
+//! incomplete.
+//!
+//! **Example.** P1 waits for `x`, P2 is `v = read(y); if v == 1 { write(x, 1) }`, and `y` is 0. P2 ends without a
+//! write, so nothing wakes P1, and P1 cannot end. If P3 writes 1 to `y`, then in the next pass P2 reads 1 and writes
+//! `x`, which wakes P1.
+//!
+//! **Correct because** each thread is followed with every value that a cell may hold, whatever the orders say. So the
+//! threads do at least all that they do in any execution (docs/search.md, "Who waits in vain"). The test is
+//! `a_thread_waits_in_vain_where_no_thread_can_write_its_word`.
+//!
+//! **Cost.** A pass follows every branch of each thread, which is exponential in the number of reads. So a state may
+//! use at most `AT_ONCE` points, and all states together `CREDIT`. The results for points are cached over all
+//! states in [`Known`].
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,19 +33,20 @@ use crate::search::values::{LIMIT, Numbering, Vals};
 use crate::thread::{Point, Stand, Threads};
 use crate::value::Val;
 
-/// How many points may be looked at, and how many more for each state. More would cost more than it saves.
+/// The number of points that the search may follow: at first, and in addition for each state. More would cost more than
+/// it saves.
 const CREDIT: (usize, usize) = (256, 64);
 
-/// The most points that are looked at for one state.
+/// The number of points that the search may follow for one state.
 const AT_ONCE: usize = 256;
 
-/// The most states in a row of which it is not asked, as it was too much for those before.
+/// The longest back-off, in states, after a state that needed too many points.
 const SKIPPED: usize = 256;
 
-/// The most cells that can be told apart.
+/// The number of cells that the search can distinguish, since a set of cells is one word.
 const CELLS: usize = 64;
 
-/// What a subevent writes that depends on what another one of its event reads.
+/// A write of a subevent whose value depends on the read of another subevent of its event.
 #[derive(Clone, Copy, Debug)]
 pub struct Copied<'n> {
     /// The event, if the value is changed on the way.
@@ -39,25 +57,25 @@ pub struct Copied<'n> {
     pub to: Cell,
 }
 
-/// How far threads may get.
+/// The result: how far threads may get.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// Which threads go on.
+    /// For each thread whether it can go on.
     pub goes_on: Vec<bool>,
-    /// Which of them may end.
+    /// For each thread whether it can end.
     pub ends: Vec<bool>,
-    /// The cells that are written on the way.
+    /// The cells that threads write on the way.
     written: BTreeSet<Cell>,
 }
 
 impl Reached {
-    /// Whether a cell may be written on the way.
+    /// True if a thread may write this cell on the way.
     pub fn writes(&self, cell: Cell) -> bool {
         self.written.contains(&cell)
     }
 }
 
-/// More is not looked at, or a thread came to a place beyond which it is not followed.
+/// The error that a limit was hit, or that a thread came to a point beyond which the search cannot follow it.
 #[derive(Clone, Copy, Debug)]
 struct TooMuch;
 
@@ -69,34 +87,34 @@ struct Link<'n> {
     to: usize,
 }
 
-/// What a thread does on the way to a point: cells are given by their numbers.
+/// The accesses of a thread between two points, with cells as numbers.
 struct Doings<'n> {
-    /// What is read, where it is not anything: one of these values, or, if the flag is set, another one.
+    /// The reads that restrict the value: one of these values, or, if the flag is set, any other one.
     reads: SmallVec<[(usize, Vals, bool); 2]>,
-    /// What is written.
+    /// The writes with a known value.
     writes: SmallVec<[(usize, Vals); 2]>,
     copies: SmallVec<[Link<'n>; 2]>,
 }
 
-/// Cells at which a call looks, by their numbers, and what is in them.
+/// The cells at which a call looks, as numbers, each with its possible values.
 type Looks = SmallVec<[(usize, Vals); 1]>;
 
-/// The points that come next where the cells at which the thread looks hold these values.
+/// The successors of a point, if the cells at which the thread looks hold these values.
 struct Nexts<'n> {
     looks: Looks,
     points: Rc<[&'n Point<'n>]>,
 }
 
-/// What is the same in all states of a search.
+/// The cache that all states of a search share.
 pub struct Known<'n> {
     cells: Vec<Cell>,
     numbers: BTreeMap<Cell, usize>,
     values: Numbering,
     doings: BTreeMap<usize, Rc<Doings<'n>>>,
     nexts: BTreeMap<usize, Nexts<'n>>,
-    /// How many points may still be looked at.
+    /// The number of points that the search may still follow.
     credit: usize,
-    /// Of how many states it is not asked, and of how many it is not when it is too much again.
+    /// Back-off: the number of states left to skip, and the length of the next back-off.
     skipped: (usize, usize),
 }
 
@@ -122,7 +140,7 @@ impl Known<'_> {
         })
     }
 
-    /// How many points may be looked at for this state; `None` if it is not to be asked of it.
+    /// Returns the number of points that the search may follow for this state; `None` during a back-off.
     fn most(&mut self) -> Option<usize> {
         self.credit += CREDIT.1;
         if self.skipped.0 > 0 {
@@ -132,7 +150,7 @@ impl Known<'_> {
         Some(self.credit.min(AT_ONCE))
     }
 
-    /// Notes how many points were looked at, and whether that was enough.
+    /// Notes the number of points that the search followed, and whether that was enough.
     fn took(&mut self, points: usize, was_enough: bool) {
         self.credit -= points;
         let (_, next) = self.skipped;
@@ -148,26 +166,27 @@ impl Known<'_> {
     }
 }
 
-/// A state, and what is needed to look ahead from it.
+/// A state, with the functions that the search needs to follow threads from it.
 pub struct Ahead<'a, 'p, 'n> {
     /// The threads.
     pub threads: &'a Threads<'p, 'n>,
-    /// What is known of all states.
+    /// The cache of all states.
     pub known: &'a RefCell<Known<'n>>,
-    /// What a cell can hold with what is there.
+    /// Returns the values that a cell can hold at present.
     pub now: &'a dyn Fn(Cell) -> Vec<Val>,
-    /// The same, without the initial value and what the thread of this number writes by itself.
+    /// Returns the same without the initial value and without the values that the thread with this number writes by
+    /// itself.
     pub by_others: &'a dyn Fn(Cell, usize) -> Vec<Val>,
-    /// Whether the call at which the thread of this number stands does not return this value of a cell from before its own
-    /// last write of it.
+    /// True if the call at which this thread stands cannot return this value of a cell, because the thread's own last
+    /// write hides it.
     pub is_gone: &'a dyn Fn(usize, &'n Point<'n>, Cell, Val) -> bool,
-    /// Where each thread stands, and whether it waits for something new.
+    /// The point of each thread, and whether the thread waits for something new.
     pub standing: &'a [(&'n Point<'n>, bool)],
 }
 
 impl<'n> Ahead<'_, '_, 'n> {
-    /// How far threads may get from here, if that can be told with little work. `copies` are those of which it is open what
-    /// they read.
+    /// Returns how far threads may get from here, or `None` if that takes too much work. `copies` are the copies whose
+    /// read is still open.
     pub fn reach(&self, copies: &[Copied<'n>]) -> Option<Reached> {
         let most = self.known.borrow_mut().most()?;
         let mut left = most;
@@ -208,7 +227,7 @@ impl<'n> Ahead<'_, '_, 'n> {
         Ok(Reached { goes_on: search.goes_on, ends: search.ends, written: written.map(|(_, &cell)| cell).collect() })
     }
 
-    /// What a thread does between two points.
+    /// Returns the accesses of a thread between two points.
     fn doings(&self, before: &'n Point<'n>, point: &'n Point<'n>) -> Result<Rc<Doings<'n>>, TooMuch> {
         let mut known = self.known.borrow_mut();
         if let Some(doings) = known.doings.get(&point.id) {
@@ -248,34 +267,34 @@ fn add<'n>(known: &mut Known<'n>, event: &'n Event, shape: &'n Shape, doings: &m
     }
 }
 
-/// What a thread has last written to a cell by itself.
+/// Returns the value that a thread has last written to a cell by itself.
 fn last_write(point: &Point<'_>, cell: Cell) -> Option<Val> {
     let mut subs = point.run().shapes.iter().rev().flatten().filter(|sub| sub.cell == Some(cell));
     subs.find_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
 }
 
-/// Cells that a thread has written since, with what by itself, or `None` for what a copy brings.
+/// The writes of a thread since the state, each with its value, or `None` if a copy writes the cell.
 type Own = Vec<(usize, Option<Vals>)>;
 
 struct Search<'s, 'a, 'p, 'n> {
     ahead: &'s Ahead<'a, 'p, 'n>,
-    /// What cells can hold without any of it, where that was asked.
+    /// The values that cells hold at present, computed on demand.
     now: Vec<Option<Vals>>,
-    /// For each thread the same, without the initial value and what it has written by itself.
+    /// For each thread the same without the initial value and without its own writes.
     by_others: Vec<Vec<Option<Vals>>>,
-    /// For each thread what it writes by itself.
+    /// For each thread the values that it writes by itself.
     written: Vec<Vec<Vals>>,
-    /// What comes by way of copies.
+    /// The values that copies write.
     copied: Vec<Vals>,
-    /// The cells that are written.
+    /// The cells that are written, as a bit set.
     is_new: u64,
-    /// The copies; whether they were issued since.
+    /// The copies, and whether each was issued after the state.
     links: Vec<(Link<'n>, bool)>,
-    /// The cells at which threads look that wait.
+    /// For each waiting thread the cells at which it looks, as a bit set.
     watched: Vec<u64>,
     goes_on: Vec<bool>,
     ends: Vec<bool>,
-    /// Whether only one way to the end is looked for of each thread, as long as nobody waits.
+    /// Whether one way to the end is enough for each thread, which holds as long as no thread waits.
     is_brief: bool,
     changed: bool,
     left: &'s mut usize,
@@ -309,7 +328,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
         }
     }
 
-    /// A cell is written: who looks at it goes on.
+    /// Marks a cell as written, and wakes the threads that look at it.
     fn wake(&mut self, cell: usize) {
         if self.is_new >> cell & 1 == 1 {
             return;
@@ -321,7 +340,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
         self.changed = true;
     }
 
-    /// What a cell can hold with what is there.
+    /// Returns the values that a cell can hold at present.
     fn now(&mut self, cell: usize) -> Vals {
         if let Some(values) = self.now[cell] {
             return values;
@@ -331,7 +350,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
         values
     }
 
-    /// The same, without the initial value and what a thread has written by itself.
+    /// Returns the same without the initial value and without the values that a thread has written by itself.
     fn by_others(&mut self, t: usize, cell: usize) -> Vals {
         if let Some(values) = self.by_others[t][cell] {
             return values;
@@ -350,14 +369,15 @@ impl<'n> Search<'_, '_, '_, 'n> {
         values.into_iter().fold(0, |all, v| all | known.values.bit(v))
     }
 
-    /// What a cell may hold.
+    /// Returns the values that a cell may hold.
     fn values(&mut self, cell: usize) -> Vals {
         let written = self.written.iter().fold(self.copied[cell], |all, of| all | of[cell]);
         written | self.now(cell)
     }
 
-    /// What a thread may find in a cell where it stands, which has written this since: nothing that it writes later, and
-    /// nothing that its last write has hidden; anything if it is not known what it has written.
+    /// Returns the values that a thread may find in a cell. `own` are its writes since the state. The result excludes
+    /// its later writes, because no value justifies itself, and the values that its last write hides. If `own` is
+    /// `None`, or a copy wrote the cell, the result is any possible value.
     fn values_for(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>, cell: usize) -> Vals {
         let Some(own) = own.filter(|own| !own.contains(&(cell, None))) else { return self.values(cell) };
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
@@ -372,7 +392,8 @@ impl<'n> Search<'_, '_, '_, 'n> {
         fresh | self.numbers(found)
     }
 
-    /// What the call at which a thread stands may return, and what is in the cells at which it looks.
+    /// Returns the possible results of the call at which a thread stands, and the values of the cells at which it
+    /// looks.
     fn results(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>) -> Result<(Vec<Val>, Looks), TooMuch> {
         let this = RefCell::new((self, SmallVec::new(), false));
         let cells = |cell: Cell| {
@@ -394,7 +415,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
         if is_too_much { Err(TooMuch) } else { Ok((results, looks)) }
     }
 
-    /// The points that come next.
+    /// Returns the points that may come next.
     fn nexts(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>) -> Result<Rc<[&'n Point<'n>]>, TooMuch> {
         let ahead = self.ahead;
         let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
@@ -422,19 +443,19 @@ impl<'n> Search<'_, '_, '_, 'n> {
         Ok(points)
     }
 
-    /// Whether enough is known of a thread for now.
+    /// True if nothing more about a thread matters for now.
     fn is_enough(&self, t: usize) -> bool {
         self.is_brief && self.ends[t] && !self.goes_on.contains(&false)
     }
 
-    /// Follows a thread from a point on. From the event of number `beyond` on it stands for rounds beyond the bound, of which
-    /// it is not known how many came before: there it finds whatever it writes in any of them.
+    /// Follows a thread from a point. From the event with number `beyond` on, the point stands for all rounds beyond
+    /// the bound. The number of rounds before it is unknown, so there the thread finds whatever it writes in any round.
     fn follow(&mut self, t: usize, point: &'n Point<'n>, beyond: Option<usize>, own: &mut Own) -> Result<(), TooMuch> {
         *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
         match &point.stand {
             Stand::Ended => self.ends[t] = true,
             Stand::Nowhere | Stand::Discarded | Stand::Never(_) | Stand::Spins(_) | Stand::Round(_) => {}
-            // As the rounds of a loop are one program, a further one does what this one has done.
+            // The rounds of a loop are one program, so a further round does the same as this one.
             Stand::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
             Stand::Bound { remembered: false, .. } => {
                 let next = self.ahead.threads.beyond(point, Tid::from_index(t));
@@ -454,7 +475,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
         Ok(())
     }
 
-    /// Goes from one point to the next.
+    /// Goes from one point to the next, if its reads are possible.
     fn enter(
         &mut self,
         t: usize,
@@ -495,7 +516,8 @@ impl<'n> Search<'_, '_, '_, 'n> {
         self.wake(link.to);
     }
 
-    /// Carries values along copies: of those that were there before only where what they read is new.
+    /// Carries values along copies. For copies that were issued before the state, it does so only if the cell that they
+    /// read is new.
     fn spread(&mut self) -> Result<(), TooMuch> {
         for index in 0..self.links.len() {
             let (Link { step, from, to }, is_issued) = self.links[index];
@@ -516,7 +538,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
         if self.ahead.known.borrow().is_too_much() { Err(TooMuch) } else { Ok(()) }
     }
 
-    /// What an update makes of these values.
+    /// Returns the results of an update on these values.
     fn step(&self, event: &Event, values: Vals) -> Vals {
         let mut known = self.ahead.known.borrow_mut();
         let read: Vec<Val> = known.values.all(values).collect();
@@ -535,7 +557,8 @@ mod tests {
     use crate::memory::{consistent, libraries, read, world, write};
     use crate::program::{Prog, prog};
 
-    /// Asks how far threads get that stand at the beginnings of these programs, each of which waits or not. Words hold 0.
+    /// Computes how far threads get from the beginnings of these programs. Each comes with a flag that says whether it
+    /// waits. Words hold 0.
     fn reach(programs: &[(Prog, bool)]) -> Reached {
         let (libraries, world, points) = (libraries(consistent), world(programs.len()), Arena::new());
         let implementations = &Implementations::new();
@@ -575,7 +598,8 @@ mod tests {
         assert!(together.writes(x.on(Node(1))) && together.writes(y.on(Node(1))));
     }
 
-    /// States are skipped after one that was too much: one, then two, then four. One that is not too much ends that.
+    /// The length of the back-off doubles with each state that needs too many points: one, two, four. A state within
+    /// the limit resets it.
     #[test]
     fn states_are_skipped_twice_as_often_each_time() {
         let mut known = Known::default();

@@ -449,7 +449,7 @@ impl Bodies {
         Self { all: self.all.iter().map(changed).collect() }
     }
 
-    /// What a call of one of the methods does, to be written in place of the call in another body.
+    /// Returns the body of a call of one of the methods, which can replace the call in another body.
     ///
     /// # Panics
     /// If it is no call, or the method has no body.

@@ -1,7 +1,8 @@
 //! Specifications as text of `cat`, the language of memory models that herd7 and Dat3M read.
 //!
-//! What cat has no words for is taken as given, and listed at the head: stamps are sets of events, equal keys are
-//! relations. Predicates and keys are shown under the names of their functions, so those that have none cannot be said.
+//! The writer declares each notion that cat cannot express at the head of the text: stamps become sets of events, and
+//! equal keys become relations. Predicates and keys appear under the names of their functions, so the writer rejects
+//! closures, which have none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,18 +15,19 @@ use crate::library::Libraries;
 use crate::soundness::mutation::family;
 use crate::stamp::Stamp;
 
-/// Who reads a model. The tools agree on cat but for how an order is chosen.
+/// The reader of a model. The tools agree on cat except for the way in which a model chooses an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reader {
-    /// A person: an order is one of all linearisations.
+    /// A person. An order is any of the linearisations.
     Person,
-    /// herd7: orders are linearised class by class, along what must hold of them anyway; what is given is included.
+    /// herd7. The text linearises orders class by class, along the pairs that they must contain anyway. It includes a
+    /// file with the given notions.
     Herd,
-    /// Dartagnan, of Dat3M, which has no `with`: an order is a relation that is free, acyclic and total.
+    /// Dartagnan, of Dat3M. It has no `with`, so an order is a free relation that is acyclic and total.
     Dat3m,
 }
 
-/// The file that a model for herd7 includes, for what it takes as given.
+/// Returns the name of the file with given notions, which a model for herd7 includes.
 #[must_use]
 pub fn given_of(title: &str) -> String {
     format!("{title}-given.cat")
@@ -36,22 +38,22 @@ pub fn given_of(title: &str) -> String {
 pub struct Cat {
     /// The text.
     pub text: String,
-    /// What it takes as given: names, and what they mean.
+    /// The notions that the model takes as given, each with its meaning.
     pub given: BTreeMap<String, String>,
 }
 
-/// The specification of a library as a model in `cat`, with the stamp order of these libraries as ppo.
+/// Returns the specification of a library as a model in `cat`, with the stamp order of these libraries as ppo.
 ///
 /// # Errors
-/// What cannot be said.
+/// The first construct that cat cannot express.
 pub fn cat(title: &str, libraries: &Libraries, library: Name) -> Result<String, String> {
     Ok(cat_for(Reader::Person, title, libraries, library)?.text)
 }
 
-/// The same as [`cat`] for some reader, with what it takes as given.
+/// Returns the same as [`cat`] for this reader, together with the given notions.
 ///
 /// # Errors
-/// What cannot be said.
+/// The first construct that cat cannot express.
 pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name) -> Result<Cat, String> {
     let spec = libraries.spec(library).ok_or_else(|| format!("there is no library {library}"))?;
     let mut writer = Writer {
@@ -91,11 +93,11 @@ const EMPTY: &str = "0";
 
 /// Initial writes are no subevents: a read that reads from none of the others reads the initial value.
 const PREAMBLE: &str = "let W = W \\ IW\nlet rf = [W]; rf\n";
-/// The same for co; for herd7 it is a choice.
+/// The restriction of co to writes. For herd7, co is a choice instead.
 const CO: &str = "let co = [W]; co\n";
 
-/// What has a meaning already, to cat or to a tool that reads it. `rf` is what the preamble makes of it, and the choice of
-/// that name.
+/// The names that already have a meaning in cat or in a tool that reads it. `rf` is absent, because it stands for both
+/// the relation of the preamble and the choice of that name.
 const RESERVED: [&str; 47] = [
     "ppo",
     "so",
@@ -151,16 +153,16 @@ struct Writer<'a> {
     libraries: &'a Libraries,
     spec: &'a Spec,
     lets: String,
-    /// What was defined, by the address of its expression.
+    /// The names defined so far, by the address of the expression.
     names: BTreeMap<usize, String>,
     taken: BTreeSet<String>,
-    /// What is given, with what it means.
+    /// The given notions, each with its meaning.
     given: BTreeMap<String, String>,
-    /// What hb has of the choices that were made, for herd7.
+    /// The name of the part of hb that the choices so far determine, for herd7.
     so_far: Option<String>,
 }
 
-/// Whether a relation is determined by the first choices.
+/// True if the first choices determine a relation.
 fn is_known(rel: &Rel, choices: usize) -> bool {
     match rel.expr() {
         Expr::Hb => false,
@@ -173,12 +175,12 @@ fn is_known(rel: &Rel, choices: usize) -> bool {
     }
 }
 
-/// A set as an operand.
+/// Puts a set in brackets if it is a compound text.
 fn operand(set: String) -> String {
     if set.contains(' ') { format!("({set})") } else { set }
 }
 
-/// The name of a function in cat.
+/// Returns the name of a function as an identifier of cat.
 fn sayable(name: &str) -> Result<String, String> {
     if name.contains('{') {
         return Err("cat cannot say what a function without a name does; give it one".to_owned());
@@ -186,7 +188,7 @@ fn sayable(name: &str) -> Result<String, String> {
     Ok(name.replace('_', "-"))
 }
 
-/// How tightly the parts of a text hold together, the loosest first.
+/// The precedence of the outermost operator of a text, from the loosest to the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Tightness {
     Union,
@@ -207,7 +209,7 @@ fn within((text, tightness): (String, Tightness), least: Tightness) -> String {
     if tightness > least { text } else { format!("({text})") }
 }
 
-/// Two texts with an operator between them; equal operators need no brackets.
+/// Joins two texts by an operator. Equal operators need no brackets.
 fn joined(a: (String, Tightness), by: &str, b: (String, Tightness), as_one: Tightness) -> Text {
     let bracketed = |side: (String, Tightness)| if side.1 == as_one { side.0 } else { within(side, as_one) };
     Some((format!("{}{by}{}", bracketed(a), bracketed(b)), as_one))
@@ -242,7 +244,8 @@ impl Writer<'_> {
         let _ = writeln!(self.lets, "let {name} = {text}");
     }
 
-    /// The rows of the stamp order, each with what it orders: on any nodes, or on one.
+    /// Returns the stamp order as text: for each stamp family the families that it orders, on any nodes or on the same
+    /// one.
     fn ppo(&mut self) -> Result<String, String> {
         let all = self.libraries.stamps(2);
         let families = || all.iter().map(|s| family(*s)).unique();
@@ -316,7 +319,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Chooses a line of these members, from which a choice takes its order; for herd7 one of each class.
+    /// Defines a linear order of these members, of which a choice takes a part. For herd7 there is one linear order in
+    /// each class.
     fn line(&mut self, name: &str, members: &str, class: &str) {
         let _ = match self.reader {
             Reader::Person => writeln!(self.lets, "with {name}-line from linearisations({members}, {EMPTY})"),
@@ -328,7 +332,8 @@ impl Writer<'_> {
         };
     }
 
-    /// Defines a choice as the part of its line that is among these pairs; of each of `total` it has one direction.
+    /// Defines a choice as the part of its linear order that is among these pairs. It has one direction of each pair in
+    /// `total`.
     fn ordered(&mut self, name: &str, among: &str, total: &str) {
         self.define(name, &format!("{name}-line & {among}"));
         if self.reader == Reader::Dat3m {
@@ -337,14 +342,16 @@ impl Writer<'_> {
         }
     }
 
-    /// The pairs that no line may go against: those of hb, if so has all of the choice.
+    /// Returns the pairs that every linear order must respect. These are the known pairs of hb if so contains the whole
+    /// choice, and none otherwise.
     fn along(&self, name: &str) -> String {
         let is_it = |rel: &Rel| matches!(rel.expr(), Expr::Chosen(choice) if self.spec.choices[*choice].0 == name);
         let is_in_so = self.spec.so.iter().any(|(_, rel)| is_it(rel));
         self.so_far.as_ref().filter(|_| is_in_so).map_or(EMPTY.to_owned(), |known| format!("{known}+"))
     }
 
-    /// Defines what is known of hb once the first choices are made, and checks it before any more are.
+    /// Defines the part of hb that the first choices determine, and demands that it is acyclic before the text makes
+    /// more choices.
     fn so_far(&mut self, choices: usize) -> Result<(), String> {
         let known: Vec<_> = self.spec.so.iter().filter(|(_, rel)| is_known(rel, choices)).collect();
         let parts = known.into_iter().map(|(name, rel)| self.part(name, rel)).collect::<Result<Vec<_>, _>>()?;
@@ -363,7 +370,8 @@ impl Writer<'_> {
         demands.iter().map(line).collect()
     }
 
-    /// A part of so, or what is demanded, under a name; nothing if it is empty.
+    /// Returns the name of a part of so, or of a demand, after defining it if necessary; `None` if the relation is
+    /// empty.
     fn part(&mut self, name: &str, rel: &Rel) -> Result<Option<String>, String> {
         let Some((text, _)) = self.rel(rel)? else { return Ok(None) };
         let is_name = text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
@@ -412,7 +420,7 @@ impl Writer<'_> {
         Ok(self.given(&format!("same-{name}"), || format!("pairs with the same {}", name.replace('-', " "))))
     }
 
-    /// A relation by name if it has one, and else in full.
+    /// Returns a relation by name if it has one, and otherwise in full.
     fn rel(&mut self, rel: &Rel) -> Result<Text, String> {
         if let Some(name) = self.names.get(&rel.address()) {
             return Ok(atom(name.clone()));

@@ -1,10 +1,12 @@
-//! Whether the libraries of a program keep values from coming out of nowhere.
+//! Causality: whether the libraries of a program exclude values out of thin air.
 //!
-//! [`crate::flow`] lets a thread go on when its result can have been written by what is there. It misses no execution if
-//! in each some thread that has not ended can go on so. Otherwise each would wait for a write that comes after what
-//! another one waits for: a cycle of program order from a call to a later write, of reads-from, and of copies from what
-//! an operation reads to what it writes. So it is enough that one relation that has no cycle, as hb, contains these
-//! three. That is read off the specifications, for every stamp that a write may have.
+//! [`crate::flow`] lets a thread go on when the writes that are there can produce its result. It misses no execution if
+//! every incomplete execution has a thread that can go on so.
+//! Otherwise each thread would wait for a write that comes after the read of another waiting thread. Such a situation
+//! is a cycle of three kinds of edges: program order from a call to a later write, reads-from, and copies from the read
+//! of an operation to its write.
+//! So it is enough that one acyclic relation, for example hb, contains all three. [`is_causal`] checks this in the
+//! specifications, for every stamp that a write may have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +20,19 @@ use crate::world::World;
 /// A call, and two of its subevents.
 pub type Sample = (Event, [Sub; 2]);
 
-/// The stamps that matter, of the calls of one library that threads have made.
+/// The relevant stamps among the calls of one library that the threads have made.
 #[derive(Clone, Default, Debug)]
 pub struct Seen {
-    /// Of subevents that read.
+    /// The stamps of subevents that read.
     pub reads: BTreeSet<Stamp>,
-    /// Of those among them that tell a result.
+    /// The stamps of those reads on which the result of their call depends.
     pub results: BTreeSet<Stamp>,
-    /// Of a subevent that reads, and of another one of its call that writes what depends on it: an example.
+    /// One example for each pair of stamps (a read, a write of the same call whose value depends on the read).
     pub copies: BTreeMap<(Stamp, Stamp), Sample>,
 }
 
 impl Seen {
-    /// Adds a call that happened in this shape; `looked`: memory told its result.
+    /// Adds a call with this shape. `looked` is true if the call's result depends on memory.
     pub fn add(&mut self, event: &Event, shape: &Shape, looked: bool) {
         let reads = || shape.iter().enumerate().filter(|(_, s)| s.reads.is_some());
         self.reads.extend(reads().map(|(_, s)| s.stamp));
@@ -50,26 +52,26 @@ impl Seen {
     }
 }
 
-/// Where two different subevents are, seen from each other.
+/// The position of two different subevents relative to each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// In one thread, the first one earlier.
     Before,
     /// In one thread, the first one later.
     After,
-    /// Of one event.
+    /// In one event.
     OneEvent,
     /// In two threads.
     Apart,
 }
 
-/// Two subevents of which not more is known than this.
+/// A pair of subevents of which only these properties are known.
 #[derive(Clone, Copy)]
 struct Pair<'v> {
     stamps: [Stamp; 2],
-    /// The two themselves, if they are of one event.
+    /// The two subevents themselves, if they belong to one event.
     views: Option<[SubView<'v>; 2]>,
-    /// Whether the first one writes, the second one reads, and does so from the first one.
+    /// Whether the second subevent reads from the first one.
     rf: bool,
     position: Position,
 }
@@ -86,8 +88,8 @@ impl Pair<'_> {
     }
 }
 
-/// Whether no value comes out of nowhere, in executions whose threads have made calls like those that were seen, of each
-/// library, and go on in any way.
+/// True if values out of thin air are excluded in all executions whose threads have made calls like those in `seen`,
+/// one entry for each library, and go on in any way.
 pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, Seen>) -> bool {
     if seen.values().all(|of| of.results.is_empty()) {
         return true;
@@ -101,7 +103,7 @@ pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, See
     if all_in(&|spec, pair| is_ppo(libraries, pair) || in_so(spec, pair)) {
         return true;
     }
-    // Of one library any relation will do that has no cycle.
+    // With one library, any acyclic relation of its specification will do.
     let (1, Some(spec)) = (seen.len(), seen.keys().next().and_then(|&name| libraries.spec(name))) else { return false };
     let mut without_cycles = spec.demands.iter().filter_map(|(_, demand, rel)| match (demand, rel.expr()) {
         (Demand::Irreflexive, Expr::Plus(of)) => Some(of),
@@ -110,7 +112,7 @@ pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, See
     without_cycles.any(|of| all_in(&|spec, pair| must(libraries, spec, of, pair)))
 }
 
-/// The pairs of which a cycle of values out of nowhere consists.
+/// Iterates over the pairs that can be edges of a cycle of values out of thin air.
 fn all_pairs<'v>(libraries: &'v Libraries, world: &'v World, seen: &'v Seen) -> impl Iterator<Item = Pair<'v>> + 'v {
     let any = move || libraries.stamps(world.nodes).into_iter();
     let pair = |a: Stamp, b: Stamp, rf: bool, position: Position| Pair { stamps: [a, b], views: None, rf, position };
@@ -119,7 +121,7 @@ fn all_pairs<'v>(libraries: &'v Libraries, world: &'v World, seen: &'v Seen) -> 
         let stands = [Position::After, Position::OneEvent, Position::Apart];
         any().flat_map(move |w| stands.map(|stand| pair(w, r, true, stand)))
     });
-    // What a thread writes by itself is known; what it copies may not be.
+    // A value that the thread writes by itself is known, but a value that it copies may not be.
     let writes = seen.copies.keys().map(|(_, w)| *w);
     let own = seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, Position::Before)));
     let copies = seen.copies.iter().map(move |(&(r, w), (event, subs))| {
@@ -133,12 +135,12 @@ fn is_ppo(libraries: &Libraries, pair: Pair<'_>) -> bool {
     pair.position == Position::Before && libraries.to(pair.stamps[0], pair.stamps[1])
 }
 
-/// Whether a relation has such a pair, whatever else there is.
+/// True if a relation has such a pair in every execution.
 fn must(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> bool {
     known(libraries, spec, rel, pair).0
 }
 
-/// Whether a relation must have such a pair, and whether it may.
+/// Returns whether a relation must have such a pair, and whether it may.
 fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> (bool, bool) {
     let of = |rel: &Rel, pair| known(libraries, spec, rel, pair);
     let certain = |is: bool| (is, is);
@@ -149,7 +151,7 @@ fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> (bool
         Expr::Ppo => certain(is_ppo(libraries, pair)),
         Expr::SameEvent => certain(pair.position == Position::OneEvent),
         Expr::SameThread => certain(pair.position != Position::Apart),
-        // The two are different.
+        // The two subevents are different, and this relation is part of the identity.
         Expr::On(_) => certain(false),
         Expr::Cross(p, q) => both(in_set(p, a, Role::first(pair)), in_set(q, b, Role::second(pair))),
         Expr::Union(p, q) => {
@@ -172,7 +174,7 @@ fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> (bool
         Expr::Seq(p, q) => match (p.expr(), q.expr()) {
             (Expr::On(set), _) => (in_set(set, a, Role::first(pair)).0 && of(q, pair).0, true),
             (_, Expr::On(set)) => (in_set(set, b, Role::second(pair)).0 && of(p, pair).0, true),
-            // Each subevent is of one event, and of one thread, with itself.
+            // These relations are reflexive, because each subevent shares its event and its thread with itself.
             (Expr::SameEvent | Expr::SameThread, _) => (of(q, pair).0, true),
             (_, Expr::SameEvent | Expr::SameThread) => (of(p, pair).0, true),
             _ => (false, true),
@@ -182,7 +184,7 @@ fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> (bool
     }
 }
 
-/// What is known of a subevent of a pair beside its stamp.
+/// The knowledge about a subevent of a pair, besides its stamp.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Writes,
@@ -200,7 +202,7 @@ impl Role {
     }
 }
 
-/// Whether a subevent of this stamp must be in a set, and whether it may be.
+/// Returns whether a subevent of this stamp must be in a set, and whether it may be.
 fn in_set(set: &Set, stamp: Stamp, role: Role) -> (bool, bool) {
     match set.members() {
         Members::All => (true, true),

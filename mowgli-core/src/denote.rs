@@ -1,11 +1,11 @@
 //! The plain semantics `[[p]]_t` within a bound (LOCO §3.1), with calls replaced by implementations on the way.
 //!
-//! Three things keep it finite, and the first two lose nothing:
-//!  - a call returns only values that its library deems possible ([`crate::library::Library::returns`]);
-//!  - a round of a loop that only looks and does not break is left out: an execution without it is consistent whenever
-//!    one with it is, and has the same outcome;
-//!  - other loops are unrolled up to a bound ([`Unfolding::hit`]). A round that does not break can be left out too where
-//!    nothing outside it reads what it wrote: see `docs/search.md`.
+//! Three restrictions keep it finite. The first two lose no outcomes:
+//!  - A call returns only values that its library deems possible ([`crate::library::Library::returns`]).
+//!  - A round of a loop that only looks and does not break is left out. An execution without it is consistent whenever
+//!    one with it is, and has the same outcome.
+//!  - Other loops are unrolled up to a bound ([`Unfolding::hit`]). A round that does not break can be left out too if
+//!    nothing outside it reads its writes: see `docs/search.md`.
 
 use std::collections::BTreeSet;
 
@@ -31,11 +31,12 @@ pub struct Group {
 pub struct Trace {
     /// The events, in program order.
     pub events: Vec<Event>,
-    /// For each event the innermost replaced call that it is part of: the abstraction f, kept (LOCO Def. 3.11).
+    /// For each event the innermost replaced call that contains it: the abstraction f, kept (LOCO Def. 3.11).
     pub groups: Vec<Option<usize>>,
     /// The replaced calls, in program order of their beginnings.
     pub calls: Vec<Group>,
-    /// The events of each round of a loop that did not break and did not only look: first and one past the last.
+    /// The event ranges (first, one past the last) of the rounds that did not break, did not only look, and are not
+    /// remembered.
     pub rounds: Vec<(usize, usize)>,
     /// The thread's output.
     pub output: Val,
@@ -46,19 +47,19 @@ pub struct Trace {
 pub struct Unfolding {
     /// The executions.
     pub traces: Vec<Trace>,
-    /// The executions that do not end, each up to the call or the round in which the thread waits, or up to the bound on
-    /// rounds. Their writes count too, because another thread may read them and so let this one go on.
+    /// The executions that do not end, each up to the blocked call, the round that only looks, or the bound on rounds.
+    /// Their writes count too, because another thread may read them and so let this one go on.
     pub waiting: BTreeSet<Trace>,
-    /// The executions that are left out because an assumption does not hold, each up to that. Their writes count as well: with another
-    /// result of a later read, which one of these writes may give, the assumption holds.
+    /// The executions that violate an assumption, each up to that point. Their writes count as well: one of them may
+    /// give a later read another result, with which the assumption holds.
     pub discarded: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
-    /// The same for a loop whose rounds are remembered, so that each of them matters.
+    /// The same for a loop with remembered rounds, each of which matters.
     pub hit_remembered: Option<String>,
     /// Whether there were more traces than the limit, or the time was up.
     pub too_many: bool,
-    /// Why an implementation is not well defined (LOCO Def. 3.9), if one is not.
+    /// The reason why an implementation is not well defined (LOCO Def. 3.9), if there is such a reason.
     pub ill_defined: Option<String>,
 }
 
@@ -66,15 +67,15 @@ pub struct Unfolding {
 pub struct Unfolder<'a> {
     /// The libraries of the calls that are not replaced.
     pub libraries: &'a Libraries,
-    /// What replaces the other calls.
+    /// The implementations of the other calls.
     pub implementations: &'a Implementations,
-    /// The surroundings.
+    /// The objects, nodes and threads.
     pub world: &'a World,
-    /// How many rounds of a loop with effects may end without a break.
+    /// The number of rounds of a loop with effects that may end without a break.
     pub rounds: usize,
-    /// How many traces a thread may have.
+    /// The number of traces that a thread may have.
     pub limit: usize,
-    /// Whether the time is up. Asked often.
+    /// Whether the deadline has passed. The unfolding asks often.
     pub expired: &'a dyn Fn() -> bool,
 }
 
@@ -86,7 +87,7 @@ struct State<'a> {
     calls: Vec<Group>,
     group: Option<usize>,
     rounds: Vec<(usize, usize)>,
-    /// How many instructions led here.
+    /// The number of instructions on the way here.
     made: usize,
     result: Unfolding,
 }
@@ -96,65 +97,66 @@ impl State<'_> {
         self.result.ill_defined.get_or_insert(why);
     }
 
-    /// That a call is made, and where.
+    /// Describes a call and its place, for an error message.
     fn makes(&self, call: &Call) -> String {
         makes(self.thread, self.within(), call)
     }
 
-    /// The call in whose body the thread is.
+    /// Returns the call whose body the thread executes, if there is one.
     fn within(&self) -> Option<&Call> {
         self.group.map(|g| &self.calls[g].event.call)
     }
 
-    /// Keeps the first `length` events as an execution that does not end; `limit` bounds how many of them there are.
+    /// Keeps the first `length` events as an execution that does not end, and notes if there are now more than `limit`
+    /// of these.
     fn wait_after(&mut self, length: usize, limit: usize) {
         let waiting = self.trace(length, Val::Unit);
         self.result.waiting.insert(waiting);
         self.result.too_many |= self.result.waiting.len() > limit;
     }
 
-    /// Keeps the events as an execution that is left out; `limit` bounds how many of them there are.
+    /// Keeps the events as an execution that is left out, and notes if there are now more than `limit` of these.
     fn discard(&mut self, limit: usize) {
         let discarded = self.trace(self.events.len(), Val::Unit);
         self.result.discarded.insert(discarded);
         self.result.too_many |= self.result.discarded.len() > limit;
     }
 
-    /// The first `length` events as a trace.
+    /// Returns the first `length` events as a trace.
     fn trace(&self, length: usize, output: Val) -> Trace {
         let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
         Trace { events, groups, calls: self.calls.clone(), rounds: self.rounds.clone(), output }
     }
 }
 
-/// That a thread makes a call, in the body of another one if there is one.
+/// Describes a call of a thread, with the enclosing call if there is one.
 pub(crate) fn makes(thread: Tid, within: Option<&Call>, call: &Call) -> String {
     let within = within.map(|c| format!(", in the body of {c} of {},", c.library));
     format!("{thread}{} calls {call} of {}", within.unwrap_or_default(), call.library)
 }
 
-/// What is wrong with a call of a library that is not there.
+/// Returns the error for a call of a library that is missing.
 pub(crate) fn not_below(makes: &str) -> String {
     format!("{makes}, which is not among the libraries below: put it among those that the entry is built on")
 }
 
-/// What is wrong with a body that breaks out of no loop.
+/// Returns the error for a body that breaks out of a loop of its caller.
 pub(crate) fn breaks_out(call: &Call) -> String {
     format!("the body of {call} of {} ends with a break: let it break only within a loop", call.library)
 }
 
-/// What is wrong with a body that makes no call.
+/// Returns the error for a body with a run that makes no call.
 pub(crate) fn does_nothing(call: &Call) -> String {
     format!("the body of {call} of {} has a run without a call: let it make one, which can stand for it", call.library)
 }
 
-/// What is wrong with a thread that goes on and on, within the body of a call if it is in one.
+/// Returns the error for a thread that exceeds [`LONGEST`] instructions, with the body that it executes.
 pub(crate) fn never_ends(thread: Tid, within: Option<&Call>) -> String {
     let who = within.map_or(thread.to_string(), |c| format!("the body of {c} of {}", c.library));
     format!("{who} has not ended after {LONGEST} instructions: let its recursion end, and wait with `loop`")
 }
 
-/// Where a loop that was unrolled reached the bound on rounds.
+/// Describes the place where an unrolled loop reached the bound on rounds.
 pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
     let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
     format!("{thread}: a loop whose rounds begin with other values each time{after}")
@@ -163,7 +165,7 @@ pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
 type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);
 
 impl Unfolder<'_> {
-    /// The plain executions of `program` on `thread`, where a cell may hold the values that `cells` gives.
+    /// Returns the plain executions of `program` on `thread`, where `cells` gives the possible values of each cell.
     pub fn unfold(&self, thread: Tid, program: &Prog, cells: &dyn Fn(Cell) -> Vec<Val>) -> Unfolding {
         let mut state = State {
             thread,
@@ -220,7 +222,7 @@ impl Unfolder<'_> {
             if breaks > 0 {
                 next(s, v, breaks - 1);
             } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
-                // A round that leaves no trace: see the module's page.
+                // This round only looks, so the unfolding leaves it out: see the module's documentation.
                 s.wait_after(start, self.limit);
             } else if done < self.rounds {
                 let end = s.events.len();

@@ -1,7 +1,7 @@
-//! Implementations that are made of others by edits of their bodies: what a broken variant is, and a mutant.
+//! Implementations made from others by edits of their bodies, for example broken variants and mutants.
 //!
-//! The published body stands as it is in the figure; a variant says what is different. An edit rewrites the terms of the
-//! bodies, so an edited implementation has bodies that can be printed, edited again, and reasoned about like any others.
+//! The published body stays as it is in the paper's figure, and a variant states the difference. An edit rewrites the
+//! terms of the bodies. So one can print, edit and reason about the bodies of an edited implementation like any others.
 //!
 //! ```
 //! use mowgli_core::body::bodies;
@@ -58,13 +58,14 @@ use crate::method::Table;
 use crate::program::Prog;
 use crate::world::World;
 
-/// What comes in place of a call; nothing if it stays.
+/// The replacement of a call; `None` if the call stays.
 pub type Instead = Arc<dyn Fn(&CallTerm) -> Option<Body> + Send + Sync>;
 
-/// Whether a call is selected, and what comes in its place: by the method whose body it is in, and whether it is in a loop.
+/// A partial function from calls to their replacements. It also gets the method whose body contains the call, and
+/// whether the call is in a loop.
 type Pattern = Arc<dyn Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync>;
 
-/// The numbers of calls of a body, from first to last, each with what may come in its place.
+/// The selected calls of a body, numbered from first to last, each with its replacement.
 type Selected = BTreeMap<usize, Body>;
 
 /// Calls in the bodies of an implementation, which [`calls!`] selects.
@@ -77,8 +78,8 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Those of which `pattern` says what comes in their place, for the method whose body they are in, and whether they are in
-    /// a loop; the text says which these are.
+    /// Selects the calls for which `pattern` returns a replacement. The pattern also gets the method whose body
+    /// contains the call, and whether the call is in a loop. The text describes the selection.
     pub fn new(
         text: impl Into<String>,
         pattern: impl Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync + 'static,
@@ -86,26 +87,26 @@ impl Calls {
         Self { text: text.into(), pattern: Arc::new(pattern), nth: None, in_loops: false }
     }
 
-    /// The first of them in each body.
+    /// Selects only the first match in each body.
     #[must_use]
     pub fn first(self) -> Self {
         self.nth(0)
     }
 
-    /// The one before which there are so many in its body. Those in a loop are counted from where the loop begins, and not
-    /// for what follows it.
+    /// Selects only the match with this number in each body, counted from 0. Matches in a loop are counted from the
+    /// beginning of the loop, and do not count for the statements after it.
     #[must_use]
     pub fn nth(self, nth: usize) -> Self {
         Self { text: format!("{}, number {}", self.text, nth + 1), nth: Some(nth), ..self }
     }
 
-    /// Those in loops.
+    /// Selects only matches in loops.
     #[must_use]
     pub fn in_loops(self) -> Self {
         Self { text: format!("{} in loops", self.text), in_loops: true, ..self }
     }
 
-    /// The calls of a body that are selected.
+    /// Returns the calls of a body that are selected.
     fn selected(&self, own: &'static str, body: &Body) -> Selected {
         let mut selection = Selection { calls: self, own, number: 0, passed: 0, selected: Selected::new() };
         selection.visit(body, false);
@@ -113,13 +114,13 @@ impl Calls {
     }
 }
 
-/// A look at all calls of a body.
+/// A traversal of all calls of a body.
 struct Selection<'a> {
     calls: &'a Calls,
     own: &'static str,
     /// The number of the next call.
     number: usize,
-    /// How many calls that match the pattern came before.
+    /// The number of earlier calls that match the pattern.
     passed: usize,
     selected: Selected,
 }
@@ -152,31 +153,31 @@ impl Selection<'_> {
     }
 }
 
-/// Whether a call is one of a method of a table.
+/// True if a call belongs to a method of a table.
 #[doc(hidden)]
 #[must_use]
 pub fn is_of<M: Table>(call: &CallTerm, method: &str) -> bool {
     call.method == method && M::OWNER.is_none_or(|library| library == call.library)
 }
 
-/// The argument of a call of a method of a table.
+/// Returns an argument of a call of a method of a table.
 #[doc(hidden)]
 #[must_use]
 pub fn arg<M: Table>(call: &CallTerm, name: &str) -> Expr {
     call.arg(M::METHODS, name)
 }
 
-/// The argument of the call whose body it is.
+/// Returns an argument of the call that the body implements.
 #[doc(hidden)]
 #[must_use]
 pub fn own_arg<M: Table>(own: &str, name: &'static str) -> Expr {
     argument(M::METHODS, own, name)
 }
 
-/// Selects calls in the bodies of an implementation: those that match a pattern, in the body of a call that matches another
-/// one, if a condition holds. With `=>` it is said what comes in their place. Patterns are of the enums of `methods!`, so the
-/// compiler finds a misspelt method or argument; what they bind are expressions. `|call|` gives a name to the call itself, to
-/// be made in what comes in its place.
+/// Selects calls in the bodies of an implementation by patterns. The first pattern matches the call, the one after `in`
+/// matches the call whose body contains it, and a condition may follow. The expression after `=>` is the replacement.
+/// The patterns are those of the enums of `methods!`, so the compiler finds a misspelt method or argument. They bind
+/// expressions. `|call|` binds the call itself, so that the replacement can make it.
 ///
 /// ```
 /// # use mowgli_core::{body::body, edit::calls, expr::here, expr::node, methods};
@@ -205,7 +206,7 @@ pub fn own_arg<M: Table>(own: &str, name: &'static str) -> Expr {
 /// });
 /// ```
 ///
-/// A method that there is not:
+/// The compiler rejects a method that the table does not have:
 ///
 /// ```compile_fail
 /// # use mowgli_core::{edit::calls, methods};
@@ -292,16 +293,16 @@ macro_rules! calls {
     ($($all:tt)*) => { $crate::calls!(@parse _call [$($all)*] $($all)*) };
 }
 
-/// What becomes of a call.
+/// A change of one call.
 #[derive(Clone)]
 pub enum Change {
-    /// Something else comes in its place.
+    /// The replacement of the call.
     Instead(Instead),
-    /// It comes after the statement that follows it, if that does not use its result.
+    /// An exchange with the next statement, if that does not use the call's result.
     Swap,
 }
 
-/// How parts are declared otherwise.
+/// A change of the parts that an implementation declares.
 type Parts = Arc<dyn Fn(&mut World) + Send + Sync>;
 
 /// An implementation with one edit.
@@ -311,13 +312,13 @@ pub struct Edited {
     text: String,
     bodies: Option<Arc<Bodies>>,
     parts: Option<Parts>,
-    /// The mistake in the edit, if there is one.
+    /// The error in the edit, if there is one.
     mistake: Option<String>,
     differs: Arc<AtomicBool>,
 }
 
 impl Edited {
-    /// The implementation whose bodies are rewritten. `change` gives the new body of a method, or the mistake in the edit.
+    /// Rewrites the bodies of an implementation. `change` returns the new body of a method, or the error in the edit.
     fn rewritten(
         of: Arc<dyn Implementation>,
         text: String,
@@ -341,7 +342,7 @@ impl Edited {
         Self { of, text, bodies: Some(Arc::new(bodies)), parts: None, mistake, differs }
     }
 
-    /// The implementation with a change of one call: the one with this number in the body of a method, from first to last.
+    /// Changes one call: the one with this number in the body of a method, counted from first to last.
     #[must_use]
     pub fn at(of: Arc<dyn Implementation>, (method, number): (&'static str, usize), change: &Change) -> Self {
         let edited = Self::rewritten(of, String::new(), |own, body| {
@@ -352,7 +353,7 @@ impl Edited {
                 Change::Swap => Walk::of(&Selected::from([(number, Body::unit())])).swapped(body),
             })
         });
-        // Of a mutant it is no mistake that it is none.
+        // A mutant that changes nothing is not an error of the author, because the caller tries every call.
         Self { mistake: None, ..edited }
     }
 
@@ -408,9 +409,9 @@ impl Implementation for Edited {
     }
 }
 
-/// The edits that there are.
+/// The edits.
 pub trait Edits: Implementation + Sized + 'static {
-    /// Calls are left out. What they return is `()` then.
+    /// Removes calls, which then return `()`.
     #[must_use]
     fn without(self, calls: Calls) -> Edited {
         edited(self, "without", calls, |_, body, selected| {
@@ -418,25 +419,25 @@ pub trait Edits: Implementation + Sized + 'static {
         })
     }
 
-    /// Something else comes in place of calls: what stands behind `=>`.
+    /// Replaces calls by the expression after `=>`.
     #[must_use]
     fn replace(self, calls: Calls) -> Edited {
         edited(self, "replace", calls, |_, body, selected| Ok(replaced(body, selected)))
     }
 
-    /// Calls change places with the statement that follows them.
+    /// Exchanges each call with the statement that follows it.
     #[must_use]
     fn swap(self, calls: Calls) -> Edited {
         edited(self, "swap", calls, |_, body, selected| Ok(Walk::of(selected).swapped(body)))
     }
 
-    /// Calls whose results are not used are made at the end of the body; of those in a loop, of the round.
+    /// Moves calls with unused results to the end of the body, or of the round if they are in a loop.
     #[must_use]
     fn delay(self, calls: Calls) -> Edited {
         edited(self, "delay", calls, |own, body, selected| Walk::of(selected).delayed(own, body))
     }
 
-    /// Calls whose results are not used are made after the next statement that makes others.
+    /// Moves calls with unused results behind the next statement that makes one of `others`.
     #[must_use]
     fn delay_after(self, calls: Calls, others: Calls) -> Edited {
         edited(self, "delay", calls, move |own, body, selected| {
@@ -444,7 +445,7 @@ pub trait Edits: Implementation + Sized + 'static {
         })
     }
 
-    /// The loops that begin with such a call are left out.
+    /// Removes the loops that begin with such a call.
     #[must_use]
     fn without_loops(self, calls: Calls) -> Edited {
         edited(self, "without the loops that begin with", calls, |_, body, selected| {
@@ -452,20 +453,20 @@ pub trait Edits: Implementation + Sized + 'static {
         })
     }
 
-    /// What a call of one of its methods does, to be written in place of the call in another body; nothing if there are no
-    /// terms, which [`Implementation::mistake`] of an edit says.
+    /// Returns the body of a call of one of its methods, which can replace the call in another body. Returns the empty
+    /// body if there are no terms, because [`Implementation::mistake`] of an edit reports that.
     #[must_use]
     fn inlined(&self, call: &Body) -> Body {
         self.bodies().map_or_else(Body::unit, |all| all.inlined(call))
     }
 
-    /// Some methods have other bodies, into which [`Edits::inlined`] may write the ones that there are.
+    /// Replaces the bodies of some methods. The new bodies may contain the old ones by [`Edits::inlined`].
     #[must_use]
     fn with(self, what: &str, bodies: &Bodies) -> Edited {
         Edited::rewritten(Arc::new(self), what.to_owned(), |own, body| Ok(bodies.get(own).unwrap_or(body).clone()))
     }
 
-    /// Parts that are declared otherwise.
+    /// Changes the declared parts.
     #[must_use]
     fn declaring(self, what: &str, edit: impl Fn(&mut World) + Send + Sync + 'static) -> Edited {
         let (text, differs) = (what.to_owned(), Arc::default());
@@ -485,24 +486,24 @@ fn edited(
     Edited::rewritten(Arc::new(of), text, |own, body| change(own, body, &calls.selected(own, body)))
 }
 
-/// The body with something else in place of what is selected.
+/// Replaces the selected calls of a body.
 fn replaced(body: &Body, selected: &Selected) -> Body {
     let mut numbers = 0..;
     body.rewritten(&mut |_| numbers.next().and_then(|number| selected.get(&number).cloned()))
 }
 
-/// Goes through a body, and moves what is selected.
+/// A traversal of a body that moves the selected calls.
 struct Walk<'a> {
     selected: &'a Selected,
-    /// The calls after which what was delayed is made; without any, at the end.
+    /// The calls after which the delayed calls are made; `None` for the end of the body.
     until: Option<&'a Selected>,
     /// The number of the next call.
     number: usize,
-    /// A call that would be made where its result, or one that it needs, is not known.
+    /// A call that would be made where its result, or a result that it needs, is not known.
     misplaced: Option<CallTerm>,
 }
 
-/// What was taken out of a body to be made later.
+/// The statements taken out of a body, to be made later.
 type Later = Option<Body>;
 
 fn both(one: Later, other: Later) -> Later {
@@ -512,7 +513,7 @@ fn both(one: Later, other: Later) -> Later {
     }
 }
 
-/// What is to be made, and then a body.
+/// Puts the delayed statements before a body.
 fn before(later: Later, body: Body) -> Body {
     match later {
         Some(later) => later.then(body),
@@ -520,7 +521,7 @@ fn before(later: Later, body: Body) -> Body {
     }
 }
 
-/// A body, and then what is to be made; the value is that of the body.
+/// Puts the delayed statements after a body, and keeps the value of the body.
 fn after(body: Body, later: Later) -> Body {
     let Some(later) = later else { return body };
     let value = Var::fresh("v");
@@ -532,13 +533,13 @@ impl<'a> Walk<'a> {
         Self { selected, until: None, number: 0, misplaced: None }
     }
 
-    /// Whether the next call is selected.
+    /// Advances to the next call and returns whether it is selected.
     fn is_next(&mut self) -> bool {
         self.number += 1;
         self.selected.contains_key(&(self.number - 1))
     }
 
-    /// Each part of a compound statement, rewritten.
+    /// Rewrites each part of a compound statement.
     fn parts(&mut self, body: &Body, rewrite: fn(&mut Self, &Body) -> Body) -> Body {
         match body.stmt() {
             Stmt::Call(_) => {
@@ -585,7 +586,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The body of a method in which what is selected is made later.
+    /// Returns the body of a method in which the selected calls are made later.
     fn delayed(mut self, own: &'static str, body: &Body) -> Result<Body, String> {
         let delayed = self.later(body, None);
         match self.misplaced {
@@ -598,7 +599,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A sequence of statements before which these calls were taken out: they are made at its end.
+    /// Rewrites a sequence of statements, so that the calls taken out before it are made at its end.
     fn later(&mut self, body: &Body, later: Later) -> Body {
         match body.stmt() {
             Stmt::Value(_) | Stmt::Break(_) => before(later, body.clone()),
@@ -618,7 +619,7 @@ impl<'a> Walk<'a> {
                 let yes = self.later(yes, later.clone());
                 Stmt::If(*condition, yes, self.later(no, later)).into()
             }
-            // Nothing follows it here.
+            // This call is the last statement here.
             Stmt::Call(_) => {
                 self.number += 1;
                 after(body.clone(), later)
@@ -630,12 +631,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A statement without what is selected in it, and that. Where it breaks out of a loop what was taken out before is made.
+    /// Returns a statement without its selected calls, and these calls. Before a break out of a loop, the calls taken
+    /// out earlier are made.
     fn taken(&mut self, body: &Body, earlier: &Later) -> (Body, Later) {
         let inside = self.number..self.number + body.calls().len();
         let ends_inside = self.until.is_some_and(|until| until.range(inside).next().is_some());
         match body.stmt() {
-            // What is made after a call inside is not taken out.
+            // A call that is delayed until after a call inside stays inside.
             Stmt::Let(..) | Stmt::If(..) if ends_inside => (self.later(body, None), None),
             Stmt::For(..) | Stmt::Collect(..) if ends_inside => {
                 (self.parts(body, |walk, round| walk.later(round, None)), None)
@@ -662,7 +664,7 @@ impl<'a> Walk<'a> {
                 });
                 (Stmt::If(*condition, yes, no).into(), later)
             }
-            // What is selected in a round is made at its end.
+            // A selected call in a round is made at the end of the round.
             Stmt::Loop(round) => (self.later(round, None).repeat(), None),
             Stmt::For(x, set, round) => {
                 let (round, later) = self.taken(round, earlier);
@@ -678,12 +680,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// A call after the statement that follows it, where `is_used` says whether something uses the call's result.
+/// Puts a call after the statement that follows it, unless that uses the call's result, which `is_used` decides.
 fn exchanged(var: Option<Var>, call: &Body, rest: &Body, is_used: &dyn Fn(&Body) -> bool) -> Option<Body> {
     match rest.stmt() {
         Stmt::Let(other, next, rest) if !is_used(next) => {
             let rest = match next.stmt() {
-                // A value is no operation.
+                // A value is not an operation, so the call must pass one more statement.
                 Stmt::Value(_) => exchanged(var, call, rest, is_used)?,
                 _ => Body::sequence(var, call, rest.clone()),
             };

@@ -54,13 +54,13 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// How many subevents there are.
+    /// Returns the number of subevents.
     #[must_use]
     pub fn len(&self) -> usize {
         self.subs.len()
     }
 
-    /// Whether there is no subevent at all.
+    /// True if there are no subevents.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.subs.is_empty()

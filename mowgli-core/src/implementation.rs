@@ -29,17 +29,18 @@ pub trait Implementation: Send + Sync {
         self.bodies().map_or_else(|| Prog::unit().repeat(), |bodies| bodies.program(world, thread, call))
     }
 
-    /// What its author states about its bodies, for proofs for all clients: each is proved with those before it, or not used.
+    /// Returns the author's lemmas about the bodies, for proofs for all clients. The prover proves each with those
+    /// before it, or does not use it.
     fn lemmas(&self) -> Vec<Lemma> {
         Vec::new()
     }
 
-    /// The edits by which it was made, in words: see [`crate::edit`].
+    /// Returns the descriptions of the edits that made this implementation: see [`crate::edit`].
     fn edits(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The mistake in an edit by which it was made: see [`crate::edit`].
+    /// Returns the error in one of these edits, if there is one: see [`crate::edit`].
     fn mistake(&self) -> Option<String> {
         None
     }
@@ -96,8 +97,8 @@ pub fn add_parts(implementation: &dyn Implementation, world: &mut World) {
     }
 }
 
-/// What is wrong with the parts that `implementation` adds to a world: it may neither change an object that is there, nor
-/// make one that a client could name.
+/// Returns the error in the parts that `implementation` adds to a world. It may neither change an existing object nor
+/// add an object that a client could name.
 #[must_use]
 pub fn misdeclared(implementation: &dyn Implementation, world: &World) -> Option<String> {
     let mut after = world.clone();

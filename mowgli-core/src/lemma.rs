@@ -1,7 +1,7 @@
-//! Lemmas: what an author states about the bodies of an implementation, for proofs for all clients.
+//! Lemmas: statements of an author about the bodies of an implementation, for proofs for all clients.
 //!
-//! A lemma is proved before it is used, in the order in which they are stated; one that is not proved is not used. None is
-//! needed for what is checked up to a bound.
+//! The prover proves the lemmas in the order in which they are stated, and uses only proved ones. Checks up to a bound
+//! need no lemmas.
 //!
 //! ```
 //! use mowgli_core::ids::Name;
@@ -29,31 +29,31 @@ pub enum Sort {
 /// A variable of a lemma.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Var {
-    /// Its name, different from those of the others in the lemma.
+    /// The name, unique in the lemma.
     pub name: &'static str,
-    /// What it stands for.
+    /// The sort of the values that it ranges over.
     pub sort: Sort,
 }
 
-/// A call of the library.
+/// Returns a variable for a call of the library.
 #[must_use]
 pub const fn call(name: &'static str) -> Var {
     Var { name, sort: Sort::Call }
 }
 
-/// A node.
+/// Returns a variable for a node.
 #[must_use]
 pub const fn node(name: &'static str) -> Var {
     Var { name, sort: Sort::Node }
 }
 
-/// A thread.
+/// Returns a variable for a thread.
 #[must_use]
 pub const fn thread(name: &'static str) -> Var {
     Var { name, sort: Sort::Thread }
 }
 
-/// What a subevent does to memory.
+/// The kind of access of a subevent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Access {
     /// It reads.
@@ -62,25 +62,25 @@ pub enum Access {
     Writes,
 }
 
-/// A subevent of the body of a call: the one that reads or writes, of a call that the body makes.
+/// A subevent of the body of a call. It is the one that reads, or the one that writes, of a call that the body makes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Of {
-    /// The call of the library.
+    /// The call of the implemented library.
     pub call: Var,
-    /// The library of the call that its body makes.
+    /// The library of the call in the body.
     pub library: Name,
-    /// The method of that one.
+    /// The method of the call in the body.
     pub method: &'static str,
-    /// Which of those of this method in the text of the body, from 1.
+    /// The position of the call among those of this method in the text of the body, from 1.
     pub nth: usize,
-    /// What the subevent does.
+    /// The access of the subevent.
     pub access: Access,
-    /// The node or thread that it is there for, if there are several.
+    /// The node or thread that indexes the subevent, if there are several.
     pub at: Option<Var>,
 }
 
 impl Of {
-    /// The one for this node or thread.
+    /// Returns the subevent for this node or thread.
     #[must_use]
     pub fn at(self, at: Var) -> Self {
         Self { at: Some(at), ..self }
@@ -88,119 +88,119 @@ impl Of {
 }
 
 impl Var {
-    /// The subevent that reads, of the `nth` call of a method in the body.
+    /// Returns the reading subevent of the `nth` call of a method in the body.
     #[must_use]
     pub fn read(self, library: Name, method: &'static str, nth: usize) -> Of {
         Of { call: self, library, method, nth, access: Access::Reads, at: None }
     }
 
-    /// The subevent that writes, of the `nth` call of a method in the body.
+    /// Returns the writing subevent of the `nth` call of a method in the body.
     #[must_use]
     pub fn write(self, library: Name, method: &'static str, nth: usize) -> Of {
         Of { access: Access::Writes, ..self.read(library, method, nth) }
     }
 
-    /// That two calls are of one method and about the same objects.
+    /// States that two calls have one method and the same objects.
     #[must_use]
     pub fn same_object(self, other: Self) -> Fact {
         Fact::SameObject(self, other)
     }
 
-    /// That a call is on this thread, or on that of this call.
+    /// States that a call is on this thread, or on the thread of this call.
     #[must_use]
     pub fn on(self, thread: Self) -> Fact {
         Fact::On(self, thread)
     }
 
-    /// That a call is of this method.
+    /// States that a call has this method.
     #[must_use]
     pub fn is_a(self, method: &'static str) -> Fact {
         Fact::Method(self, method)
     }
 
-    /// That two calls, perhaps of different methods, are about one object.
+    /// States that two calls, perhaps of different methods, have one object in common, the first argument of both.
     #[must_use]
     pub fn shares_object(self, other: Self) -> Fact {
         Fact::ShareObject(self, other)
     }
 
-    /// That a call comes before another one in program order.
+    /// States that a call comes before another one in program order.
     #[must_use]
     pub fn before(self, other: Self) -> Fact {
         Fact::Before(self, other)
     }
 
-    /// That clients owe the second of two calls to the first and the first to the second, as the release of a lock to its
+    /// States that two calls are partners: clients owe each to the other, for example the release of a lock to its
     /// acquisition (`Library::owed`).
     #[must_use]
     pub fn with(self, other: Self) -> Fact {
         Fact::Partners(self, other)
     }
 
-    /// That two names stand for one call.
+    /// States that two variables stand for one call.
     #[must_use]
     pub fn same(self, other: Self) -> Fact {
         Fact::Same(self, other)
     }
 }
 
-/// A number.
+/// A numeric term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Num {
-    /// The value that a subevent reads or writes. Whatever is said of it, it is a number.
+    /// The value that a subevent reads or writes. Each fact about it implies that it is a number.
     Value(Of),
-    /// How many calls of the same method about the same objects the thread of a call has made before it.
+    /// The number of earlier calls of the same method about the same objects, on the thread of a call.
     Index(Var),
-    /// This one.
+    /// A literal.
     Is(i64),
 }
 
-/// The value that a subevent reads or writes.
+/// Returns the value that a subevent reads or writes.
 #[must_use]
 pub const fn value(of: Of) -> Num {
     Num::Value(of)
 }
 
-/// How many calls like it the thread of a call has made before it.
+/// Returns the number of earlier calls like this one on its thread.
 #[must_use]
 pub const fn index(call: Var) -> Num {
     Num::Index(call)
 }
 
-/// This number.
+/// Returns a literal.
 #[must_use]
 pub const fn number(is: i64) -> Num {
     Num::Is(is)
 }
 
 impl Num {
-    /// That it is this number.
+    /// States that two numbers are equal.
     #[must_use]
     pub const fn is(self, other: Self) -> Fact {
         Fact::Equal(self, other)
     }
 
-    /// That it is greater.
+    /// States that this number is greater than the other one.
     #[must_use]
     pub const fn exceeds(self, other: Self) -> Fact {
         Fact::Less(other, self)
     }
 }
 
-/// What is given, or follows.
+/// A hypothesis or a conclusion of a lemma.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fact {
     /// A subevent reads or writes a number.
     Number(Of),
-    /// Both are numbers, and equal.
+    /// Two numeric terms are numbers, and equal.
     Equal(Num, Num),
-    /// Both are numbers, and the first is less.
+    /// Two numeric terms are numbers, and the first is less.
     Less(Num, Num),
-    /// One happens before the other.
+    /// One subevent happens before another.
     Hb(Of, Of),
     /// Two calls are of one method and about the same objects.
     SameObject(Var, Var),
-    /// A call is on a thread, or on that of a call.
+    /// A call is on a thread, or on the thread of another call.
     On(Var, Var),
     /// A call is of a method.
     Method(Var, &'static str),
@@ -208,92 +208,92 @@ pub enum Fact {
     ShareObject(Var, Var),
     /// One call comes before another in program order.
     Before(Var, Var),
-    /// Clients owe two calls to each other.
+    /// Two calls are partners: clients owe each to the other.
     Partners(Var, Var),
-    /// Both are one call.
+    /// Two variables stand for one call.
     Same(Var, Var),
-    /// It does not hold.
+    /// The negation of a fact.
     Not(Box<Self>),
 }
 
 impl Fact {
-    /// That it does not hold.
+    /// Negates a fact.
     #[must_use]
     pub fn negated(self) -> Self {
         Self::Not(Box::new(self))
     }
 }
 
-/// That a subevent reads or writes a number.
+/// States that a subevent reads or writes a number.
 #[must_use]
 pub const fn is_number(of: Of) -> Fact {
     Fact::Number(of)
 }
 
-/// That one subevent happens before another.
+/// States that one subevent happens before another.
 #[must_use]
 pub const fn hb(a: Of, b: Of) -> Fact {
     Fact::Hb(a, b)
 }
 
-/// A lemma: for all that it is about, from what is given what is to be shown follows. Subevents that it names are there.
+/// A lemma: for all values of its variables, the hypotheses imply the conclusions. The subevents that it names exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lemma {
-    /// In words.
+    /// The statement in words.
     pub words: &'static str,
-    /// What it is about.
+    /// The variables.
     pub of: Vec<Var>,
-    /// What is given.
+    /// The hypotheses.
     pub given: Vec<Fact>,
-    /// What follows.
+    /// The conclusions.
     pub then: Vec<Fact>,
-    /// Along what it is shown by induction.
+    /// The order of the induction, if the proof is by induction.
     pub along: Option<Along>,
 }
 
-/// What an induction goes along. Executions are finite, so both are well-founded.
+/// The order of an induction. Executions are finite, so both orders are well-founded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Along {
-    /// The program order of a call's thread: for all calls before it the lemma may be used.
+    /// The program order of a call's thread. The induction hypothesis is the lemma for all earlier calls.
     Po(Var),
-    /// Happens-before: for all subevents like this one that happen before it the lemma may be used.
+    /// Happens-before. The induction hypothesis is the lemma for all subevents like this one that happen before it.
     Hb(Of),
 }
 
 impl Lemma {
-    /// A lemma in words, of which nothing is said yet.
+    /// Returns a lemma with this text and nothing else.
     #[must_use]
     pub fn new(words: &'static str) -> Self {
         Self { words, of: Vec::new(), given: Vec::new(), then: Vec::new(), along: None }
     }
 
-    /// For all of these.
+    /// Sets the variables.
     #[must_use]
     pub fn about(self, of: &[Var]) -> Self {
         Self { of: of.to_vec(), ..self }
     }
 
-    /// If this holds.
+    /// Adds a hypothesis.
     #[must_use]
     pub fn given(mut self, fact: Fact) -> Self {
         self.given.push(fact);
         self
     }
 
-    /// Then this does.
+    /// Adds a conclusion.
     #[must_use]
     pub fn then(mut self, fact: Fact) -> Self {
         self.then.push(fact);
         self
     }
 
-    /// By induction along the program order of this call's thread.
+    /// Chooses induction along the program order of this call's thread.
     #[must_use]
     pub fn along_po(self, call: Var) -> Self {
         Self { along: Some(Along::Po(call)), ..self }
     }
 
-    /// By induction along what happens before this subevent.
+    /// Chooses induction along happens-before, up to this subevent.
     #[must_use]
     pub fn along_hb(self, of: Of) -> Self {
         Self { along: Some(Along::Hb(of)), ..self }

@@ -71,8 +71,8 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// by it; a check says so if it writes. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
 /// `as statements`, as `set(x, 1)`.
 ///
-/// Where several libraries have one table, as locks have, `of LAMP = "lamp"` is left out; then the library is the first
-/// argument of each function, and of `call`, which stands in for `Call::from`.
+/// If several libraries share one table, for example the locks, `of LAMP = "lamp"` is left out. Then the library is the
+/// first argument of each function, and of `call`, which replaces `Call::from`.
 #[macro_export]
 macro_rules! methods {
     (
@@ -208,7 +208,7 @@ macro_rules! methods {
 }
 pub use methods;
 
-/// What an argument of a kind is in Rust: where a call is `read`, and where it is `given`.
+/// Expands to the Rust type of an argument of a kind, where a call is `read` or where it is `given`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! argument {
@@ -284,7 +284,8 @@ pub fn calls(
             Kind::Placed | Kind::Object => of_library(world, library).collect(),
             Kind::Node => world.all_nodes().iter().map(Val::Node).collect(),
             Kind::Nodes => world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect(),
-            // What is made in another than the usual way, and what is about several objects, is for tests.
+            // Only tests use the arguments of these kinds: calls made in an unusual way, and calls about several
+            // objects.
             Kind::Way | Kind::Locals | Kind::Places => Vec::new(),
             Kind::Thread => world.tids().map(Val::Thread).collect(),
             Kind::Id => vec![Val::Wid(Wid(Name::literal("d")))],

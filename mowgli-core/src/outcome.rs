@@ -18,19 +18,19 @@ use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::value::Val;
 
-/// What a search over all executions did and where it stopped.
+/// The statistics of a search over all executions, and the reason why it stopped.
 #[must_use = "the search may have been stopped"]
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Explored {
     /// Counts.
     pub stats: Stats,
-    /// What was cut off, if anything was.
+    /// The reason why the search was cut off, if it was.
     pub stop: Option<Stop>,
     /// Plain executions, summed over the threads.
     pub traces: u64,
 }
 
-/// The most runs of a thread of a small program.
+/// The number of runs of a thread up to which a program counts as small.
 const PLAIN: usize = 64;
 
 impl Problem<'_> {
@@ -39,7 +39,7 @@ impl Problem<'_> {
         self.explore_until(&mut |_| Cut::Open, visit)
     }
 
-    /// As [`Self::explore`], but not further than where `settled` says that nothing more depends on what is open; see
+    /// Like [`Self::explore`], but skips a part where `settled` returns that no open decision matters any more: see
     /// [`Solver::explore_until`].
     pub fn explore_until(
         &self,
@@ -81,42 +81,44 @@ impl Problem<'_> {
             }
         }
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
-        // A clock that was late somewhere below is late still, whatever was cut short there. Only who was told to stop has
-        // seen what it wanted.
+        // The deadline may have cut off some part below, whatever that part reports. Only a visitor that stopped the
+        // search itself has seen all it wanted.
         if !told && (self.limits.expired)() {
             explored.stop = Some(Stop::Time);
         }
         explored
     }
 
-    /// The runs that the program can have: values flow, unless the libraries let them come out of nowhere; then they are
+    /// Returns the runs of the program. Values flow, unless the libraries allow values out of thin air; then they are
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs {
         self.runs_noted(false, None)
     }
 
-    /// The same, with those in which some thread goes round in a loop while no other goes on, where that takes no more.
+    /// Returns the same together with the runs of stuck executions, if the search finds those without more work.
     #[must_use]
     pub fn runs_and_idle(&self) -> Runs {
         self.runs_noted(true, None)
     }
 
-    /// As [`Self::runs_and_idle`], or as [`Self::runs`]; where values flow, `note` is given what was asked.
+    /// Like [`Self::runs_and_idle`], or like [`Self::runs`]. If values flow, it calls `note` with the transcript of the
+    /// search.
     #[must_use]
     pub fn runs_noted(&self, idle: bool, note: Option<Note<'_>>) -> Runs {
         let flowing = || flow::runs(self, idle, note);
         self.plain_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
-    /// The runs of a small program whose threads do the same whatever they read, as in most litmus tests: no state needs to
-    /// be looked at to know them.
+    /// Returns the runs of a small program whose threads do the same whatever they read, for example of most litmus
+    /// tests. This needs no search over states.
     fn plain_runs(&self) -> Option<Runs> {
         let is_plain = |runs: &Runs| runs.stop.is_none() && runs.threads.iter().all(|t| t.len() <= 1);
         self.implementations.is_empty().then(|| self.guessed_runs(PLAIN.min(self.limits.traces))).filter(is_plain)
     }
 
-    /// The runs that the program can have if every value is tried that some write could write; at most so many of a thread.
+    /// Returns the runs of the program if it tries every value that some write could write, at most so many for each
+    /// thread.
     fn guessed_runs(&self, most: usize) -> Runs {
         let unfolder = Unfolder { limit: most, ..self.unfolder() };
         let Skeletons { threads, stop, goes_round } = skeletons(&unfolder, self.programs);
@@ -127,8 +129,9 @@ impl Problem<'_> {
         Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
     }
 
-    /// The runs in which some threads wait in calls and the others end, if every value is tried that some write could write; `None` if
-    /// some thread goes round in a loop or makes a call that never returns, or a limit was reached.
+    /// Returns the runs in which some threads wait in calls and the others end, if it tries every value that some write
+    /// could write. Returns `None` if some thread repeats a loop for ever or makes a call that never returns, or if a
+    /// limit was hit.
     pub(crate) fn guessed_waiting(&self) -> Option<Vec<Vec<Idle>>> {
         let Runs { threads, stop: None, idle: Some(_), .. } = self.guessed_runs(self.limits.traces) else {
             return None;
@@ -153,7 +156,7 @@ impl Problem<'_> {
         Some(all.filter(|idle| idle.iter().any(|(_, wait)| wait.is_some())).collect())
     }
 
-    /// Whether it is plain that no thread waits for ever: each does the same whatever it reads, and no call may wait.
+    /// True if obviously no thread waits for ever: each does the same whatever it reads, and no call may wait.
     pub(crate) fn never_waits(&self) -> bool {
         let may_wait = |run: &Run| run.trace.events.iter().any(|e| self.libraries.of(&e.call).may_wait(&e.call));
         self.plain_runs().is_some_and(|runs| {
@@ -161,12 +164,12 @@ impl Problem<'_> {
         })
     }
 
-    /// Whether an implementation owes it that the calls of an execution, which a solver has reached, return.
+    /// True if an implementation must return from the calls of the execution that a solver has reached.
     pub(crate) fn must_return(&self, solver: &Solver<'_>) -> bool {
         self.all_say(&events_of(solver), |library, own| library.must_return(self.world, own))
     }
 
-    /// Whether the libraries may admit a choice of skeletons: what can be said before there is one run of each.
+    /// True if the libraries may admit a choice of skeletons, as far as that is known before each has one run.
     fn may_be_admitted(&self, choice: &[&Skeleton]) -> bool {
         let events = || choice.iter().flat_map(|s| &s.runs[0].trace.events).collect::<Vec<_>>();
         choice.iter().any(|s| s.runs.len() > 1) || self.admits(&events())
@@ -193,18 +196,18 @@ impl Problem<'_> {
         end
     }
 
-    /// All outcomes.
+    /// Computes all outcomes.
     pub fn outcomes(&self) -> Outcomes {
         self.outcomes_of(self.runs())
     }
 
-    /// All outcomes, by guessing values, be there few or many: the plain twin of [`Self::outcomes_by_flow`].
+    /// Computes all outcomes by guessing values, however many. It is the plain twin of [`Self::outcomes_by_flow`].
     pub fn outcomes_by_guessing(&self) -> Outcomes {
         self.outcomes_of(self.guessed_runs(self.limits.traces))
     }
 
-    /// All outcomes, by letting values flow: each thread goes on only with results that are there. `None` where values may
-    /// come out of nowhere: then some could be missed.
+    /// Computes all outcomes by letting values flow: each thread goes on only with results that are there. Returns
+    /// `None` if the libraries allow values out of thin air, because the search could then miss some outcomes.
     #[must_use]
     pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
         Some(self.outcomes_of(flow::runs(self, false, None)?))
@@ -219,8 +222,8 @@ impl Problem<'_> {
         Outcomes { found, explored }
     }
 
-    /// All outcomes of a program without observed cells, without counting classes: what is known of an outcome already is
-    /// not searched for again.
+    /// Computes all outcomes of a program without observed cells, and counts no classes. It skips whatever can only
+    /// have known outcomes.
     pub fn results(&self) -> Found<BTreeSet<Outcome>> {
         let mut found = BTreeSet::new();
         let mut settled = |solver: &mut Solver<'_>| {
@@ -234,8 +237,8 @@ impl Problem<'_> {
         Found::new(found, explored.stop)
     }
 
-    /// Why there is no outcome that is `wanted`: each way to get one, and what forbids it; at most `most` of them.
-    /// None at all, with nothing that stopped the search, means that no plain execution has such an outcome.
+    /// Returns the reasons why no `wanted` outcome exists: each way to get one, with its refutation; at most `most` of
+    /// them. A complete but empty result means that no plain execution has such an outcome.
     pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
         let Skeletons { threads, mut stop, .. } = skeletons(&self.unfolder(), self.programs);
         let mut found = Vec::new();
@@ -274,7 +277,7 @@ impl Problem<'_> {
         Found::new(found, stop)
     }
 
-    /// The outcomes that runs of these skeletons could have, as far as their outputs and what they write tell.
+    /// Iterates over the outcomes that the outputs and writes of these runs permit, without solving.
     fn conceivable(&self, choice: &[&Skeleton]) -> impl Iterator<Item = Outcome> + use<> {
         let outputs = choice.iter().map(|s| s.runs.iter().map(|r| r.trace.output).collect::<BTreeSet<_>>());
         let finals = self.observed.iter().map(|&cell| {
@@ -295,8 +298,8 @@ impl Problem<'_> {
         })
     }
 
-    /// Whether every thread of an execution is a plain execution of this program, in these surroundings: each thread is
-    /// replayed, with the results that the execution has.
+    /// True if every thread of an execution is a plain execution of this program in this world. Each thread is replayed
+    /// with the results in the execution.
     #[must_use]
     pub fn has_run(&self, execution: &Execution) -> bool {
         let implementations = self.implementations;
@@ -311,7 +314,8 @@ impl Problem<'_> {
             && self.world.tids().zip(self.programs).all(is_run)
     }
 
-    /// Whether every call of a thread returns what its library says that it can, with what the execution has in memory.
+    /// True if each call of a thread returns a result that its library permits, given the values in the execution's
+    /// memory.
     fn are_results(&self, execution: &Execution, events: &[&Event]) -> bool {
         let cells = |cell: Cell| {
             let of_cell = execution.subs.iter().filter(|s| s.sub.cell == Some(cell));
@@ -324,7 +328,7 @@ impl Problem<'_> {
         })
     }
 
-    /// The outcome of the class that a solver has reached.
+    /// Returns the outcome of the class that a solver has reached.
     pub fn outcome_of(&self, solver: &Solver<'_>) -> Outcome {
         let runs = solver.graph.skeletons.iter().enumerate();
         let outputs = runs.map(|(t, skeleton)| {
@@ -338,18 +342,18 @@ impl Problem<'_> {
     }
 }
 
-/// The events of a run of each thread that a solver has left.
+/// Returns the events of one remaining run of each thread.
 fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
     let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
     runs.flat_map(|run| &run.trace.events).collect()
 }
 
-/// The skeletons at these positions.
+/// Returns the skeletons at these positions.
 fn chosen<'t>(threads: &'t [Vec<Skeleton>], positions: &[usize]) -> Vec<&'t Skeleton> {
     positions.iter().zip(threads).map(|(&position, of)| &of[position]).collect()
 }
 
-/// One outcome: what the threads put out, and the last values of the observed cells.
+/// One outcome: the outputs of the threads, and the last values of the observed cells.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Outcome {
     /// The output of each thread.
@@ -363,20 +367,20 @@ pub struct Outcome {
 #[must_use = "a search that was stopped has not found everything"]
 pub struct Outcomes {
     found: BTreeMap<Outcome, u64>,
-    /// What the search did, and what stopped it.
+    /// The statistics of the search, and the reason why it stopped.
     pub explored: Explored,
 }
 
 impl Outcomes {
-    /// All outcomes.
+    /// Returns all outcomes.
     ///
     /// # Errors
-    /// What stopped the search before it had found them all.
+    /// The reason why the search stopped before it had found them all.
     pub fn all(self) -> Result<BTreeMap<Outcome, u64>, Stop> {
         self.explored.stop.map_or(Ok(self.found), Err)
     }
 
-    /// What was found, and what stopped the search, if anything did.
+    /// Returns the outcomes found, and the reason why the search stopped, if it did.
     pub fn so_far(&self) -> (&BTreeMap<Outcome, u64>, Option<&Stop>) {
         (&self.found, self.explored.stop.as_ref())
     }

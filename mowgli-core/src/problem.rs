@@ -9,14 +9,14 @@ use crate::runs::{Stop, initial_value};
 use crate::value::Val;
 use crate::world::World;
 
-/// What limits a search.
+/// The limits of a search.
 #[derive(Clone, Copy)]
 pub struct Limits<'a> {
-    /// How many rounds of a loop with effects may end without a break.
+    /// The number of rounds of a loop with effects that may end without a break.
     pub rounds: usize,
-    /// How many plain executions a thread may have.
+    /// The number of plain executions that a thread may have.
     pub traces: usize,
-    /// Whether the time is up. Asked often; the core reads no clock.
+    /// Whether the deadline has passed. The search asks often. The core itself reads no clock.
     pub expired: &'a dyn Fn() -> bool,
 }
 
@@ -72,7 +72,7 @@ impl Problem<'_> {
     }
 }
 
-/// What a search found, which may be less than there is: nobody reads it without looking at what stopped the search.
+/// The possibly incomplete result of a search. Its type makes every reader consider the reason why the search stopped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use = "a search that was stopped has not found everything"]
 pub struct Found<T> {
@@ -81,25 +81,25 @@ pub struct Found<T> {
 }
 
 impl<T> Found<T> {
-    /// What was found until `stop`, or all there is.
+    /// Wraps the results found until `stop`; all results if that is `None`.
     pub fn new(so_far: T, stop: Option<Stop>) -> Self {
         Self { so_far, stop }
     }
 
-    /// All there is.
+    /// Returns the complete result.
     ///
     /// # Errors
-    /// What stopped the search before it had found everything.
+    /// The reason why the search stopped before it was complete.
     pub fn all(self) -> Result<T, Stop> {
         self.stop.map_or(Ok(self.so_far), Err)
     }
 
-    /// What was found, and what stopped the search, if anything did.
+    /// Returns the results so far, and the reason why the search stopped, if it did.
     pub fn so_far(&self) -> (&T, Option<&Stop>) {
         (&self.so_far, self.stop.as_ref())
     }
 
-    /// The same, to keep.
+    /// Returns the same by value.
     pub fn into_parts(self) -> (T, Option<Stop>) {
         (self.so_far, self.stop)
     }

@@ -49,18 +49,18 @@ pub const LONGEST: usize = 500;
 pub struct Let<F: ?Sized = dyn Fn(Val) -> Prog + Send + Sync> {
     /// The program that comes first.
     pub first: Prog,
-    /// What follows its value: `f : Val -> SeqProg`.
+    /// The continuation, which gets the value: `f : Val -> SeqProg`.
     pub then: F,
 }
 
 impl Prog {
-    /// The program that does nothing.
+    /// Returns the program that does nothing.
     #[must_use]
     pub fn unit() -> Self {
         Self::Val(Val::Unit)
     }
 
-    /// One call.
+    /// Returns the program that makes one call.
     #[must_use]
     pub fn call(call: Call) -> Self {
         Self::Call(Arc::new(call))
@@ -132,12 +132,12 @@ impl Prog {
 /// | `if (c) { .. } else { .. };`, `if (c) { .. };` | the one or the other; nothing without `else` |
 /// | `for x in (xs) { .. };` | one after the other |
 ///
-/// Conditions and what is gone through stand in parentheses. Behind a block the `;` may be left out; behind the last one it
-/// makes the value `()`.
+/// Conditions and sets stand in parentheses. The `;` behind a block may be left out; behind the last statement it makes
+/// the value `()`.
 ///
-/// A wait is a `loop`, whose rounds the search knows. A function that gives a program and names itself behind a `;`, and a `for`
-/// without an end, are told as errors once they have made [`LONGEST`] instructions. What cannot be stopped is Rust that does not come
-/// back, as a `loop` of Rust in a body, or a function that calls itself before it gives any program.
+/// A wait is a `loop`, whose rounds the search knows. The search reports endless recursion behind a `;`, and an endless
+/// `for`, as errors after [`LONGEST`] instructions. It cannot stop Rust code that does not return, for example a `loop`
+/// of Rust in a body, or a function that calls itself before it returns any program.
 #[macro_export]
 macro_rules! prog {
     () => { $crate::program::Prog::unit() };

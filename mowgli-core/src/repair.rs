@@ -1,11 +1,14 @@
-//! Smallest repairs: what is the least to insert so that nothing wrong can happen?
+//! Smallest repairs: the minimal sets of insertions with which nothing wrong can happen.
 //!
-//! A memory model tells what can be inserted where, as [`Offer`]s. [`Repairs::of`] finds every minimal set of them, cheapest first, from
-//! counterexamples: a set of insertions with which something wrong still happens is made as large as possible; what is not in it
-//! is a *conflict*, of which every repair has something. Only the cheapest set that has something of every conflict is asked about.
+//! A memory model offers insertions for each place, as [`Offer`]s. [`Repairs::of`] enumerates every minimal set of
+//! them, cheapest first, from counterexamples.
+//! The search extends each set with which something wrong still happens to one as large as possible. The complement of
+//! that is a *conflict*, because every repair has an element of it. So the search asks only about the cheapest set that
+//! meets every conflict.
 //!
-//! More insertions leave fewer executions. So what is wrong with some insertions is so with fewer, and what has to stay possible
-//! and is not, is not with more either: that is what makes conflicts true, and sets minimal.
+//! More insertions leave fewer executions. So an error that some insertions allow also occurs with fewer of them, and
+//! an outcome that they exclude stays excluded with more of them. Therefore conflicts are valid, and the sets found are
+//! minimal.
 //!
 //! ```
 //! use mowgli_core::repair::{Asked, Limit, Repairs, Set};
@@ -41,18 +44,18 @@ use crate::runs::Stop;
 use crate::value::Val;
 use crate::world::{Object, World};
 
-/// The calls that are inserted after those of a thread.
+/// The function from the earlier calls of a thread to the inserted calls.
 type CallsAfter = dyn Fn(&[Call]) -> Vec<Call> + Send + Sync;
 
 /// Something that a memory model offers to insert into a thread.
 #[derive(Clone)]
 pub struct Offer {
-    /// What it is called where costs are given.
+    /// The name by which the user gives its cost.
     pub kind: &'static str,
-    /// The calls that are inserted after these calls of the thread, with what was inserted before.
+    /// Computes the inserted calls from the earlier calls of the thread, which include earlier insertions.
     pub calls: Arc<CallsAfter>,
-    /// An earlier call of the thread that gets an argument by which it is referred to: its position in [`Gap::before`], that of
-    /// the argument, and the value.
+    /// An earlier call of the thread that gets an argument as its name: the call's position in [`Gap::before`], the
+    /// argument's position, and the value.
     pub named: Option<(usize, usize, Val)>,
     /// The objects that it needs.
     pub objects: Vec<(Loc, Object)>,
@@ -69,7 +72,7 @@ impl Offer {
 /// A place between two statements of a thread: before a call, before a block, or at the end of a block.
 #[derive(Clone, Copy)]
 pub struct Gap<'a> {
-    /// The surroundings.
+    /// The objects, nodes and threads.
     pub world: &'a World,
     /// The thread.
     pub thread: Tid,
@@ -77,35 +80,37 @@ pub struct Gap<'a> {
     pub before: &'a [Call],
     /// The call that comes next, or one of those that may come next, and the calls after it.
     pub after: &'a [Call],
-    /// A value by which the call at a position can be referred to, which nothing else of the program has.
+    /// Returns a value that can name the call at a position, because the program uses it nowhere else.
     pub fresh: &'a dyn Fn(usize) -> Val,
-    /// Whether that is offered too which orders less here than at a later place: where there it is too much.
+    /// Whether the model also offers insertions that order less here than at a later place, for callers to whom the
+    /// later place is too strong.
     pub is_everywhere: bool,
 }
 
 /// Something to insert beside a call of a body.
 #[derive(Clone)]
 pub struct Remedy {
-    /// What it is called where costs are given.
+    /// The name by which the user gives its cost.
     pub kind: &'static str,
-    /// What it is, in words.
+    /// The description in words.
     pub text: &'static str,
-    /// The calls that are inserted beside this one; none where they are of no use. A call for no node is not made.
+    /// Computes the calls that are inserted beside this one; empty where they would not help. Calls for an empty set of
+    /// nodes are skipped.
     pub calls: fn(&CallTerm) -> Vec<CallTerm>,
 }
 
-/// How what a call has begun is waited for.
+/// The way to wait for an operation that a call has begun.
 #[derive(Clone, Copy)]
 pub struct Await {
     /// The position of the identifier among its arguments.
     pub id: usize,
-    /// The wait for what has an identifier.
+    /// Returns the wait for the operation with an identifier.
     pub wait: fn(Expr) -> CallTerm,
 }
 
-/// What a memory model, or a library, knows of repairs.
+/// The knowledge of a memory model, or of a library, about repairs.
 pub trait Remedies {
-    /// The kinds of what can be inserted, each with what it costs.
+    /// Returns the kinds of insertions, each with its cost.
     fn costs(&self) -> Vec<(&'static str, u64)>;
 
     /// Returns the insertions that are worth trying in a gap. Each only orders: with it there are fewer executions.
@@ -122,15 +127,15 @@ pub trait Remedies {
         Vec::new()
     }
 
-    /// The kind of the calls of a method, if they only order others, and so could be left out.
+    /// Returns the kind of the calls of a method, if they only order others, so that the search may remove them.
     fn kind(&self, library: Name, method: &str) -> Option<&'static str>;
 
-    /// What is worth inserting beside calls in the bodies of implementations.
+    /// Returns the insertions that are worth trying beside calls in the bodies of implementations.
     fn beside(&self) -> Vec<Remedy> {
         Vec::new()
     }
 
-    /// How what this call begins is waited for, if it goes on after the call has returned.
+    /// Returns the way to wait for the operation of this call, if the operation can outlast the call.
     fn awaited(&self, _: &CallTerm) -> Option<Await> {
         None
     }
@@ -141,34 +146,35 @@ pub type Set = BTreeSet<usize>;
 
 /// A program in which something wrong happens.
 pub trait Asked {
-    /// Whether something wrong can happen with these insertions.
+    /// True if something wrong can happen with these insertions.
     ///
     /// # Errors
-    /// What stopped the search.
+    /// The reason why the search stopped.
     fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop>;
 
-    /// Whether everything that is to stay possible is possible with them.
+    /// True if every outcome that must stay possible is possible with them.
     ///
     /// # Errors
-    /// What stopped the search.
+    /// The reason why the search stopped.
     fn keeps(&mut self, set: &Set) -> Result<bool, Stop>;
 
-    /// The same, as far as what was seen before tells: it may say no where nobody knows. To learn more from what is wrong this is
-    /// asked, and often; that it says no makes for more questions, and for no other answer.
+    /// True if earlier executions already show that something wrong can happen. It may return false if the answer is
+    /// unknown. The search calls it often to enlarge a wrong set. A false negative costs further questions, but changes
+    /// no result.
     ///
     /// # Errors
-    /// What stopped the search.
+    /// The reason why the search stopped.
     fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
         self.is_wrong(set)
     }
 
-    /// Whether a set is worth asking about beside the repairs that were found.
+    /// True if a set is worth asking about, given the repairs found so far.
     fn is_news(&self, _: &Set, _found: &[Set]) -> bool {
         true
     }
 }
 
-/// How far repairs are looked for.
+/// The limits of the search for repairs.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// The most insertions of one repair.
@@ -185,16 +191,16 @@ impl Default for Limit {
     }
 }
 
-/// Why there may be more repairs than were found.
+/// The reason why there may be more repairs than the search found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Open {
-    /// A search was stopped.
+    /// The solver stopped.
     Stopped(Stop),
     /// There may be repairs with more insertions.
     Larger(usize),
-    /// There may be further ones: so many were found.
+    /// There may be further ones: the search stopped after this number.
     More(usize),
-    /// There may be others that were not worth asking about.
+    /// There may be others, which the search skipped as not worth asking about.
     NoNews,
 }
 
@@ -214,18 +220,18 @@ impl fmt::Display for Open {
 pub struct Repairs {
     /// The minimal ones, cheapest first.
     pub minimal: Vec<Set>,
-    /// The minimal sets with which nothing wrong happens, but something that is to stay possible does not either.
+    /// The minimal sets that exclude everything wrong, but also an outcome that must stay possible.
     pub spoiling: Vec<Set>,
-    /// Whether something wrong happens even with all insertions: then there is no repair.
+    /// Whether something wrong happens even with all insertions, so that no repair exists.
     pub hopeless: bool,
-    /// Why there may be more than these.
+    /// The reason why there may be more than these.
     pub open: Option<Open>,
-    /// How many sets were asked about.
+    /// The number of sets about which the search asked.
     pub asked: usize,
 }
 
 impl Repairs {
-    /// All minimal repairs within a limit. Costs are positive, one for each insertion.
+    /// Computes all minimal repairs within a limit. Costs are positive, one for each insertion.
     pub fn of(program: &mut dyn Asked, costs: &[u64], limit: Limit) -> Self {
         let mut search = Search {
             program,
@@ -246,14 +252,14 @@ impl Repairs {
         search.found
     }
 
-    /// What a set costs.
+    /// Returns the cost of a set.
     #[must_use]
     pub fn cost(set: &Set, costs: &[u64]) -> u64 {
         set.iter().map(|&i| costs[i]).sum()
     }
 }
 
-/// Of how many sets it may be unknown whether they are wrong.
+/// The number of sets about which the answer may stay unknown before the search gives up.
 const STOPPED: usize = 8;
 
 struct Search<'a> {
@@ -261,9 +267,10 @@ struct Search<'a> {
     costs: &'a [u64],
     limit: Limit,
     conflicts: Vec<Set>,
-    /// The sets with which nothing wrong happens: no larger one is minimal.
+    /// The sets with which nothing wrong happens, or for which the answer is unknown. The search asks about no superset
+    /// of these.
     over: Vec<Set>,
-    /// Whether some set was not asked about because it was no news.
+    /// Whether `is_news` made the search skip some set.
     is_passed_over: Cell<bool>,
     found: Repairs,
 }
@@ -278,7 +285,8 @@ impl Search<'_> {
             }
             let Some(set) = self.within(set) else { return Err(Open::Larger(self.limit.insertions)) };
             let is_wrong = match self.is_wrong(&set) {
-                // Of this one it is not known. Others are not the worse for it.
+                // The answer for this set is unknown. The search leaves it out and goes on, because other sets may
+                // still be decided.
                 Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) && stopped < STOPPED => {
                     stopped += 1;
                     self.found.open.get_or_insert(Open::Stopped(stop));
@@ -289,7 +297,8 @@ impl Search<'_> {
             };
             if is_wrong {
                 let mut rest: Vec<usize> = all.difference(&set).copied().collect();
-                // Where not everything can be tried, something else is tried each time.
+                // Start behind the set, so that different elements are tried first each time when the solver cannot try
+                // them all.
                 let first = rest.iter().position(|i| set.last() < Some(i)).unwrap_or(0);
                 rest.rotate_left(first);
                 let largest = self.grown(set, &rest)?;
@@ -311,8 +320,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Where little is learnt from what is wrong, there are very many cheap sets of several insertions. A dear one may do by
-    /// itself: each is asked about before those.
+    /// Asks about each single insertion. A large conflict excludes little, so very many cheap sets of several
+    /// insertions would be next, although one expensive insertion may suffice.
     fn ask_each(&mut self) -> Result<(), Open> {
         for i in (0..self.costs.len()).sorted_by_key(|&i| self.costs[i]) {
             let set = Set::from([i]);
@@ -330,7 +339,7 @@ impl Search<'_> {
             match self.is_wrong(&set) {
                 Ok(true) => {}
                 Ok(false) => self.right(set)?,
-                // Whatever is left open here is asked about again where it is its turn.
+                // The search asks again about a set that is open here when it is its turn.
                 Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) => {}
                 Err(open) => return Err(open),
             }
@@ -338,7 +347,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Nothing wrong happens with this set, and something does with each part of it.
+    /// Records a set with which nothing wrong happens, although something does with each proper subset.
     fn right(&mut self, set: Set) -> Result<(), Open> {
         let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
         self.over.push(set.clone());
@@ -350,7 +359,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The set, or where that is too large the cheapest one that is not.
+    /// Returns the set, or the cheapest one within the limit if the set is too large.
     fn within(&self, set: Set) -> Option<Set> {
         if set.len() <= self.limit.insertions { Some(set) } else { self.cheapest(self.limit.insertions) }
     }
@@ -360,7 +369,8 @@ impl Search<'_> {
         self.program.is_wrong(set).map_err(Open::Stopped)
     }
 
-    /// A largest set with some of `rest` with which something wrong still happens: halves are tried before their parts.
+    /// Extends `set` by a maximal part of `rest` with which something wrong still happens. It tries halves before their
+    /// parts.
     fn grown(&mut self, set: Set, rest: &[usize]) -> Result<Set, Open> {
         if rest.is_empty() {
             return Ok(set);
@@ -382,7 +392,7 @@ impl Search<'_> {
         self.grown(set, other)
     }
 
-    /// A cheapest set, of at most so many, that has something of every conflict, and not all of a set that is known.
+    /// Returns a cheapest set of at most `most` elements that meets every conflict and contains no set of `over`.
     fn cheapest(&self, most: usize) -> Option<Set> {
         let mut best = None;
         self.extend(Set::new(), 0, most, &mut best);
@@ -420,7 +430,8 @@ mod tests {
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
 
-    /// Wrong without something of each of these, and spoilt by all of some. Nothing is known of sets of more than `most` from before.
+    /// A program that is wrong unless each of `needed` is met, and spoilt by any complete set of `spoilt`.
+    /// `is_known_wrong` knows only sets of at most `most` elements.
     struct Known {
         needed: Vec<Set>,
         spoilt: Vec<Set>,

@@ -1,10 +1,12 @@
 //! The runs of each thread: plain executions with the shapes of their events, for every value that can be justified.
 //!
-//! What a call can return depends on what can be written, and the other way round, so the two are computed together as
-//! a least fixed point, thread by thread. What is justified only grows: a value stays, and its rank only falls. Every value
-//! of a real execution is justified by a chain of distinct events that starts at a constant, so the fixed point has every
-//! value that occurs in one. Where reads are ordered before what their thread does with the results, ranks count every
-//! link of a chain, and it ends; where they are not, it may be cut off, which is reported.
+//! The values that a call can return depend on the values that can be written, and the other way round. So the two are
+//! computed together as a least fixed point over all threads. Justification only grows: a value stays, and its rank
+//! only falls.
+//! Every value of a real execution is justified by a chain of distinct events that starts at a constant. So the fixed
+//! point has every value that occurs in an execution.
+//! If reads are ordered before the uses of their results in the same thread, ranks count every link of a chain, so
+//! chains end. Otherwise the computation may be cut off, and then it reports that.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,12 +28,12 @@ use crate::world::World;
 pub struct Run {
     /// Events and output.
     pub trace: Trace,
-    /// How each event happens.
+    /// The shape of each event.
     pub shapes: Vec<Shape>,
 }
 
 impl Run {
-    /// The first `length` events, as a run that does not end.
+    /// Returns the first `length` events, as a run that does not end.
     pub(crate) fn beginning(&self, length: usize) -> Self {
         let Trace { events, groups, calls, rounds, .. } = &self.trace;
         let within = |round: &&(usize, usize)| round.1 <= length;
@@ -55,25 +57,25 @@ pub struct Skeleton {
 }
 
 impl Skeleton {
-    /// The runs with this output.
+    /// Returns the runs with this output.
     #[must_use]
     pub fn with_output(&self, output: Val) -> Self {
         Self { runs: self.runs.iter().filter(|r| r.trace.output == output).cloned().collect() }
     }
 }
 
-/// What stopped a search before it was complete.
+/// The reason why a search stopped before it was complete.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stop {
     /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
     IllDefined(String),
     /// A loop with effects reached the bound on rounds; the text says which.
     Loop(String),
-    /// The same of a loop whose rounds later results depend on.
+    /// The same for a loop whose rounds affect later results.
     Rounds(String),
     /// A thread has more plain executions than the limit.
     Traces(Tid),
-    /// More different values than one search can tell apart.
+    /// More different values than one search can distinguish.
     Values,
     /// More ways to make the choices of an execution than this limit.
     Choices(usize),
@@ -85,15 +87,15 @@ pub enum Stop {
     States(usize),
     /// The time budget was used up.
     Time,
-    /// Somebody stopped it.
+    /// The user interrupted the search.
     Interrupted,
     /// No client has an execution that ends, so nothing was checked.
     Vacuous,
-    /// The libraries let values come out of nowhere, so what a thread can still read is not known.
+    /// The libraries allow values out of thin air, so the values that a thread can still read are not known.
     OutOfNowhere,
-    /// A library below says nothing of calls that others are still to follow.
+    /// A library below specifies nothing for calls that still need a partner, for example the acquisition of a lock.
     Unfinished,
-    /// The check ended before this was asked.
+    /// The check ended before it reached this question.
     NotAsked,
 }
 
@@ -130,13 +132,13 @@ impl std::fmt::Display for Stop {
 /// The runs of each thread.
 type Runs = Vec<Vec<Run>>;
 
-/// How many writes of each cell a value needs at least: a lower bound on every chain of events that justifies it.
+/// For each cell the number of writes that a value needs: a lower bound over all chains of events that justify it.
 type Rank = BTreeMap<Cell, u8>;
 
-/// What one thread can write to a cell, each value with its rank.
+/// The values that one thread can write to a cell, each with its rank.
 type Ranked = BTreeMap<Val, Rank>;
 
-/// For each cell what each thread can write to it.
+/// For each cell the values that each thread can write to it.
 type Written = BTreeMap<Cell, Vec<Ranked>>;
 
 fn highest(into: &mut Rank, with: &Rank) {
@@ -146,7 +148,7 @@ fn highest(into: &mut Rank, with: &Rank) {
     }
 }
 
-/// Adds a value, or lowers its rank; whether that changed anything.
+/// Adds a value, or lowers its rank. Returns whether that changed anything.
 fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
     match all.entry(v) {
         Entry::Vacant(place) => {
@@ -163,7 +165,7 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
     }
 }
 
-/// The skeletons of every thread of `programs`, and what was cut off, if anything was.
+/// Computes the skeletons of every thread of `programs`.
 pub fn skeletons(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Skeletons {
     let Guessed { ended, waits, stop, .. } = guessed(unfolder, programs);
     let goes_round = waits || ended.iter().flatten().any(|run| !run.trace.rounds.is_empty());
@@ -172,22 +174,22 @@ pub fn skeletons(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Skeletons {
 
 /// The skeletons of every thread of a program.
 pub struct Skeletons {
-    /// Those of each thread.
+    /// The skeletons of each thread.
     pub threads: Vec<Vec<Skeleton>>,
-    /// What was cut off, if anything was.
+    /// The reason why the computation was cut off, if it was.
     pub stop: Option<Stop>,
     /// Whether some thread can wait, or end a round of a loop without a break.
     pub goes_round: bool,
 }
 
-/// The runs that justified values give.
+/// The runs that the justified values permit.
 struct Guessed {
     /// For each thread the runs that end.
     ended: Runs,
-    /// For each thread the beginnings of runs that do not end, up to the first read that nothing justifies. Their writes
-    /// count, because other threads may read them.
+    /// For each thread the beginnings of runs that do not end, up to the first unjustified read. Their writes count,
+    /// because other threads may read them.
     begun: Runs,
-    /// Whether some thread waits for a value that is not there, or has come to the bound on rounds.
+    /// Whether some thread waits for a value that is missing, or has reached the bound on rounds.
     waits: bool,
     stop: Option<Stop>,
 }
@@ -212,7 +214,8 @@ fn guessed(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Guessed {
         let links = ended.iter().zip(&begun).map(|(a, b)| events(a).max(events(b))).sum::<usize>();
         let stop = match stop {
             _ if (unfolder.expired)() => Some(Stop::Time),
-            // A link of a chain takes a round for the value and one for the run that reads it: a longer one is none.
+            // A link of a chain takes a round for the value and one for the run that reads it. Longer chains do not
+            // exist.
             None | Some(Stop::Loop(_)) if changed && round > 4 * (links + 1) => Some(Stop::Growth),
             stop => stop,
         };
@@ -228,14 +231,14 @@ fn guessed(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Guessed {
     }
 }
 
-/// How often a run writes each cell.
+/// Counts the writes of a run to each cell.
 fn writes_of(run: &Run) -> Rank {
     let cells = run.shapes.iter().flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell);
     cells.counts_by(|c| c).into_iter().map(|(c, n)| (c, n.min(255) as u8)).collect()
 }
 
-/// How often each cell can be written in one execution, at most, if that is how often each thread can write it: no chain has
-/// more writes of it.
+/// Returns an upper bound on the writes to each cell in one execution, from such bounds for each thread. A chain cannot
+/// have more.
 fn most_writes(of_threads: &[Rank]) -> Rank {
     let mut most = Rank::new();
     for (&cell, &n) in of_threads.iter().flatten() {
@@ -265,7 +268,7 @@ fn all_runs(unfolder: &Unfolder<'_>, programs: &[Prog], written: &Written, of_th
             stop = Some(Stop::Loop(place));
         }
         let runs = |traces: Vec<Trace>| {
-            // What is left when the time is up is not looked at: the search reports that it was.
+            // When the deadline has passed, skip the rest: the caller checks the deadline again and reports it.
             let in_time = traces.into_iter().take_while(|_| !(unfolder.expired)());
             in_time.flat_map(|t| with_shapes(unfolder, t))
         };
@@ -299,8 +302,9 @@ fn initial(unfolder: &Unfolder<'_>, cell: Cell) -> Val {
     initial_value(unfolder.libraries, unfolder.world, cell)
 }
 
-/// The initial value of a cell, by the library of its object. A cell of no object has the value that the one library
-/// gives it that uses such cells, for example for the messages of a node; the others say 0.
+/// Returns the initial value of a cell, given by the library of its object. For a cell without an object, only one
+/// library uses such cells, for example for the messages of a node. That library gives the value, and the others return
+/// 0.
 pub(crate) fn initial_value(libraries: &Libraries, world: &World, cell: Cell) -> Val {
     if let Some(object) = world.objects.get(&cell.loc) {
         return libraries.get(object.library).map_or(Val::Int(0), |library| library.init(world, cell));
@@ -321,7 +325,8 @@ fn with_shapes(unfolder: &Unfolder<'_>, trace: Trace) -> Vec<Run> {
     partial.into_iter().map(|shapes| Run { trace: trace.clone(), shapes }).collect()
 }
 
-/// What a cell may hold as far as this run sees it: the initial value, what others write, what the run writes itself.
+/// The values that a cell may hold in the view of this run: the initial value, writes of other threads, and its own
+/// writes.
 struct Holds<'a> {
     unfolder: &'a Unfolder<'a>,
     thread: Tid,
@@ -344,8 +349,8 @@ impl<'a> Holds<'a> {
 
     fn add_round(&mut self, run: &Run) -> bool {
         let mut changed = false;
-        // What the calls so far have returned: every later call depends on it. Where that is not justified yet, what is
-        // ordered after it is no reason for it.
+        // `known` is the rank of the results of the calls so far, on which every later call depends. `unknown` has the
+        // stamps of unjustified reads: a subevent ordered after one of them cannot justify it.
         let mut known = Rank::new();
         let mut unknown: Vec<Stamp> = Vec::new();
         for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
@@ -356,7 +361,7 @@ impl<'a> Holds<'a> {
                     match self.rank(cell, v) {
                         Some(rank) => {
                             highest(&mut of_event, &rank);
-                            // What the call does not return nothing later can depend on.
+                            // Later calls cannot depend on a value that the call does not return.
                             if v == event.ret {
                                 highest(&mut known, &rank);
                             }
@@ -387,7 +392,7 @@ impl<'a> Holds<'a> {
         changed
     }
 
-    /// The values of a cell, each perhaps several times.
+    /// Iterates over the values of a cell. A value may occur several times.
     fn values(&self, cell: Cell) -> impl Iterator<Item = (Val, Rank)> + '_ {
         let others = self.written.get(&cell).into_iter().flat_map(|by| by.iter().enumerate());
         let others = others.filter(|(t, _)| *t != self.thread.index()).flat_map(|(_, vs)| vs);
@@ -396,7 +401,7 @@ impl<'a> Holds<'a> {
         initial.chain(others.chain(own).map(|(&v, rank)| (v, rank.clone())))
     }
 
-    /// The lowest rank of a value in a cell; `None` if it cannot be there.
+    /// Returns the lowest rank of a value in a cell; `None` if the value cannot be there.
     fn rank(&self, cell: Cell, v: Val) -> Option<Rank> {
         let mut all = Ranked::new();
         for (w, rank) in self.values(cell).filter(|(w, _)| *w == v) {
@@ -424,7 +429,7 @@ impl<'a> Holds<'a> {
     }
 }
 
-/// The position of the first event with a read that nothing justifies; `None` if every read is justified.
+/// Returns the position of the first event with an unjustified read; `None` if every read is justified.
 fn first_unjustified(
     unfolder: &Unfolder<'_>,
     thread: Tid,
@@ -432,7 +437,8 @@ fn first_unjustified(
     written: &Written,
     of_threads: &[Rank],
 ) -> Option<usize> {
-    // What the run itself writes is not counted yet: a bound on it comes from the runs that are left here.
+    // The writes of this run do not count in `of_threads` yet, because its bounds come from the runs that pass this
+    // test.
     let mut of_threads = of_threads.to_vec();
     highest(&mut of_threads[thread.index()], &writes_of(run));
     let most = most_writes(&of_threads);
@@ -444,7 +450,8 @@ fn first_unjustified(
     run.shapes.iter().position(|shape| !shape.iter().all(is_justified))
 }
 
-/// Adds what these runs can write to `into`, as far as `written` justifies it; whether that changed anything.
+/// Adds the values that these runs can write to `into`, as far as `written` justifies them. Returns whether that
+/// changed anything.
 fn collect_writes(
     unfolder: &Unfolder<'_>,
     runs: &[Vec<Run>],
@@ -467,8 +474,9 @@ fn collect_writes(
     changed
 }
 
-/// One event up to data: library, method, the arguments that are no data, the result if it is not read anywhere, as that of a poll
-/// that says what it took, and each subevent with its cell and kinds.
+/// One event up to data: library, method, the non-data arguments, the result unless a subevent reads it, and the
+/// subevents with their cells and kinds. For example, a poll returns the completion that it took, which no subevent
+/// reads.
 type EventKey = (Name, Name, Vec<Option<Val>>, Option<Val>, Vec<(Stamp, Option<Cell>, u8, u8)>);
 
 fn event_keys(run: &Run) -> Vec<EventKey> {
@@ -492,7 +500,7 @@ fn kind(writes: Option<Writes>) -> u8 {
     }
 }
 
-/// What the runs of a skeleton have in common.
+/// The common part of the runs of a skeleton.
 type Key = (Vec<EventKey>, Vec<Option<usize>>, Vec<(Name, Option<usize>)>, Vec<(usize, usize)>);
 
 fn key(run: &Run) -> Key {
@@ -500,7 +508,7 @@ fn key(run: &Run) -> Key {
     (event_keys(run), run.trace.groups.clone(), calls, run.trace.rounds.clone())
 }
 
-/// Runs that differ in data only, together.
+/// Groups runs that differ in data only.
 pub(crate) fn group(runs: Vec<Run>) -> Vec<Skeleton> {
     let mut by_key = BTreeMap::new();
     for run in runs {

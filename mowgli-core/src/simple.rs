@@ -87,14 +87,15 @@ impl<M: Methods> Library for Simple<M> {
     }
 }
 
-/// What is wrong if the result of a call is a value that no subevent reads.
+/// Returns an error if the result of a call is a value that no subevent reads.
 fn not_read(event: &Event, shape: &[Sub]) -> Option<String> {
     let reads = shape.iter().any(|sub| sub.reads == Some(Reads::Is(event.ret)));
     let what = "it returns a value, and no subevent reads it: one is to be Sub::read(stamp, cell, event.ret), whatever the value is";
     (!reads).then(|| what.to_owned())
 }
 
-/// What is wrong with the shape of an event. For what a call may return it is asked with a result that no call has.
+/// Returns the error in the shape of an event, if there is one. The result `Val::Top`, which calls never return, stands
+/// for any value.
 fn mistake<M: Methods>(event: &Event, shape: &[Sub]) -> Option<String> {
     let is_asked =
         event.ret == Val::Top && method::find(M::METHODS, &event.call).is_some_and(|m| m.returns == Returns::Value);
@@ -137,7 +138,7 @@ pub struct Over<M> {
     methods: PhantomData<fn() -> M>,
 }
 
-/// What an object at a location is made of.
+/// The parts of the object at a location.
 type Parts = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
 
 impl<M> Clone for Over<M> {

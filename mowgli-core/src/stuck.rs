@@ -1,17 +1,21 @@
-//! Executions that are stuck: every thread has ended or waits for ever, in a loop or in a call, and nothing will change that.
+//! Stuck executions: every thread has ended or waits for ever, in a loop or in a call, and nothing will change that.
 //!
-//! All that was issued has arrived, as an execution has every subevent of its events, and each order is complete. A thread
-//! goes round in a loop for ever if its last round reads what every further round will read: the last value of each cell,
-//! or what the round itself wrote before. The cells that the round writes are written last by a round that is repeated, as a
-//! further round writes them again. And no other results of its calls, with these values, lead out of the loop.
-//! That is the fairness under which spin loops are meant to end: a newer value is read some day, and a call that may fail
-//! or not, with the same in memory, does not fail for ever.
+//! All operations have completed, because an execution has every subevent of its events, and each order is complete. A
+//! thread repeats a loop for ever if three conditions hold.
+//!  - Its last round reads the values that every further round will read: the last value of each cell, or an earlier
+//!    write of the round itself.
+//!  - The cells that the round writes are written last by a round that is repeated, because a further round writes them
+//!    again.
+//!  - With these values, no other results of its calls lead out of the loop.
+//! The last condition is the usual fairness assumption of spin loops. A thread reads a newer value eventually, and a
+//! call that may fail or succeed on the same memory does not fail for ever.
 //!
-//! A thread waits in a call for ever if the call never returns, as a poll without an operation, or if it may wait for calls
-//! of others ([`crate::library::Library::may_wait`]) and no calls that threads wait in can return together: no consistent execution has
-//! these calls after those that have returned. For specifications that speak only of threads that keep what they owe, as
-//! of locks that are released, each thread makes at the end the calls that it still owes
-//! ([`crate::library::Library::owes`]); nothing comes after those in hb.
+//! A thread waits in a call for ever in two cases. Either the call never returns, for example a poll without an
+//! operation. Or it may wait for calls of others ([`crate::library::Library::may_wait`]), and the calls in which
+//! threads wait cannot return together: no consistent execution has these calls after those that have returned.
+//! Some specifications cover only threads that meet their obligations, for example those that release their locks. For
+//! these, each thread makes the calls that it still owes at the end ([`crate::library::Library::owes`]). Nothing comes
+//! after those in hb.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -513,7 +517,7 @@ fn repeated_reads(graph: &Graph<'_>, idle: &[Idle]) -> Vec<(usize, (usize, usize
 }
 
 impl Stuck {
-    /// What the rounds of a thread read, each cell once, with the value.
+    /// Returns the cells that the repeated rounds of a thread read, once each, with the values.
     #[must_use]
     pub fn reads(&self, thread: Tid) -> Vec<(Cell, Val)> {
         let repeated = self.repeated(thread);

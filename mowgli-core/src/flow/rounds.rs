@@ -1,4 +1,4 @@
-//! Where no thread goes on: the rounds of loops that threads may repeat for ever.
+//! Stuck states: the rounds of loops that threads may repeat for ever when no thread goes on.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
-    /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
-    /// wait for, or wait in a call. The last of the rounds come at `now`.
+    /// Collects the stuck states when no thread goes on. A thread that has not ended may repeat a loop, if the values
+    /// that it can read are not those that it waits for, or wait in a call. The last rounds begin at `now`.
     pub(super) fn idle(&mut self, state: &State<'n>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
@@ -91,7 +91,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         options: &[Vec<Last<'n>>],
         chosen: &mut Vec<Last<'n>>,
     ) {
-        // What is too large to be looked at here is looked at later.
+        // A state that is too large for this prefix is checked later by the solver.
         let looked_at = prefix.go_to(path);
         if looked_at == Ok(false) {
             return;
