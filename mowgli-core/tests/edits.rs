@@ -27,12 +27,12 @@ mowgli_core::methods! {
     }
 }
 
-/// What One and Other do.
+/// Returns an implementation with these bodies of One and Other.
 fn both_do(one: impl FnOnce(Expr) -> mowgli_core::body::Body, other: mowgli_core::body::Body) -> Over<Own> {
     Over::terms(bodies! { Own: One { x } => { one(x) } Other {} => { other } })
 }
 
-/// One does this, and Other nothing.
+/// Returns an implementation with this body of One, and an empty one of Other.
 fn one_does(one: impl FnOnce(Expr) -> mowgli_core::body::Body) -> Over<Own> {
     both_do(one, body! {})
 }
@@ -118,7 +118,7 @@ fn every_edit_does_what_it_says() {
     becomes(1, "left out", "Write(x, 1); Write(x, 0)");
     becomes(1, "another x", "Write(x, 1); Read(x); Write(x, 7)");
     becomes(2, "v + 1", "Write(x, 1); Read(x.y); Write(x, 8)");
-    // What is written depends on what is read, and nothing follows the last write.
+    // The value of the write depends on the read, and nothing follows the last write.
     for site in [1, 2] {
         assert_eq!(of(site, "after what follows it"), ("Write(x, 1); Read(x.y); Write(x, 7)".to_owned(), false));
     }
@@ -146,7 +146,7 @@ fn edits_are_of_the_calls_that_a_pattern_selects() {
         all().swap(calls!(Method::Write { .. }).first()),
         "Fence(); Write(x, 1); Read(x); Write(x, 7); Write(x, 2) | Fence()",
     );
-    // What is in a loop is not counted for what follows it.
+    // Matches in a loop do not count for the statements after it.
     becomes(all().without(calls!(Method::Write { .. }).nth(1)), "Write(x, 1); Fence(); Read(x) | Fence()");
     becomes(
         all().without(calls!(Method::Write { .. }).in_loops()),
@@ -174,7 +174,8 @@ fn edits_are_of_the_calls_that_a_pattern_selects() {
     );
 }
 
-/// What is delayed out of a branch is delayed in that branch alone, and what is delayed in a `for` comes for all of its set.
+/// A call delayed out of a branch is delayed in that branch alone. A call delayed out of a `for` comes for all of its
+/// set.
 #[test]
 fn calls_are_delayed_out_of_blocks() {
     let of = one_does(|x| {
@@ -205,7 +206,7 @@ for n in all_nodes {
 };
 v"
     );
-    // What is made after a call in a block stays in the block.
+    // A call that is made after another one in a block stays in the block.
     let nested = one_does(|x| {
         body! {
             for n in (all_nodes()) { let v = Method::read(x); if (v == 7) { Method::write(x, v); Method::fence(); Method::read(x) } }
@@ -234,7 +235,7 @@ fn an_edit_that_changes_nothing_says_so() {
         idle(with_loop().without(calls!(Method::CAS { .. } in Own::One { .. }).first())),
         ["without Method::CAS { .. } in Own::One { .. }, number 1"]
     );
-    // What is delayed past a loop is changed; where nothing but the end follows it is not.
+    // Delaying a call past a loop changes the body; delaying the last call does not.
     assert!(
         idle(
             with_loop()

@@ -1,4 +1,4 @@
-//! What a limit cuts short is never taken for an answer, and what a specification looks at is looked at in every run.
+//! A result cut off by a limit never counts as an answer, and a specification sees every run that it can distinguish.
 
 use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ fn a_late_clock_is_never_an_answer() {
     }
 }
 
-/// A program that goes on for ever is told, whether it makes calls or none, and whether values flow or are guessed.
+/// The search reports an endless program, whether it makes calls or not, and whether values flow or are guessed.
 #[test]
 fn a_program_without_end_is_told() {
     fn idle() -> Prog {
@@ -206,7 +206,7 @@ fn ways_to_choose_are_told_apart_until_the_time_is_up() {
     assert_eq!(ways(12, usize::MAX, 1_000), Err(Stop::Time));
 }
 
-/// What is conceivable of what many threads put out is not made before it is looked at.
+/// The search does not materialise all conceivable outcomes of many threads before it refutes the first.
 #[test]
 fn what_is_conceivable_is_refuted_until_the_time_is_up() {
     let x = Loc::new("x");
@@ -239,8 +239,8 @@ fn what_is_admitted_may_depend_on_results() {
     assert_eq!(outputs(|events| events.iter().all(|e| e.ret != Val::Int(0))), [vec![one, one]].into());
 }
 
-/// Where no round is looked at, nothing shows that rounds do not matter: the second round of the first thread lets the
-/// other one see 1.
+/// With a bound of 0 the search visits no round, so it cannot show that rounds do not matter. In this program the
+/// second round of the first thread lets the other one see 1.
 #[test]
 fn a_bound_of_no_rounds_is_a_limit() {
     let [x, y] = ["x", "y"].map(Loc::new);
@@ -310,7 +310,7 @@ impl Subject for Wide {
     }
 }
 
-/// Where a choice of stamps has too many values to be looked at, that no g was found means nothing.
+/// If a choice of stamps has too many values for the solver, the missing g means nothing.
 #[test]
 fn too_many_values_are_no_failure_of_local_soundness() {
     let verdict = |values: i64| {

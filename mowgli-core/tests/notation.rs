@@ -11,7 +11,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
-/// What a program, which is alone, puts out, and what the word x holds at the end.
+/// Returns the output of a program that runs alone, and the final value of the word x.
 fn alone(program: Prog) -> (Val, Val) {
     let mut world = World::new(1, &[Node(1)]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));

@@ -1,4 +1,4 @@
-//! What never ends is told apart from what ends, and a deadlock of the client's own is no bug.
+//! Progress checks distinguish endless executions from finite ones, and a deadlock of the client itself is not a bug.
 
 use std::sync::Arc;
 
@@ -66,14 +66,15 @@ fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static,
     })
 }
 
-/// A lock over two flags: who wants it says so, and waits until the other does not. Both may wait for ever.
+/// A lock over two flags: a thread that wants it raises its flag, and waits until the other flag is down. Both may wait
+/// for ever.
 #[derive(Clone, Copy)]
 enum Flags {
     /// As described.
     Waiting,
     /// A release leaves the flag up.
     NeverLowered,
-    /// Who waits writes, and looks at nothing.
+    /// A waiting thread writes, and never reads.
     Blind,
 }
 
@@ -259,7 +260,7 @@ fn statement() -> impl Strategy<Value = Statement> {
     ]
 }
 
-/// What one thread writes while it waits, and another has read, justifies what that one writes.
+/// A write of a waiting thread, which another thread reads, justifies the write of that thread.
 #[test]
 fn threads_that_wait_justify_values() {
     let threads = [[Statement::Write(0, 2), Statement::Await(0, 1)], [Statement::Await(0, 2), Statement::Write(0, 1)]];
