@@ -26,12 +26,12 @@ pub struct Call {
     pub place: Place,
 }
 
-/// A place in the source: a file and a line. It says nothing about the call that stands there, so any two are equal.
+/// A place in the source: a file and a line. Any two are equal, because they do not affect the meaning of a call.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Place(Option<&'static Location<'static>>);
 
 impl Place {
-    /// The name of the file and the line, as `bal.rs:131`; `None` if the place is not known.
+    /// The name of the file and the line, for example `bal.rs:131`; `None` if the place is not known.
     #[must_use]
     pub fn text(self) -> Option<String> {
         let file = self.0?.file();
@@ -71,31 +71,31 @@ impl Hash for Place {
 }
 
 impl Call {
-    /// The call `method(args)` of `library`.
+    /// Returns the call `method(args)` of `library`.
     #[must_use]
     pub fn new(library: Name, method: &'static str, args: &[Val]) -> Self {
         Self { library, method: Name::literal(method), args: Few::of(args), place: Place::default() }
     }
 
-    /// The same call, which stands here in the source.
+    /// Returns the same call at this place in the source.
     #[must_use]
     pub fn at(self, place: &'static Location<'static>) -> Self {
         Self { place: place.into(), ..self }
     }
 
-    /// The argument at this position, as a location.
+    /// Returns the argument at this position, as a location.
     ///
     /// # Panics
-    /// If there is none or it is something else, which is a fault of the call.
+    /// If the call has fewer arguments, or this one has another type. Then the call has a fault.
     #[must_use]
     pub fn loc(&self, position: usize) -> Loc {
         self.arg(position, "a location", Val::loc)
     }
 
-    /// The argument at this position, as what `read` makes of it: something that is called `what`.
+    /// Returns the argument at this position, converted by `read`. `what` describes the expected type.
     ///
     /// # Panics
-    /// If there is none or it is something else, which is a fault of the call.
+    /// If the call has fewer arguments, or `read` rejects this one. Then the call has a fault.
     pub(crate) fn arg<T>(&self, position: usize, what: &str, read: impl FnOnce(Val) -> Option<T>) -> T {
         let place = || format!("{self} of {}: argument {} is to be {what}", self.library, position + 1);
         match self.args.get(position) {
@@ -106,7 +106,7 @@ impl Call {
 }
 
 impl Call {
-    /// Whether the two are the same call, data arguments aside.
+    /// True if both are the same call, data arguments aside.
     #[must_use]
     pub fn is_alike(&self, other: &Self) -> bool {
         let names = |c: &Self| c.args.iter().map(|v| (!v.is_data()).then_some(*v)).collect::<Few<_>>();
@@ -147,12 +147,12 @@ impl fmt::Display for Event {
     }
 }
 
-/// How many of these `earlier` events are the same call of this thread, data aside.
+/// Counts the `earlier` events that make the same call on this thread, data aside.
 pub fn alike<'a>(earlier: impl IntoIterator<Item = &'a Event>, thread: Tid, call: &Call) -> usize {
     earlier.into_iter().filter(|e| e.thread == thread && e.call.is_alike(call)).count()
 }
 
-/// For each event how many earlier ones of its thread make the same call, data aside.
+/// Returns for each event the number of earlier ones of its thread with the same call, data aside.
 pub fn occurrences<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<usize> {
     let mut seen: Vec<&Event> = Vec::new();
     events
@@ -164,7 +164,7 @@ pub fn occurrences<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<usize> {
         .collect()
 }
 
-/// What a subevent may touch: one node's copy of a location. Reads-from and coherence are per cell.
+/// A memory cell, which a subevent may touch: one node's copy of a location. Reads-from and coherence are per cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// The location.
@@ -174,26 +174,26 @@ pub struct Cell {
 }
 
 impl Loc {
-    /// The copy of this location on a node.
+    /// Returns the copy of this location on a node.
     #[must_use]
     pub fn on(self, node: Node) -> Cell {
         Cell { loc: self, node }
     }
 }
 
-/// What is known of the value that a subevent reads. A value stands for [`Self::Is`].
+/// The constraint on the value that a subevent reads. A value stands for [`Self::Is`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Reads {
-    /// Exactly this: the call's result tells.
+    /// Exactly this value, known from the call's result.
     Is(Val),
-    /// Anything but this: the compare failed.
+    /// Any value but this one, because the compare failed.
     IsNot(Val),
-    /// Anything.
+    /// Any value.
     Any,
 }
 
 impl Reads {
-    /// Whether the read may yield `v`.
+    /// True if the read may yield `v`.
     #[must_use]
     pub fn allows(self, v: Val) -> bool {
         match self {
@@ -209,9 +209,10 @@ impl Reads {
 pub enum Writes {
     /// An argument of the call.
     Is(Val),
-    /// What the subevent at this position read.
+    /// The value that the subevent at this position read.
     Copy(usize),
-    /// What [`Library::step`](crate::library::Library::step) makes of what the subevent at this position read.
+    /// The result of [`Library::step`](crate::library::Library::step) on the value that the subevent at this position
+    /// read.
     Step(usize),
 }
 
@@ -233,42 +234,42 @@ impl From<i64> for Writes {
     }
 }
 
-/// A subevent `<e, a>` as a library describes it: its stamp and what it does to memory.
+/// A subevent `<e, a>` as a library describes it: its stamp and its accesses to memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Sub {
     /// The stamp `a`.
     pub stamp: Stamp,
     /// The cell that it touches, if it touches one.
     pub cell: Option<Cell>,
-    /// What it reads there.
+    /// The constraint on the value that it reads there, if it reads.
     pub reads: Option<Reads>,
-    /// What it writes there.
+    /// The value that it writes there, if it writes.
     pub writes: Option<Writes>,
 }
 
 impl Sub {
-    /// A subevent that touches no memory.
+    /// Returns a subevent that touches no memory.
     pub fn quiet(stamp: impl Into<Stamp>) -> Self {
         Self { stamp: stamp.into(), cell: None, reads: None, writes: None }
     }
 
-    /// A read of `cell`.
+    /// Returns a read of `cell`.
     pub fn read(stamp: impl Into<Stamp>, cell: Cell, reads: impl Into<Reads>) -> Self {
         Self { stamp: stamp.into(), cell: Some(cell), reads: Some(reads.into()), writes: None }
     }
 
-    /// A write of `cell`.
+    /// Returns a write of `cell`.
     pub fn write(stamp: impl Into<Stamp>, cell: Cell, writes: impl Into<Writes>) -> Self {
         Self { stamp: stamp.into(), cell: Some(cell), reads: None, writes: Some(writes.into()) }
     }
 
-    /// A read and a write of `cell` in one.
+    /// Returns a read and a write of `cell` in one.
     pub fn update(stamp: impl Into<Stamp>, cell: Cell, reads: impl Into<Reads>, writes: impl Into<Writes>) -> Self {
         Self { stamp: stamp.into(), cell: Some(cell), reads: Some(reads.into()), writes: Some(writes.into()) }
     }
 }
 
-/// One way in which a call can happen: `stmp(e)`, with what each subevent does. Never empty.
+/// One way in which a call can happen: `stmp(e)`, with the accesses of each subevent. Never empty.
 pub type Shape = Few<Sub>;
 
 #[cfg(test)]

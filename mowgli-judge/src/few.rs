@@ -88,7 +88,7 @@ impl<T> IntoIterator for Few<T> {
     }
 }
 
-/// What was in a [`Few`], one after the other.
+/// An iterator over the elements of a [`Few`].
 #[derive(Debug)]
 pub struct IntoIter<T>(smallvec::IntoIter<[T; 4]>);
 

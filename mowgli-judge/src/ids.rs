@@ -15,7 +15,7 @@ static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(&'static str);
 
-/// What stands between an owner and the role of its part.
+/// The separator between an owner and the role of its part.
 const PART: char = '.';
 
 impl Name {
@@ -25,7 +25,7 @@ impl Name {
         Self(text)
     }
 
-    /// The name with this text.
+    /// Returns the name with this text.
     ///
     /// # Panics
     /// If another thread panicked while it held the table, which would be a bug of ours.
@@ -217,13 +217,13 @@ impl NodeSet {
         self.0 == 0
     }
 
-    /// How many nodes are in the set.
+    /// Returns the number of nodes in the set.
     #[must_use]
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The non-empty subsets, smaller numbers first.
+    /// Iterates over the non-empty subsets, smaller numbers first.
     pub fn subsets(self) -> impl Iterator<Item = Self> {
         (1..=self.0).filter(move |bits| bits & !self.0 == 0).map(Self)
     }

@@ -12,32 +12,33 @@ use crate::stamp::{Kind, Kinds, Stamp};
 use crate::value::Val;
 use crate::world::{Form, Object, Part, World};
 
-/// A library: what its calls are, what they touch, how they can happen, and which executions are consistent.
+/// A library: its calls, the locations that they touch, their shapes, and the executions that are consistent.
 ///
-/// Objects are not part of the library: they stand in the [`World`], and every question about a call gets it.
+/// The [`World`] has the objects, not the library, so every question about a call gets it.
 pub trait Library: Send + Sync {
-    /// Its name.
+    /// Returns its name.
     fn name(&self) -> Name;
 
-    /// Its methods.
+    /// Returns its methods.
     fn methods(&self) -> &'static [Method];
 
-    /// How programs declare its objects; `None` if it has none. By itself under the name of the library, on some node.
+    /// Returns the form of the declarations of its objects in programs; `None` if it has no objects. By default the
+    /// name of the library with some node.
     fn object(&self) -> Option<Form> {
         Some(Form { kind: self.name().text(), parts: &[Part::Home] })
     }
 
-    /// `loc(e)`: the locations that a call touches, its objects.
+    /// Returns `loc(e)`: the locations that a call touches, its objects.
     fn loc(&self, call: &Call) -> Vec<Loc> {
         method::objects(self.methods(), call)
     }
 
-    /// The values that a call may return to a thread that has made these `earlier` calls, of all libraries, of which those
-    /// matter that are remembered: see [`Self::is_remembered`]. `cells` gives what a cell may hold. More than can really be
-    /// returned does no harm, a missing one loses executions.
+    /// Returns the values that a call may return to a thread with these `earlier` calls, of all libraries. Only
+    /// remembered ones matter: see [`Self::is_remembered`]. `cells` returns the possible values of a cell. Superfluous
+    /// results are harmless, but a missing one loses executions.
     ///
-    /// By itself what the table says, where a value is that of the cells that a shape reads the result from. For that the
-    /// library is asked for the shapes of the call with the result [`Val::Top`], which no call returns.
+    /// By default it follows the table: a value comes from the cells from which a shape reads the result. To learn
+    /// these, it asks for the shapes of the call with the result [`Val::Top`], which no call returns.
     fn returns(
         &self,
         world: &World,
@@ -60,37 +61,40 @@ pub trait Library: Send + Sync {
         }
     }
 
-    /// Whether an execution may need this call though nothing reads what it writes: later results depend on it, or calls
-    /// are counted, paired or come in turn. A round of a loop that makes it is never left out. False only if an execution
-    /// without calls of this kind is consistent whenever one with them is, provided that nothing reads what they write.
+    /// True if an execution may need this call although nothing reads its writes. Either later results depend on it, or
+    /// calls are counted, paired or come in turn. A loop never leaves out a round with such a call. Return false only
+    /// if calls of this kind can be removed from every consistent execution, provided that nothing reads their writes.
     fn is_remembered(&self, call: &Call) -> bool {
         let _ = call;
         true
     }
 
-    /// Whether an execution may need a round of a loop with these events, of all libraries, after these `earlier` ones of its thread. By
-    /// itself where it is so for one of its calls; a library whose calls leave nothing behind together can say so.
+    /// True if an execution may need a round of a loop with these events after these `earlier` ones of its thread, all
+    /// of any library. By default, if that is true for one of its calls. A library whose calls together have no lasting
+    /// effect can override this.
     fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
         let _ = (world, earlier);
         let mut own = round.iter().filter(|e| e.call.library == self.name());
         own.any(|e| !self.only_looks(e) && self.is_remembered(&e.call))
     }
 
-    /// What is wrong with a call that no program may make, as one of a location that is not there, with too few arguments,
-    /// or of a method that the library does not have. Whoever makes it is not well defined, whatever the call might
-    /// return; of a call with a fault nothing else is asked. A call that only cannot return some result has no fault, and
-    /// no shape with that result. By itself what the table of methods says.
+    /// Returns the fault of a call that no program may make. For example, its location does not exist, it has too few
+    /// arguments, or the library does not have its method. A program that makes it is not well defined, whatever the
+    /// call might return, and callers ask nothing else about it.
+    /// A call that merely cannot return some result has no fault, and its list of shapes with that result is empty. By
+    /// default the table of methods decides.
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         method::fault(world, thread, call, self.methods())
     }
 
-    /// The shapes of calls as terms, which provers and readers take apart. By itself none: then [`Self::shapes`] is a function.
+    /// Returns the shapes of calls as terms, which provers and readers can analyse. By default `None`; then
+    /// [`Self::shapes`] is a function.
     fn shape_terms(&self) -> Option<&Shapes> {
         None
     }
 
-    /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it. By itself the
-    /// meaning of [`Self::shape_terms`]; a library has one of the two.
+    /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
+    /// no execution has the event. By default the meaning of [`Self::shape_terms`]; each library has one of the two.
     ///
     /// # Panics
     /// If the call has a fault: see [`Self::fault`].
@@ -99,76 +103,80 @@ pub trait Library: Send + Sync {
         terms.unwrap_or_else(|| panic!("{} has neither shape_terms nor shapes", self.name())).of(world, event)
     }
 
-    /// What is wrong with the shapes of an event, and what to do, where a library can tell: nothing by itself. For what a call
-    /// returns whatever that is, it is asked with [`Val::Top`].
+    /// Returns the error in the shapes of an event with its remedy, if the library can detect one. By default `None`.
+    /// The result [`Val::Top`] stands for whatever the call returns.
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
         let _ = (world, event);
         None
     }
 
-    /// What a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the subevent that it depends
-    /// on reads `read`; `None` if an event with this result cannot read that. Every value of a search is asked about.
+    /// Returns the value that a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the
+    /// subevent on which it depends reads `read`. Returns `None` if an event with this result cannot read that. The
+    /// search calls it with every value.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         let _ = (event, read);
         None
     }
 
-    /// The initial value of a cell.
+    /// Returns the initial value of a cell.
     fn init(&self, world: &World, cell: Cell) -> Val {
         world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init)
     }
 
-    /// Conditions on the plain execution alone, as part of the consistency predicate: an execution that is not admitted is
-    /// not consistent, so an implementation must not end with such events. For what clients owe see
-    /// [`Self::is_well_formed`]. `events` are this library's, by thread, in program order.
+    /// True if the plain execution alone permits consistency, which is part of the consistency predicate. Otherwise the
+    /// execution is inconsistent, so an implementation must not end with such events. For the assumptions about clients
+    /// see [`Self::is_well_formed`]. `events` are those of this library, by thread, in program order.
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
         !self.has_rounds() || is_in_rounds(world, events)
     }
 
-    /// Whether the calls of each thread about an object are rounds, in each of which all threads take part that the object has
-    /// for members: then just that is admitted, and proofs for all clients know it.
+    /// True if the calls of each thread about an object come in rounds, and all members of the object take part in each
+    /// round. Then `admits` accepts exactly that, and proofs for all clients use it.
     fn has_rounds(&self) -> bool {
         false
     }
 
-    /// Whether an implementation owes it that all these calls, which are as in [`Self::admits`], return. It does not where a
-    /// call waits for one that is not there: what is not admitted no implementation may do, and this one it need not do.
+    /// True if an implementation must return from all these calls, given as in [`Self::admits`]. False if a call waits
+    /// for one that is missing: then an implementation may return, unlike where `admits` is false, but need not.
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true
     }
 
-    /// Whether a call may wait for calls of other threads. It then returns only in executions in which they make them, and may
-    /// be the last call of a thread, which has begun and does not return. By itself true where calls are rounds.
+    /// True if a call may wait for calls of other threads. It then returns only in executions in which they make them.
+    /// It may also be the last call of a thread, begun but without a return. By default true for calls that come in
+    /// rounds.
     fn may_wait(&self, call: &Call) -> bool {
         let _ = call;
         self.has_rounds()
     }
 
-    /// The calls that a thread owes after these calls of its own, in order: the releases of the locks that it holds.
-    /// [`Self::is_well_formed`] holds with them, so that the specification speaks of executions in which threads wait for ever.
+    /// Returns the calls that a thread owes after these calls of its own, in order, for example the releases of the
+    /// locks that it holds. [`Self::is_well_formed`] holds with them, so the specification covers executions in which
+    /// threads wait for ever.
     fn owes(&self, events: &[&Event]) -> Vec<Call> {
         let _ = events;
         Vec::new()
     }
 
-    /// Whether the specification says anything at all of these calls, which are as in [`Self::admits`]. Where it does not,
-    /// every execution is consistent: no choice is made, so has no edge, and nothing is demanded. Such clients are not
-    /// checked: there is nothing to keep. Results and data arguments may differ between executions that share a search:
-    /// do not look at them.
+    /// True if the specification covers these calls, given as in [`Self::admits`]. Otherwise every execution is
+    /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because nothing can be violated. The
+    /// answer must not depend on results and data arguments, because executions that share a search may differ in
+    /// these.
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true
     }
 
-    /// What [`Self::is_well_formed`] asks, in the algebra: demands on program order alone, without choices, that hold just
-    /// where it says yes. Proofs for all clients read this, as they cannot look into a function. None: it is not said so.
+    /// Returns [`Self::is_well_formed`] in the algebra: demands on program order alone, without choices, that hold
+    /// exactly if it is true. Proofs for all clients use this, because they cannot analyse a function. `None` if it is
+    /// not stated.
     fn owed(&self) -> Option<Spec> {
         None
     }
 
-    /// Whether an event only looks: a round of a loop that has such events and does not break leaves no trace. True
-    /// only if an execution without the event is consistent whenever one with it is. By itself what the table says.
+    /// True if an event only looks, so that a round of such events that does not break has no lasting effect. Return
+    /// true only if the event can be removed from every consistent execution. By default the table decides.
     fn only_looks(&self, event: &Event) -> bool {
         method::find(self.methods(), &event.call).is_some_and(|m| m.looks)
     }
@@ -367,12 +375,12 @@ impl Libraries {
     }
 }
 
-/// How the calls of a library happen otherwise than it says.
+/// A change of the shapes of a library's calls.
 pub trait Reshaping: Send + Sync {
-    /// The ways in which an event can happen that by the library happens in these.
+    /// Returns the shapes of an event, given the shapes in the library.
     fn shapes(&self, world: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape>;
 
-    /// Whether the library says anything of calls of which by itself it says something or not.
+    /// True if the specification covers these calls, given its own answer `by_itself`.
     fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
         let _ = world;
         by_itself

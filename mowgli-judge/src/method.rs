@@ -1,16 +1,17 @@
-//! The method table of a library: what its methods take and return, and what is wrong with a call that no program may make.
+//! The method table of a library: the arguments and results of its methods, and the faults of calls that no program may
+//! make.
 
 use crate::event::Call;
 use crate::ids::{Loc, Node, NodeSet, Tid};
 use crate::value::Val;
 use crate::world::World;
 
-/// What an argument of a method has to be.
+/// The kind of value that an argument of a method must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An object of the library on the node of the thread.
     Local,
-    /// As [`Self::Local`], by a location that may be the value of an earlier call.
+    /// Like [`Self::Local`], but the location may be the value of an earlier call.
     Address,
     /// An object of the library on some node.
     Placed,
@@ -22,47 +23,48 @@ pub enum Kind {
     Places,
     /// A node.
     Node,
-    /// A set of nodes. A call for none is no call.
+    /// A set of nodes. A call for the empty set is skipped.
     Nodes,
     /// A thread.
     Thread,
-    /// A work identifier, or the one that nothing waits on.
+    /// A work identifier, or the one for calls that nothing waits for.
     Id,
-    /// The way in which the call is made, the first argument; programs write it behind the name, as `put@q2(z, x)`.
+    /// The way in which the call is made, as the first argument. Programs write it behind the name, for example
+    /// `put@q2(z, x)`.
     Way,
     /// Any value.
     Value,
 }
 
 impl Kind {
-    /// Whether it is an object of the library.
+    /// True if it is an object of the library.
     #[must_use]
     pub fn is_object(self) -> bool {
         matches!(self, Self::Local | Self::Address | Self::Placed | Self::Object)
     }
 
-    /// Whether it is several objects of the library, in a tuple.
+    /// True if it is a tuple of objects of the library.
     #[must_use]
     pub fn is_objects(self) -> bool {
         matches!(self, Self::Locals | Self::Places)
     }
 }
 
-/// What a method returns.
+/// The kind of value that a method returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Returns {
     /// Nothing.
     Nothing,
-    /// A value, as that of a cell.
+    /// A value, for example that of a cell.
     Value,
     /// Whether something was done.
     Bool,
-    /// An identifier that programs have no use for.
+    /// An identifier that programs do not use.
     Handle,
 }
 
 impl Returns {
-    /// Whether it returns something that programs look at.
+    /// True if it returns something that programs use.
     #[must_use]
     pub fn is_result(self) -> bool {
         matches!(self, Self::Value | Self::Bool)
@@ -76,34 +78,34 @@ pub struct Method {
     pub name: &'static str,
     /// The arguments in the paper's order, each with its name.
     pub takes: &'static [(&'static str, Kind)],
-    /// What it returns.
+    /// The kind of its result.
     pub returns: Returns,
     /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
     pub is_statement: bool,
     /// Whether a call only looks: see [`Library::only_looks`](crate::library::Library::only_looks).
     pub looks: bool,
-    /// Where the table stands: a file and a line.
+    /// The place of the table: a file and a line.
     pub place: &'static str,
-    /// What it does, as the table says.
+    /// The description in the table.
     pub about: &'static str,
 }
 
 impl Method {
-    /// Whether a call says in which way it is made. Such a method is one that does the same in its usual way, and has the name of
-    /// that with `By` behind it.
+    /// True if an argument selects the way in which a call is made. Such a method does the same as a method with the
+    /// usual way, and has its name with `By` behind it.
     #[must_use]
     pub fn takes_way(&self) -> bool {
         matches!(self.takes.first(), Some((_, Kind::Way)))
     }
 
-    /// Whether a call is about several objects in a row. Such a method has the name of the one that does the same to one object, with
-    /// `Words` behind it; programs write how many there are as its last argument.
+    /// True if a call is about several objects in a row. Such a method does the same as a method for one object, and
+    /// has its name with `Words` behind it. Programs write the number of objects as its last argument.
     #[must_use]
     pub fn takes_several(&self) -> bool {
         self.takes.iter().any(|(_, kind)| kind.is_objects())
     }
 
-    /// The name as programs write it, without the way.
+    /// Returns the name as programs write it, without the way.
     #[must_use]
     pub fn statement(&self) -> String {
         let suffix = if self.takes_several() { "Words" } else { "By" };
@@ -111,28 +113,28 @@ impl Method {
         usual.unwrap_or(self.name).to_lowercase()
     }
 
-    /// What stands between the parentheses of a call, without the object where that stands before the name: identifiers
-    /// last. Each argument with its position in the paper's order.
+    /// Iterates over the arguments between the parentheses of a call, identifiers last, each with its position in the
+    /// paper's order. With `before`, the object stands before the name instead.
     pub fn written(&self, before: bool) -> impl Iterator<Item = (usize, &'static str, Kind)> + '_ {
         let all = self.takes.iter().enumerate().skip(usize::from(before || self.takes_way()));
         let (ids, others): (Vec<_>, Vec<_>) = all.partition(|(_, (_, kind))| *kind == Kind::Id);
         others.into_iter().chain(ids).map(|(position, (name, kind))| (position, *name, *kind))
     }
 
-    /// Whether it is called of an object, the first argument.
+    /// True if it is called on an object, the first argument.
     #[must_use]
     pub fn is_of_object(&self) -> bool {
         self.takes.first().is_some_and(|(_, kind)| kind.is_object())
     }
 }
 
-/// The method of a call in a table.
+/// Returns the method of a call in a table.
 #[must_use]
 pub fn find<'m>(methods: &'m [Method], call: &Call) -> Option<&'m Method> {
     methods.iter().find(|m| m.name == call.method.text())
 }
 
-/// The locations that a call touches: its objects.
+/// Returns the locations that a call touches: its objects.
 #[must_use]
 pub fn objects(methods: &[Method], call: &Call) -> Vec<Loc> {
     let kinds = find(methods, call).map_or(&[][..], |m| m.takes);
@@ -145,7 +147,7 @@ pub fn objects(methods: &[Method], call: &Call) -> Vec<Loc> {
     kinds.iter().zip(&call.args).flat_map(of).collect()
 }
 
-/// The locations of an argument: one, or those of a tuple.
+/// Returns the locations of an argument: one, or those of a tuple.
 fn several(v: Val) -> Vec<Loc> {
     match v {
         Val::Tuple(all) => all.parts().iter().filter_map(|v| v.loc()).collect(),
@@ -153,7 +155,7 @@ fn several(v: Val) -> Vec<Loc> {
     }
 }
 
-/// What is wrong with a call of a library with these methods.
+/// Returns the fault of a call of a library with these methods, if it has one.
 #[must_use]
 pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Option<String> {
     let Some(method) = find(methods, call) else { return Some(format!("there is no method {}", call.method)) };
@@ -196,7 +198,7 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
     }
 }
 
-/// What is wrong with several objects in a row.
+/// Returns the fault of a tuple of objects, if it has one.
 fn wrong_in(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Option<String> {
     let all = match arg {
         Val::Tuple(all) => all.parts(),
@@ -211,7 +213,7 @@ fn wrong_in(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Op
     })
 }
 
-/// The parts of the same object, where a part is meant that there is not.
+/// Lists the existing parts of the same object, if the argument names a part that does not exist.
 fn beside(world: &World, x: Loc) -> String {
     let owner = |x: Loc| x.0.text().rsplit_once('.').map(|(owner, _)| owner.to_owned());
     let Some(of) = owner(x) else { return String::new() };
@@ -224,7 +226,7 @@ fn beside(world: &World, x: Loc) -> String {
     }
 }
 
-/// The arguments of a call, one after the other.
+/// An iterator over the arguments of a call, with conversion.
 #[derive(Debug)]
 pub struct Arguments<'a> {
     call: &'a Call,
@@ -232,34 +234,34 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// All arguments of a call.
+    /// Returns all arguments of a call.
     #[must_use]
     pub fn of(call: &'a Call) -> Self {
         Self { call, next: 0 }
     }
 
-    /// The next one.
+    /// Returns the next argument.
     ///
     /// # Panics
-    /// If there is none or it is something else, which is a [`fault`] of the call.
+    /// If the call has fewer arguments, or this one has another type, which is a [`fault`] of the call.
     pub fn take<A: Argument>(&mut self) -> A {
         self.next += 1;
         self.call.arg(self.next - 1, A::WHAT, A::read)
     }
 
-    /// The next one, if there is one of this kind.
+    /// Returns the next argument, if it has this type.
     pub fn try_take<A: Argument>(&mut self) -> Option<A> {
         self.next += 1;
         A::read(*self.call.args.get(self.next - 1)?)
     }
 }
 
-/// What an argument of a call is in Rust.
+/// The Rust type of an argument of a call.
 pub trait Argument: Sized {
-    /// What it has to be, in words.
+    /// The description of the type, for messages.
     const WHAT: &'static str;
 
-    /// What it is, if it is that.
+    /// Converts a value to this type; `None` if it has another type.
     fn read(v: Val) -> Option<Self>;
 }
 

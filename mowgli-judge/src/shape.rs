@@ -38,11 +38,11 @@ pub struct SubTerm {
     pub stamp: StampTerm,
     /// The cell that it touches, if it touches one.
     pub cell: Option<CellTerm>,
-    /// What it reads there.
+    /// The constraint on the value that it reads there, if it reads.
     pub reads: Option<ReadsTerm>,
-    /// What it writes there.
+    /// The value that it writes there, if it writes.
     pub writes: Option<WritesTerm>,
-    /// The variable that stands for what it reads, if a later subevent of the event writes that.
+    /// The variable for the value that it reads, if a later subevent of the event writes that.
     pub found: Option<Var>,
 }
 
@@ -98,7 +98,7 @@ pub enum WritesTerm {
 #[derive(Clone, Copy, Debug)]
 pub struct Found(Var);
 
-/// An index of a family of stamps: it tells the members apart.
+/// An index of a family of stamps, which distinguishes the members.
 pub trait Index {
     /// The index with these parts, of which the first is a node.
     ///

@@ -12,10 +12,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::ids::Node;
 
-/// What a subevent does, as far as the hardware's ordering of one thread's operations is concerned.
+/// The role of a subevent in the hardware's ordering of one thread's operations.
 ///
-/// The core knows no stamp; a memory model brings its own type. Display is the paper's name, as `aCR`. Models may have the
-/// same stamps and differ in their stamp order, which stands in their [`Libraries`](crate::library::Libraries).
+/// The core knows no stamps, because each memory model brings its own type. Its `Display` is the paper's name, for
+/// example `aCR`. Models may have the same stamps and differ in their stamp order, which is part of their
+/// [`Libraries`](crate::library::Libraries).
 pub trait Kind: Copy + Display + 'static {
     /// The table of this type: a static that is [`Kinds::of`] the type.
     fn kinds() -> &'static Kinds;
@@ -46,7 +47,7 @@ pub trait Kind: Copy + Display + 'static {
         self
     }
 
-    /// What it is, in a few words for readers; nothing where a model does not say.
+    /// Returns a short description for readers; empty if the model has none.
     #[must_use]
     fn about(self) -> String {
         String::new()
@@ -73,7 +74,7 @@ pub struct Kinds {
 }
 
 impl Kinds {
-    /// The stamps of this type. Each type has one table, a static: its address tells models apart.
+    /// Returns the table of this type. Each type has one static table, whose address distinguishes models.
     #[must_use]
     pub const fn of<K: Kind>() -> Self {
         Self {

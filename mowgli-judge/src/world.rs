@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{Loc, Name, Node, NodeSet, Tid};
 use crate::value::Val;
 
-/// One object of a library, by its location. A library reads the parts it has a use for.
+/// One object of a library, by its location. A library reads only the fields that it needs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Object {
     /// The library whose object this is.
@@ -23,38 +23,38 @@ pub struct Object {
 }
 
 impl Object {
-    /// An object with initial value 0, no node, no members and size 1.
+    /// Returns an object with initial value 0, no node, no members and size 1.
     #[must_use]
     pub fn new(library: Name) -> Self {
         Self { library, node: None, init: Val::Int(0), members: Vec::new(), size: 1 }
     }
 
-    /// The same object, on this node.
+    /// Returns the same object on this node.
     #[must_use]
     pub fn at(self, node: Node) -> Self {
         Self { node: Some(node), ..self }
     }
 
-    /// The same object, with this initial value.
+    /// Returns the same object with this initial value.
     #[must_use]
     pub fn init(self, init: Val) -> Self {
         Self { init, ..self }
     }
 
-    /// The same object, with these members.
+    /// Returns the same object with these members.
     #[must_use]
     pub fn members(self, members: &[Tid]) -> Self {
         Self { members: members.to_vec(), ..self }
     }
 
-    /// The same object, with this size.
+    /// Returns the same object with this size.
     #[must_use]
     pub fn size(self, size: usize) -> Self {
         Self { size, ..self }
     }
 }
 
-/// What a declaration says of an object beside its name, in this order.
+/// The parts of a declaration of an object, besides its name, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     /// `@1`: the node that it lives on.
@@ -69,36 +69,36 @@ pub enum Part {
     Members,
     /// `= P1 -> {P2}`: a thread, and those that take part beside it.
     Roles,
-    /// `size 4`: the size, which is `usual` where none is given.
+    /// `size 4`: the size, which is `usual` by default.
     Size {
-        /// The size where none is given.
+        /// The default size.
         usual: usize,
-        /// The smallest.
+        /// The smallest size.
         least: usize,
-        /// The largest.
+        /// The largest size.
         most: usize,
     },
-    /// `at 1`: the node that it lives on, 1 where none is given.
+    /// `at 1`: the node that it lives on, 1 by default.
     Home,
 }
 
-/// How programs declare the objects of a library: `weak lock x at 1`, `svar x = 0`.
+/// The form of the declarations of a library's objects in programs, for example `weak lock x at 1` or `svar x = 0`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
-    /// What stands before the name.
+    /// The text before the name.
     pub kind: &'static str,
-    /// What stands after it.
+    /// The parts after the name.
     pub parts: &'static [Part],
 }
 
 impl Form {
-    /// The declaration of an object, as it is written.
+    /// Returns the declaration of an object in the syntax of programs.
     #[must_use]
     pub fn declaration(&self, x: Loc, object: &Object) -> String {
         self.declaration_with(x, object, &|t| t.to_string())
     }
 
-    /// As [`Self::declaration`], where threads have these names.
+    /// Returns the same as [`Self::declaration`] with these names of threads.
     #[must_use]
     pub fn declaration_with(&self, x: Loc, object: &Object, name: &dyn Fn(Tid) -> String) -> String {
         let members: Vec<String> = object.members.iter().map(|t| name(*t)).collect();
@@ -119,7 +119,7 @@ impl Form {
         format!("{kind}{x}{}", self.parts.iter().map(part).collect::<String>())
     }
 
-    /// A declaration as an example.
+    /// Returns a declaration as an example.
     #[must_use]
     pub fn example(&self) -> String {
         let has = |part| self.parts.contains(&part);
@@ -130,17 +130,17 @@ impl Form {
     }
 }
 
-/// What may stop at any point. What that means for what was under way, a memory model says.
+/// The threads and nodes that may crash at any point. The memory model defines the effect on pending operations.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Crashes {
     /// Threads.
     pub threads: BTreeSet<Tid>,
-    /// Nodes, with all that runs on them.
+    /// Nodes, with all their threads.
     pub nodes: NodeSet,
 }
 
 impl Crashes {
-    /// Whether nothing stops.
+    /// True if nothing crashes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -150,72 +150,72 @@ impl Crashes {
 /// Nodes, threads and objects: everything that a program takes as given.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct World {
-    /// How many nodes there are; they are `1..=nodes`.
+    /// The number of nodes, which are `1..=nodes`.
     pub nodes: u8,
     /// The node of each thread, `n(t)`, by position.
     pub threads: Vec<Node>,
     /// The objects, by location.
     pub objects: BTreeMap<Loc, Object>,
-    /// What may stop.
+    /// The threads and nodes that may crash.
     #[serde(default, skip_serializing_if = "Crashes::is_empty")]
     pub crashes: Crashes,
 }
 
 impl World {
-    /// A world with these threads and no object.
+    /// Returns a world with these threads and without objects.
     #[must_use]
     pub fn new(nodes: u8, threads: &[Node]) -> Self {
         Self { nodes, threads: threads.to_vec(), objects: BTreeMap::new(), crashes: Crashes::default() }
     }
 
-    /// Whether a thread may stop: by itself, or with its node.
+    /// True if a thread may crash, by itself or with its node.
     #[must_use]
     pub fn may_stop(&self, thread: Tid) -> bool {
         self.crashes.threads.contains(&thread) || self.crashes.nodes.contains(self.node_of(thread))
     }
 
-    /// `n(t)`.
+    /// Returns `n(t)`, the node of a thread.
     #[must_use]
     pub fn node_of(&self, thread: Tid) -> Node {
         self.threads[thread.index()]
     }
 
-    /// The threads, in order.
+    /// Iterates over the threads, in order.
     pub fn tids(&self) -> impl Iterator<Item = Tid> + use<> {
         (0..self.threads.len()).map(Tid::from_index)
     }
 
-    /// All nodes.
+    /// Returns all nodes.
     #[must_use]
     pub fn all_nodes(&self) -> NodeSet {
         NodeSet::all(self.nodes)
     }
 
-    /// All nodes but that of a thread.
+    /// Returns all nodes but that of a thread.
     #[must_use]
     pub fn other_nodes(&self, thread: Tid) -> NodeSet {
         self.all_nodes().without(self.node_of(thread))
     }
 
-    /// The locations of the objects of a library, in order.
+    /// Iterates over the locations of the objects of a library, in order.
     #[must_use]
     pub fn locations(&self, library: Name) -> Vec<Loc> {
         self.objects.iter().filter(|(_, o)| o.library == library).map(|(&x, _)| x).collect()
     }
 
-    /// The objects of a library with their locations, in order.
+    /// Iterates over the objects of a library with their locations, in order.
     #[must_use]
     pub fn objects_of(&self, library: Name) -> Vec<(Loc, Object)> {
         self.objects.iter().filter(|(_, o)| o.library == library).map(|(&x, o)| (x, o.clone())).collect()
     }
 
-    /// The node on which the object at `loc` lives; `None` if there is no such object or it lives on none.
+    /// Returns the node on which the object at `loc` lives; `None` if there is no such object or it lives on none.
     #[must_use]
     pub fn home(&self, loc: Loc) -> Option<Node> {
         self.objects.get(&loc)?.node
     }
 
-    /// The nodes of the threads that take part in the object at `loc`.
+    /// Returns the nodes of the threads that take part in the object at `loc`.
     #[must_use]
     pub fn member_nodes(&self, loc: Loc) -> NodeSet {
         self.objects.get(&loc).into_iter().flat_map(|o| &o.members).map(|&t| self.node_of(t)).collect()
