@@ -1,4 +1,4 @@
-//! From the specifications of the libraries in a graph to one network of relations.
+//! Compilation of the specifications of the libraries in a graph to one network of relations.
 //!
 //! The relations that depend on no choice are computed once, here. Only the rest becomes part of the network.
 
@@ -47,11 +47,11 @@ pub struct Compiled {
     pub net: Network,
     /// `(ppo u so)+`, and the extra edges.
     pub hb: Id,
-    /// Edges that are demanded of hb from outside.
+    /// The edges of hb that a caller demands.
     pub extra: Id,
-    /// Edges that specifications see as hb beside those of it: what an execution below promises (LOCO Def. 3.13, 3).
+    /// The additional edges of hb as the specifications see it: the promises of an execution below (LOCO Def. 3.13, 3).
     pub given: Id,
-    /// Pairs that must not be in so.
+    /// The pairs that must not be in so.
     pub outside: Id,
     /// The choices, with the library and the name of each.
     pub choices: Vec<(Name, &'static str, Open)>,
@@ -80,7 +80,7 @@ struct Compiler<'a> {
     graph: &'a Graph<'a>,
     libraries: &'a Libraries,
     net: Network,
-    /// hb as specifications see it, once all of so is there.
+    /// The relation that the specifications see as hb, once all of so is there.
     seen_hb: Option<Id>,
     /// The subevents of the library at hand.
     mask: Vec<u64>,
@@ -177,7 +177,8 @@ pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
 }
 
 impl Compiler<'_> {
-    /// Choices, demands and so of the library at hand; what mentions hb comes later.
+    /// Compiles the choices, demands and so of the current library. Relations that mention hb follow later, because hb
+    /// depends on so.
     fn library(&mut self, spec: &Spec) -> Vec<(&'static str, Id)> {
         for (title, choice) in &spec.choices {
             let open = self.choice(choice);

@@ -1,9 +1,9 @@
-//! A network of relations that grow: each is derived from others, and a new pair in one is carried to all that depend
-//! on it. Undo goes back to a mark.
+//! A network of relations that only grow: each is derived from others, and the network carries a new pair to all that
+//! depend on it. Undo goes back to a mark.
 //!
-//! Written for speed. Why it is right: every operator is monotone, so carrying each new bit once through each operator
-//! reaches the least fixed point whatever the order; [`Network::evaluate`] is the plain definition of each operator,
-//! which builds the first state, and the tests hold the two against each other.
+//! The network is written for speed. It is correct because every operator is monotone, so carrying each new bit once
+//! through each operator reaches the least fixed point in any order. [`Network::evaluate`] is the plain definition of
+//! each operator and builds the first state. The tests compare both.
 
 use crate::relation::Matrix;
 use crate::relation::matrix::WordOnes;
@@ -14,7 +14,7 @@ pub type Id = usize;
 /// The derivation of a relation. Operands precede the relations derived from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Derivation {
-    /// Given: constants, and choices that are added from outside.
+    /// Given: a constant, or a choice that the solver extends.
     Base,
     /// Union.
     Union(Vec<Id>),
@@ -39,7 +39,7 @@ pub enum Check {
     Empty,
 }
 
-/// A pair that must not be, in a checked relation.
+/// A forbidden pair in a checked relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// The relation.
@@ -58,11 +58,11 @@ struct Delta {
     new: u64,
 }
 
-/// See the module's page.
+/// The network: see the module's documentation.
 #[derive(Clone)]
 pub struct Network {
     n: usize,
-    /// Only the first so many elements are in any pair.
+    /// The number of elements that may occur in pairs: the first ones.
     live: usize,
     width: usize,
     derivations: Vec<Derivation>,
@@ -77,7 +77,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network of relations on `0..n`.
+    /// Returns an empty network of relations on `0..n`.
     #[must_use]
     pub fn new(n: usize) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl Network {
         }
     }
 
-    /// Says that only the first `live` elements are in any pair, until more are.
+    /// Declares that only the first `live` elements occur in pairs, until the next call.
     pub fn set_live(&mut self, live: usize) {
         self.live = live;
     }
@@ -149,7 +149,7 @@ impl Network {
         id
     }
 
-    /// Demands something of a relation. All demands are made before the first pair is added.
+    /// Adds a check of a relation. All checks must be added before the first pair.
     pub fn check(&mut self, relation: Id, check: Check) {
         self.checks[relation] = check;
         for a in 0..self.live {
@@ -203,26 +203,26 @@ impl Network {
         matrix
     }
 
-    /// One row of a relation.
+    /// Returns one row of a relation.
     #[must_use]
     pub fn row(&self, relation: Id, a: usize) -> &[u64] {
         let start = (relation * self.n + a) * self.width;
         &self.bits[start..start + self.width]
     }
 
-    /// Whether a pair is in a relation.
+    /// True if a pair is in a relation.
     #[must_use]
     pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
         self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
     }
 
-    /// A mark to go back to.
+    /// Returns a mark for [`Self::undo`].
     #[must_use]
     pub fn mark(&self) -> usize {
         self.trail.len()
     }
 
-    /// Takes back everything since `mark`.
+    /// Undoes all additions since `mark`.
     pub fn undo(&mut self, mark: usize) {
         while self.trail.len() > mark {
             let (index, old) = self.trail.pop().expect("longer than the mark");
@@ -232,7 +232,7 @@ impl Network {
         self.conflict = self.standing;
     }
 
-    /// The demand that the present state breaks, if it breaks one.
+    /// Returns the demand that the present state breaks, if it breaks one.
     #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
         self.conflict
@@ -280,7 +280,7 @@ impl Network {
         }
     }
 
-    /// Carries all additions through the network; `false` as soon as a demand is broken.
+    /// Carries all additions through the network. Returns `false` as soon as a check fails.
     pub fn settle(&mut self) -> bool {
         while self.conflict.is_none() {
             let Some(Delta { relation, row, word, new }) = self.queue.pop() else { return true };
@@ -324,7 +324,7 @@ impl Network {
         }
     }
 
-    /// Row `into` of `relation` grows by row `of` of `other`.
+    /// Adds row `of` of `other` to row `into` of `relation`.
     fn or_row(&mut self, relation: Id, into: usize, other: Id, of: usize) {
         for word in 0..self.width {
             let bits = self.row(other, of)[word];
@@ -332,7 +332,7 @@ impl Network {
         }
     }
 
-    /// New pairs `(row, b)` under a closed relation: whatever reaches `row` now reaches every `b` and what it reaches.
+    /// Closes a relation under new pairs `(row, b)`: whatever reaches `row` now reaches every `b` and what it reaches.
     fn close(&mut self, relation: Id, row: usize, word: usize, new: u64) {
         for b in WordOnes(new) {
             let b = word * 64 + b;

@@ -1,4 +1,5 @@
-//! Why there is no execution with a given outcome: each way to get it, and the cycle that forbids it.
+//! Refutations: the reasons why no execution has a given outcome. There is one for each way to get it, with the
+//! forbidden cycle.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -43,7 +44,7 @@ pub struct Edge {
     pub to: End,
 }
 
-/// One way to get an outcome, and why it is impossible.
+/// One way to get an outcome, with the reason why it is impossible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refutation {
     /// The assumption: for each read the write that it reads from; `None` for the initial value.

@@ -1,4 +1,4 @@
-//! From specifications to a network of relations to which subevents can be added: see [`super::prefix`].
+//! Compilation of specifications to a network of relations to which subevents can be added: see [`super::prefix`].
 //!
 //! The demands and orders of a specification on the beginning of an execution are kept in two kinds of relations. Two
 //! subevents alone determine the pairs of a [`Fixed`] one, so its pairs come with the subevents and stay. All other
@@ -158,7 +158,8 @@ impl Builder {
         }
     }
 
-    /// Choices, demands and so of the library at hand; what mentions hb comes later.
+    /// Compiles the choices, demands and so of the current library. Relations that mention hb follow later, because hb
+    /// depends on so.
     fn library(&mut self, spec: &Spec) -> Vec<Id> {
         for (_, choice) in &spec.choices {
             let open = self.choice(choice);
@@ -403,7 +404,7 @@ mod tests {
         assert_eq!(bases(&schema), ["Nothing", "Ppo"]);
     }
 
-    /// rf, mo and rb are of choices, and so is hb, which contains them. ppo alone is not.
+    /// The relations rf, mo and rb depend on choices, and so does hb, which contains them. ppo alone does not.
     #[test]
     fn what_contains_a_choice_is_open() {
         let schema = schema(consistent);

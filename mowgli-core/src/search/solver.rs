@@ -24,18 +24,18 @@ use crate::relation::matrix::ones;
 use crate::runs::Stop;
 use crate::value::Val;
 
-/// Counts of what a search did.
+/// The statistics of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
-    /// Combinations of one skeleton per thread.
+    /// The number of combinations of one skeleton per thread.
     pub skeletons: u64,
-    /// States of threads that were looked at, to find out how they can run.
+    /// The number of thread states that the search explored to find the runs.
     pub states: u64,
-    /// States that were looked at.
+    /// The number of solver states.
     pub nodes: u64,
-    /// States that had no successor: classes and dead ends.
+    /// The number of leaves: classes and dead ends.
     pub leaves: u64,
-    /// Classes of consistent executions: those that agree on what was decided. If nothing cuts the search short, that is
+    /// The number of classes of consistent executions, which agree on all decisions. In a complete search these are
     /// runs, sources and observed last writes.
     pub classes: u64,
 }
@@ -89,7 +89,7 @@ pub struct Snapshot {
     pub(super) sources: Vec<Source>,
 }
 
-/// See the module's page.
+/// The solver: see the module's documentation.
 pub struct Solver<'a> {
     /// Events and subevents.
     pub graph: Graph<'a>,
@@ -114,20 +114,20 @@ pub struct Solver<'a> {
 /// The function that is called for every class, with the orders completed in one way.
 pub type Visit<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Flow;
 
-/// Whether anything still depends on what is open in a state.
+/// The answer whether anything still depends on the open decisions of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
     /// It does.
     Open,
-    /// It does, and on this pair of an order first.
+    /// It does. The search should decide this pair of an order first.
     On(Id, usize, usize),
-    /// Nothing: the executions from here on are one class, if there is one.
+    /// Nothing does. The executions from here on are one class, if there is one.
     Class,
-    /// Nothing, and what they show is known already.
+    /// Nothing does, and the result of these executions is already known.
     Known,
 }
 
-/// The function that says whether anything still depends on what is open.
+/// The function that decides whether anything still depends on the open decisions.
 pub type Settled<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Cut;
 
 impl<'a> Solver<'a> {
@@ -175,8 +175,8 @@ impl<'a> Solver<'a> {
         self.explore_until(&mut |_| Cut::Open, visit)
     }
 
-    /// As [`Self::explore`], but where `settled` says that nothing more depends on what is open, the search goes no
-    /// further and visits nothing. `settled` is asked where every thread has one run left.
+    /// Like [`Self::explore`], but stops without a visit at a state where `settled` returns that nothing depends on the
+    /// open decisions. It asks `settled` when every thread has one run left.
     pub fn explore_until(&mut self, settled: Settled<'_, 'a>, visit: Visit<'_, 'a>) -> End {
         self.stats.nodes += 1;
         if (self.expired)() {
@@ -241,8 +241,8 @@ impl<'a> Solver<'a> {
         End::Searched
     }
 
-    /// Whether some round of a loop that does not break is read by nothing outside it, and has no last write of what is
-    /// observed: then the execution without it is consistent too, has the same outcome, and is searched as well.
+    /// True if some iteration is idle: nothing outside it reads from it, and it has no last write of an observed cell.
+    /// Then the execution without it is also consistent, has the same outcome, and is searched as well.
     fn has_idle_round(&self) -> bool {
         let lasts = || self.observed.iter().flat_map(|(writes, order)| self.lasts(writes, *order));
         self.rounds.iter().any(|round| {
@@ -271,29 +271,29 @@ impl<'a> Solver<'a> {
         (0..self.graph.skeletons.len()).all(|t| self.values.alive(t, &self.domains).nth(1).is_none())
     }
 
-    /// Has every source tried out, so that it shows why it is impossible.
+    /// Makes the search try every source, so that each shows why it is impossible.
     pub fn be_thorough(&mut self) {
         self.thorough = true;
     }
 
-    /// Demands that what a subevent writes is `value`.
+    /// Demands that a subevent writes `value`.
     pub(super) fn demand_written(&mut self, write: usize, value: Val) {
         self.domains.writes[write] &= self.values.numbering.known(value);
     }
 
-    /// Has sources decided in the order of these ranks of their reads, a rank for each subevent.
+    /// Makes the search decide the sources of reads by these ranks, one for each subevent.
     pub fn decide_by_rank(&mut self, rank: Vec<u8>) {
         self.rank = rank;
     }
 
-    /// Whether there are rounds of loops that do not break.
+    /// True if there are iterations without a break.
     #[must_use]
     pub fn has_rounds(&self) -> bool {
         !self.rounds.is_empty()
     }
 
-    /// Whether some consistent execution is left in the present state, as far as the time allows to look: once the time
-    /// is up the answer is no, and whoever asked learns from the clock what that is worth.
+    /// True if some consistent execution is left in the present state. After the deadline the answer may be a false
+    /// negative, so the caller must check the deadline.
     pub fn is_consistent(&mut self) -> bool {
         let stats = self.stats;
         let end = self.explore(&mut |_| Flow::Stop);
@@ -318,7 +318,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Whether the time is up.
+    /// True if the deadline has passed.
     pub(super) fn is_late(&self) -> bool {
         (self.expired)()
     }
@@ -330,7 +330,7 @@ impl<'a> Solver<'a> {
         Snapshot { mark, domains: self.domains.clone(), sources: self.sources.clone() }
     }
 
-    /// Goes back.
+    /// Restores a state.
     pub fn restore(&mut self, snapshot: Snapshot) {
         self.compiled.net.undo(snapshot.mark);
         self.domains = snapshot.domains;
@@ -352,7 +352,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Has specifications see these pairs as hb too.
+    /// Adds these pairs to hb as the specifications see it.
     pub fn give_hb(&mut self, pairs: &Matrix) {
         for a in 0..pairs.len() {
             self.compiled.net.add_row(self.compiled.given, a, pairs.row(a));
@@ -369,13 +369,13 @@ impl<'a> Solver<'a> {
         self.compiled.net.add(raw, a, b);
     }
 
-    /// The demand that the present state breaks, if it breaks one.
+    /// Returns the demand that the present state breaks, if it breaks one.
     #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
         self.compiled.net.conflict()
     }
 
-    /// The edges of hb that hold in every completion, as far as they were derived.
+    /// Returns the edges of hb that hold in every completion, as far as they were derived.
     #[must_use]
     pub fn hb(&self) -> Matrix {
         self.compiled.net.matrix(self.compiled.hb)

@@ -88,11 +88,11 @@ struct Link {
     to: usize,
 }
 
-/// In one run: what a subevent writes, depending on what another one of its call reads.
+/// A write in one run whose value depends on the read of another subevent of its call.
 struct Dependency {
     from: usize,
     to: usize,
-    /// For each number of a value that is read the value that is then written, if there is one.
+    /// For each number of a read value the value that is then written, if there is one.
     table: Vec<Vals>,
 }
 
@@ -167,7 +167,7 @@ pub fn prepare(
     Some((Values { numbering, init: initial, rows, links, steps, starts }, domains))
 }
 
-/// Numbers every value that steps can make: each happens once, so as many rounds as there are steps.
+/// Numbers every value that steps can make. Each step happens once, so as many passes as there are steps are enough.
 fn add_steps(graph: &Graph<'_>, step: &impl Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
     let is_step = |sub: &Sub| matches!(sub.writes, Some(Writes::Step(_)));
     let runs = graph.skeletons.iter().flat_map(|s| &s.runs);
@@ -229,7 +229,8 @@ fn link(graph: &Graph<'_>, s: usize) -> Option<Link> {
 }
 
 impl Values {
-    /// Narrows the sets to what remaining runs and links allow. `false` if nothing remains; `changed` is set on change.
+    /// Narrows the sets to the values that remaining runs and links allow. Returns `false` if a set becomes empty. Sets
+    /// `changed` on change.
     pub fn narrow(&self, domains: &mut Domains, changed: &mut bool) -> bool {
         (0..self.rows.len()).all(|t| self.narrow_thread(t, domains, changed))
             && self.links.iter().all(|l| self.narrow_link(l, domains, changed))
@@ -286,7 +287,7 @@ impl Values {
         domains.writes[link.to] != 0 && domains.reads[link.from] != 0
     }
 
-    /// Narrows what the steps of a thread read and write to what its remaining runs allow.
+    /// Narrows the reads and writes of the steps of a thread to the values that its remaining runs allow.
     fn narrow_steps(&self, thread: usize, domains: &mut Domains, changed: &mut bool) {
         let start = self.starts[thread];
         for index in 0..self.steps[thread][0].len() {
@@ -303,7 +304,7 @@ impl Values {
     }
 }
 
-/// Intersects; sets `changed` on change.
+/// Intersects two sets, and sets `changed` on change.
 pub fn intersect(set: &mut Vals, with: Vals, changed: &mut bool) {
     let next = *set & with;
     *changed |= next != *set;

@@ -1,16 +1,16 @@
-//! From a state of the search to executions, which know nothing of it.
+//! Conversion of a state of the search to executions, which are independent of the search.
 
 use super::solver::{Flow, Solver};
 use crate::enumerate::bare;
 use crate::execution::{Chosen, Execution};
 use crate::runs::Run;
 
-/// Every way to complete the orders of the class that a solver has reached, as an execution.
+/// Visits every completion of the class that a solver has reached, as an execution.
 pub fn completions(solver: &mut Solver<'_>, visit: &mut dyn FnMut(Execution) -> Flow) -> Flow {
     each_completion(solver, &mut |solver| visit(solver.execution().expect("everything is decided")))
 }
 
-/// Every way to complete the orders of the class that a solver has reached, as its state.
+/// Visits every completion of the class that a solver has reached, as a state of the solver.
 pub fn each_completion<'a>(solver: &mut Solver<'a>, visit: &mut dyn FnMut(&mut Solver<'a>) -> Flow) -> Flow {
     let Some(&(raw, a, b)) = solver.open_pairs().first() else { return visit(solver) };
     for (a, b) in [(a, b), (b, a)] {
@@ -26,7 +26,7 @@ pub fn each_completion<'a>(solver: &mut Solver<'a>, visit: &mut dyn FnMut(&mut S
 }
 
 impl Solver<'_> {
-    /// The execution that was reached, if every choice is made.
+    /// Returns the execution that the search has reached, if every choice is made.
     #[must_use]
     pub fn execution(&self) -> Option<Execution> {
         let threads = self.graph.skeletons.iter().enumerate();

@@ -1,12 +1,12 @@
-//! Whether the orders can be completed, once all sources are decided.
+//! Completion of the orders, once all sources are decided.
 
 use super::Solver;
 use crate::search::compile::Open;
 use crate::search::network::Id;
 
 impl Solver<'_> {
-    /// Decides all orders of a class that was visited, in one way that is consistent: that takes no longer than it took
-    /// to find out that there is one. `false` if there is none.
+    /// Decides all orders of a visited class in one consistent way. It ignores the deadline, because the search has
+    /// already found such a way in time. Returns `false` if none exists.
     pub fn complete(&mut self) -> bool {
         let expired = std::mem::replace(&mut self.expired, &|| false);
         let complete = self.completed();
@@ -14,7 +14,7 @@ impl Solver<'_> {
         complete == Some(true)
     }
 
-    /// Decides all orders that are open, in one way that is consistent; `None` if the time was up before that was known.
+    /// Decides all open orders in one consistent way. Returns `None` if the deadline passes first.
     pub(super) fn completed(&mut self) -> Option<bool> {
         let open = self.open_pairs();
         let Some(&(raw, a, b)) = open.first() else { return Some(true) };

@@ -29,7 +29,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether the source of a read of this rank is undecided.
+    /// True if the source of some read of this rank is undecided.
     pub fn has_open_read_of_rank(&self, rank: u8) -> bool {
         let is_open = |r: &usize| self.sources[*r] == Source::Open && self.rank[*r] == rank;
         self.compiled.choices.iter().any(|(_, _, open)| match open {
@@ -38,13 +38,13 @@ impl Solver<'_> {
         })
     }
 
-    /// A read whose value decides which run of its thread it is.
+    /// Returns a read whose value distinguishes the runs of its thread.
     pub(super) fn telling_read(&self) -> Option<usize> {
         (0..self.graph.skeletons.len()).find_map(|t| self.values.telling(t, &self.domains))
     }
 
-    /// The undecided read to decide next: of those with the least rank one whose value is open, with the fewest sources; the first of
-    /// those.
+    /// Returns the read to decide next: the lowest rank first, then an open value before a known one, then the fewest
+    /// sources, then the position.
     pub(in crate::search) fn open_read(&self) -> Option<(usize, usize)> {
         let mut best = None;
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {

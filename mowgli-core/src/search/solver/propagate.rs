@@ -32,7 +32,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Draws the consequences of the sources for values alone, also where the orders are in conflict.
+    /// Derives the consequences of the sources for values alone, even if the orders are in conflict.
     pub(in crate::search) fn narrow_values(&mut self) {
         for _ in 0..self.graph.len() {
             let mut changed = false;
@@ -92,7 +92,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Adds to each difference what can no longer be in what is taken away.
+    /// Adds pairs to each difference once they can no longer be in its subtrahend.
     fn grow_differences(&mut self, changed: &mut bool) {
         for index in 0..self.compiled.differences.len() {
             let (difference, a, b) = self.compiled.differences[index];
