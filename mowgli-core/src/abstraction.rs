@@ -1,7 +1,8 @@
 //! The abstraction f (LOCO Def. 3.11), recovered from a plain execution.
 //!
-//! Everywhere else f is kept while a program is unfolded. Here it is found without that knowledge, by parsing a thread's
-//! events into runs of an implementation. There may be several ways: two broadcasts to one node each may be one to both.
+//! Elsewhere f is kept while a program is unfolded. This module finds it without that knowledge, by parsing a thread's
+//! events into runs of an implementation. The result may be ambiguous: two broadcasts to one node each may be one
+//! broadcast to both.
 
 use crate::event::{Call, Event};
 use crate::ids::Tid;
@@ -19,7 +20,8 @@ pub struct Parsed {
     pub length: usize,
 }
 
-/// Every way to read the events of one thread as runs of `implementation` for some of `calls`, one after the other.
+/// Returns every way to parse the events of one thread as runs of `implementation` for some of `calls`, one after the
+/// other.
 #[must_use]
 pub fn recover(
     implementation: &dyn Implementation,
@@ -44,9 +46,9 @@ pub fn recover(
     all
 }
 
-/// Runs a program on the results that `events` give, calls of the libraries in `implementations` replaced by their bodies:
-/// how many of them it makes and its value, if it ends without a break and makes just those. There is at most one way, as a
-/// program depends on nothing else.
+/// Runs a program on the results in `events`, with calls of the libraries in `implementations` replaced by their
+/// bodies. Returns the number of events that it consumes and its value, if it ends without a break and makes exactly
+/// these calls. There is at most one way, because a program depends on nothing else.
 #[must_use]
 pub fn replay(
     program: &Prog,

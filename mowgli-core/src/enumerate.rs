@@ -1,4 +1,5 @@
-//! Every candidate execution of given runs: all sources of all reads, all orders. Slow and obviously complete.
+//! Enumeration of every candidate execution of given runs: all sources of all reads, all orders. It is slow and
+//! obviously complete.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,8 @@ use crate::library::Libraries;
 use crate::runs::{Run, Stop};
 use crate::world::World;
 
-/// Every consistent execution of one run in each thread, or `None` if there are more than `most` candidates to judge.
+/// Returns every consistent execution of one run in each thread, or `None` if there are more than `most` candidates to
+/// judge.
 #[must_use]
 pub fn consistent(libraries: &Libraries, world: &World, runs: &[&Run], most: usize) -> Option<Vec<Execution>> {
     let bare = bare(world, runs);
@@ -82,7 +84,8 @@ pub(crate) fn bare(world: &World, runs: &[&Run]) -> Execution {
     execution
 }
 
-/// Gives every read the value of its source and every write what it then writes; `false` if that does not come to an end.
+/// Sets the value of every read from its source, and the value of every write. Returns `false` if a value stays
+/// undefined, because values depend on each other in a cycle.
 fn fill(execution: &mut Execution, libraries: &Libraries, sources: &Pairs) -> bool {
     let base = |execution: &Execution, s: usize| {
         execution.subs.iter().position(|o| o.event == execution.subs[s].event).expect("its own event")
@@ -111,10 +114,10 @@ fn fill(execution: &mut Execution, libraries: &Libraries, sources: &Pairs) -> bo
     execution.subs.iter().all(done)
 }
 
-/// An execution of one library with its choices made in every other way, one after the other.
+/// Iterates over an execution of one library with its choices made in every way.
 ///
 /// # Errors
-/// If there are more than `most` ways, or the time is up before they are known.
+/// If there are more than `most` ways, or the deadline passes before they are known.
 pub fn rechosen<'a>(
     libraries: &'a Libraries,
     library: Name,
@@ -138,7 +141,7 @@ pub fn rechosen<'a>(
     Ok(options.into_iter().map(Vec::into_iter).multi_cartesian_product().map(with))
 }
 
-/// All that there are, if those are at most `most`, and there is time.
+/// Collects the elements, if there are at most `most` and the deadline has not passed.
 fn few<T>(all: impl Iterator<Item = T>, most: usize, expired: &dyn Fn() -> bool) -> Result<Vec<T>, Stop> {
     let known: Vec<T> = all.take(most.saturating_add(1)).take_while(|_| !expired()).collect();
     if expired() {
@@ -147,7 +150,7 @@ fn few<T>(all: impl Iterator<Item = T>, most: usize, expired: &dyn Fn() -> bool)
     if known.len() > most { Err(Stop::Choices(most)) } else { Ok(known) }
 }
 
-/// Every way to make a choice, one after the other.
+/// Iterates over every way to make a choice.
 fn ways<'a>(reading: &Reading<'_>, choice: &Choice) -> Box<dyn Iterator<Item = Pairs> + 'a> {
     match choice {
         Choice::ReadsFrom { reads, writes } => {

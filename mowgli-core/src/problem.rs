@@ -1,4 +1,4 @@
-//! A program with all that gives it a meaning and limits a search, and what a search that may have been stopped found.
+//! A program with its libraries, world and limits, and the possibly incomplete result of a search.
 
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event};
@@ -26,13 +26,13 @@ impl Default for Limits<'_> {
     }
 }
 
-/// A program with everything that gives it a meaning.
+/// A program with everything that defines its meaning.
 pub struct Problem<'a> {
     /// The libraries of the calls that are not replaced.
     pub libraries: &'a Libraries,
     /// The implementations that replace the other calls; their objects are in `world`.
     pub implementations: &'a Implementations,
-    /// The surroundings.
+    /// The objects, nodes and threads.
     pub world: &'a World,
     /// One program for each thread.
     pub programs: &'a [Prog],
@@ -43,7 +43,8 @@ pub struct Problem<'a> {
 }
 
 impl Problem<'_> {
-    /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
+    /// True if every library admits these events. Runs that share a skeleton differ in results, so callers ask for each
+    /// run.
     pub(crate) fn admits(&self, events: &[&Event]) -> bool {
         self.all_say(events, |library, own| library.admits(self.world, own))
     }

@@ -30,7 +30,7 @@ use crate::value::Val;
 pub enum Prog {
     /// A value.
     Val(Val),
-    /// A method call. Programs are cloned and moved far more often than calls are made, so it is not kept in place.
+    /// A method call. It is shared, because programs are cloned and moved far more often than calls are made.
     Call(Arc<Call>),
     /// `let p f`: run p, then f of its value.
     Let(Arc<Let>),
@@ -38,11 +38,12 @@ pub enum Prog {
     Loop(Arc<Prog>),
     /// `break_k v`, k at least 1.
     Break(usize, Val),
-    /// The bound on rounds, of a loop that its author unrolled: what would follow is not looked at, and answers say so.
+    /// The bound on iterations of a loop that its author unrolled. The search ignores whatever would follow, and
+    /// reports that.
     Bound,
 }
 
-/// The most instructions that a thread makes: a program that has made so many is taken to be one that never ends.
+/// The number of instructions after which a thread counts as one that never ends.
 pub const LONGEST: usize = 500;
 
 /// `let p f`. The two are in one place: bodies are made again and again, and mostly of these.
@@ -66,7 +67,8 @@ impl Prog {
         Self::Call(Arc::new(call))
     }
 
-    /// The program of a method of a table: one call; of a call for no node, the program that does nothing.
+    /// Returns the program of a call of a method table; the program that does nothing if the call is for an empty set
+    /// of nodes.
     #[must_use]
     pub fn of_method(call: Call) -> Self {
         if call.args.contains(&Val::Nodes(NodeSet::default())) { Self::unit() } else { Self::call(call) }
@@ -78,7 +80,7 @@ impl Prog {
         Self::Let(Arc::new(Let { first: self, then: f }))
     }
 
-    /// The same with another value.
+    /// Returns the same program with another value.
     #[must_use]
     pub fn map(self, f: impl Fn(Val) -> Val + Send + Sync + 'static) -> Self {
         self.bind(move |v| Self::Val(f(v)))
@@ -108,7 +110,7 @@ impl Prog {
         if condition { Self::Break(1, Val::Unit) } else { Self::unit() }
     }
 
-    /// The programs one after the other; the value is `()`.
+    /// Returns the programs in sequence, with the value `()`.
     ///
     /// # Panics
     /// If there are more than [`LONGEST`].

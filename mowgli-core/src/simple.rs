@@ -1,5 +1,5 @@
-//! A library and an implementation that are given by functions: all that is needed where the method table says what calls
-//! there are, each call can happen in one way, and objects need nothing but a name.
+//! A library and an implementation that are given by functions. They suffice if the method table describes the calls,
+//! each call can happen in one way, and objects need only a name.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,8 +16,8 @@ use crate::soundness::client::{Bound, Subject, object_names};
 use crate::value::Val;
 use crate::world::{Object, World};
 
-/// A library by its method table `M`, the shape of a call, and its specification. Its clients make every call of the table,
-/// of as many objects as the bound says.
+/// A library by its method table `M`, the shape of a call, and its specification. Its clients make every call of the
+/// table, with as many objects as the bound has.
 pub struct Simple<M> {
     shape: fn(&World, &Event, M) -> Shape,
     spec: fn(&mut Spec),
@@ -25,14 +25,14 @@ pub struct Simple<M> {
 }
 
 impl<M> Simple<M> {
-    /// The library in which an event of this method has this `shape`, `stmp(e)` with what each subevent does, which is empty
-    /// for what cannot happen; and executions are consistent by this `spec`.
+    /// Returns the library whose events have this `shape`, and whose consistency predicate is this `spec`. The shape is
+    /// `stmp(e)` with the accesses of each subevent, and is empty for an impossible event.
     pub fn new(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         Self { shape, spec, init: None }
     }
 
-    /// The same, with a value that its cells have to begin with, in place of 0: a result that no call writes can come from
-    /// nowhere else, as the `bot` of a poll that finds nothing.
+    /// Returns the same with this initial value of its cells in place of 0. It is necessary if calls return a value
+    /// that they never write, for example the `bot` of a poll that finds nothing.
     #[must_use]
     pub fn init(self, init: impl Into<Val>) -> Self {
         Self { init: Some(init.into()), ..self }

@@ -40,12 +40,12 @@ use crate::thread::Threads;
 use crate::value::Val;
 use crate::world::{Crashes, World};
 
-/// An execution that is stuck.
+/// A stuck execution.
 #[derive(Clone, Debug)]
 pub struct Stuck {
     /// The execution, with one round of each loop that goes on for ever, and without the calls that do not return.
     pub execution: Execution,
-    /// For each thread what it waits in; `None` for a thread that has ended.
+    /// For each thread the call or loop in which it waits; `None` for a thread that has ended.
     pub waits: Vec<Option<Wait>>,
     pending: Vec<Option<Call>>,
 }
@@ -56,14 +56,14 @@ impl Stuck {
         Self { execution, waits, pending: idle.iter().map(pending).collect() }
     }
 
-    /// The call of the program that a thread has begun and that does not return; `None` if it has ended, or goes round in a loop of
-    /// the program.
+    /// Returns the call of the program that a thread has begun and that does not return. Returns `None` if the thread
+    /// has ended, or repeats a loop of the program.
     #[must_use]
     pub fn pending(&self, thread: Tid) -> Option<&Call> {
         self.pending[thread.index()].as_ref()
     }
 
-    /// The events of a thread that it repeats; none if it has ended or waits in a call.
+    /// Returns the events that a thread repeats; empty if it has ended or waits in a call.
     #[must_use]
     pub fn repeated(&self, thread: Tid) -> Vec<usize> {
         let Some(Waits::Loop(start)) = self.waits[thread.index()].as_ref().map(|wait| &wait.at) else {
@@ -73,7 +73,7 @@ impl Stuck {
     }
 }
 
-/// The call of the program that a thread has begun and that does not return.
+/// Returns the call of the program that a thread has begun and that does not return.
 fn pending((run, wait): &Idle) -> Option<Call> {
     let Wait { at, within, .. } = wait.as_ref()?;
     match (within, at) {
@@ -83,7 +83,7 @@ fn pending((run, wait): &Idle) -> Option<Call> {
     }
 }
 
-/// The call of the program in which a replaced call is made.
+/// Returns the call of the program in which a replaced call is made.
 fn outermost(trace: &Trace, mut call: usize) -> usize {
     while let Some(parent) = trace.calls[call].parent {
         call = parent;
@@ -91,7 +91,7 @@ fn outermost(trace: &Trace, mut call: usize) -> usize {
     call
 }
 
-/// The results of the calls of the program in a run, in order, as far as they have returned.
+/// Returns the results of the calls of the program in a run, in order, as far as they have returned.
 #[must_use]
 pub fn results((run, wait): &Idle) -> Vec<Val> {
     let trace = &run.trace;
@@ -103,19 +103,19 @@ pub fn results((run, wait): &Idle) -> Vec<Val> {
             (Some(call), trace.calls[call].event.ret)
         }
     });
-    // Each event of a replaced call stands for it.
+    // Each event of a replaced call represents the call, so remove the repetitions.
     let returned = of_program.filter(|(call, _)| call.is_none() || *call != pending);
     returned.dedup_by(|(a, _), (b, _)| a.is_some() && a == b).map(|(_, ret)| ret).collect()
 }
 
 /// A function of the runs of a stuck execution, and of the last values of the observed cells.
 pub type Key<'k, K> = &'k dyn Fn(&[Idle], &[Val]) -> K;
-/// The function that says whether a stuck execution with these runs and last values is wanted.
+/// The function that decides whether a stuck execution with these runs and last values is wanted.
 pub type Asked<'v> = &'v mut dyn FnMut(&[Idle], &[Val]) -> bool;
-/// The function that is given each stuck execution that is wanted.
+/// The function that visits each wanted stuck execution.
 pub type Visit<'v> = &'v mut dyn FnMut(&[Idle], &[Val], Stuck);
 
-/// The subevents of a prefix, and of what comes after it: nothing of a later part is before something of an earlier one.
+/// The part of a continued execution. A later part never comes before an earlier one in hb.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Part {
     /// An event of the stuck execution.
@@ -159,7 +159,7 @@ impl Continued {
         self
     }
 
-    /// The part of each subevent.
+    /// Returns the part of each subevent.
     fn parts(&self) -> Vec<Part> {
         let of_thread = |(s, parts): (&Skeleton, &Vec<Part>)| {
             let shapes = s.runs[0].shapes.clone().into_iter().zip(parts.clone());
@@ -169,14 +169,14 @@ impl Continued {
     }
 }
 
-/// The pairs of a subevent of a later part and one of an earlier part.
+/// Returns the pairs of a subevent of a later part and one of an earlier part.
 fn early(parts: &[Part]) -> Matrix {
     Matrix::from_fn(parts.len(), |a, b| parts[a] > parts[b])
 }
 
 impl Problem<'_> {
-    /// The first stuck execution of these runs of the program that `matters`, by what the calls of each thread have returned
-    /// in it.
+    /// Returns the first stuck execution of these runs of the program that `matters`, given the results of the returned
+    /// calls of each thread.
     pub fn stuck(&self, runs: &Runs, matters: &mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck>> {
         let idle = match &runs.idle {
             Some(idle) => Found::new(idle.clone(), runs.stop.clone()),
@@ -199,7 +199,8 @@ impl Problem<'_> {
             });
             match (found, end) {
                 (Some(found), _) if self.says_something(idle) => return Found::new(Some(found), None),
-                // A library that says nothing forbids nothing: it might have forbidden this one.
+                // A library that does not cover these calls cannot forbid the execution, although it might forbid a
+                // continuation.
                 (Some(_), _) => _ = stop.get_or_insert(Stop::Unfinished),
                 (None, Ok(End::Late)) => stop = Some(Stop::Time),
                 (None, Ok(_)) => {}
@@ -212,18 +213,19 @@ impl Problem<'_> {
         Found::new(None, stop)
     }
 
-    /// Whether the libraries say something of calls that others would have followed: one that holds a lock has not yet
-    /// released it.
+    /// True if the specifications cover these calls without the calls that would follow. For example, the holder of a
+    /// lock has not released it.
     fn says_something(&self, idle: &[Idle]) -> bool {
         let events: Vec<&Event> = idle.iter().flat_map(|(run, _)| &run.trace.events).collect();
         self.all_say(&events, |library, own| library.admits(self.world, own) && library.is_well_formed(self.world, own))
     }
 
-    /// Whether some thread comes out of its loop with other results, with what is in memory at the end.
+    /// True if some thread leaves its loop with other results, given the final values of memory.
     fn comes_out(&self, execution: &Execution, idle: &[Idle]) -> bool {
         let points = Arena::new();
         let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
-        // A thread that goes round without a choice does so for ever: as many rounds as its run has calls are enough.
+        // A thread that repeats a loop without a choice does so for ever, so as many iterations as its run has calls
+        // are enough.
         let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
         let seen = RefCell::default();
         let threads =
@@ -238,8 +240,8 @@ impl Problem<'_> {
         })
     }
 
-    /// Visits stuck executions of these runs, continued with what threads owe: one for each class and last values of the
-    /// observed cells that are `wanted`.
+    /// Visits stuck executions of these runs, continued with the calls that threads owe. There is one for each class
+    /// and `wanted` last values of the observed cells.
     fn stuck_with(
         &self,
         idle: &[Idle],
@@ -288,7 +290,8 @@ impl Problem<'_> {
         }))
     }
 
-    /// True if the calls of the iteration that a thread repeats return once more after it; a poll does not if no operation is left.
+    /// True if the calls of the iteration that a thread repeats can return once more after it. For example, a poll
+    /// cannot if no operation is left.
     fn returns_again(&self, (run, wait): &Idle) -> bool {
         let Some(Wait { at: Waits::Loop(start), .. }) = wait else { return true };
         let mut earlier = run.trace.events.clone();
@@ -301,7 +304,7 @@ impl Problem<'_> {
         run.trace.events[*start..].iter().all(returns)
     }
 
-    /// True if all that threads have issued happens that wait, and so have not crashed: their events happen as where nothing crashes.
+    /// True if all operations of waiting threads happen completely, because these threads have not crashed.
     fn arrives(&self, idle: &[Idle]) -> bool {
         if self.world.crashes.is_empty() {
             return true;
@@ -313,8 +316,8 @@ impl Problem<'_> {
         waiting.flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
     }
 
-    /// Every stuck execution of the program, one for each `key` of its runs and of the last values of observed cells: one with
-    /// the fewest events.
+    /// Returns the stuck executions of the program: for each `key` of the runs and the last values of the observed
+    /// cells, one with the fewest events.
     pub fn all_stuck<K: Ord>(&self, key: Key<'_, K>) -> Found<BTreeMap<K, Stuck>> {
         let mut all: BTreeMap<K, Stuck> = BTreeMap::new();
         let all = RefCell::new(&mut all);
@@ -378,7 +381,7 @@ impl Problem<'_> {
         continued
     }
 
-    /// Whether some of the calls in which threads wait can return together after these runs.
+    /// True if some of the calls in which threads wait can return together after these runs.
     ///
     /// # Errors
     /// The limit that cut the search short.
@@ -408,7 +411,7 @@ impl Problem<'_> {
         Ok(false)
     }
 
-    /// The ways in which a call can return to a thread after its run, where cells can hold these values.
+    /// Returns the ways in which a call can return to a thread after its run, where cells can hold these values.
     fn ways(&self, thread: Tid, call: &Call, run: &Run, values: &BTreeSet<Val>) -> Vec<(Event, Shape)> {
         let library = self.libraries.of(call);
         let cells = |cell: Cell| values.iter().copied().chain([self.initial(cell)]).sorted().dedup().collect();
@@ -418,7 +421,7 @@ impl Problem<'_> {
         events.flat_map(shapes).collect()
     }
 
-    /// Every value that these runs can write.
+    /// Returns every value that these runs can write.
     fn values_in(&self, idle: &[Idle]) -> BTreeSet<Val> {
         let events = || idle.iter().flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes));
         let subs = || events().flat_map(|(event, shape)| shape.iter().map(move |sub| (event, sub)));
@@ -428,7 +431,7 @@ impl Problem<'_> {
             values.extend(sub.reads.and_then(|r| if let Reads::Is(v) = r { Some(v) } else { None }));
             values.extend(sub.writes.and_then(|w| if let Writes::Is(v) = w { Some(v) } else { None }));
         }
-        // A chain of updates is no longer than there are.
+        // A chain of updates is not longer than the number of subevents.
         for _ in subs() {
             let steps = subs().filter(|(_, sub)| matches!(sub.writes, Some(Writes::Step(_))));
             let made = |event: &Event| {
@@ -445,8 +448,8 @@ impl Problem<'_> {
         values
     }
 
-    /// Whether a consistent execution has these runs, such that nothing of a later part comes before something of an earlier one, and
-    /// every library says something of them.
+    /// True if a consistent execution has these runs, no later part comes before an earlier one, and every
+    /// specification covers them.
     fn is_prefix(&self, continued: &Continued) -> Result<bool, Stop> {
         let is_said = |library: &dyn Library, own: &[&Event]| {
             library.admits(self.world, own) && library.is_well_formed(self.world, own)
@@ -470,7 +473,7 @@ impl Problem<'_> {
     }
 }
 
-/// The execution without calls that are owed.
+/// Removes the owed calls from an execution.
 fn happened(execution: Execution, parts: &[Part]) -> Execution {
     if !parts.contains(&Part::Owed) {
         return execution;
@@ -481,7 +484,7 @@ fn happened(execution: Execution, parts: &[Part]) -> Execution {
     Execution { groups: groups.collect(), outputs: execution.outputs, calls: execution.calls, ..kept }
 }
 
-/// The first completion of a class in which none of these pairs is in hb.
+/// Returns the first completion of a class in which none of these pairs is in hb.
 fn first_completion(solver: &mut Solver<'_>, early: &Matrix) -> Option<Execution> {
     let snapshot = solver.snapshot();
     let mut found = None;
@@ -495,7 +498,7 @@ fn first_completion(solver: &mut Solver<'_>, early: &Matrix) -> Option<Execution
     found
 }
 
-/// The results of the replaced calls of the program in a run, but for the one in which its thread waits.
+/// Returns the results of the replaced calls of the program in a run, except the one in which its thread waits.
 fn returned((run, wait): &Idle) -> Vec<Val> {
     let trace = &run.trace;
     let pending = wait.as_ref().and_then(|wait| wait.within).map(|call| outermost(trace, call));
@@ -503,8 +506,8 @@ fn returned((run, wait): &Idle) -> Vec<Val> {
     calls.filter(|(c, call)| call.parent.is_none() && Some(*c) != pending).map(|(_, call)| call.event.ret).collect()
 }
 
-/// The reads of the rounds that are repeated, each with the subevents of its round, first and one past the last, and its
-/// cell.
+/// Returns the reads of the repeated iterations, each with the subevents of its iteration (first, one past the last)
+/// and its cell.
 fn repeated_reads(graph: &Graph<'_>, idle: &[Idle]) -> Vec<(usize, (usize, usize), Cell)> {
     let mut reads = Vec::new();
     for (ends, (run, wait)) in graph.starts.windows(2).zip(idle) {
