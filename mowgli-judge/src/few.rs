@@ -5,7 +5,8 @@ use std::ops::{Deref, DerefMut};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// A list that is short as a rule, and is then kept in place: a search makes very many of them. It is used as a slice.
+/// A list that is usually short, and is then stored in place, because a search makes very many of them. It is used as a
+/// slice.
 ///
 /// ```
 /// use mowgli_judge::few::Few;
@@ -19,7 +20,7 @@ use smallvec::SmallVec;
 pub struct Few<T>(SmallVec<[T; 4]>);
 
 impl<T: Copy> Few<T> {
-    /// A copy of a slice.
+    /// Returns a copy of a slice.
     #[must_use]
     pub fn of(slice: &[T]) -> Self {
         Self(SmallVec::from_slice(slice))
@@ -27,7 +28,7 @@ impl<T: Copy> Few<T> {
 }
 
 impl<T> Few<T> {
-    /// Puts an item behind the last one.
+    /// Appends an item.
     pub fn push(&mut self, item: T) {
         self.0.push(item);
     }

@@ -19,7 +19,7 @@ pub struct Name(&'static str);
 const PART: char = '.';
 
 impl Name {
-    /// A name that is part of the program text; needs no table.
+    /// Returns a name that is part of the program text, which needs no table.
     #[must_use]
     pub const fn literal(text: &'static str) -> Self {
         Self(text)
@@ -28,7 +28,7 @@ impl Name {
     /// Returns the name with this text.
     ///
     /// # Panics
-    /// If another thread panicked while it held the table, which would be a bug of ours.
+    /// If another thread panicked while it held the table, which would be a bug of Mowgli.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let mut names = NAMES.lock().expect("the table of names is never left half written");
@@ -40,9 +40,9 @@ impl Name {
         Self(kept)
     }
 
-    /// The name of a part of what this name stands for: what an implementation makes for its object, or for itself. It
-    /// is printed as `x.copy_1`, which no declaration of a client can say: identifiers have no dot. So no part is ever
-    /// equal to a name that a client gave, and parts are equal only if their owners and roles are.
+    /// Returns the name of a part, which an implementation makes for its object or for itself. It is printed as, for
+    /// example, `x.copy_1`. Identifiers of clients have no dot, so a part never equals a name of a client. Parts are
+    /// equal only if their owners and roles are.
     ///
     /// # Panics
     /// If the role is empty or has a dot.
@@ -54,13 +54,13 @@ impl Name {
         Self::new(&whole)
     }
 
-    /// Whether this is the name of a part, and no client's.
+    /// True if this is the name of a part, and not of a client.
     #[must_use]
     pub fn is_part(self) -> bool {
         self.0.contains(PART)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub const fn text(self) -> &'static str {
         self.0
@@ -96,13 +96,13 @@ impl<'de> Deserialize<'de> for Name {
 pub struct Loc(pub Name);
 
 impl Loc {
-    /// The location with this name.
+    /// Returns the location with this name.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(Name::new(name))
     }
 
-    /// A location that an implementation makes for the object here: see [`Name::part`].
+    /// Returns a location that an implementation makes for this object: see [`Name::part`].
     ///
     /// ```
     /// use mowgli_judge::ids::{Loc, Node};
@@ -118,7 +118,7 @@ impl Loc {
         Self(self.0.part(role))
     }
 
-    /// A work identifier that an implementation uses for the object here, and no client: see [`Name::part`].
+    /// Returns a work identifier for this object, which only its implementation can use: see [`Name::part`].
     ///
     /// # Panics
     /// If the role is empty or has a dot.
@@ -134,7 +134,7 @@ impl fmt::Display for Loc {
     }
 }
 
-/// A work identifier: what a `Wait` waits for (LOCO §2.2).
+/// A work identifier, which a `Wait` waits for (LOCO §2.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Wid(pub Name);
 
@@ -149,13 +149,13 @@ impl fmt::Display for Wid {
 pub struct Tid(pub u8);
 
 impl Tid {
-    /// Position in a list of all threads.
+    /// Returns the position in a list of all threads.
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0) - 1
     }
 
-    /// The thread at this position.
+    /// Returns the thread at this position.
     ///
     /// # Panics
     /// If there are more than 63 threads: the sets of this module are single words.
@@ -187,31 +187,31 @@ impl fmt::Display for Node {
 pub struct NodeSet(u64);
 
 impl NodeSet {
-    /// The nodes `1..=count`.
+    /// Returns the nodes `1..=count`.
     #[must_use]
     pub fn all(count: u8) -> Self {
         (1..=count).map(Node).collect()
     }
 
-    /// This set and `node`.
+    /// Returns this set with `node`.
     #[must_use]
     pub fn with(self, node: Node) -> Self {
         Self(self.0 | 1 << node.0)
     }
 
-    /// This set without `node`.
+    /// Returns this set without `node`.
     #[must_use]
     pub fn without(self, node: Node) -> Self {
         Self(self.0 & !(1 << node.0))
     }
 
-    /// Whether `node` is in the set.
+    /// True if `node` is in the set.
     #[must_use]
     pub fn contains(self, node: Node) -> bool {
         self.0 & (1 << node.0) != 0
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
@@ -228,7 +228,7 @@ impl NodeSet {
         (1..=self.0).filter(move |bits| bits & !self.0 == 0).map(Self)
     }
 
-    /// The nodes, in increasing order.
+    /// Iterates over the nodes, in increasing order.
     pub fn iter(self) -> impl Iterator<Item = Node> {
         (1..64).filter(move |i| self.0 & (1 << i) != 0).map(Node)
     }

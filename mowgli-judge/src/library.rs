@@ -160,9 +160,9 @@ pub trait Library: Send + Sync {
     }
 
     /// True if the specification covers these calls, given as in [`Self::admits`]. Otherwise every execution is
-    /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because nothing can be violated. The
-    /// answer must not depend on results and data arguments, because executions that share a search may differ in
-    /// these.
+    /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because
+    /// nothing can be violated. The answer must not depend on results and data arguments, because executions that share
+    /// a search may differ in these.
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true
@@ -185,14 +185,15 @@ pub trait Library: Send + Sync {
     fn spec(&self) -> Spec;
 }
 
-/// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6, over a stamp order.
+/// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6, over a stamp
+/// order.
 #[derive(Clone)]
 pub struct Libraries {
     entries: BTreeMap<Name, Arc<Entry>>,
     order: Order,
 }
 
-/// A stamp order, with the stamps that it is of.
+/// A stamp order, with its type of stamps.
 #[derive(Clone)]
 struct Order {
     kinds: &'static Kinds,
@@ -205,7 +206,7 @@ impl Order {
     }
 }
 
-/// Stamp orders that agree on the stamps of a network of this many nodes are taken to be one.
+/// The number of nodes of the network on which two stamp orders are compared. Orders that agree there count as equal.
 const COMPARED: u8 = 3;
 
 struct Entry {
@@ -214,20 +215,20 @@ struct Entry {
 }
 
 impl Libraries {
-    /// No library yet, over the stamp order of a memory model: `<a, b> in to` if `to(a, b)`, so a subevent with stamp `a` is
-    /// preserved before a po-later one with `b`.
+    /// Returns the empty set over the stamp order of a memory model: `<a, b> in to` if `to(a, b)`. Then a subevent with
+    /// stamp `a` is preserved before a po-later one with `b`.
     #[must_use]
     pub fn over<K: Kind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
         Self { entries: BTreeMap::new(), order: Order::new(to) }
     }
 
-    /// No library yet, over the stamp order of another set.
+    /// Returns the empty set over the stamp order of another set.
     #[must_use]
     pub fn like(other: &Self) -> Self {
         Self { entries: BTreeMap::new(), order: other.order.clone() }
     }
 
-    /// This set and `library`. A library of the same name is replaced.
+    /// Adds `library`, which replaces a library of the same name.
     #[must_use]
     pub fn with(mut self, library: impl Library + 'static) -> Self {
         let entry = Entry { spec: library.spec(), library: Arc::new(library) };
@@ -235,7 +236,7 @@ impl Libraries {
         self
     }
 
-    /// This set with another specification of one of its libraries.
+    /// Replaces the specification of one of the libraries.
     ///
     /// # Panics
     /// If there is no library of this name.
@@ -248,7 +249,7 @@ impl Libraries {
         self
     }
 
-    /// This set, in which the calls of one library happen in other ways; what the set demands of it stays.
+    /// Changes the shapes of the calls of one library. The demands on it stay the same.
     ///
     /// # Panics
     /// If there is no library of this name.
@@ -260,26 +261,24 @@ impl Libraries {
         self
     }
 
-    /// The library of this name, to build another one on.
-    /// # Panics
-    /// If there is no library of this name.
+    /// Returns the library of this name, to build another one on it.
     #[must_use]
     pub fn shared(&self, name: Name) -> Arc<dyn Library> {
         Arc::clone(&self.entries[&name].library)
     }
 
-    /// This set without the library of this name.
+    /// Removes the library of this name.
     #[must_use]
     pub fn without(mut self, name: Name) -> Self {
         self.entries.remove(&name);
         self
     }
 
-    /// This set and the other; of two libraries with one name the first is kept.
+    /// Returns the union of both sets. If two libraries have one name, the first is kept.
     ///
     /// # Panics
-    /// If they are over different stamp orders: what is of two memory models is no set. [`Self::with_order_of`] says which
-    /// of them is meant.
+    /// If they are over different stamp orders, because a set belongs to one memory model. [`Self::with_order_of`]
+    /// chooses one of the orders.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         assert!(self.has_stamps_of(other), "these sets are of memory models with different stamps");
@@ -291,19 +290,19 @@ impl Libraries {
         Self { entries, order: self.order.clone() }
     }
 
-    /// This set over another stamp order.
+    /// Replaces the stamp order.
     #[must_use]
     pub fn with_order<K: Kind>(self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
         Self { order: Order::new(to), ..self }
     }
 
-    /// This set over the stamp order of another one.
+    /// Replaces the stamp order by the one of another set.
     #[must_use]
     pub fn with_order_of(self, other: &Self) -> Self {
         Self { order: other.order.clone(), ..self }
     }
 
-    /// A pair that only one of the stamp orders of both sets has, if they are of different memory models.
+    /// Returns a pair that only one of the two stamp orders has, if the sets belong to different memory models.
     #[must_use]
     pub fn differs_at(&self, other: &Self) -> Option<(Stamp, Stamp)> {
         if Arc::ptr_eq(&self.order.to, &other.order.to) {
@@ -314,51 +313,51 @@ impl Libraries {
         pairs.into_iter().find(|&(a, b)| self.to(a, b) != other.to(a, b))
     }
 
-    /// The stamp order: `<a, b> in to`.
+    /// Returns whether `<a, b> in to`, the stamp order.
     #[must_use]
     pub fn to(&self, a: Stamp, b: Stamp) -> bool {
         (self.order.to)(a, b)
     }
 
-    /// Whether the stamps of both are of one type.
+    /// True if the stamps of both have one type.
     #[must_use]
     pub fn has_stamps_of(&self, other: &Self) -> bool {
         std::ptr::eq(self.order.kinds, other.order.kinds)
     }
 
-    /// Every stamp there is in a network of `nodes` nodes; see [`Kind::all`].
+    /// Returns every stamp in a network of `nodes` nodes; see [`Kind::all`].
     #[must_use]
     pub fn stamps(&self, nodes: u8) -> Vec<Stamp> {
         self.order.kinds.all(nodes)
     }
 
-    /// The library of this name.
+    /// Returns the library of this name.
     #[must_use]
     pub fn get(&self, name: Name) -> Option<&dyn Library> {
         self.entries.get(&name).map(|e| &*e.library)
     }
 
-    /// The specification of the library of this name.
+    /// Returns the specification of the library of this name.
     #[must_use]
     pub fn spec(&self, name: Name) -> Option<&Spec> {
         self.entries.get(&name).map(|e| &e.spec)
     }
 
-    /// The names, in order.
+    /// Iterates over the names, in order.
     pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.entries.keys().copied()
     }
 
-    /// The library of a call.
+    /// Returns the library of a call.
     ///
     /// # Panics
-    /// If the call is of a library that is not in this set: a program is checked against its libraries before it runs.
+    /// If this set does not have the library of the call. Programs are checked against their libraries before they run.
     #[must_use]
     pub fn of(&self, call: &Call) -> &dyn Library {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
-    /// The calls that a thread owes after these events of its own, of all libraries; see [`Library::owes`].
+    /// Returns the calls that a thread owes after these events of its own, of all libraries; see [`Library::owes`].
     #[must_use]
     pub fn owes(&self, events: &[&Event]) -> Vec<Call> {
         let of_library = |(name, entry): (&Name, &Arc<Entry>)| {
@@ -368,7 +367,7 @@ impl Libraries {
         self.entries.iter().flat_map(of_library).collect()
     }
 
-    /// Whether a round of a loop with these events, after these `earlier` ones of its thread, is remembered; see
+    /// True if an iteration of a loop with these events, after these `earlier` ones of its thread, is remembered; see
     /// [`Library::remembers`].
     pub fn remember(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
         self.entries.values().any(|entry| entry.library.remembers(world, earlier, round))
@@ -387,7 +386,7 @@ pub trait Reshaping: Send + Sync {
     }
 }
 
-/// A library that is as it is but for a [`Reshaping`].
+/// A library with a [`Reshaping`].
 struct Reshaped<R> {
     of: Arc<dyn Library>,
     by: R,
@@ -486,7 +485,8 @@ impl<R: Reshaping> Library for Reshaped<R> {
     }
 }
 
-/// Whether all members of an object have made as many calls about it. The object is the first argument of a call.
+/// True if all members of an object have made the same number of calls about it. The object is the first argument of a
+/// call.
 fn is_in_rounds(world: &World, events: &[&Event]) -> bool {
     let mut counts: BTreeMap<(Loc, Tid), usize> = BTreeMap::new();
     for e in events {

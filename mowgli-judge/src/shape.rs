@@ -1,9 +1,9 @@
 //! Shapes of calls as terms: the subevents of a call, `stmp(e)` with what each reads and writes (LOCO Def. 3.4 and 3.5), written
 //! once for each method.
 //!
-//! A term can be printed and taken apart: a reader sees the family of each stamp, its node as an expression, and on which
-//! conditions on arguments and result a subevent is there. [`Shapes::of`] evaluates a term for one event. The macro `shapes!` of
-//! `mowgli-core` is the notation for authors.
+//! A term can be printed and analysed. It shows the family of each stamp, its node as an expression, and the conditions
+//! on arguments and result under which a subevent exists. [`Shapes::of`] evaluates a term for one event. The macro
+//! `shapes!` of `mowgli-core` is the notation for authors.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum ShapeTerm {
     If(Expr, Box<ShapeTerm>, Box<ShapeTerm>),
     /// `for x in s { p }`: for the nodes of a set, or the parts of a tuple, in order.
     For(Var, Expr, Box<ShapeTerm>),
-    /// One of these ways. None of none: no execution has the call.
+    /// One of these ways. If the list is empty, no execution has the call.
     Either(Vec<ShapeTerm>),
 }
 
@@ -68,18 +68,18 @@ pub struct Family {
 pub struct CellTerm {
     /// The location.
     pub loc: Expr,
-    /// The node of the copy. None: the location has one copy for all nodes, which the cell of node 1 stands for.
+    /// The node of the copy; `None` if the location has one copy for all nodes, represented by the cell of node 1.
     pub node: Option<Expr>,
 }
 
 /// A value that a subevent reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReadsTerm {
-    /// Exactly this.
+    /// Exactly this value.
     Is(Expr),
-    /// Anything but this.
+    /// Any value but this one.
     IsNot(Expr),
-    /// Anything.
+    /// Any value.
     Any,
 }
 
@@ -90,17 +90,18 @@ pub enum WritesTerm {
     Is(Expr),
     /// The value that an earlier subevent of the event read.
     Copy(Var),
-    /// The value that [`Library::step`](crate::library::Library::step) makes of what an earlier subevent read, or of what this one reads.
+    /// The result of [`Library::step`](crate::library::Library::step) on the value that an earlier subevent read, or
+    /// that this one reads.
     Step(Option<Var>),
 }
 
-/// A value that a subevent has read, for what a later one of the event writes: a copy of it.
+/// The value that a subevent has read, so that a later one of the event can write a copy of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Found(Var);
 
 /// An index of a family of stamps, which distinguishes the members.
 pub trait Index {
-    /// The index with these parts, of which the first is a node.
+    /// Returns the index with these parts, of which the first is a node.
     ///
     /// # Panics
     /// May panic if there is no such index.
@@ -117,13 +118,14 @@ impl Index for Node {
 }
 
 impl Family {
-    /// The family with this name and these members.
+    /// Returns the family with this name and these members.
     #[must_use]
     pub const fn new(name: &'static str, member: fn(&[Val]) -> Stamp) -> Self {
         Self { name, member }
     }
 
-    /// The member for node 1, which stands for the family in comparisons. A memory model finds its family by it.
+    /// Returns the member for node 1, which represents the family in comparisons. A memory model finds its family by
+    /// it.
     #[must_use]
     pub fn first(self) -> Stamp {
         (self.member)(&[Val::Node(Node(1))])
@@ -162,38 +164,38 @@ impl From<Found> for WritesTerm {
     }
 }
 
-/// Any value but this: the compare failed.
+/// Returns the constraint that the value differs from this one, because the compare failed.
 #[must_use]
 pub fn other_than(v: impl Into<Expr>) -> ReadsTerm {
     ReadsTerm::IsNot(v.into())
 }
 
-/// The value that [`Library::step`](crate::library::Library::step) makes of what the subevent itself reads.
+/// Returns the result of [`Library::step`](crate::library::Library::step) on the value that the subevent itself reads.
 #[must_use]
 pub fn step() -> WritesTerm {
     WritesTerm::Step(None)
 }
 
-/// The value that [`Library::step`](crate::library::Library::step) makes of what an earlier subevent read.
+/// Returns the result of [`Library::step`](crate::library::Library::step) on the value that an earlier subevent read.
 #[must_use]
 pub fn step_of(found: Found) -> WritesTerm {
     WritesTerm::Step(Some(found.0))
 }
 
 impl SubTerm {
-    /// A subevent that touches no memory.
+    /// Returns a subevent that touches no memory.
     #[must_use]
     pub fn quiet(stamp: StampTerm) -> Self {
         Self { stamp, cell: None, reads: None, writes: None, found: None }
     }
 
-    /// The same, which reads a cell.
+    /// Returns the same subevent with a read of a cell.
     #[must_use]
     pub fn reads(self, cell: CellTerm, reads: impl Into<ReadsTerm>) -> Self {
         Self { cell: Some(cell), reads: Some(reads.into()), ..self }
     }
 
-    /// The same, which writes a cell.
+    /// Returns the same subevent with a write of a cell.
     #[must_use]
     pub fn writes(self, cell: CellTerm, writes: impl Into<WritesTerm>) -> Self {
         Self { cell: Some(cell), writes: Some(writes.into()), ..self }
@@ -207,19 +209,19 @@ impl From<SubTerm> for ShapeTerm {
 }
 
 impl ShapeTerm {
-    /// No subevent.
+    /// Returns the term without subevents.
     #[must_use]
     pub fn nothing() -> Self {
         Self::Seq(Vec::new())
     }
 
-    /// The term of a call that no execution has.
+    /// Returns the term of a call that no execution has.
     #[must_use]
     pub fn never() -> Self {
         Self::Either(Vec::new())
     }
 
-    /// The term if the calling thread is in this set; no execution has the call of any other.
+    /// Returns the term restricted to calling threads in this set. No execution has the call of any other thread.
     #[must_use]
     pub fn by(self, who: impl Into<Expr>) -> Self {
         Self::branch(me().is_in(who), self, Self::never())
@@ -245,7 +247,7 @@ impl ShapeTerm {
         Self::Sub(SubTerm { found: Some(var), ..sub }).then(rest(Found(var)))
     }
 
-    /// `if condition { yes } else { no }`. A Rust `bool` is no condition, since `ret() == v` is one, which compares terms.
+    /// `if condition { yes } else { no }`. The condition is a term, for example `ret() == v`, and not a Rust `bool`.
     #[must_use]
     pub fn branch(condition: Expr, yes: Self, no: Self) -> Self {
         Self::If(condition, Box::new(yes), Box::new(no))
@@ -258,14 +260,14 @@ impl ShapeTerm {
         Self::For(var, set.into(), Box::new(part(Term::Var(var).into())))
     }
 
-    /// The ways in which an event can happen that is in these surroundings.
+    /// Returns the ways in which the event of these surroundings can happen.
     fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
         let mut ways = vec![Way::default()];
         self.extend(&mut ways, &Surrounding { world, event, bound: None });
         ways.into_iter().map(|way| way.subs).collect()
     }
 
-    /// Puts the subevents of this term behind those of each way; several ways make several of each.
+    /// Appends the subevents of this term to each way. A term with several ways makes several of each.
     fn extend(&self, ways: &mut Vec<Way>, around: &Surrounding<'_>) {
         match self {
             Self::Sub(sub) => ways.iter_mut().for_each(|way| way.push(sub, around)),
@@ -295,7 +297,7 @@ impl ShapeTerm {
 #[derive(Clone, Default)]
 struct Way {
     subs: Shape,
-    /// The numbers of the variables that stand for what subevents read, each with the position of its subevent.
+    /// The numbers of the variables for values that subevents read, each with the position of its subevent.
     found: Few<(usize, usize)>,
 }
 
@@ -324,14 +326,15 @@ impl Way {
         self.subs.push(sub);
     }
 
-    /// The position of the last subevent whose reading this variable stands for: an iteration of a `for` sees its own.
+    /// Returns the position of the last subevent whose value this variable stands for, because each iteration of a
+    /// `for` uses its own.
     fn position(&self, var: Var) -> usize {
         let found = self.found.iter().rev().find(|(known, _)| *known == var.number);
         found.unwrap_or_else(|| unreachable!("{} is used outside the scope that binds it", var.name)).1
     }
 }
 
-/// The surroundings of a part of a term: an event, and the variable of the innermost `for` with what is around that.
+/// The surroundings of a part of a term: an event, and the variable of the innermost `for` with the outer surroundings.
 #[derive(Clone, Copy)]
 struct Surrounding<'a> {
     world: &'a World,
@@ -363,13 +366,13 @@ impl Surroundings for Surrounding<'_> {
 }
 
 impl StampTerm {
-    /// The stamp with this index of a family.
+    /// Returns the stamp with this index of a family.
     #[must_use]
     pub fn new(family: Family, index: impl IntoIterator<Item = Expr>) -> Self {
         Self { family, index: index.into_iter().collect() }
     }
 
-    /// The node that the stamp names, if it names one.
+    /// Returns the node of the stamp, if it has one.
     #[must_use]
     pub fn node(&self) -> Option<Expr> {
         self.index.first().copied()
@@ -381,13 +384,13 @@ impl StampTerm {
 }
 
 impl CellTerm {
-    /// The copy of a location on a node.
+    /// Returns the copy of a location on a node.
     #[must_use]
     pub fn at(loc: impl Into<Expr>, node: impl Into<Expr>) -> Self {
         Self { loc: loc.into(), node: Some(node.into()) }
     }
 
-    /// The only copy of a location.
+    /// Returns the only copy of a location.
     #[must_use]
     pub fn only(loc: impl Into<Expr>) -> Self {
         Self { loc: loc.into(), node: None }
@@ -410,7 +413,7 @@ pub struct Shapes {
 }
 
 impl Shapes {
-    /// These shapes, and that of one more method of a table, given the arguments with these names. `shapes!` calls this.
+    /// Adds the shape of one more method of a table, given the arguments with these names. `shapes!` calls this.
     ///
     /// # Panics
     /// If the table has no such method, or the method no such argument.
@@ -432,7 +435,7 @@ impl Shapes {
         self
     }
 
-    /// One shape for the calls of all methods, of whatever table, given their first arguments by these names.
+    /// Returns one shape for the calls of all methods, of any table, given their first arguments by these names.
     #[must_use]
     pub fn of_all(arguments: &[&'static str], shape: impl FnOnce(&[Expr]) -> ShapeTerm) -> Self {
         Var::number_from(0);
@@ -440,7 +443,7 @@ impl Shapes {
         Self { all: Vec::new(), rest: Some(shape(&arguments)) }
     }
 
-    /// These shapes, and those of others for methods that have none here. Arguments of both must be in the same positions.
+    /// Adds the shapes of other methods. Arguments of both must be in the same positions.
     #[must_use]
     pub fn or(mut self, others: &Self) -> Self {
         let more = others.all.iter().filter(|(name, _)| self.all.iter().all(|(known, _)| known != name));
@@ -448,13 +451,14 @@ impl Shapes {
         self
     }
 
-    /// The shape of the calls of a method.
+    /// Returns the shape of the calls of a method.
     #[must_use]
     pub fn get(&self, method: &str) -> Option<&ShapeTerm> {
         self.all.iter().find(|(name, _)| *name == method).map(|(_, term)| term).or(self.rest.as_ref())
     }
 
-    /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
+    /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
+    /// no execution has the event.
     ///
     /// # Panics
     /// If the call has a fault: see [`Library::fault`](crate::library::Library::fault).

@@ -18,29 +18,30 @@ use crate::ids::Node;
 /// example `aCR`. Models may have the same stamps and differ in their stamp order, which is part of their
 /// [`Libraries`](crate::library::Libraries).
 pub trait Kind: Copy + Display + 'static {
-    /// The table of this type: a static that is [`Kinds::of`] the type.
+    /// Returns the table of this type: a static that is [`Kinds::of`] the type.
     fn kinds() -> &'static Kinds;
 
-    /// The number of a stamp. Different stamps have different numbers, and stamps are ordered by them.
+    /// Returns the number of a stamp. Different stamps have different numbers, which order them.
     fn number(self) -> u32;
 
-    /// The stamp with this [`number`](Self::number).
+    /// Returns the stamp with this [`number`](Self::number).
     ///
     /// # Panics
     /// May panic if no stamp has it.
     fn numbered(number: u32) -> Self;
 
-    /// Every stamp there is in a network of `nodes` nodes. Local soundness quantifies over all of them (LOCO Def. 3.13).
+    /// Returns every stamp in a network of `nodes` nodes. Local soundness quantifies over all of them (LOCO Def. 3.13).
     fn all(nodes: u8) -> Vec<Self>;
 
-    /// The stamp with this name, as Display writes it. By itself one of those in the largest network.
+    /// Returns the stamp with this name, in the form of Display. By default it searches the stamps of the largest
+    /// network.
     #[must_use]
     fn named(name: &str) -> Option<Self> {
         Self::all(u8::MAX).into_iter().find(|stamp| stamp.to_string() == name)
     }
 
-    /// The same stamp after a renaming of nodes. Where a model whose stamps name nodes does not say, clients that differ in
-    /// the numbers of nodes are all looked at.
+    /// Returns the same stamp after a renaming of nodes. If a model with nodes in its stamps does not define it,
+    /// clients that differ in the numbers of nodes are never symmetric.
     #[must_use]
     fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
         let _ = node;
@@ -53,7 +54,7 @@ pub trait Kind: Copy + Display + 'static {
         String::new()
     }
 
-    /// The stamp of this model that the framework carried.
+    /// Returns the stamp of this model inside a stamp of the framework.
     ///
     /// # Panics
     /// If it is a stamp of another model.
@@ -86,14 +87,14 @@ impl Kinds {
         }
     }
 
-    /// Every stamp there is in a network of `nodes` nodes; see [`Kind::all`].
+    /// Returns every stamp in a network of `nodes` nodes; see [`Kind::all`].
     #[must_use]
     pub fn all(&self, nodes: u8) -> Vec<Stamp> {
         (self.all)(nodes)
     }
 }
 
-/// A stamp of some memory model. Those of one program are all of one [`Kind`], and only such are compared.
+/// A stamp of some memory model. The stamps of one program all have one [`Kind`], and only such stamps are compared.
 #[derive(Clone, Copy)]
 pub struct Stamp {
     kinds: &'static Kinds,
@@ -101,13 +102,13 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The same stamp after a renaming of nodes; see [`Kind::renamed`].
+    /// Returns the same stamp after a renaming of nodes; see [`Kind::renamed`].
     #[must_use]
     pub fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
         (self.kinds.renamed)(self.number, node)
     }
 
-    /// A short description of the stamp for readers; see [`Kind::about`].
+    /// Returns a short description of the stamp for readers; see [`Kind::about`].
     #[must_use]
     pub fn about(self) -> String {
         (self.kinds.about)(self.number)
@@ -168,7 +169,7 @@ thread_local! {
     static READ: Cell<Option<&'static Kinds>> = const { Cell::new(None) };
 }
 
-/// Runs `read`, in which the names of stamps are read as those of this type.
+/// Runs `read`, and resolves the names of stamps in it as those of this type.
 pub fn reading<K: Kind, T>(read: impl FnOnce() -> T) -> T {
     let before = READ.replace(Some(K::kinds()));
     let found = read();

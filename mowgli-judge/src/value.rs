@@ -19,9 +19,9 @@ pub enum Val {
     Int(i64),
     /// A truth value.
     Bool(bool),
-    /// The value of a method that had nothing to return, as a failed receive.
+    /// The value of a method that had nothing to return, for example a failed receive.
     Bot,
-    /// A value that is not defined, as what a race leaves; `top` in text.
+    /// An undefined value, for example after a race; `top` in text.
     Top,
     /// A location.
     Loc(Loc),
@@ -35,7 +35,7 @@ pub enum Val {
     Wid(Wid),
     /// The identifier that nothing waits on, `_` in the papers.
     NoWid,
-    /// The way in which a call is made, where its library knows several: what programs write behind its name.
+    /// The way in which a call is made, if its library has several. Programs write it behind the name of the call.
     Way(Name),
     /// Several values.
     Tuple(Tuple),
@@ -76,13 +76,13 @@ fn intern(parts: &[Val]) -> Tuple {
 }
 
 impl Val {
-    /// The tuple of these values.
+    /// Returns the tuple of these values.
     #[must_use]
     pub fn tuple(parts: &[Self]) -> Self {
         Self::Tuple(intern(parts))
     }
 
-    /// The integer, if it is one.
+    /// Returns the integer, if it is one.
     #[must_use]
     pub fn int(self) -> Option<i64> {
         match self {
@@ -91,7 +91,7 @@ impl Val {
         }
     }
 
-    /// The location, if it is one.
+    /// Returns the location, if it is one.
     #[must_use]
     pub fn loc(self) -> Option<Loc> {
         match self {
@@ -100,7 +100,7 @@ impl Val {
         }
     }
 
-    /// The set of nodes, if it is one.
+    /// Returns the set of nodes, if it is one.
     #[must_use]
     pub fn nodes(self) -> Option<NodeSet> {
         match self {
@@ -109,13 +109,13 @@ impl Val {
         }
     }
 
-    /// This integer plus `k`, modulo 2^64 as hardware adds; `None` for other values, which have no sum.
+    /// Returns this integer plus `k`, modulo 2^64 as in hardware; `None` for other values, which have no sum.
     #[must_use]
     pub fn plus(self, k: i64) -> Option<Self> {
         Some(Self::Int(self.int()?.wrapping_add(k)))
     }
 
-    /// The value as programs write it where data stands: of a location its address.
+    /// Returns the value as programs write it in the place of data: a location is written as its address.
     #[must_use]
     pub fn literal(self) -> String {
         match self {
@@ -125,7 +125,7 @@ impl Val {
         }
     }
 
-    /// Whether this is data (integers, truth values, tuples of such) and no name of a thing.
+    /// True if this is data (integers, truth values, tuples of such) and not the name of an object.
     #[must_use]
     pub fn is_data(self) -> bool {
         use Val::{Loc, NoWid, Node, Nodes, Thread, Tuple, Way, Wid};
