@@ -1,4 +1,4 @@
-//! The framework without RDMA, as one program: what is generic in the search is compiled once for its tests.
+//! Tests of the framework without RDMA, in one program, so that the generic code of the search is compiled only once.
 
 mod edits;
 mod limits;

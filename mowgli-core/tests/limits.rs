@@ -343,8 +343,8 @@ methods! {
     }
 }
 
-/// Clients that may have a wrong outcome, as another is not locally sound, are not all held: there may be very many. Where
-/// some were not looked at it is not said that none has one.
+/// If another client is not locally sound, the check keeps only some of the clients that may have a wrong outcome,
+/// because there may be very many. It then does not report that none of them has one.
 #[test]
 fn too_many_clients_to_be_probed_are_no_verdict() {
     let verdict = |values: i64| {
