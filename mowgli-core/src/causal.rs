@@ -3,8 +3,8 @@
 //! [`crate::flow`] lets a thread go on when the writes that are there can produce its result. It misses no execution if
 //! every incomplete execution has a thread that can go on so.
 //! Otherwise each thread would wait for a write that comes after the read of another waiting thread. Such a situation
-//! is a cycle of three kinds of edges: program order from a call to a later write, reads-from, and copies from the read
-//! of an operation to its write.
+//! is a cycle of three kinds of edges. They are program order from a call to a later write, reads-from, and copies from
+//! the read of an operation to its write.
 //! So it is enough that one acyclic relation, for example hb, contains all three. [`is_causal`] checks this in the
 //! specifications, for every stamp that a write may have.
 
@@ -89,7 +89,7 @@ impl Pair<'_> {
 }
 
 /// True if values out of thin air are excluded in all executions whose threads have made calls like those in `seen`,
-/// one entry for each library, and go on in any way.
+/// and go on in any way. `seen` has one entry for each library.
 pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, Seen>) -> bool {
     if seen.values().all(|of| of.results.is_empty()) {
         return true;

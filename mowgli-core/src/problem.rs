@@ -49,7 +49,7 @@ impl Problem<'_> {
         self.all_say(events, |library, own| library.admits(self.world, own))
     }
 
-    /// Whether every library says so of its own events.
+    /// True if `says` holds for every library and its own events.
     pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library, &[&Event]) -> bool) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();

@@ -130,7 +130,7 @@ impl<M: Methods> Subject for Simple<M> {
     }
 }
 
-/// An implementation by what each object is made of, and the body of each method of a table `M`.
+/// An implementation by the parts of each object, and the body of each method of a table `M`.
 pub struct Over<M> {
     target: Name,
     parts: Parts,
@@ -148,7 +148,8 @@ impl<M> Clone for Over<M> {
 }
 
 impl<M: Methods> Over<M> {
-    /// The implementation with these bodies, as [`bodies!`](crate::body::bodies) writes them, in which objects have no parts.
+    /// Returns the implementation with these bodies, written with [`bodies!`](crate::body::bodies). Its objects have no
+    /// parts.
     #[must_use]
     pub fn terms(bodies: Bodies) -> Self {
         Self::terms_of(M::LIBRARY, bodies)
@@ -156,19 +157,19 @@ impl<M: Methods> Over<M> {
 }
 
 impl<M> Over<M> {
-    /// As [`Over::terms`], for one of several libraries that share a method table.
+    /// Returns the same as [`Over::terms`] for one of several libraries that share a method table.
     #[must_use]
     pub fn terms_of(target: Name, bodies: Bodies) -> Self {
         Self { target, parts: Arc::new(|_, _| Vec::new()), bodies: Arc::new(bodies), methods: PhantomData }
     }
 
-    /// The same with one more part of each object: at `x.part(role)` for an object at `x`.
+    /// Adds a part of each object: at `x.part(role)` for an object at `x`.
     #[must_use]
     pub fn part(self, role: &'static str, object: Object) -> Self {
         self.parts(move |_, x| vec![(x.part(role), object.clone())])
     }
 
-    /// The same with more parts of each object, at locations made by [`Loc::part`].
+    /// Adds parts of each object, at locations made by [`Loc::part`].
     #[must_use]
     pub fn parts(self, more: impl Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync + 'static) -> Self {
         let parts = self.parts;

@@ -17,8 +17,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
-    /// Collects the stuck states when no thread goes on. A thread that has not ended may repeat a loop, if the values
-    /// that it can read are not those that it waits for, or wait in a call. The last rounds begin at `now`.
+    /// Collects the stuck states when no thread goes on. A thread that has not ended may wait in a call. Or it may
+    /// repeat a loop, if the values that it can read are not those that it waits for. The last rounds begin at `now`.
     pub(super) fn idle(&mut self, state: &State<'n>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");

@@ -8,8 +8,8 @@
 //!    if `r` is also a closure.
 //!  - `F(o) ⊇ F(r)` if `r` is the closure of `o`, or a union with `o`. `F(o) ⊇ F(r)^-1` if `r` is the inverse of `o`.
 //!  - `F(a) ⊇ F(r) & b` if `r = a & b`.
-//!  - If `r = a; b`, then `F(a)` has `(x, y)` if `(y, z)` is in `b` and `(x, z)` in `F(r)`, and `F(b)` has `(y, z)` if
-//!    `(x, y)` is in `a` and `(x, z)` in `F(r)`.
+//!  - Let `r = a; b`. Then `F(a)` has `(x, y)` if `(y, z)` is in `b` and `(x, z)` in `F(r)`.
+//!  - Then also `F(b)` has `(y, z)` if `(x, y)` is in `a` and `(x, z)` in `F(r)`.
 //!
 //! **Example.** Let `hb` be the closure of `ppo | rf`, and let `ppo` order a read before a write of the same cell. Then
 //! `F(hb)` has the pair (write, read), so `F(rf)` has it too, and the read cannot read from the write.

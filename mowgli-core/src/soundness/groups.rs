@@ -1,17 +1,17 @@
-//! Work that is looked at in groups, each up to the first failure.
+//! Groups of clients: a check works on one group at a time, up to its first failure.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Clients are looked at in groups of at most this many. A group ends at the client that fails first, which is the same
-/// however many threads work.
+/// The largest number of clients in a group. A group ends at its first client that fails, which does not depend on the
+/// number of worker threads.
 const GROUP: usize = 512;
 
-/// The same for clients that are looked at for their outcomes, which take longer.
+/// The same for the comparison of outcomes, which takes longer for each client.
 pub(super) const PROBED: usize = 64;
 
-/// The groups in which clients are looked at: small ones first, so that what is found in one is known early.
+/// Splits the clients into groups of doubling size, so that a failure among the first clients is known early.
 pub(super) fn groups<T>(all: &[T]) -> impl Iterator<Item = &[T]> {
     let (mut rest, mut size) = (all, GROUP / 32);
     std::iter::from_fn(move || {

@@ -4,9 +4,9 @@
 //! and a concretisation g. The result contains every g that was used, in words, and the first execution without one.
 //!
 //! **Invariant.** The search keeps a lower bound `least` of hb, and an upper bound `most` if the specification mentions
-//! hb. A g found in a partial state depends on these bounds only, so it works for every execution that is left, and the
-//! search decides nothing more. A `Proof` has the edges on which a g rests. It also proves each later execution of the
-//! same runs that has them.
+//! hb. A g found in a partial state depends only on these bounds, so it works for every execution that is left. Then
+//! the search decides nothing more. A `Proof` has the edges on which a g rests. It also proves each later execution of
+//! the same runs that has them.
 //!
 //! **Example.** Let the body of a method be one call with the promised stamp. Then g maps the promise to the subevent
 //! of that call. Condition 1 needs no edge of hb, because the stamps are equal. Conditions 2 and 3 ask for an so'

@@ -1,8 +1,9 @@
 //! Places in the bodies of an implementation, beside all calls of one kind, and the units that repairs insert or remove
 //! there.
 //!
-//! Calls of one kind agree in five respects: the method of the body, the called library and method, the roles of the
-//! parts among the arguments (for example `word`), and whether they are in a loop. An insertion is made at all of them.
+//! Calls of one kind agree in the method of the body, in the called library and method, and in the roles of the parts
+//! among the arguments (for example `word`). They are all in loops, or all outside. An insertion is made at all of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
