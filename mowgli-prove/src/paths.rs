@@ -466,6 +466,9 @@ impl Reader<'_> {
             }
             let calls = after.calls_since(state, "a `for`")?;
             let mut facts = facts_since(&after, state);
+            // The set may be empty, so only what is about results of the round holds after it.
+            let is_of_round = |var: &Var| position_of(var).is_some_and(|position| position >= state.position());
+            facts.retain(|fact| has_variable(fact.condition, is_of_round));
             facts.retain(|fact| !has_variable(fact.condition, |var| var.number == element.number));
             match &mut found {
                 None => found = Some((calls, facts)),
@@ -628,6 +631,9 @@ impl Reader<'_> {
         }
         let mut of_round: Option<Vec<Made>> = None;
         for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, End::Value(_))) {
+            if after.left_out != state.left_out {
+                return Err(format!("how much it reads in a loop depends on a result{}", line_of(round)));
+            }
             let calls = after.calls_since(&state, "a loop with effects")?;
             if *of_round.get_or_insert_with(|| calls.clone()) != calls {
                 let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
@@ -1108,6 +1114,14 @@ mod tests {
         assert!(one.contains("Each(Members(Members { of: 0, but_first: false })): sv::Read(x.count[t]); "), "{one}");
         assert!(one.contains("Each(Nodes(Nodes { of: Members(0), but_own: true })): Put(x.count[n], x, _); "), "{one}");
         assert!(one.contains("IfAny(Nodes { of: All, but_own: true }): sv::Bcast(x, _, "), "{one}");
+        // A round that never returns says nothing where there is no round.
+        let guarded = texts(|x, v| {
+            body! {
+                for n in (all_nodes().without(here())) { Wait::put(part(x, n), x, Val::NoWid); if (v == 1) { loop {} } }
+                if (v == 1) { Wait::write(x, 1) }
+            }
+        });
+        assert!(guarded.len() == 2 && guarded[0].starts_with("[argument 2 is 1]"), "{guarded:?}");
         let words = texts(|x, _| {
             body! {
                 let words = for k in (range(0, mowgli_core::expr::size(x))) { Wait::read(part(x, k + 1)) };
