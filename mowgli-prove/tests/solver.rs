@@ -317,7 +317,7 @@ fn no_variant_of_sc_rmw_is_proved() {
     }
 }
 
-/// A branch that is taken for few constants is in no run with different data, nor in one with two special data.
+/// A branch that is taken for few constants is a kind of calls, of which what is promised does not hold.
 fn no_branch_on_constants_is_proved() {
     let all = catalogue();
     let sc_rmw = named(&all, "sc-rmw").unwrap();
@@ -336,7 +336,8 @@ fn no_branch_on_constants_is_proved() {
     }
     let proof = shown(named(&all, "wlock").unwrap(), WeakLock::EndsAtTicketThree.implementation(), 20);
     assert!(!proof.is_proved(), "the loop ends when the ticket is 3: {:?}", proof.obstacles);
-    println!("XX {:?} {:?}", open(&proof), proof.obstacles);
+    let later = "lemma: who has a later ticket comes after the Rel";
+    assert!(open(&proof).contains(&later), "{:?} {:?}", open(&proof), proof.obstacles);
 }
 
 /// SYNC §5, last remark, for every client: what a call finds is what the one before it in the order of the sections has left.
