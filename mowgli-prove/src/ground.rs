@@ -1,9 +1,21 @@
-//! Ground instances of a theory: of every axiom those that speak of things that are named.
+//! Ground instances of a theory for the terms that a case names.
 //!
-//! What follows from instances follows from the theory, so an answer `unsat` is a proof. They are simplified with what is
-//! known of the things that are named, their roles above all, which leaves a solver little to do. A formula with a quantifier
-//! inside an axiom becomes an atom, of which one direction is said: what is so for all holds of what is named, and what holds
-//! of something that is named is so for some. A `sat` says nothing.
+//! **Computes**: a theory without quantifiers, from the axioms of a [`Ready`] theory, the named terms and the given
+//! formulas. It leaves to the solver only the axioms in [`Ready::left`].
+//!
+//! **Invariant**: every clause and fact follows from the theory and the given formulas. A quantified formula inside an
+//! axiom becomes an atom p, of which only one direction is said. If p stands for "for all x, f(x)", then p implies f(t)
+//! for each named t. If p stands for "some x has f(x)", then f(t) implies p.
+//!
+//! **Example**: from "every call with p has q" and the given p(c), the instance for c yields the fact q(c). No instance
+//! is about a call d without a name, so q(d) does not follow (test `an_axiom_is_instantiated_for_what_is_named`).
+//!
+//! **Correct because**: instances follow from the theory, so `unsat` is a proof; `sat` means nothing. The test
+//! `instances_hold_in_every_execution` evaluates the instances in executions that the judge accepts.
+//!
+//! **Cost**: an axiom over n variables has one instance for each n-tuple of named terms of its sorts. Known roles keep
+//! them small: they decide equalities and most disjuncts at once. Instances are made again only while the number of
+//! facts grows by more than 1/16.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,19 +33,19 @@ use crate::term::{Statement, Term, Theory, Variable, app, equal, not, symbol, tr
 /// A term without variables.
 type Id = usize;
 
-/// What a symbol is applied to; most take no more than two.
+/// The arguments of a symbol. Most symbols take at most two.
 type Ids = SmallVec<[Id; 3]>;
 
-// The first two terms, as their symbols are the first.
+// The first two terms, because their symbols are the first two.
 const TRUE: Id = YES;
 const FALSE: Id = NO;
 
-/// What tells members of a sort apart: the function of their role, and those of their call and of what they are there for, as
-/// far as a theory has them.
+/// The functions that identify an element of a sort: its role, and then its call and its indices. A theory may lack
+/// some.
 const APART: [(&str, [&str; 4]); 2] =
     [("role", ["call", "at", "member", "round"]), ("abs.role", ["abs.call", "abs.at", "abs.member", "abs.round"])];
 
-/// Which part of what was known before is little.
+/// The growth below which another pass does not pay: this fraction of the known facts.
 const LITTLE: usize = 16;
 
 /// A quantified formula for which an atom stands.
@@ -42,13 +54,13 @@ struct Atom {
     atom: Id,
     formula: Arc<Quantified>,
     around: Ids,
-    /// What it says of any thing at all: those that say the same are one.
+    /// The body of the formula for arbitrary elements. Formulas with equal bodies share an atom.
     says: Id,
-    /// Whether it is a part of what is given.
+    /// True if the formula is a part of a given one.
     is_given: bool,
 }
 
-/// Instances of a theory. More can be named and given after they were made, and only what is about that is made then.
+/// Instances of a theory. After more terms are named or formulas given, only the new instances are made.
 #[derive(Clone)]
 pub struct Ground<'a> {
     ready: &'a Ready,
@@ -61,32 +73,32 @@ pub struct Ground<'a> {
     nodes: Vec<(Symbol, Ids)>,
     sizes: Vec<usize>,
     known: FxHashMap<(Symbol, Ids), Id>,
-    /// Those with one argument.
+    /// The terms with one argument.
     of_one: FxHashMap<(Symbol, Id), Id>,
-    /// What is known to be equal to something simpler.
+    /// Rewrite rules: from a term to a simpler one that is equal to it.
     facts: FxHashMap<Id, Id>,
     elements: FxHashSet<Id>,
     named: BTreeMap<String, Vec<Id>>,
-    /// What is named and has its instances.
+    /// The named terms that have their instances.
     instantiated: FxHashSet<Id>,
-    /// What definitions are of things.
+    /// The values of definitions, by their arguments.
     defined: FxHashMap<(usize, Ids), Id>,
-    /// What quantified formulas are, by their places and what is bound around them.
+    /// The values of quantified formulas, by their places and the terms bound around them.
     settled: FxHashMap<(usize, Ids), Id>,
     atoms: Vec<Atom>,
-    /// The positions of atoms.
+    /// The positions of the atoms of formulas, by their places and the terms bound around them.
     at_place: FxHashMap<(usize, Ids), usize>,
     alike: FxHashMap<(bool, Id), Id>,
-    /// Whether something given is being read.
+    /// True while a given formula is being read.
     is_giving: bool,
-    /// Things of which nothing is known, with their sorts.
+    /// The arbitrary elements, with their sorts. Nothing is known of them.
     anything: Vec<(Id, String)>,
     clauses: Vec<Id>,
     is_false: bool,
 }
 
 impl<'a> Ground<'a> {
-    /// Nothing named yet.
+    /// Returns the instances for an empty set of named terms.
     #[must_use]
     pub fn new(ready: &'a Ready) -> Self {
         let mut names = ready.names.clone();
@@ -130,13 +142,13 @@ impl<'a> Ground<'a> {
         ground
     }
 
-    /// Names a thing of a sort.
+    /// Names a term of a sort.
     pub fn name(&mut self, sort: &str, thing: &Term) {
         let id = self.of(thing);
         self.named.entry(sort.to_owned()).or_default().push(id);
     }
 
-    /// Says what holds.
+    /// Assumes a formula.
     pub fn given(&mut self, formula: &Term) {
         self.is_giving = true;
         let id = self.of(formula);
@@ -144,13 +156,13 @@ impl<'a> Ground<'a> {
         self.assume(id);
     }
 
-    /// Whether a thing of a sort has been named.
+    /// True if a term of a sort has been named.
     pub fn is_named(&mut self, sort: &str, thing: &Term) -> bool {
         let id = self.of(thing);
         self.named.get(sort).is_some_and(|named| named.contains(&id))
     }
 
-    /// The same, to which more is added.
+    /// Returns a copy for additions.
     #[must_use]
     pub fn continued(&self) -> Self {
         let mut ground = self.clone();
@@ -158,13 +170,13 @@ impl<'a> Ground<'a> {
         ground
     }
 
-    /// Forgets what was found with less known.
+    /// Forgets values that were computed when less was known.
     fn forget(&mut self) {
         self.defined.clear();
         self.settled.clear();
     }
 
-    /// Whether a formula is known to hold, or not to hold.
+    /// Returns the truth value of a formula, if it is known.
     pub fn is_known(&mut self, formula: &Term) -> Option<bool> {
         match self.of(formula) {
             TRUE => Some(true),
@@ -173,24 +185,24 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// A closed term, simplified.
+    /// Returns a closed term, simplified.
     pub fn simplified(&mut self, term: &Term) -> Term {
         let id = self.of(term);
         self.term(id)
     }
 
-    /// Whether what is given cannot be.
+    /// True if the given formulas contradict the theory.
     #[must_use]
     pub fn is_refuted(&self) -> bool {
         self.is_false
     }
 
-    /// What is there by what is given, or may be: its variable with its sort, what is said of it, and whether it is there for
-    /// certain.
+    /// Returns the elements that exist, or may exist, by the given formulas: the variable with its sort, the statement
+    /// about it, and whether it exists for certain.
     #[must_use]
     pub fn there(&self) -> Vec<(Variable, Term, bool)> {
         let told = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
-        // What is said within a formula for anything is there for nothing in particular.
+        // A formula about an arbitrary element is skipped, because its witness is not a definite element.
         let open = told.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
         let said = |a: &Atom| {
             let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
@@ -204,12 +216,12 @@ impl<'a> Ground<'a> {
         self.anything.iter().any(|(any, _)| *any == id) || to.iter().any(|part| self.is_of_anything(*part))
     }
 
-    /// Makes the instances; what follows from them at once is used to simplify the others.
+    /// Makes the instances. Facts that follow from them at once simplify the other instances.
     pub fn instantiate(&mut self) {
         loop {
             let before = self.facts.len();
             self.pass();
-            // Where little has been learned a solver learns the rest faster.
+            // A solver learns the rest faster than further passes.
             if self.is_false || self.facts.len() - before <= before / LITTLE {
                 break;
             }
@@ -221,12 +233,12 @@ impl<'a> Ground<'a> {
         self.value(&code, &mut Ids::new())
     }
 
-    /// Makes the instances once that are about something of which there are none yet; those that there are already are simplified.
+    /// Makes the missing instances once, after it has simplified the present ones.
     fn pass(&mut self) {
         self.forget();
         self.alike.clear();
         let mut seen = FxHashMap::default();
-        // What was known of something larger is so of what it is equal to.
+        // A rule for a larger term also holds for the term that it simplifies to.
         for (id, to) in self.facts.iter().map(|(id, to)| (*id, *to)).sorted().collect::<Vec<_>>() {
             let now = self.again(id, &mut seen);
             self.learn(now, to);
@@ -262,7 +274,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Makes the instances about what has none yet: of the formulas for which there are atoms, and of the axioms.
+    /// Makes the missing instances of the formulas with atoms, and of the axioms.
     fn instances(&mut self, is_first: bool) {
         for i in 0..self.atoms.len() {
             let (formula, mut around) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].around.clone());
@@ -286,20 +298,20 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// What is named of these sorts, with something that has no instances yet.
+    /// Returns the tuples of named terms of these sorts with at least one term that has no instances yet.
     fn new_tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Ids> {
         let is_new = |tuple: &Ids| tuple.iter().any(|thing| !self.instantiated.contains(thing));
         self.tuples(sorts).into_iter().filter(is_new).collect()
     }
 
-    /// What is named of these sorts.
+    /// Returns the tuples of named terms of these sorts.
     fn tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Ids> {
         let none = Vec::new();
         let things = sorts.into_iter().map(|sort| self.named.get(sort).unwrap_or(&none).iter().copied());
         things.multi_cartesian_product().map(Ids::from_vec).collect()
     }
 
-    /// A term with what has become known since.
+    /// Returns a term, simplified by the facts learned since it was made.
     fn again(&mut self, id: Id, seen: &mut FxHashMap<Id, Id>) -> Id {
         if let Some(known) = seen.get(&id) {
             return *known;
@@ -333,7 +345,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// That two terms are equal: the larger one is replaced from now on.
+    /// Learns that two terms are equal: from now on the smaller one replaces the larger one.
     fn learn(&mut self, a: Id, b: Id) {
         let (a, b) = (self.found(a), self.found(b));
         if a == b {
@@ -368,7 +380,7 @@ impl<'a> Ground<'a> {
         id
     }
 
-    /// What is known of a term instead.
+    /// Returns the simplest term that is known to be equal to this one.
     fn found(&self, mut id: Id) -> Id {
         while let Some(next) = self.facts.get(&id) {
             id = *next;
@@ -394,7 +406,7 @@ impl<'a> Ground<'a> {
                 let cannot = may.is_some_and(|may| self.value(may, &mut to.clone()) == FALSE);
                 let id = self.cons(name, to);
                 let known = self.found(id);
-                // It may have been given before that was known.
+                // The term may have been given as true before this was known.
                 self.is_false |= cannot && known == TRUE;
                 if cannot { FALSE } else { known }
             }
@@ -415,7 +427,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// A conjunction or disjunction.
+    /// Makes a conjunction or disjunction.
     fn gathered(&mut self, name: Symbol, parts: &[Id]) -> Id {
         let (neutral, absorbing) = if name == AND { (TRUE, FALSE) } else { (FALSE, TRUE) };
         let mut all = Ids::new();
@@ -458,8 +470,10 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Calls of different kinds and subevents of different roles are different. Those of one role are the same if their calls
-    /// are, and the nodes and threads that they are there for, as each call has one of a role for each.
+    /// Decides, if possible, whether two calls, subevents or promises are equal.
+    ///
+    /// Calls of different kinds differ, and so do subevents of different roles. Two of one role are equal if their
+    /// calls and their indices are, because a call has one subevent of a role for each index.
     fn told_apart(&mut self, a: Id, b: Id) -> Option<Id> {
         if let [Some(x), Some(y)] = [a, b].map(|s| self.told(self.kind, s))
             && x != y
@@ -482,14 +496,14 @@ impl<'a> Ground<'a> {
         None
     }
 
-    /// The element that a function is known to have.
+    /// Returns the known value of a function, if it is an element of a sort with known elements.
     fn told(&self, function: Symbol, of: Id) -> Option<Id> {
         let id = *self.of_one.get(&(function, of))?;
         let found = self.found(id);
         self.elements.contains(&found).then_some(found)
     }
 
-    /// Whether a function is known to have another element.
+    /// True if a function is known to have another element as its value.
     fn is_other(&self, function: Symbol, of: Id, element: Symbol) -> bool {
         self.told(function, of).is_some_and(|known| self.nodes[known].0 != element)
     }
@@ -532,7 +546,7 @@ impl<'a> Ground<'a> {
         self.make(OR, values)
     }
 
-    /// What a symbol is applied to, or what the whole is where a part settles it.
+    /// Returns the values of the arguments of a symbol, or the value of the whole term if one argument decides it.
     fn values(&mut self, name: Symbol, to: &[Code], bound: &mut Ids) -> Result<Ids, Id> {
         let mut values = Ids::with_capacity(to.len());
         for part in to {
@@ -547,7 +561,7 @@ impl<'a> Ground<'a> {
         Ok(values)
     }
 
-    /// A formula with a quantifier: settled by one instance, or else an atom with its instances.
+    /// Returns the value of a quantified formula: one instance may decide it, or else it is an atom.
     fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Ids) -> Id {
         let place = (formula.place, std::mem::take(bound));
         let position = self.at_place.get(&place);
@@ -562,7 +576,7 @@ impl<'a> Ground<'a> {
         })
     }
 
-    /// The same, with instances about these things.
+    /// Returns the value of a quantified formula, from the instances for these tuples.
     fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, tuples: Vec<Ids>) -> Id {
         let place = (formula.place, bound.clone());
         let settles = if formula.is_some { TRUE } else { FALSE };
@@ -575,7 +589,7 @@ impl<'a> Ground<'a> {
             if id == settles {
                 if let Some(position) = self.at_place.get(&place).copied() {
                     self.learn(self.atoms[position].atom, settles);
-                    // What is there has a name.
+                    // The witness has a name, so no case split needs to name it.
                     self.atoms[position].is_given = false;
                 }
                 self.settled.insert(place, settles);
@@ -594,7 +608,7 @@ impl<'a> Ground<'a> {
         known
     }
 
-    /// The atom for a formula: one that is there already if it says the same.
+    /// Returns the atom for a formula. Formulas that say the same share one.
     fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, place: &(usize, Ids)) -> Id {
         if let Some(position) = self.at_place.get(place) {
             return self.atoms[*position].atom;
@@ -630,7 +644,7 @@ impl<'a> Ground<'a> {
         app(self.names.name(*name), &to.iter().map(|t| self.term(*t)).collect::<Vec<_>>())
     }
 
-    /// The formulas for which atoms stand, by their names.
+    /// Returns the formulas for which atoms stand, by their names.
     #[cfg(test)]
     fn meanings(&self) -> Vec<(String, Term)> {
         let meaning = |a: &Atom| {
@@ -643,8 +657,8 @@ impl<'a> Ground<'a> {
         self.atoms.iter().map(meaning).collect()
     }
 
-    /// The instances as a theory without quantifiers, but for what is left to a solver. `constants` are those that are named
-    /// beside the functions of the theory.
+    /// Returns the instances as a theory. Only the axioms that are left to the solver have quantifiers. `constants` are
+    /// the named symbols that the theory does not declare.
     #[must_use]
     pub fn theory(&self, constants: &[(String, String)]) -> Theory {
         let mut theory = Theory::default();
@@ -681,7 +695,7 @@ impl<'a> Ground<'a> {
         theory
     }
 
-    /// A term in which things have short names, as most of a question is about the same few.
+    /// Returns a term with short names for its subterms, because most of a question is about the same few.
     fn shortened(&self, id: Id, theory: &mut Theory, short: &mut FxHashSet<Id>) -> Term {
         let (name, to) = &self.nodes[id];
         let sort = self.ready.sorts.get(name).filter(|sort| *sort != "Bool" && !to.is_empty());
@@ -711,7 +725,8 @@ mod tests {
     use crate::term::{Structure, all, implies};
     use crate::witness::structure;
 
-    /// From p(c), and p implies q of every call, follows q(c), but not q(d) of a call that has no name. That q(c) is false is refuted.
+    /// The axiom "every call with p has q" and p(c) yield q(c), but not q(d) for a call without a name. Assuming not
+    /// q(c) is refuted.
     #[test]
     fn an_axiom_is_instantiated_for_what_is_named() {
         let mut theory = Theory::default();
@@ -732,7 +747,8 @@ mod tests {
         assert!(ground.is_refuted());
     }
 
-    /// Names every call of a structure, with what it has, one after the other: the instances about each go on from those before.
+    /// Names the calls of a structure one after the other, each with its subevents. The instances about a call extend
+    /// those about the calls before it.
     fn all_named<'r>(
         model: &Model<'_>,
         ready: &'r Ready,
@@ -778,14 +794,14 @@ mod tests {
         (ground, constants, things)
     }
 
-    /// Whether two of these things are taken for one and differ.
+    /// True if two of these terms are known to be equal, but differ in the structure.
     fn takes_for_one(ground: &mut Ground<'_>, structure: &Structure<'_>, things: &[Term]) -> bool {
         let mut pairs = things.iter().tuple_combinations().map(|(a, b)| equal(a.clone(), b.clone()));
         pairs.any(|same| ground.is_known(&same) == Some(true) && !structure.holds(&same).unwrap())
     }
 
-    /// In how many executions of a library there is an instance that does not hold, and in how many all do, where these
-    /// functions tell members of a sort apart.
+    /// Counts the executions of a library in which some instance is false, and those in which all are true.
+    /// `told_apart` selects the functions that distinguish the elements of a sort.
     fn judged(
         library: &str,
         typed: impl Fn(&mut BTreeMap<String, Term>),
@@ -838,7 +854,8 @@ mod tests {
         assert!(wrong > 10, "{wrong}");
     }
 
-    /// All that tells subevents of one role apart is needed: those of two calls, or for two nodes, threads or rounds, are not one.
+    /// Each function that distinguishes subevents of one role is needed: their calls, nodes, threads or iterations may
+    /// differ.
     #[test]
     fn what_differs_is_not_taken_for_one() {
         for (library, function) in [("slock", "call"), ("slock", "at"), ("bal", "member"), ("nlock", "round")] {

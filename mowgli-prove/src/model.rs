@@ -1,8 +1,22 @@
-//! The theory of all executions of an implementation, and of what its specification promises.
+//! The theory of all executions of an implementation, and of the promises of its specification.
 //!
-//! Every axiom holds in every consistent execution of every client, read as a structure: the calls of the client, the
-//! subevents of their implementations, happens-before. So what a solver derives holds of all of them. No axiom says that an
-//! execution is finite, or small.
+//! **Computes**: from the kinds of calls (the templates) and the specifications below, a first-order theory. Given g,
+//! the map from promises to subevents, also the obligations of LOCO Def. 3.13, conditions 1 to 3.
+//!
+//! **Invariant**: every axiom holds in every consistent execution of every client, read as a structure: the calls of
+//! the client, the subevents of their implementations, and happens-before. So every statement that a solver derives
+//! holds in all of these executions. No axiom bounds the number of calls.
+//!
+//! **Example**: for `slock`, each call is an acquire or a release. An axiom for each role says in which calls its
+//! subevent is; another says that each such call has the subevent. `po` is defined: by `po.call` between two calls, and
+//! by the positions of the template inside one call.
+//!
+//! **Correct because**: see `docs/prove.md`, "Why this implies Def. 3.13". The prover reads executions of small clients
+//! as structures (`witness.rs`) and evaluates every axiom in each. The test `the_encoding_agrees_with_the_judge`
+//! compares the translation of the algebra with the judge.
+//!
+//! **Cost**: two axioms for each role, and one definition for each of `po`, `to` and each set and key. The definition
+//! of `po` has one disjunct for each pair of roles of one kind. The number of calls, threads and nodes does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,39 +34,39 @@ use crate::term::{
     INT, Statement, Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth,
 };
 
-/// The subevents of implementations.
+/// The sort of the subevents of implementations.
 pub const SUB: &str = "Sub";
-/// The subevents of calls, as the specification says.
+/// The sort of the subevents of calls, as the specification says.
 pub const ABS: &str = "Abs";
 
-/// What names begin with that say what libraries are owed.
+/// Prefix of the names of assumptions: conditions that clients owe to libraries.
 const OWED: &str = "owed.";
 
-/// The library that an encoding is of.
+/// Returns the name of the library that an encoding belongs to.
 fn library(encoding: &Encoding) -> &str {
     let prefix = encoding.side.prefix.as_str();
     prefix.strip_prefix(OWED).unwrap_or(prefix).trim_end_matches('.')
 }
 
-/// What a solver is to show: from some things that are given another follows.
+/// A statement for the solver to show: `from` implies `to`, in every execution.
 #[derive(Clone, Debug)]
 pub struct Obligation {
-    /// In the words of the paper.
+    /// A description in the words of the paper.
     pub name: String,
-    /// The constants that it is about, with their sorts.
+    /// The constants of the statement, with their sorts.
     pub of: Vec<(String, &'static str)>,
-    /// Axioms, for these constants: they help a solver, and say nothing new.
+    /// Instances of axioms for these constants: they help a solver, and follow from the theory.
     pub hints: Vec<Term>,
-    /// What is given beside the theory.
+    /// The hypothesis, beside the theory.
     pub from: Term,
-    /// What follows.
+    /// The goal.
     pub to: Term,
 }
 
-/// Why there is no proof about a library in which something comes in turn.
+/// The error for specifications with pairs that come in turn.
 const COUNTED: &str = "pairs that come in turn are counted, which is not first-order";
 
-/// How two families of stamps are ordered: where their nodes are equal, and where they are not.
+/// The order of two families of stamps: for equal nodes, and for different nodes.
 type Ordered = (bool, bool);
 
 /// The stamp order, by families.
@@ -63,10 +77,10 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// The order of a set of libraries.
+    /// Returns the order of a set of libraries.
     ///
     /// # Errors
-    /// If it depends on more than whether two nodes are equal.
+    /// If the order depends on more than whether two nodes are equal.
     pub fn of(libraries: &Libraries) -> Result<Self, String> {
         let named = |stamp: Stamp| {
             let text = stamp.to_string();
@@ -95,7 +109,7 @@ impl Stamps {
         Ok(Self { order, families: families.into_iter().collect() })
     }
 
-    /// That a stamp is before another.
+    /// Returns the formula "this stamp is before that one".
     fn before(&self, (f, m): (&str, Option<Term>), (g, n): (&str, Option<Term>)) -> Term {
         match self.order.get(&(f.to_owned(), g.to_owned())) {
             None | Some((false, false)) => truth(false),
@@ -108,13 +122,13 @@ impl Stamps {
     }
 }
 
-/// What the theory is made of.
+/// The input of a [`Model`].
 pub struct Parts<'a> {
     /// The kinds of calls.
     pub kinds: &'a [Kind],
     /// The library with its specification.
     pub specification: &'a Libraries,
-    /// Its name.
+    /// The name of the library.
     pub library: Name,
     /// The libraries below.
     pub below: &'a Libraries,
@@ -122,26 +136,26 @@ pub struct Parts<'a> {
 
 /// A subevent or promise that a call may have.
 pub struct Thing {
-    /// Its sort.
+    /// The sort of its term.
     pub sort: &'static str,
     /// The term for it.
     pub thing: Term,
-    /// When it is there.
+    /// The condition under which the call has it.
     pub given: Term,
-    /// What is known of it then.
+    /// The facts about it under this condition.
     pub facts: Term,
     /// The choice that gives it a source, if it is a subevent that reads.
     pub source: Option<String>,
-    /// Whether it is a subevent that writes.
+    /// True if it is a subevent that writes.
     pub writes: bool,
 }
 
-/// Which role of its implementation stands for each promise of a kind: g, by kind and position of the promise.
+/// The map g: for each kind and position of a promise, the role of the subevent that stands for the promise.
 pub type Concretisation = BTreeMap<(usize, usize), usize>;
 
-/// The theory, as far as it does not depend on g.
+/// The theory, except for the part that depends on g.
 pub struct Model<'a> {
-    /// What it is made of.
+    /// The kinds of calls and the libraries.
     pub parts: Parts<'a>,
     stamps: Stamps,
     /// The theory of executions of the implementation.
@@ -149,27 +163,27 @@ pub struct Model<'a> {
     /// The specifications below.
     pub lower: Vec<Encoding>,
     upper: Encoding,
-    /// What the libraries below are owed, and the one that is implemented.
+    /// The assumptions of the libraries below and of the implemented library, encoded.
     pub owed: Vec<Encoding>,
-    /// The values that stand in templates.
+    /// The constant values in templates.
     pub constants: BTreeSet<Val>,
 }
 
-/// The subevents of one side.
+/// The subevents of implementations, or the promises.
 struct Family<'a> {
     sort: &'static str,
     shared: &'static str,
     roles: Vec<(&'a Kind, &'a Role)>,
 }
 
-/// A role of a kind of call, with what it has.
+/// A role of a kind of call, with one of its patterns.
 type Having<'a> = (&'a Kind, &'a Role, Pattern);
 
 fn role_sort(sort: &str) -> &'static str {
     if sort == SUB { "Role" } else { "Promise" }
 }
 
-/// The sort of what stands at a place of a pattern.
+/// Returns the sort of the part of a value that a leaf of a pattern names.
 fn sort_of(leaf: Leaf) -> &'static str {
     match leaf {
         Leaf::Thread | Leaf::Member => "Thread",
@@ -181,22 +195,22 @@ fn sort_of(leaf: Leaf) -> &'static str {
     }
 }
 
-/// A constant value.
+/// Returns the term for a constant value.
 fn value(of: Val) -> Term {
     let Val::Tuple(words) = of else { return symbol(&constant(of)) };
     tuple(words.parts().iter().map(|word| value(*word)))
 }
 
-/// The tuple of these values.
+/// Returns the term for the tuple of these values.
 fn tuple(words: impl IntoIterator<Item = Term>) -> Term {
     let words: Vec<Term> = words.into_iter().collect();
     app(&format!("{TUPLE}{}", words.len()), &words)
 }
 
-/// What the names of the functions that make tuples begin with.
+/// Prefix of the names of the functions that make tuples.
 pub const TUPLE: &str = "tuple.";
 
-/// The name of a constant value.
+/// Returns the name of a constant value.
 #[must_use]
 pub fn constant(value: Val) -> String {
     let text = value.to_string();
@@ -220,7 +234,7 @@ pub(crate) fn location(i: usize, call: &Term) -> Term {
     app(&format!("location.{i}"), std::slice::from_ref(call))
 }
 
-/// That something is one of what a part of a call is there for.
+/// Returns the formula "this place is in the index set".
 fn in_range(each: Each, call: &Term, place: &Term) -> Term {
     match each {
         Each::Members(Members { of, but_first }) => {
@@ -242,34 +256,34 @@ fn in_range(each: Each, call: &Term, place: &Term) -> Term {
     }
 }
 
-/// Which threads take part in an object.
+/// The predicate of the threads that take part in an object.
 pub const TAKES_PART: &str = "takes.part";
-/// On which nodes there is a thread that takes part in an object.
+/// The predicate of the nodes with a thread that takes part in an object.
 pub const HAS_MEMBER: &str = "has.member";
 /// The last thread that takes part in an object.
 pub const LAST: &str = "last.member";
-/// Which threads take part in an object beside the first one.
+/// The predicate of the threads that take part in an object, without the first one.
 pub const OTHER: &str = "other.member";
-/// That of two of these the first comes first.
+/// The order of these threads.
 pub const EARLIER_OTHER: &str = "earlier.other";
-/// On which nodes there is one of these.
+/// The predicate of the nodes with one of these threads.
 pub const HAS_OTHER: &str = "has.other";
 /// The node of the first thread that takes part in an object.
 pub const FIRST_AT: &str = "first.at";
-/// What a call returns.
+/// The function from a call to its result.
 pub const RETURNED: &str = "returned";
-/// The sort of the rounds of loops with effects.
+/// The sort of the iterations of loops with effects.
 pub const ROUND: &str = "Round";
-/// Which rounds a call has before the last one.
+/// The predicate of the iterations of a call before the last one.
 pub const IS_ROUND: &str = "is.round";
-/// That of two rounds the first comes first.
+/// The order of iterations.
 pub const EARLIER_ROUND: &str = "earlier.round";
-/// What stands for the round of what is of none, or of the last one.
+/// The iteration that stands for the last one, and for subevents outside loops.
 pub const NO_ROUND: &str = "no.round";
-/// That of two threads that take part in an object the first comes first.
+/// The order of the threads that take part in an object.
 pub const EARLIER: &str = "earlier.member";
 
-/// The sort of what there is one of for each of several.
+/// Returns the sort of the elements of an index set.
 fn place_sort(each: Option<Each>) -> &'static str {
     match each {
         Some(Each::Members(_) | Each::Ended(_)) => "Thread",
@@ -278,13 +292,14 @@ fn place_sort(each: Option<Each>) -> &'static str {
     }
 }
 
-/// The positions of the events at which loops of a kind of calls end that go through all threads.
+/// Returns the positions of the events at which loops through all threads end, in calls of a kind.
 pub(crate) fn ends_of(kind: &Kind) -> Vec<usize> {
     let ended = |r: &Role| if let Some(Each::Ended(event)) = r.each { Some(event) } else { None };
     kind.concrete.iter().filter_map(ended).dedup().collect()
 }
 
-/// What a part of a call is there for, of these: a node, and a thread; or the call's own node.
+/// Returns the index of a role, given the node or thread to use. The index is the call's own node if the role has no
+/// index set.
 fn place_of(role: &Role, call: &Term, node: &Term, thread: &Term) -> Term {
     match role.each {
         Some(Each::Nodes(_)) => node.clone(),
@@ -295,41 +310,41 @@ fn place_of(role: &Role, call: &Term, node: &Term, thread: &Term) -> Term {
     }
 }
 
-/// The thread at which a loop of a call ended, by the position of its last read.
+/// Returns the thread at which a loop of a call ended, by the position of its last read.
 pub(crate) fn ended(event: usize, call: &Term) -> Term {
     app(&ended_at(event), std::slice::from_ref(call))
 }
 
-/// The name of the function of the threads at which loops ended.
+/// Returns the name of the function from calls to the threads at which their loops ended.
 #[must_use]
 pub fn ended_at(event: usize) -> String {
     format!("ended.{event}")
 }
 
-/// The subevent or promise of a role.
+/// Returns the term for the subevent or promise of a role.
 pub(crate) fn the(role: &Role, call: &Term, place: &Term) -> Term {
     app(&format!("the.{}", role.name), &[call.clone(), place.clone()])
 }
 
-/// The name of the function of what an event is given for an argument.
+/// Returns the name of the function that gives the value of an argument of an event.
 #[must_use]
 pub fn passed_to(kind: &str, event: usize, argument: usize) -> String {
     format!("passed.{kind}.{event}.{argument}")
 }
 
-/// The name of the function of a number in the name that an event is given.
+/// Returns the name of the function that gives a number in the name of an object that is an argument of an event.
 #[must_use]
 pub fn number_in(kind: &str, (event, argument, slot): Named) -> String {
     format!("named.{kind}.{event}.{argument}.{slot}")
 }
 
-/// The name of the function that adds this to numbers.
+/// Returns the name of the function that adds `k` to numbers.
 #[must_use]
 pub fn plus(k: i64) -> String {
     format!("plus.{}", k.to_string().replace('-', "minus"))
 }
 
-/// The name of the function of the results of an event.
+/// Returns the name of the function that gives the results of an event.
 #[must_use]
 pub fn result_of(kind: &str, event: usize) -> String {
     format!("result.{kind}.{event}")
@@ -344,7 +359,7 @@ impl Family<'_> {
         self.common("call", std::slice::from_ref(s))
     }
 
-    /// What a subevent of a role is there for.
+    /// Returns the index of a subevent of a role.
     fn place(&self, role: &Role, s: &Term) -> Term {
         let of = match place_sort(role.each) {
             "Thread" => "member",
@@ -358,7 +373,7 @@ impl Family<'_> {
         equal(self.common("role", std::slice::from_ref(s)), symbol(&role.name))
     }
 
-    /// What stands at a place of a pattern, of a subevent.
+    /// Returns the term that a leaf of a pattern names, for a subevent.
     fn leaf(&self, kind: &Kind, role: &Role, leaf: Leaf, s: &Term) -> Result<Term, String> {
         if leaf == Leaf::Count {
             return Ok(self.common("nth", std::slice::from_ref(s)));
@@ -366,7 +381,7 @@ impl Family<'_> {
         leaf_of(kind, role, leaf, &self.call(s), &self.place(role, s))
     }
 
-    /// That a subevent has one of the roles for which this holds.
+    /// Returns the formula "the subevent has one of the roles for which `holds` is true".
     fn has_role(&self, s: &Term, holds: impl Fn(&Role) -> Result<bool, String>) -> Result<Term, String> {
         let mut roles = Vec::new();
         for (_, role) in &self.roles {
@@ -377,7 +392,7 @@ impl Family<'_> {
         Ok(if roles.len() == self.roles.len() { truth(true) } else { or(roles) })
     }
 
-    /// What a subevent of some roles has, given for each of them.
+    /// Returns a term that has, for each of these roles, the value given for it.
     fn by_role(&self, s: &Term, given: Vec<(&Role, Term)>) -> Term {
         let mut groups: Vec<(Term, Vec<Term>)> = Vec::new();
         for (role, term) in given {
@@ -392,7 +407,7 @@ impl Family<'_> {
         rest.fold(last, |otherwise, (term, roles)| choose(or(roles), term, otherwise))
     }
 
-    /// That both subevents have this, and have it equal.
+    /// Returns the formula "both subevents have a pattern, and these patterns have equal values".
     fn same(&self, of: impl Fn(&Role) -> Result<Option<Pattern>, String>, a: &Term, b: &Term) -> Result<Term, String> {
         let mut classes: BTreeMap<String, Vec<Having<'_>>> = BTreeMap::new();
         for (kind, role) in &self.roles {
@@ -423,9 +438,9 @@ impl Family<'_> {
     }
 }
 
-/// That no two different texts can become equal by what stands in them.
+/// Checks that two different texts cannot become equal, whatever fills their slots.
 fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), String> {
-    // A constant number or owner looks like one that varies.
+    // A constant number or owner looks like a slot, because a slot may have the same value.
     let taken = |text: &'a String| (text, text.split(['(', ',']).flat_map(pieces).collect::<Vec<String>>());
     let texts: Vec<(&String, Vec<String>)> = texts.map(taken).collect();
     let may_be = |(a, b): (&String, &String)| {
@@ -439,12 +454,12 @@ fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), Strin
     Ok(())
 }
 
-/// Whether a piece of a text is a number, or one that varies.
+/// True if a piece of a text is a number or a slot for one.
 fn varies(piece: &str) -> bool {
     piece.chars().all(|c| c.is_ascii_digit() || c == '#')
 }
 
-/// Numbers, and what is between them.
+/// Splits a text into numbers, slots and the pieces between them.
 fn pieces(text: &str) -> Vec<String> {
     let text = match text.split_once(':').and_then(|(sort, name)| Some((sort, name.split_once('.')?))) {
         Some((sort, (_, role))) => format!("{sort}:#.{role}"),
@@ -454,7 +469,7 @@ fn pieces(text: &str) -> Vec<String> {
     groups.into_iter().map(|(_, group)| group.collect()).collect()
 }
 
-/// What stands at a place of a pattern, of a subevent of a call at a node.
+/// Returns the term that a leaf of a pattern names, for a call and the index of a subevent.
 fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, String> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match leaf {
@@ -474,7 +489,7 @@ fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Resu
     })
 }
 
-/// What an event is there for, of which something is said of a subevent: the call's own node, or the same as that is there for.
+/// Returns the index of an event: the call's own node, or the index of the subevent that speaks of the event.
 fn place_of_event(kind: &Kind, role: &Role, event: usize, call: &Term, at: &Term) -> Result<Term, String> {
     let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
     let is_own = role.each_event && role.position.0 == event;
@@ -509,7 +524,7 @@ pub(crate) fn datum_of(kind: &Kind, role: &Role, datum: Datum, call: &Term, at: 
     })
 }
 
-/// That data of a call are as a guard says.
+/// Returns the formula "the data of the call satisfy the guard".
 fn guarded(kind: &Kind, guard: Guard, call: &Term) -> Term {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     let result = |event| app(&result_of(&kind.name, event), &[call.clone(), own(call)]);
@@ -528,7 +543,7 @@ fn guarded(kind: &Kind, guard: Guard, call: &Term) -> Term {
     if guard.are_equal { same } else { not(same) }
 }
 
-/// The data of a role.
+/// Returns the data of a role.
 pub(crate) fn data_of(role: &Role) -> impl Iterator<Item = Datum> + '_ {
     let read = match &role.reads {
         Some(Read::Is(d) | Read::IsNot(d)) => std::slice::from_ref(d),
@@ -543,12 +558,12 @@ pub(crate) fn data_of(role: &Role) -> impl Iterator<Item = Datum> + '_ {
     read.iter().chain(write).copied().chain(role.initial)
 }
 
-/// The data of the guards of a kind.
+/// Returns the data of the guards of a kind.
 pub(crate) fn guards_of(kind: &Kind) -> impl Iterator<Item = Datum> + '_ {
     kind.given().iter().flat_map(|g| [g.one, g.other])
 }
 
-/// The constants among data; of tuples the words.
+/// Returns the constants among data; for tuples, their words.
 fn constants(data: impl Iterator<Item = Datum>) -> impl Iterator<Item = Val> {
     data.flat_map(|datum| match datum {
         Datum::Constant(Val::Tuple(words)) => words.parts().to_vec(),
@@ -558,10 +573,10 @@ fn constants(data: impl Iterator<Item = Datum>) -> impl Iterator<Item = Val> {
 }
 
 impl<'a> Model<'a> {
-    /// The theory of the executions of an implementation.
+    /// Builds the theory of the executions of an implementation.
     ///
     /// # Errors
-    /// What cannot be said in first-order logic.
+    /// If a specification or a template says something that first-order logic cannot express.
     pub fn new(parts: Parts<'a>) -> Result<Self, String> {
         let stamps = Stamps::of(parts.below)?;
         let several = parts.below.names().count() > 1;
@@ -615,7 +630,7 @@ impl<'a> Model<'a> {
         Family { sort: ABS, shared: "abs.", roles }
     }
 
-    /// That a call is of a kind.
+    /// Returns the formula "the call is of this kind".
     #[must_use]
     pub fn is_kind(&self, kind: &Kind, call: &Term) -> Term {
         if self.parts.kinds.len() == 1 {
@@ -624,15 +639,15 @@ impl<'a> Model<'a> {
         equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
     }
 
-    /// For each choice below what holds of each of its pairs, which is one of its laws.
+    /// Returns for each choice below a formula that holds of each of its pairs: the goal of its first law.
     #[must_use]
     pub fn typed(&self) -> BTreeMap<String, Term> {
         let laws = self.lower.iter().flat_map(|e| e.choices.iter().zip(&e.laws));
         laws.map(|((name, _), laws)| (name.clone(), laws[0].to.clone())).collect()
     }
 
-    /// The promises of a call of a kind, and those of its subevents of whose roles this holds, at these nodes: the sort of each, the
-    /// term for it, when it is there, and what is known of it then.
+    /// Returns the promises of a call of a kind, and its subevents whose roles satisfy `is_named`, for the given nodes,
+    /// threads and iterations.
     #[must_use]
     pub fn things(
         &self,
@@ -673,11 +688,11 @@ impl<'a> Model<'a> {
         things
     }
 
-    /// What says that a subevent is of a role, of a call, and there for this.
+    /// Returns the facts "this subevent has this role, belongs to this call and has this index".
     fn made_of(&self, family: &Family<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
         let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
         facts.push(equal(family.place(role, it), at.clone()));
-        // What it is not there for is the call's own, so that it is determined.
+        // A sort of index that the role does not use gets the call's own value, so that the subevent is determined.
         if family.sort == SUB {
             let sort = place_sort(role.each);
             let is = |of: &str, what: Term| equal(family.common(of, std::slice::from_ref(it)), what);
@@ -688,20 +703,20 @@ impl<'a> Model<'a> {
         facts
     }
 
-    /// Whether anything is there for each thread that takes part in an object.
+    /// True if a role is indexed by the threads that take part in an object.
     #[must_use]
     pub fn has_members(&self) -> bool {
         let is_of_threads = |r: &Role| place_sort(r.each) == "Thread";
         self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
     }
 
-    /// Whether anything is there for each round of a loop.
+    /// True if a role is indexed by the iterations of a loop.
     #[must_use]
     pub fn has_rounds(&self) -> bool {
         self.parts.kinds.iter().any(Kind::has_rounds)
     }
 
-    /// That a call has a subevent of a role, for this.
+    /// Returns the formula "the call has a subevent of this role with this index".
     #[must_use]
     pub fn valid(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Term {
         let at = match role.each {
@@ -753,7 +768,7 @@ impl<'a> Model<'a> {
         Ok(theory)
     }
 
-    /// Which subevents are of which library.
+    /// Defines the predicate of the subevents of each library below, where there are others.
     fn libraries(&self, theory: &mut Theory, concrete: &Family<'_>) -> Result<(), String> {
         for encoding in &self.lower {
             if let Some(own) = &encoding.side.own {
@@ -764,11 +779,12 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// The theory of calls and their subevents without any consistency predicate, with what the client owes, and what the
-    /// implementation owes to the libraries below. Their predicates hold only where they are given that.
+    /// Returns the theory of calls and their subevents with the assumptions of the implemented library, and the
+    /// obligations that the implementation meets those of the libraries below. The theory has no consistency predicate,
+    /// because a library below guarantees it only if its assumptions hold.
     ///
     /// # Errors
-    /// What cannot be said in first-order logic.
+    /// If an assumption or a template says something that first-order logic cannot express.
     pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), String> {
         let mut theory = Theory::default();
         let concrete = self.concrete();
@@ -799,13 +815,14 @@ impl<'a> Model<'a> {
         Ok((theory, obligations))
     }
 
-    /// Whether the theory of executions says what clients owe: where a loop waits, what is owed is what it waits for.
+    /// True if the theory of executions has the assumptions on clients. A loop that waits needs them: it waits for an
+    /// owed call.
     pub(crate) fn speaks_of_owed(&self) -> bool {
         let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
         has_loops && self.owed.iter().any(|e| e.side.sort == ABS)
     }
 
-    /// What the library that is implemented is owed, and given.
+    /// Adds the assumptions of the implemented library as axioms.
     fn given_by_clients(&self, theory: &mut Theory) -> Result<(), String> {
         let promises = self.promises();
         for encoding in self.owed.iter().filter(|e| e.side.sort == ABS) {
@@ -828,7 +845,7 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// That clients owe two calls to each other, if they owe any.
+    /// Returns the formula "clients owe these two calls to each other", if clients owe any.
     pub(crate) fn partners(&self, (k, c): (&Kind, Term), (l, d): (&Kind, Term)) -> Option<Term> {
         let promises = |kind: &Kind, call: &Term| {
             kind.abstract_.iter().filter(|r| r.each.is_none()).map(|r| the(r, call, &own(call))).collect::<Vec<Term>>()
@@ -842,14 +859,15 @@ impl<'a> Model<'a> {
         (self.speaks_of_owed() && !ways.is_empty()).then(|| or(ways))
     }
 
-    /// The functions that give promises the partners that clients owe them.
+    /// Returns the functions from promises to the partners that clients owe them.
     #[must_use]
     pub fn mates(&self) -> Vec<(String, Partner)> {
         let given = self.owed.iter().filter(|e| e.side.sort == ABS).flat_map(|e| e.partners.iter().flatten());
         given.enumerate().map(|(i, partner)| (format!("mate.{i}"), partner.clone())).collect()
     }
 
-    /// That subevents of implementations have partners: one in the same call, or in the call of a partner of a promise of it.
+    /// Returns the obligation that each subevent has its partner: in the same call, or in the call of a partner of one
+    /// of its promises.
     fn partnered(&self, of: &str, words: &str, partner: &Partner) -> Obligation {
         let (concrete, promises) = (self.concrete(), self.promises());
         let a = symbol("a");
@@ -871,7 +889,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Calls, threads, nodes and arguments.
+    /// Declares calls, threads, nodes and arguments.
     fn clients(&self, theory: &mut Theory) {
         theory.comment("Clients: calls of any number of threads on any number of nodes.");
         for sort in ["Call", "Thread", "Node", "Location", "Identifier", "Value", SUB, ABS] {
@@ -975,7 +993,7 @@ impl<'a> Model<'a> {
         self.numbers(theory);
     }
 
-    /// The rounds of loops with effects, which come one after the other.
+    /// Declares the iterations of loops with effects, and their total order.
     fn rounds_of_loops(theory: &mut Theory) {
         theory.comment("Rounds of loops, one after the other.");
         theory.sort(ROUND);
@@ -992,7 +1010,7 @@ impl<'a> Model<'a> {
         theory.axiom("of two rounds one is earlier", all(&[("a", ROUND), ("b", ROUND)], one));
     }
 
-    /// Which subevents there are: for each call those of its template, each once.
+    /// Declares the subevents: each call has those of its template, each once.
     fn subevents(&self, theory: &mut Theory, family: &Family<'_>) {
         let sort = family.sort;
         theory.elements(role_sort(sort), family.roles.iter().map(|(_, r)| r.name.clone()));
@@ -1023,7 +1041,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Program order of the subevents of implementations.
+    /// Defines program order on the subevents of implementations.
     fn program_order(&self, theory: &mut Theory, family: &Family<'_>) {
         let [a, b] = ["a", "b"].map(symbol);
         let is_for_nodes = |r: &Role| place_sort(r.each) == "Node";
@@ -1085,12 +1103,12 @@ impl<'a> Model<'a> {
         theory.define("same.event", &[("a", SUB), ("b", SUB)], "Bool", and([same_call, or(events)]));
     }
 
-    /// How many calls like it a thread has made before: of an event that is the only one with its method, once in each call
-    /// of one kind, so many as of the call.
+    /// Adds axioms for the count of a subevent: the number of earlier events of its thread that are like it. If its
+    /// event is the only one with its method, once in each call of one kind, this is the count of the call.
     fn counts(&self, theory: &mut Theory, family: &Family<'_>) {
         let s = symbol("s");
         let kinds = self.parts.kinds;
-        // Of a loop there may be earlier rounds.
+        // A loop may have had earlier iterations, so a count in a loop is not that of the call.
         for (kind, role) in family.roles.iter().filter(|(_, role)| !role.in_loop) {
             let (library, method, _) = kind.made[role.position.0];
             let made = kinds.iter().flat_map(|k| &k.made).filter(|(l, m, _)| (*l, *m) == (library, method)).count();
@@ -1113,8 +1131,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The first subevent of a kind of calls that comes as often as this one, whatever calls there are: the two methods, of one
-    /// library, are called once each, with equal arguments, in every kind in which one of them is.
+    /// Returns the first subevent of a kind of calls that always has the same count as this one. Every kind with one of
+    /// the two methods, which are of one library, calls both once, with equal arguments.
     fn counted_with(&self, kind: &'a Kind, role: &Role) -> Option<&'a Role> {
         let (library, method, _) = kind.made[role.position.0];
         let is_with = |first: &&Role| {
@@ -1129,7 +1147,7 @@ impl<'a> Model<'a> {
         kind.concrete.iter().take_while(|r| r.name != role.name).find(is_with)
     }
 
-    /// What the specifications of a side share: threads, stamps, cells and values.
+    /// Declares what the specifications of one side share: threads, stamps, cells and values.
     fn shared(&self, theory: &mut Theory, family: &Family<'_>) -> Result<(), String> {
         let (sort, [a, b]) = (family.sort, ["a", "b"].map(symbol));
         let pair = [("a", sort), ("b", sort)];
@@ -1173,7 +1191,7 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// The other subevent of its event on which it depends what one writes, and the terms for both.
+    /// Returns the subevent of the same event on which the written value depends, and the term for it.
     fn source<'k>(&self, kind: &'k Kind, role: &Role, from: usize, family: &Family<'_>, of: &Term) -> (&'k Role, Term) {
         let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
@@ -1181,7 +1199,7 @@ impl<'a> Model<'a> {
         (source, the(source, &family.call(of), &at))
     }
 
-    /// That a subevent writes what follows from what another one of its event reads.
+    /// Adds the axiom that a subevent writes the value that another subevent of its event reads, or a sum with it.
     fn derived(&self, theory: &mut Theory, (kind, role): (&Kind, &Role), family: &Family<'_>) -> Result<(), String> {
         let s = symbol("s");
         let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
@@ -1202,14 +1220,14 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// Whether anything depends on what calls return.
+    /// True if a template uses the result of its call.
     fn speaks_of_returned(&self) -> bool {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
         let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
         data.contains(&Datum::Returned)
     }
 
-    /// How many words the tuples have that are spoken of.
+    /// Returns the lengths of the tuples in templates.
     fn sizes(&self) -> BTreeSet<usize> {
         let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
         let guards = self.parts.kinds.iter().flat_map(guards_of).filter_map(of_guard);
@@ -1217,13 +1235,13 @@ impl<'a> Model<'a> {
         roles.flat_map(|role| [role.words_read(), role.words_written()]).flatten().chain(guards).collect()
     }
 
-    /// Whether anything writes a sum.
+    /// True if a role writes a sum.
     fn sums(&self) -> bool {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
         roles.into_iter().any(|r| matches!(r.writes, Some(Write::Plus(..))))
     }
 
-    /// That the stamp of a subevent is before that of another.
+    /// Returns the formula "the stamp of the first subevent is before that of the second".
     fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, String> {
         let nodes = |s: &Term| -> Result<Term, String> {
             let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
@@ -1251,7 +1269,7 @@ impl<'a> Model<'a> {
         Ok(or(ways))
     }
 
-    /// The sets and keys of a specification.
+    /// Defines the sets and keys of a specification.
     fn vocabulary(&self, theory: &mut Theory, family: &Family<'_>, encoding: &Encoding) -> Result<(), String> {
         let own = |r: &Role| r.library.text() == library(encoding);
         for (name, set) in &encoding.sets {
@@ -1270,7 +1288,7 @@ impl<'a> Model<'a> {
         family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(|view| set.has(view))?))
     }
 
-    /// The promises: which there are, and what they have.
+    /// Declares the promises and their values.
     fn promises_of(&self, theory: &mut Theory) -> Result<(), String> {
         let family = self.promises();
         theory.comment(&format!("What {} promises of each call.", self.parts.library));
@@ -1284,10 +1302,10 @@ impl<'a> Model<'a> {
         self.shared(theory, &family)
     }
 
-    /// The theory with what is promised, and with g.
+    /// Returns the theory with the promises and g.
     ///
     /// # Errors
-    /// What cannot be said in first-order logic.
+    /// If the specification says something that first-order logic cannot express.
     pub fn promised(&self, g: &Concretisation) -> Result<Theory, String> {
         let mut theory = self.below.clone();
         let family = self.promises();
@@ -1316,7 +1334,7 @@ impl<'a> Model<'a> {
         theory
             .comment(&format!("The consistency predicate of {}, its choices pulled back along g.", self.parts.library));
         self.vocabulary(&mut theory, &family, &self.upper)?;
-        // Some relations are made of choices; others say between what a choice is made.
+        // Split the relations: those defined without choices come first, because choices may be between their members.
         let mut of_choices: BTreeSet<&str> = self.upper.choices.iter().map(|(name, _)| name.as_str()).collect();
         let (before, after): (Vec<&Statement>, Vec<&Statement>) =
             self.upper.relations.0.iter().partition(|statement| match statement {
@@ -1341,7 +1359,7 @@ impl<'a> Model<'a> {
         }
         for statement in after {
             match statement {
-                // Of the relations closures alone have no definition.
+                // Among the relations, only closures have no definition.
                 Statement::Function(name, ..) => theory.define(name, &pair, "Bool", self.closure_below(name, &a, &b)?),
                 other => theory.0.push(other.clone()),
             }
@@ -1349,14 +1367,15 @@ impl<'a> Model<'a> {
         Ok(theory)
     }
 
-    /// Whether the specification says anything of hb.
+    /// True if the specification speaks of hb.
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         self.parts.specification.spec(self.parts.library).is_some_and(Spec::mentions_hb)
     }
 
-    /// The theory with what is promised, and with hb', of which condition 3 speaks: any transitive relation above ppo' and so' that g carries
-    /// into hb. That g carries so' into hb is condition 2, and not shown with this.
+    /// Returns the theory with the promises and with the hb' of condition 3: any transitive relation above ppo' and so'
+    /// that g carries into hb. Condition 2, that g carries so' into hb, is not shown in this theory, because it assumes
+    /// such an hb'.
     #[must_use]
     pub fn with_larger_hb(&self, promised: &Theory) -> Theory {
         let mut theory = promised.clone();
@@ -1376,8 +1395,8 @@ impl<'a> Model<'a> {
         theory
     }
 
-    /// An order below in which everything is that stands for a promise with a cell, if there are promises that read or write
-    /// for which something stands that does not: then mo' is that order, and the source of each read the last write before.
+    /// Returns an order below that has the images of all promises with a cell, if some image lacks the read or write of
+    /// its promise. Then mo' is that order, and the source of each read is the last write before it.
     fn order_below(&self, g: &Concretisation) -> Option<String> {
         let images =
             g.iter().map(|(&(k, p), &r)| (&self.parts.kinds[k].abstract_[p], &self.parts.kinds[k].concrete[r]));
@@ -1396,15 +1415,15 @@ impl<'a> Model<'a> {
         choices.into_iter().find(is_order).map(|(_, (name, _))| name.clone())
     }
 
-    /// The reads-from choices for which the source of a read is the last write before it.
+    /// Returns the reads-from choices for which the source of a read is the last write before it.
     pub fn in_order(&self, g: &Concretisation) -> Vec<String> {
         let choices = self.upper.choices.iter().filter(|(_, choice)| matches!(choice, Choice::ReadsFrom { .. }));
         let names = choices.map(|(name, _)| name.clone());
         if self.order_below(g).is_some() { names.collect() } else { Vec::new() }
     }
 
-    /// Defines reads-from by an order: of the writes of the cell before a read the last one, if there is one. There is a last
-    /// one of any there are, as executions are finite.
+    /// Defines reads-from by an order: the source of a read is the last write of its cell before it, if there is a
+    /// write before it. Such a write has a last one, because executions are finite.
     fn last_source(theory: &mut Theory, name: &str, order: Term, may: Term) {
         let [a, b] = ["a", "b"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
@@ -1423,7 +1442,7 @@ impl<'a> Model<'a> {
         theory.axiom("so a read after a write has a source", all(&pair, implies(may(&a), source)));
     }
 
-    /// For each role, by kind and position, a promise for which it stands alone.
+    /// Returns for each role, by kind and position, a promise for which it stands alone.
     #[must_use]
     pub fn promise_of(&self, g: &Concretisation) -> BTreeMap<(usize, usize), usize> {
         let mut inverse = BTreeMap::new();
@@ -1436,7 +1455,7 @@ impl<'a> Model<'a> {
         inverse
     }
 
-    /// The inverse of g, where it has one: the promise for which a subevent stands.
+    /// Declares the inverse of g, where it has one: the promise for which a subevent stands.
     fn inverse(&self, theory: &mut Theory, g: &Concretisation) {
         let (family, s) = (self.concrete(), symbol("s"));
         theory.function("promise", &[SUB], ABS);
@@ -1450,8 +1469,9 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// What of executions is pulled back to a choice of the specification: a choice below of the same sort, by preference of the
-    /// same name. An order is hb where no order below has all that stands for what it orders.
+    /// Returns the relation below to which g pulls back a choice of the specification: a choice of the same sort,
+    /// preferably with the same name. For an order the fallback is hb, if no order below has the images of all its
+    /// members.
     fn pulled_back(&self, name: &str, choice: &Choice, g: &Concretisation) -> Result<String, String> {
         let spec = |library: Name, libraries: &Libraries| libraries.spec(library).cloned();
         let short = name.strip_prefix(&self.upper.side.prefix).unwrap_or(name);
@@ -1470,7 +1490,7 @@ impl<'a> Model<'a> {
         found.or(hb).ok_or_else(|| format!("nothing below is like the choice {short}"))
     }
 
-    /// Whether, if both are orders, the first has all that stands for what the second one orders.
+    /// True unless both are orders and the lower one lacks the image of a member of the upper one.
     fn orders_images(&self, library: Name, below: &Choice, above: &Choice, g: &Concretisation) -> bool {
         let (Choice::Order { members: below, .. }, Choice::Order { members: above, .. }) = (below, above) else {
             return true;
@@ -1484,9 +1504,11 @@ impl<'a> Model<'a> {
         ordered.all(|(_, image)| image.library == library && is_in(image, below))
     }
 
-    /// What stands for a closure of the specification that is to be shown: a closure below, pulled back along g. That it is transitive and
-    /// has what it stands for the closure of are obligations; then it has all of that closure, and what is empty, irreflexive or inside hb
-    /// of it is so of that one, where nothing says that there is no path.
+    /// Returns the stand-in for a closure of the specification in question: a closure below, pulled back along g.
+    ///
+    /// Obligations say that it is transitive and contains the relation under the closure, so it contains the closure.
+    /// If it is empty, irreflexive or inside hb, so is the closure. A specification that denies a path does not allow
+    /// this step.
     fn closure_below(&self, closure: &str, a: &Term, b: &Term) -> Result<Term, String> {
         let spec = self.parts.specification.spec(self.parts.library);
         if spec.is_some_and(Spec::denies_a_path) {
@@ -1501,10 +1523,10 @@ impl<'a> Model<'a> {
         Ok(app(below, &[image(a), image(b)]))
     }
 
-    /// What is to be shown of the specification (condition 3): its choices, its demands, and what is written.
+    /// Returns the obligations of condition 3: the laws of the choices, the demands, and the written values.
     ///
     /// # Errors
-    /// What the specification says that cannot be said in first-order logic.
+    /// If the specification says something that first-order logic cannot express.
     pub fn consistency(&self) -> Result<Vec<Obligation>, String> {
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
         let laws = laws.chain(self.upper.of_closures());
@@ -1537,7 +1559,7 @@ impl<'a> Model<'a> {
         Ok(all)
     }
 
-    /// That so' is inside hb (condition 2), part by part.
+    /// Returns the obligations of condition 2, one for each part of so': it is inside hb.
     #[must_use]
     pub fn carried(&self) -> Vec<Obligation> {
         let [a, b] = ["a", "b"].map(symbol);
@@ -1555,8 +1577,10 @@ impl<'a> Model<'a> {
         self.upper.so.iter().map(part).collect()
     }
 
-    /// What may help in proofs, each to be shown before it is used: that the orders below are inside hb, that a thread finds in
-    /// a word of its own what it has put there, and that of two branches one is never taken.
+    /// Returns lemmas that may help in proofs; each is shown before it is used.
+    ///
+    /// They say that the orders below are inside hb, that a thread reads its own earlier write to its own word, and
+    /// that some branch is never taken.
     #[must_use]
     pub fn lemmas(&self) -> Vec<Vec<Obligation>> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
@@ -1564,7 +1588,7 @@ impl<'a> Model<'a> {
         let subs = |names: &[&str]| names.iter().map(|v| ((*v).to_owned(), SUB)).collect::<Vec<_>>();
         let at = |of: &Term| family.common("at", std::slice::from_ref(of));
         let present = |of: &Term| self.made(&family.call(of), &at(of));
-        // What is a part of so is inside hb anyway.
+        // A part of so is inside hb by an axiom, so it needs no lemma.
         let is_part = |e: &Encoding, name: &str| e.so.iter().any(|(_, part)| part == name);
         let orders = self.lower.iter().flat_map(|e| e.choices.iter().filter(move |(name, _)| !is_part(e, name)));
         let orders = orders.filter(|(_, c)| matches!(c, Choice::Order { .. }));
@@ -1598,21 +1622,21 @@ impl<'a> Model<'a> {
         vec![orders.collect(), found.collect(), branches.collect()]
     }
 
-    /// The reads-from choice of a library below.
+    /// Returns the reads-from choice of a library below.
     fn reads_from(&self, of: Name) -> Option<String> {
         let encoding = self.lower.iter().find(|e| library(e) == of.text())?;
         let mut choices = encoding.choices.iter().filter(|(_, c)| matches!(c, Choice::ReadsFrom { .. }));
         choices.next().map(|(name, _)| name.clone())
     }
 
-    /// The calls of which a lemma says that there are none.
+    /// Returns the kind of the calls of which a lemma says that there are none.
     #[must_use]
     pub fn none_of(&self, lemma: &Obligation) -> Option<usize> {
         let is = |k: &Kind| lemma.to == truth(false) && lemma.from == self.is_kind(k, &symbol("c"));
         self.parts.kinds.iter().position(is)
     }
 
-    /// That the calls of these promises have their subevents.
+    /// Returns the formulas "the calls of these promises have their subevents".
     fn hints(&self, of: &[&str]) -> Vec<Term> {
         let promises = self.promises();
         let at = |of: &Term| promises.common("at", std::slice::from_ref(of));
@@ -1620,12 +1644,12 @@ impl<'a> Model<'a> {
         of.iter().flat_map(present).collect()
     }
 
-    /// That a call has its subevents, and those of its implementation: those that are there once, and those at a node.
+    /// Returns the formulas "the call has its promises and the subevents of its implementation", for one index each.
     fn present(&self, call: &Term, node: &Term) -> Vec<Term> {
         [self.made(call, node), self.there(ABS, &self.promises(), call, node)].concat()
     }
 
-    /// That a call has the subevents of its implementation.
+    /// Returns the formulas "the call has the subevents of its implementation".
     fn made(&self, call: &Term, node: &Term) -> Vec<Term> {
         self.there(SUB, &self.concrete(), call, node)
     }
@@ -1638,28 +1662,29 @@ impl<'a> Model<'a> {
         there.collect()
     }
 
-    /// That a call which has a subevent of a role for this has it.
+    /// Returns the formula "if the call should have a subevent of this role with this index, it has it".
     pub(crate) fn there_is(&self, kind: &Kind, role: &Role, sort: &str, call: &Term, place: &Term) -> Term {
         let family = if sort == SUB { self.concrete() } else { self.promises() };
         let mut made = self.made_of(&family, role, &the(role, call, place), call, place);
-        // That it is of the role comes after that: so it is easier for solvers.
+        // Move the role behind the call and the node, because that is easier for solvers.
         made[..3].rotate_left(1);
         let made = and(made);
         implies(self.valid(kind, role, call, place), made)
     }
 
-    /// Condition 1 for a promise, if this role stands for it: what is to be shown, and how much of it is plain. None: this
-    /// role cannot stand for it.
+    /// Returns the obligations of condition 1 if this role stands for a promise, and the number of cases that hold by
+    /// definition. Returns `None` if the role cannot stand for it.
     ///
     /// # Errors
-    /// What cannot be said in first-order logic.
+    /// If a stamp needs something that first-order logic cannot express.
     pub fn stands_for(
         &self,
         kind: &Kind,
         promise: &Role,
         role: &Role,
     ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
-        // Of those for threads the last one can stand for a promise that is there once.
+        // A promise without an index set can be represented by the last of the subevents for threads, but not by those
+        // for nodes.
         if (promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_)))) || may_be_none(role) {
             return Ok(None);
         }
@@ -1711,9 +1736,9 @@ impl<'a> Model<'a> {
                     let edge = if is_before { [it, image.clone()] } else { [image.clone(), it] };
                     let reaches = if is_it { truth(true) } else { app("hb", &edge) };
                     let there = self.valid(kind, one, &c, &place(one, at));
-                    // The image itself is known to be there.
+                    // The image is known to exist.
                     let there = if is_it || !is_for_nodes { truth(true) } else { there };
-                    // What is wanted already says when it keeps the order.
+                    // The hypothesis `wanted` already says when the order is kept.
                     let keeps = if keeps == wanted { truth(true) } else { keeps };
                     ways.push(and([there, keeps, reaches]));
                 }
@@ -1736,12 +1761,13 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Whether it is there for each of what there need not be any of, and none of which has a name: rounds, or threads beside the first.
+/// True for roles indexed by a set that may be empty and has no named element: iterations, or threads without the
+/// first.
 fn may_be_none(role: &Role) -> bool {
     matches!(role.each, Some(Each::Rounds | Each::Members(Members { but_first: true, .. })))
 }
 
-/// The last of the threads for which there is a part of a call.
+/// Returns the last thread of an index set of threads, or else the call's own thread.
 fn last_of(role: &Role, call: &Term) -> Term {
     match role.each {
         Some(Each::Members(Members { of, .. })) => app(LAST, &[location(of, call)]),
@@ -1750,7 +1776,7 @@ fn last_of(role: &Role, call: &Term) -> Term {
     }
 }
 
-/// What a call last wrote, before it reads it, to a word of its thread.
+/// Returns the last write of a call, before a read, to the same word of its own thread.
 fn put_before<'k>(kind: &'k Kind, role: &Role) -> Option<&'k Role> {
     let cell = role.cell.as_ref().filter(|cell| cell.leaves.contains(&Leaf::Thread))?;
     let is_once = |r: &Role| r.each.is_none() && !r.each_event;
@@ -1761,7 +1787,7 @@ fn put_before<'k>(kind: &'k Kind, role: &Role) -> Option<&'k Role> {
 }
 
 impl Obligation {
-    /// The obligation as one closed formula.
+    /// Returns the obligation as one closed formula.
     #[must_use]
     pub fn closed(&self) -> Term {
         let of: Vec<(&str, &str)> = self.of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();

@@ -1,8 +1,23 @@
-//! Proofs by cases: calls get names, roles are told apart, and so are the sources of reads, until instances of the axioms for
-//! what is named contradict what is given.
+//! Proofs by cases.
 //!
-//! The cases of each split are all that there are: a subevent has one of the roles of the templates, a read has a source with
-//! one of the roles that write, or none, and what is said to be there is there, with one of the roles, or is not.
+//! **Computes**: for an obligation, whether the theory implies it ([`Decided`]), with the number of solver questions.
+//!
+//! **Invariant**: the children of a case cover it. A subevent has one of the roles of the templates. The source of a
+//! read has one of these roles too, or the read has no source. An element that a given formula may assert exists, with
+//! one of the roles, or does not exist. So an obligation is proved once the solver refutes the negated goal in every
+//! leaf.
+//!
+//! **Example**: a call of `slock` is an acquire or a release. The obligation that it is one of the two has a case for
+//! each kind. Both hold by definition, so the solver is not asked (test
+//! `an_obligation_that_holds_by_definition_asks_no_solver`).
+//!
+//! **Correct because**: the cases are exhaustive, and each leaf is refuted from instances (`ground.rs`), which follow
+//! from the theory. See `docs/prove.md`, "Cases and instances". The tests `calls_have_one_of_the_kinds` and
+//! `subevents_have_one_of_the_roles` would fail if a case were missing.
+//!
+//! **Cost**: an obligation about n subevents starts with up to r^n cases, for r roles. A case splits on at most three
+//! sources of reads. Most questions before a leaf are cheap, because Z3 may take only two steps for each of their
+//! characters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,19 +37,19 @@ use crate::ready::Ready;
 use crate::solve::{Answer, Asked, Effort, Program, ask_all};
 use crate::term::{Statement, Term, Theory, Variable, any, app, implies, not, symbol, truth};
 
-/// How many sources of reads are told apart in one case.
+/// The maximal number of reads in one case whose sources are split.
 const DEEPEST: usize = 3;
 
-/// More time than it takes to look at what is given, without a solver.
+/// A limit that is never reached, because [`Cases::is_about_nothing`] asks no solver.
 const ONLY_GIVEN: Duration = Duration::from_secs(3600);
 
-/// When a question in which nothing is told apart is given up.
+/// The time limit of a question without case splits.
 const PLAIN: Duration = Duration::from_secs(1);
 
-/// What a question has at least; no time at all would be no limit.
+/// The least time for a question, because zero would mean that there is no limit.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// What is looked at in one case.
+/// The facts and names of one case.
 #[derive(Clone, Default)]
 struct Scene<'r> {
     /// The constants, with their sorts.
@@ -42,19 +57,19 @@ struct Scene<'r> {
     /// The calls with the positions of their kinds.
     calls: Vec<(Term, usize)>,
     given: Vec<Term>,
-    /// The reads whose sources have been told apart.
+    /// The reads whose sources have been split.
     told: Vec<Term>,
-    /// What may be there and has been told apart.
+    /// The possible elements that have been split: the variable, and the statement about it.
     there: Vec<(Variable, Term)>,
-    /// The areas of which subevents are named, if not those of all are.
+    /// The areas of the named subevents; `None` if subevents of all areas are named.
     areas: Option<Arc<BTreeSet<Area>>>,
-    /// What was split, step by step.
+    /// The splits that lead to this case, in order.
     split: Vec<String>,
-    /// What is known in the case of which this is a part.
+    /// The instances of the case that this one is a part of.
     before: Option<Arc<Before<'r>>>,
 }
 
-/// What is known of the first things of a case.
+/// The instances for the first calls and given formulas of a case.
 struct Before<'r> {
     ground: Ground<'r>,
     calls: usize,
@@ -65,40 +80,41 @@ struct Before<'r> {
 pub struct Cases<'a> {
     model: &'a Model<'a>,
     ready: Ready,
-    /// Whether the theory speaks of promises.
+    /// True if the theory speaks of promises.
     with_promises: bool,
     program: Program,
     limit: Duration,
-    /// Whether questions are kept.
+    /// True if questions are kept.
     keep: bool,
     areas: Areas,
-    /// For kinds of calls to which clients owe others the kind of those, where it is known.
+    /// For each kind of calls the kind of its owed partner, where that is known.
     partners: BTreeMap<usize, usize>,
 }
 
-/// What came of an obligation.
+/// The result for an obligation.
 pub struct Decided {
-    /// Whether it follows.
+    /// The verdict: whether the obligation follows.
     pub answer: Answer,
-    /// About how many questions the solver was asked.
+    /// The approximate number of questions to the solver.
     pub asked: usize,
-    /// How many of them closed a case, by `unsat`. The other cases hold by definition.
+    /// The number of questions that closed a case with `unsat`. The other cases hold by definition.
     pub closing: usize,
-    /// The questions that close the cases, if they were to be kept.
+    /// The questions that close the cases, if questions are kept.
     pub kept: Vec<Asked>,
 }
 
-/// What came of a proof by cases.
+/// The shared state of a proof by cases.
 struct Progress<'p> {
     asked: AtomicUsize,
     closing: AtomicUsize,
     kept: Mutex<Vec<Asked>>,
-    /// Whether it is asked only if there is a case in which what is given is not false by definition.
+    /// True if the proof only checks whether the hypothesis is false by definition in every case. Then no solver is
+    /// asked.
     only_given: bool,
     open: Mutex<Option<Answer>>,
-    /// When it is given up.
+    /// The deadline.
     end: Instant,
-    /// The proof of which it is a part.
+    /// The proof of which this one is a part.
     whole: Option<&'p Progress<'p>>,
 }
 
@@ -112,14 +128,14 @@ impl<'p> Progress<'p> {
         self.kept.lock().expect("no thread panics with it").extend(questions);
     }
 
-    /// The questions that were kept, in the order of what was split.
+    /// Returns the kept questions, in the order of the splits.
     fn kept(self) -> Vec<Asked> {
         let mut kept = self.kept.into_inner().expect("no thread panics with it");
         kept.sort_by(|a, b| a.split.cmp(&b.split));
         kept
     }
 
-    /// Whether some case is not shown, of this or of the whole.
+    /// True if some case of this proof, or of the whole, is not shown.
     fn is_open(&self) -> bool {
         self.answer().is_some() || self.whole.is_some_and(Progress::is_open)
     }
@@ -128,14 +144,14 @@ impl<'p> Progress<'p> {
         self.open.lock().expect("no thread panics with it").clone()
     }
 
-    /// Says that a case is not shown.
+    /// Records that a case is not shown.
     fn leave_open(&self, answer: Answer) {
         self.open.lock().expect("no thread panics with it").get_or_insert(answer);
     }
 }
 
 impl<'a> Cases<'a> {
-    /// Questions about a theory. Each part of one may take so long.
+    /// Prepares questions about a theory. `limit` is the time for each part of a goal.
     #[must_use]
     pub fn new(model: &'a Model<'a>, theory: &Theory, program: Program, limit: Duration) -> Self {
         let speaks = |s: &Statement| matches!(s, Statement::Function(name, ..) if name == "abs.role");
@@ -146,20 +162,20 @@ impl<'a> Cases<'a> {
         Self { model, ready, with_promises, program, limit, keep: false, areas, partners }
     }
 
-    /// The same, with the questions kept if this is wanted.
+    /// Returns the same with questions kept or not.
     #[must_use]
     pub fn keeping(self, keep: bool) -> Self {
         Self { keep, ..self }
     }
 
-    /// Counts a question that is the last one of its case, and keeps it if questions are kept.
+    /// Counts the last question of a case, and keeps it if questions are kept.
     fn keep(&self, scene: &Scene<'_>, question: &Theory, answer: &Answer, progress: &Progress<'_>) {
         progress.closing.fetch_add(usize::from(*answer == Answer::Follows), Ordering::Relaxed);
         let asked = || Asked::case(self.program, scene.split.clone(), question, answer.clone());
         progress.keep(self.keep.then(asked));
     }
 
-    /// Adds a call of a kind, with the one that the client owes to it.
+    /// Adds a call of a kind, with the partner that the client owes to it.
     fn add_call(&self, scene: &mut Scene<'_>, name: &str, k: usize) -> Term {
         let call = scene.add_call(self.model, name, k);
         if let Some(&l) = self.partners.get(&k) {
@@ -170,7 +186,7 @@ impl<'a> Cases<'a> {
         call
     }
 
-    /// Adds a subevent or promise of a role, with its call; the term for it.
+    /// Adds a subevent or promise of a role, with its call. Returns the term for it.
     fn add(&self, scene: &mut Scene<'_>, name: &str, k: usize, role: &Role) -> Term {
         let call = self.add_call(scene, &format!("{name}.call"), k);
         let mut constant = |sort: &str| {
@@ -186,14 +202,15 @@ impl<'a> Cases<'a> {
         };
         let kind = &self.model.parts.kinds[k];
         scene.given.push(self.model.valid(kind, role, &call, &at));
-        // Of what is of another area its role is known at least, which often is enough to see that it cannot be.
+        // State at least the role of a subevent of another area, because that often suffices to refute the case.
         if !self.is_named(scene, role) {
             scene.given.push(self.model.there_is(kind, role, SUB, &call, &at));
         }
         app(&format!("the.{}", role.name), &[call, at])
     }
 
-    /// Decides an obligation. What does not follow from instances may still follow.
+    /// Decides an obligation. `Fails` and `Unknown` leave open whether it follows, because the cases use instances
+    /// only.
     #[must_use]
     pub fn decide(&self, of: &Obligation) -> Decided {
         if let Some(decided) = self.plainly(of) {
@@ -206,7 +223,7 @@ impl<'a> Cases<'a> {
         Decided { answer, asked, closing, kept: progress.kept() }
     }
 
-    /// True if what is given is false by definition in every case.
+    /// True if the hypothesis is false by definition in every case.
     #[must_use]
     pub fn is_about_nothing(&self, of: &Obligation) -> bool {
         let progress = Progress { only_given: true, ..Progress::new(ONLY_GIVEN, None) };
@@ -214,8 +231,8 @@ impl<'a> Cases<'a> {
         progress.answer().is_none()
     }
 
-    /// Decides an obligation about three things with nothing told apart, from what is given and definitions, as that what is pulled back
-    /// along g is transitive; none if it does not follow. There are too many cases of three for all to be asked about.
+    /// Decides an obligation about three or more subevents or promises without case splits, because it has too many
+    /// cases. An example is that an order pulled back along g is transitive. Returns `None` if it does not follow.
     fn plainly(&self, of: &Obligation) -> Option<Decided> {
         let things = of.of.iter().filter(|(_, sort)| [SUB, ABS].contains(sort));
         if things.count() < 3 {
@@ -235,7 +252,7 @@ impl<'a> Cases<'a> {
         (answer == Answer::Follows).then(|| Decided { answer, asked: 1, closing: 1, kept: kept.into_iter().collect() })
     }
 
-    /// Names the things that an obligation is about, from the `n`-th on.
+    /// Names the constants of an obligation, from the `n`-th on.
     fn start<'r>(
         &'r self,
         of: &Obligation,
@@ -248,7 +265,7 @@ impl<'a> Cases<'a> {
         let mut scene = scene.clone();
         if n > 0 {
             let ground = self.first(&scene);
-            // What has no name yet is to leave no trace.
+            // Check on a clone, because the formula may contain constants without a name, which must leave no trace.
             if ground.clone().is_known(&from) == Some(false) {
                 return;
             }
@@ -288,14 +305,14 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// The roles of a sort, with the positions of their kinds of calls.
+    /// Returns the roles of a sort, with the positions of their kinds of calls.
     fn roles(&self, sort: &str) -> Vec<(usize, &'a Role)> {
         let of = |kind: &'a Kind| if sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let kinds = self.model.parts.kinds.iter().enumerate();
         kinds.flat_map(|(k, kind)| of(kind).iter().map(move |role| (k, role))).collect()
     }
 
-    /// What is known of the named things alone. What may be there or not is left unnamed.
+    /// Returns the facts about the elements that exist for certain. Elements that may be absent get no name.
     fn first<'r>(&'r self, scene: &Scene<'r>) -> Ground<'r> {
         let before = scene.before.as_deref();
         let mut ground = before.map_or_else(|| Ground::new(&self.ready), |before| before.ground.continued());
@@ -313,7 +330,7 @@ impl<'a> Cases<'a> {
         let mut things = self.possible(scene);
         things.retain(|thing| !ground.is_named(thing.sort, &thing.thing));
         let mut given = scene.given[given..].iter();
-        // What is there for certain is known before more is said of it.
+        // Name the elements that are now known to exist before the next formula is given.
         loop {
             things.retain(|thing| {
                 let is_there = ground.is_known(&thing.given) == Some(true);
@@ -338,7 +355,7 @@ impl<'a> Cases<'a> {
         scene.calls.iter().flat_map(of).collect()
     }
 
-    /// Whether subevents of a role are named.
+    /// True if the subevents of a role are named.
     fn is_named(&self, scene: &Scene<'_>, role: &Role) -> bool {
         match (&scene.areas, self.areas.of_role(role)) {
             (Some(named), Some(area)) => named.contains(&area),
@@ -346,7 +363,7 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// The subevents and promises of the calls that are there for certain.
+    /// Returns the subevents and promises that the calls have for certain.
     fn things(&self, scene: &Scene<'_>, ground: &mut Ground<'_>) -> Vec<Thing> {
         let mut things = self.possible(scene);
         things.retain(|thing| ground.is_known(&thing.given) == Some(true));
@@ -362,7 +379,8 @@ impl<'a> Cases<'a> {
         ground
     }
 
-    /// Decides a part, first with nothing named of areas of which it does not speak, which may take half of the time.
+    /// Decides a part of a goal. The first attempt names only subevents of the areas in the goal, for at most half of
+    /// the time.
     fn close_part<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
         let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Duration| {
             let attempt = Progress::new(limit, Some(progress));
@@ -371,7 +389,8 @@ impl<'a> Cases<'a> {
             self.close(&Scene { areas, before, ..scene.clone() }, to, &attempt);
             progress.asked.fetch_add(attempt.asked.load(Ordering::Relaxed), Ordering::Relaxed);
             let answer = attempt.answer();
-            // Of an attempt that is made again with more named the questions close nothing.
+            // The questions of a failed first attempt close no case, because the second attempt repeats it with more
+            // names.
             if answer.is_none() || !is_first {
                 progress.closing.fetch_add(attempt.closing.load(Ordering::Relaxed), Ordering::Relaxed);
                 progress.keep(attempt.kept());
@@ -387,8 +406,9 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// What is to follow, part by part: that tuples are equal is that their words are. Which tuples promises are of is known of the
-    /// promises alone, of others it may follow from more.
+    /// Returns the conjuncts of a goal: an equality of tuples becomes an equality for each word.
+    ///
+    /// The promises alone often show which tuples a promise has. If they do not, the whole case is used.
     fn parts<'r>(&'r self, scene: &Scene<'r>, to: &Term) -> Vec<Term> {
         if !self.ready.has_tuples() || !is_of_values(to) {
             return vec![to.clone()];
@@ -402,7 +422,7 @@ impl<'a> Cases<'a> {
         words.unwrap_or_else(|| vec![to.clone()])
     }
 
-    /// Decides one case, telling apart what there is and whence reads have their values where that is needed.
+    /// Decides one case. If it needs a split, the possible elements come first, and then the sources of reads.
     fn close<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
         if Instant::now() >= progress.end {
             return progress.leave_open(Answer::Unknown("time-out".to_owned()));
@@ -450,7 +470,8 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// Decides a case in which there is something of which this is said, role by role, and that in which there is not.
+    /// Splits a case: either no element satisfies a statement, or an element with one of the roles does. Decides each
+    /// part.
     fn both<'r>(
         &'r self,
         scene: &Scene<'r>,
@@ -492,17 +513,19 @@ impl<'a> Cases<'a> {
         });
     }
 
-    /// The read whose source is told apart next: one of which the goal speaks; or whose value was written by the source of one
-    /// told apart before; or of whose value the goal speaks; or one that what is to be shown
-    /// is about, or that has the value of one told apart before; or else the first whose source is not known.
+    /// Returns the next read whose source to split.
+    ///
+    /// The first choice is a read that the goal names. Next come those in calls of sources that were split before, if
+    /// their values are equal to a split one. Then come reads whose value is in the goal, and then those about the
+    /// indices of the obligation or with the value of a split read. The last choice is any read without a known source.
     fn next_read(&self, scene: &Scene<'_>, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
-        // Of the goal itself it is known that it does not hold.
+        // The goal as a whole is useless here, because its negation is given and so it simplifies to false.
         let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };
         let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
         let things = self.things(scene, ground);
         let mut value = |read: &Term| ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
         let told: Vec<String> = scene.told.iter().map(&mut value).collect();
-        // What the sources of reads that have been told apart were written with.
+        // The calls of the known sources of split reads.
         let mut behind = Vec::new();
         for (read, thing) in scene.told.iter().cartesian_product(&things) {
             let mut is_source =
@@ -532,13 +555,13 @@ impl<'a> Cases<'a> {
 }
 
 impl<'r> Scene<'r> {
-    /// Says what is known in it, for the cases that are parts of it.
+    /// Stores the known instances, so that the parts of this case extend them.
     fn goes_on_from(&mut self, ground: Ground<'r>) {
         let (calls, given) = (self.calls.len(), self.given.len());
         self.before = Some(Arc::new(Before { ground, calls, given }));
     }
 
-    /// The nodes and threads that have names: those that something is for, and those of calls and their objects.
+    /// Returns the named nodes, threads and iterations: the indices of subevents, and those of calls and their objects.
     fn places(&self, model: &Model<'_>) -> [Vec<Term>; 3] {
         let named = |of: &str| {
             let alike = self.constants.iter().filter(move |(_, sort)| sort == of);
@@ -555,15 +578,15 @@ impl<'r> Scene<'r> {
         [nodes, if model.has_members() { threads } else { Vec::new() }, rounds]
     }
 
-    /// Whether a subevent is for a node or thread that the obligation is about.
+    /// True if the index of a subevent is a constant of the obligation.
     fn is_about(&self, sub: &Term) -> bool {
         let Term::App(_, to) = sub else { return false };
-        // What a subevent brought along has a dot in its name.
+        // Constants that a split added have a dot in their names.
         let own = self.constants.iter().filter(|(name, _)| !name.contains('.'));
         to.last().is_some_and(|at| own.into_iter().any(|(name, _)| *at == symbol(name)))
     }
 
-    /// Adds a call of a kind; the term for it.
+    /// Adds a call of a kind. Returns the term for it.
     fn add_call(&mut self, model: &Model<'_>, name: &str, k: usize) -> Term {
         let call = symbol(name);
         self.constants.push((name.to_owned(), "Call".to_owned()));
@@ -573,7 +596,7 @@ impl<'r> Scene<'r> {
     }
 }
 
-/// Whether a term says that two values of subevents or promises are equal.
+/// True if a term is an equality with a value of a subevent or promise.
 fn is_of_values(term: &Term) -> bool {
     let is_value = |term: &Term| {
         let Term::App(name, _) = term else { return false };
@@ -582,8 +605,8 @@ fn is_of_values(term: &Term) -> bool {
     matches!(term, Term::App(name, sides) if &**name == "=" && sides.iter().any(is_value))
 }
 
-/// For kinds of calls to which clients surely owe others the kind of those, if just one can be owed. What is owed is some promise,
-/// so all promises are looked at that may be it.
+/// Returns the kinds of calls whose owed partner has just one possible kind, with that kind. The partner is some
+/// promise, so the search goes through all promises.
 fn partners(model: &Model<'_>, ready: &Ready) -> BTreeMap<usize, usize> {
     let kinds = model.parts.kinds;
     let known = |k: usize, l: usize, formula: &Term| {
@@ -635,7 +658,7 @@ mod tests {
     use crate::source::Source;
     use crate::term::{and, equal, or};
 
-    /// Asks about the cases of the lock `slock`, whose calls are of two kinds.
+    /// Builds the cases of the lock `slock`, whose calls are of two kinds, and passes them to `ask`.
     fn of_slock<T>(ask: impl FnOnce(&Model<'_>, &Cases<'_>) -> T) -> T {
         let all = catalogue();
         let source = Source::published(named(&all, "slock").unwrap());
@@ -651,7 +674,8 @@ mod tests {
         Obligation { name: "of a test".to_owned(), of, hints: Vec::new(), from, to }
     }
 
-    /// A call is an acquire or a release. That it is neither contradicts every case, that it is no acquire leaves the other one.
+    /// A call is an acquire or a release. If it is neither, every case is contradictory; if it is not an acquire, one
+    /// case is left.
     #[test]
     fn calls_have_one_of_the_kinds() {
         of_slock(|model, cases| {
