@@ -1,11 +1,13 @@
-//! The theory of the executions of a memory model as it is: its subevents by roles, with no implementation.
+//! The theory of the executions of a memory model alone: its subevents by roles, without an implementation.
 //!
-//! What a call does is a function, and so are the sets and keys of a specification and the stamp order. As templates are read off
-//! runs of bodies, their values are read off samples: calls of the model in small worlds. A call is of a *kind* (its method, the
-//! forms of its arguments, the stamps of its shape), each of its subevents has a *role* in that, and a set must have all subevents
-//! of a role or none; a key must be equal on two subevents just where some of what is told of events is: the thread, the node that
-//! they go to, the identifier, the cell. Where that is not so there is no theory. Executions that the judge accepts are read as
-//! structures, and held against the judge (`reading`).
+//! The shapes of calls are Rust functions, and so are the sets and keys of a specification and the stamp order. As
+//! templates are read off runs of bodies, their values are read off samples: calls of the model in small worlds.
+//!
+//! A call is of a *kind*: its method, the forms of its arguments, the stamps of its shape. Each of its subevents has a
+//! *role* in the kind. A set must have all subevents of a role or none. A key must be equal on two subevents exactly if
+//! some data of their events are: the thread, the target node, the identifier, the cell. Otherwise there is no theory.
+//! The module `reading` reads executions that the judge accepts as structures, and compares the structures with the
+//! judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,56 +26,56 @@ use crate::encode::{Encoding, Law, Side, encode};
 use crate::model::Stamps;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
 
-/// The sort of subevents, of events, and what names begin with.
+/// The names of the sorts of subevents and events, and the prefix of all other names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Names {
-    /// Of subevents.
+    /// The sort of subevents.
     pub sub: &'static str,
-    /// Of events.
+    /// The sort of events.
     pub event: &'static str,
-    /// Of everything else.
+    /// The prefix of all other names.
     pub prefix: &'static str,
 }
 
 impl Names {
-    /// A name of this side.
+    /// Returns a name of this side.
     #[must_use]
     pub fn of(self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 
-    /// A function of this side, applied.
+    /// Applies a function of this side.
     #[must_use]
     pub fn app(self, name: &str, to: &[&Term]) -> Term {
         app(&self.of(name), &to.iter().map(|t| (*t).clone()).collect::<Vec<_>>())
     }
 }
 
-/// What names of a specification begin with, after the prefix of its side.
+/// Prefix of the names of a specification, after the prefix of its side.
 const SPECIFIED: &str = "c.";
 
 /// A kind of call.
 pub struct Kind {
-    /// Its name in the theory, without the prefix.
+    /// The name in the theory, without the prefix.
     pub name: String,
-    /// Its roles, as positions among all roles.
+    /// The roles of its subevents, as positions among all roles.
     pub roles: Vec<usize>,
 }
 
 /// A subevent of a kind of call.
 pub struct Role {
-    /// Its name in the theory, without the prefix.
+    /// The name in the theory, without the prefix.
     pub name: String,
     /// The family of its stamp.
     pub family: String,
-    /// Whether it touches a cell.
+    /// True if it touches a cell.
     pub has_cell: bool,
-    /// Whether that is on the node that the call goes to, or else on the thread's own.
+    /// True if the cell is on the node that the call goes to, false if it is on the thread's own node.
     pub is_far: bool,
     samples: Vec<Seen>,
 }
 
-/// A subevent of a call that was looked at.
+/// A subevent of a sampled call.
 #[derive(Clone)]
 struct Seen {
     world: Arc<World>,
@@ -87,10 +89,10 @@ impl Seen {
     }
 }
 
-/// A call that was looked at, with one of its shapes.
+/// A sampled call, with one of its shapes.
 type Looked = (Arc<World>, Event, Shape);
 
-/// What a key can be made of.
+/// A datum from which a key can be made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Datum {
     Thread,
@@ -99,7 +101,7 @@ enum Datum {
     Cell,
 }
 
-/// What keys are looked for among: the first that is right in all samples is taken.
+/// The candidates for the data of a key: the first one that is right in all samples is used.
 const KEYS: [&[Datum]; 7] = [
     &[],
     &[Datum::To],
@@ -125,13 +127,13 @@ pub(crate) fn identifier(event: &Event) -> Option<Val> {
     event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
 }
 
-/// The node of a stamp that has one for each node.
+/// Returns the node of a stamp of a family with one stamp for each node.
 fn node_of(stamp: Stamp) -> Option<Node> {
     let at = |n: u8| stamp.renamed(&|_| Node(n));
     if at(1) == at(2) { None } else { (1..=u8::MAX).map(Node).find(|n| at(n.0) == stamp) }
 }
 
-/// The node that a call goes to: that of its stamps, or else that of its arguments.
+/// Returns the target node of a call: that of its stamps, or else that of its arguments.
 pub(crate) fn to(event: &Event, subs: &[Sub]) -> Option<Node> {
     let of_stamps = subs.iter().find_map(|sub| node_of(sub.stamp));
     of_stamps.or_else(|| event.call.args.iter().find_map(|v| if let Val::Node(n) = v { Some(*n) } else { None }))
@@ -142,7 +144,8 @@ fn family(stamp: Stamp) -> String {
     if node_of(stamp).is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
 }
 
-/// The kind of a call: its method, whether it has an identifier where it can have one, and the stamps of its shape.
+/// Returns the kind of a call: its method, whether it has an identifier where it can have one, and the stamps of its
+/// shape.
 pub(crate) fn kind_of(event: &Event, subs: &[Sub]) -> String {
     let anonymous = if event.call.args.contains(&Val::NoWid) { "._" } else { "" };
     let stamps: String = subs.iter().map(|sub| format!(".{}", family(sub.stamp))).collect();
@@ -151,15 +154,15 @@ pub(crate) fn kind_of(event: &Event, subs: &[Sub]) -> String {
 
 /// A memory model, read off samples of its calls.
 pub struct Plain<'a> {
-    /// The model.
+    /// The libraries of the model.
     pub libraries: &'a Libraries,
-    /// The library in it.
+    /// The library itself.
     pub library: Name,
-    /// What things are called.
+    /// The names of its sorts and functions.
     pub names: Names,
     /// The kinds of calls.
     pub kinds: Vec<Kind>,
-    /// Their subevents.
+    /// The roles of the subevents of all kinds.
     pub roles: Vec<Role>,
     /// The specification in first-order logic.
     pub encoding: Encoding,
@@ -167,11 +170,11 @@ pub struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    /// Reads a model off the calls that a subject makes. Those that return only after others are made after each one of these.
-    /// `spec` is its specification, to whose relations others may be added later.
+    /// Samples the calls that a client generator makes. Calls that return only after others are made after each one of
+    /// these. `spec` is its specification, to whose relations others may be added later.
     ///
     /// # Errors
-    /// What is no function of what is told of events.
+    /// If a set, key or stamp depends on more than the data of an event.
     pub fn new(
         libraries: &'a Libraries,
         library: Name,
@@ -239,23 +242,23 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Whether a subevent has one of these roles.
+    /// Returns the formula "the subevent has one of these roles".
     fn is_one(&self, of: &Term, roles: impl IntoIterator<Item = usize>) -> Term {
         or(roles.into_iter().map(|r| equal(self.names.app("role", &[of]), symbol(&self.names.of(&self.roles[r].name)))))
     }
 
-    /// Whether the role of a subevent satisfies this.
+    /// Returns the formula "the role of the subevent satisfies this".
     pub fn has_role(&self, of: &Term, is: impl Fn(&Role) -> bool) -> Term {
         self.is_one(of, (0..self.roles.len()).filter(|r| is(&self.roles[*r])))
     }
 
-    /// That an event is of a kind.
+    /// Returns the formula "the event is of this kind".
     #[must_use]
     pub fn is_kind(&self, event: &Term, kind: &Kind) -> Term {
         equal(self.names.app("kind", &[event]), symbol(&self.names.of(&kind.name)))
     }
 
-    /// The subevent of an event with this role.
+    /// Returns the term for the subevent of an event with this role.
     #[must_use]
     pub fn part(&self, role: usize, event: &Term) -> Term {
         self.names.app(&format!("part.{}", self.roles[role].name), &[event])
@@ -274,7 +277,7 @@ impl<'a> Plain<'a> {
         Ok(found)
     }
 
-    /// The roles of which a key is defined, and what it is made of.
+    /// Returns the roles that have a key, and the data that it consists of.
     fn made_of(&self, key: &Key) -> Result<(Vec<usize>, &'static [Datum]), String> {
         let mut defined = Vec::new();
         let mut values: Vec<(Option<Val>, &Seen)> = Vec::new();
@@ -308,7 +311,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Which stamps keep their place before which others.
+    /// Returns the formula "the stamp order keeps the first subevent before the second".
     fn keeps(&self, a: &Term, b: &Term) -> Term {
         let families: BTreeSet<&String> = self.roles.iter().map(|r| &r.family).collect();
         let of = |s: &Term, wanted: &BTreeSet<&String>| self.has_role(s, |r| wanted.contains(&r.family));
@@ -333,10 +336,11 @@ impl<'a> Plain<'a> {
         ["Thread", "Node", "Id", "Cell", "Value"].into_iter().for_each(|sort| theory.sort(sort));
     }
 
-    /// Adds what holds of plain executions: events, subevents, program order, and the words of the specification.
+    /// Adds the axioms of plain executions: events, subevents, program order, and the sets and keys of the
+    /// specification.
     ///
     /// # Errors
-    /// What is no function of what is told of events.
+    /// If a set or key depends on more than the data of an event.
     pub fn vocabulary(&self, theory: &mut Theory) -> Result<(), String> {
         let Names { sub, event, .. } = self.names;
         let of = |name: &str| self.names.of(name);
@@ -362,7 +366,7 @@ impl<'a> Plain<'a> {
         self.defined(theory)
     }
 
-    /// Which subevents there are.
+    /// Declares the subevents: each event has those of its kind.
     fn parts(&self, theory: &mut Theory) {
         let Names { sub, event, .. } = self.names;
         let [s, e] = ["s", "e"].map(symbol);
@@ -417,7 +421,7 @@ impl<'a> Plain<'a> {
         theory.axiom("po is total on each thread", all(&pair, implies(one_thread, either)));
     }
 
-    /// What the specification's words are.
+    /// Defines the sets and keys of the specification.
     fn defined(&self, theory: &mut Theory) -> Result<(), String> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];
@@ -434,10 +438,10 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Adds the sets, keys, choices and relations of the specification, all that have been seen by now.
+    /// Adds the sets, keys, choices and relations of the specification that have been seen so far.
     ///
     /// # Errors
-    /// What is no function of what is told of events.
+    /// If a set or key depends on more than the data of an event.
     pub fn relations(&self, theory: &mut Theory, choices: bool) -> Result<(), String> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];
@@ -460,7 +464,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Adds that executions are consistent: the laws of the choices, the demands, and hb.
+    /// Adds the axioms of consistent executions: the laws of the choices, the demands, and hb.
     pub fn consistency(&self, theory: &mut Theory) {
         let sub = self.names.sub;
         let encoding = &self.encoding;

@@ -1,8 +1,10 @@
-//! SYNC Theorem 6: what a program can end with whose waits are compiled to polls, it can end with too.
+//! SYNC Theorem 6: every outcome of a program whose waits are compiled to polls is an outcome of the program with
+//! waits.
 //!
-//! The proof is that of the paper, App. C.3. Below are the executions of the compiled program, above those of the program itself; g
-//! leads from what is above to what stands for it. All that is chosen above, and hb, is by definition that below along g, and
-//! what is to be shown is the consistency predicate of RDMA-WAIT-RMW, as the axioms below are that of RDMA-TSO-RMW.
+//! The proof is that of the paper, App. C.3. The executions below are those of the compiled program, and those above
+//! are of the program itself. g maps each subevent above to the one below that stands for it. By definition, the
+//! choices and hb above are those below along g. The goal is the consistency predicate of RDMA-WAIT-RMW; the axioms are
+//! that of RDMA-TSO-RMW.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -46,7 +48,7 @@ const DERIVED: [Derived; 5] = [
     (CALL, "w.to", "Node"),
 ];
 
-/// Functions of which the axioms tell, with their sorts.
+/// The functions of the axioms, with their sorts.
 const FUNCTIONS: [(&str, &[&str], &str); 14] = [
     ("handle", &[EVENT], "Handle"),
     ("the.set", &[EVENT], "Opened"),
@@ -64,10 +66,10 @@ const FUNCTIONS: [(&str, &[&str], &str); 14] = [
     ("polled", &[EVENT], EVENT),
 ];
 
-/// The methods that a wait can wait for.
+/// The operations that a wait can wait for.
 const OPERATIONS: [&str; 4] = ["Get", "Put", "RCAS", "RFAA"];
 
-/// The compilers: that of SYNC Fig. 16, and others.
+/// The compilers: that of SYNC Fig. 16, and unsound variants.
 pub const COMPILERS: [(&str, WaitByPolls); 5] = [
     ("published", WaitByPolls::Published),
     ("poll-once", WaitByPolls::PollOnce),
@@ -76,13 +78,13 @@ pub const COMPILERS: [(&str, WaitByPolls); 5] = [
     ("first-node", WaitByPolls::FirstNode),
 ];
 
-/// The compiler of a variant of the theorem.
+/// Returns the compiler of a variant of the theorem.
 #[must_use]
 pub fn compiler(variant: &str) -> Option<WaitByPolls> {
     COMPILERS.iter().find(|(name, _)| *name == variant).map(|(_, by)| *by)
 }
 
-/// What holds for all of something.
+/// A statement for all elements of some sorts: `from` implies `to`.
 struct Rule {
     words: String,
     of: Vec<(&'static str, &'static str)>,
@@ -112,7 +114,7 @@ fn same(name: &str, a: &Term, b: &Term) -> Term {
 struct WaitsToPolls<'a> {
     below: Plain<'a>,
     above: Plain<'a>,
-    /// The predicate of which operation a poll takes.
+    /// The predicate that relates a poll to the operation that it takes.
     turn: String,
 }
 
@@ -129,7 +131,7 @@ impl<'a> WaitsToPolls<'a> {
         Ok(Self { turn: turn.clone(), below, above })
     }
 
-    /// That an event below is a call of one of these methods.
+    /// Returns the formula "this event below is a call of one of these methods".
     fn is(&self, event: &Term, methods: &[&str]) -> Term {
         or(kinds(&self.below, methods).map(|kind| self.below.is_kind(event, kind)))
     }
@@ -138,7 +140,7 @@ impl<'a> WaitsToPolls<'a> {
         or(kinds(&self.above, &["Wait"]).map(|kind| self.above.is_kind(call, kind)))
     }
 
-    /// The kinds of operations that a wait can wait for.
+    /// Returns the kinds of operations that a wait can wait for.
     fn named(&self) -> impl Iterator<Item = &Kind> {
         kinds(&self.above, &OPERATIONS).filter(|kind| !kind.name.contains("._"))
     }
@@ -147,14 +149,14 @@ impl<'a> WaitsToPolls<'a> {
         self.below.has_role(sub, |role| role.name.starts_with("Poll."))
     }
 
-    /// The poll of a wait that takes an operation, and its subevent.
+    /// Returns the poll of a wait that takes an operation, and its subevent.
     fn poll(&self, operation: &Term, wait: &Term) -> (Term, Term) {
         let event = of("poll", &[operation, wait]);
         let role = self.below.roles.iter().position(|role| role.name.starts_with("Poll.")).unwrap_or(0);
         (event.clone(), self.below.part(role, &event))
     }
 
-    /// What the language says beside its consistency predicate (SYNC Def. 16).
+    /// Returns the rules of the language beside its consistency predicate (SYNC Def. 16).
     fn language(&self) -> Vec<Rule> {
         let [s, u, a, e] = ["s", "u", "a", "e"].map(symbol);
         let took = of("took", &[&s]);
@@ -193,21 +195,21 @@ impl<'a> WaitsToPolls<'a> {
         choices.filter(|(_, choice)| matches!(choice, Choice::ReadsFrom { .. })).map(|(name, _)| name.as_str())
     }
 
-    /// The kind below of what stands for a kind of call.
+    /// Returns the kind below that stands for a kind of calls above.
     fn counterpart(&self, kind: &Kind) -> Result<&Kind, String> {
         let name =
             if kind.name.starts_with("Wait.") { "SetIsEmpty.aMF".to_owned() } else { kind.name.replace("._", "") };
         self.below.kinds.iter().find(|k| k.name == name).ok_or_else(|| format!("nothing stands for {}", kind.name))
     }
 
-    /// The roles below, as positions, of what stands for a role above.
+    /// Returns the roles below, as positions, that stand for a role above.
     fn counterparts(&self, role: &Role) -> Vec<usize> {
         let kinds = self.above.kinds.iter().filter_map(|kind| Some((kind, self.counterpart(kind).ok()?)));
         let pairs = kinds.flat_map(|(kind, stands)| kind.roles.iter().zip(&stands.roles));
         pairs.filter(|(above, _)| self.above.roles[**above].name == role.name).map(|(_, below)| *below).collect()
     }
 
-    /// That f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
+    /// Returns the rules that f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
     fn abstraction(&self) -> Result<Vec<Rule>, String> {
         let [c, x, y, s] = ["c", "x", "y", "s"].map(symbol);
         let [fx, fy] = [&x, &y].map(|e| of("f", &[e]));
@@ -271,7 +273,7 @@ impl<'a> WaitsToPolls<'a> {
         Ok(rules)
     }
 
-    /// What the compiler does, as far as it does it: it is read off samples.
+    /// Returns the rules of the compiler that the proof needs. `read_off` keeps those that hold in samples.
     fn compiled(&self) -> Vec<Rule> {
         let [c, n, x] = ["c", "n", "x"].map(symbol);
         let (at, added, asked) = (of("at", &[&c]), of("added", &[&c]), of("asked", &[&c, &n]));
@@ -307,7 +309,8 @@ impl<'a> WaitsToPolls<'a> {
         rules
     }
 
-    /// What holds of all executions of compiled programs, with the program above; `rules` tell of the compiler.
+    /// Returns the theory of all executions of compiled programs, with the program above. `rules` are those of the
+    /// compiler.
     fn theory(&self, rules: &[Rule]) -> Result<Theory, String> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
@@ -336,7 +339,7 @@ impl<'a> WaitsToPolls<'a> {
         Ok(theory)
     }
 
-    /// What above is by definition that below along g.
+    /// Returns the relations below that define those above along g.
     fn pulled(&self) -> Result<BTreeMap<String, String>, String> {
         let (above, below) = (&self.above.encoding, &self.below.encoding);
         let choices = above.choices.iter().zip(&below.choices).map(|((a, _), (b, _))| (a, b));
@@ -350,7 +353,7 @@ impl<'a> WaitsToPolls<'a> {
         Ok(all)
     }
 
-    /// The same, with what `source` is for what something reads from.
+    /// Returns a statement with `source` in place of quantifiers over sources.
     fn with_sources(&self, statement: Statement) -> Statement {
         let known: BTreeSet<&str> = self.reads_from().collect();
         match statement {
@@ -370,7 +373,8 @@ impl<'a> WaitsToPolls<'a> {
         })
     }
 
-    /// What a wait waits for is polled: the crucial pieces of the paper's proof.
+    /// Returns the steps that each operation that a wait waits for is polled. They are the main part of the paper's
+    /// proof.
     fn awaited(&self) -> Vec<Item> {
         let [c, d, a, b, s] = ["c", "d", "a", "b", "s"].map(symbol);
         let is_named = or(self.named().map(|kind| self.above.is_kind(&c, kind)));
@@ -425,14 +429,15 @@ impl<'a> WaitsToPolls<'a> {
         ]
     }
 
-    /// That what is above is consistent: each law of its choices, each demand, and what hb has to be.
+    /// Returns the steps that the execution above is consistent: the laws of its choices, the demands, and the axioms
+    /// of hb.
     fn promised(&self) -> Vec<Item> {
         let mut consistency = Theory::default();
         self.above.consistency(&mut consistency);
         consistency.axioms().filter_map(|(words, law)| self.obligation(words, law)).collect()
     }
 
-    /// A law as a question.
+    /// Returns a law as a step.
     fn obligation(&self, words: &str, law: &Term) -> Option<Item> {
         let Term::All(of_law, body) = law else { return None };
         let (from, to) = match &**body {
@@ -447,19 +452,19 @@ impl<'a> WaitsToPolls<'a> {
         Some(Item::step(&[], &self.said(words), &names, from, to).with(&sources))
     }
 
-    /// Whether a law says of a read that it reads from nothing.
+    /// True if a law speaks of a read without a source.
     fn asks_for_sources(&self, law: &Term) -> bool {
         let reads_from = self.reads_from().map(|name| ABOVE.of(name)).collect::<Vec<_>>();
         sourced(law, &reads_from.iter().map(String::as_str).collect()) != *law
     }
 
-    /// What a read that may have no source is about.
+    /// Returns the terms for the source of a read, which may not exist.
     fn sources(read: &Term) -> [(Term, &'static str); 2] {
         let source = of("source", &[&of("g", &[read])]);
         [(of("up", &[&source]), PROMISE), (source, SUB)]
     }
 
-    /// A law in words of the paper.
+    /// Returns a law in words of the paper.
     fn said(&self, words: &str) -> String {
         let encoding = &self.above.encoding;
         let parts = encoding.closures.iter().map(|(_, inner)| (inner, "its parts".to_owned()));
@@ -474,7 +479,7 @@ impl<'a> WaitsToPolls<'a> {
         words.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// Reads an execution of a compiled program as a structure, and the one of the program.
+    /// Reads an execution of a compiled program, and the one of the program itself, as one structure.
     fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
         let read = Compiled::of(execution)?;
         let mut structure = Structure::default();
@@ -530,11 +535,12 @@ impl<'a> WaitsToPolls<'a> {
         structure.table("removal", move |p| removal[p[0]][p[1]]);
     }
 
-    /// Of what can be said of the compiler what these executions have; and what they have not, or do not tell.
+    /// Returns the rules of the compiler that hold in these executions, and complaints about those that do not hold or
+    /// that no execution exercises.
     fn read_off(&self, visit: Visit<'_>) -> Result<(Vec<Rule>, Vec<String>), String> {
         let theory = self.theory(&[])?;
         let rules = self.compiled();
-        // Whether it holds in all, and whether there is something of which it tells.
+        // For each rule: whether it holds in all executions, and whether its hypothesis holds in one.
         let mut known = vec![(true, false); rules.len()];
         let mut wrong = None;
         visit(&mut |execution| {
@@ -565,12 +571,12 @@ impl<'a> WaitsToPolls<'a> {
     }
 }
 
-/// The kinds of calls of these methods.
+/// Returns the kinds of calls of these methods.
 fn kinds<'p>(plain: &'p Plain<'_>, methods: &'p [&str]) -> impl Iterator<Item = &'p Kind> {
     plain.kinds.iter().filter(|kind| methods.contains(&kind.name.split('.').next().unwrap_or_default()))
 }
 
-/// A relation that is declared becomes the one below along g.
+/// Defines a declared relation above as the one below along g.
 fn along_g(statement: Statement, pulled: &BTreeMap<String, String>) -> Statement {
     let Statement::Function(name, from, to) = &statement else { return statement };
     let Some(below) = pulled.get(name) else { return statement };
@@ -579,7 +585,7 @@ fn along_g(statement: Statement, pulled: &BTreeMap<String, String>) -> Statement
     Statement::Definition(name.clone(), variables, to.clone(), of(below, &[&a, &b]))
 }
 
-/// That there is something from which a subevent reads, as that its `source` is such: it is, if there is one.
+/// Replaces "some subevent is the source of this read" by "`source` of the read is its source", which is equivalent.
 fn sourced(term: &Term, reads_from: &BTreeSet<&str>) -> Term {
     let inside = |body: &Term| Arc::new(sourced(body, reads_from));
     match term {
@@ -595,10 +601,10 @@ fn sourced(term: &Term, reads_from: &BTreeSet<&str>) -> Term {
     }
 }
 
-/// Programs of waits.
+/// The generator of programs with waits.
 const PROGRAMS: Identified = Identified { words: wait::Words { rmw: true }, unnamed: true };
 
-/// What there is in compiled programs.
+/// The generator of the calls in compiled programs.
 struct WithSets;
 
 impl Subject for WithSets {
@@ -615,10 +621,10 @@ impl Subject for WithSets {
     }
 }
 
-/// Asks the solvers about the theorem for the compiler of a variant, and looks at executions of small programs.
+/// Asks the solvers about the theorem for the compiler of a variant, and checks it in executions of small programs.
 ///
 /// # Errors
-/// What cannot be said of the models in first-order logic.
+/// If the models say something that first-order logic cannot express.
 pub fn proved(variant: &str, options: &Options) -> Result<Proof, String> {
     let by = compiler(variant).ok_or_else(|| format!("waits-to-polls has no variant {variant}"))?;
     let (below, above) = (tso::switched(Switches::OFF), wait::switched(Switches::OFF));
@@ -641,10 +647,10 @@ pub fn proved(variant: &str, options: &Options) -> Result<Proof, String> {
     Ok(proof)
 }
 
-/// How many small programs are left out after each one that is looked at.
+/// The distance between explored small programs; the others are skipped.
 const STEP: usize = 11;
 
-/// Programs in which all that is said of the compiler can be seen, and what is given in the steps holds.
+/// Returns programs that exercise every rule of the compiler and satisfy the hypotheses of the steps.
 fn telling() -> Vec<(World, Client)> {
     use wait::Method::{Get, Put, RCAS, RFAA, Wait, Write};
     let (here, there) = (Node(1), Node(2));

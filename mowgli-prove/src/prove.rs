@@ -1,4 +1,5 @@
-//! From a library to a verdict: templates, g, obligations, answers, and whether what is given ever holds.
+//! From a library to a verdict: templates, g, obligations, answers, and the check that some execution meets the
+//! hypotheses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -35,20 +36,20 @@ use crate::term::{Structure, Term, Theory, and, any, app, symbol};
 use crate::untold::{Open, obligations};
 use crate::witness::structure;
 
-/// How to look for a proof.
+/// The options of a proof search.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The solvers; each must show each obligation.
     pub solvers: Vec<Program>,
-    /// When a solver gives up a question.
+    /// The time limit of a question.
     pub limit: Duration,
-    /// When to stop looking for executions in which what is given holds.
+    /// The time limit of the search for executions in which the hypotheses hold.
     pub executions: Duration,
-    /// True if the questions are to be kept: [`Row::file`] prints them.
+    /// True to keep the questions: [`Row::file`] prints them.
     pub keep: bool,
 }
 
-/// The reason for which nothing more is to be shown of an obligation.
+/// The way in which an obligation was closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Closed {
     /// Every solver has answered `unsat` in each case that does not hold by definition.
@@ -57,7 +58,7 @@ pub enum Closed {
     Cases,
     /// It holds by definition, so no solver was asked.
     Definition,
-    /// What it takes as given holds of nothing, by definition, so no solver was asked.
+    /// Its hypothesis is false of everything by definition, so no solver was asked.
     Nothing,
 }
 
@@ -72,33 +73,33 @@ impl fmt::Display for Closed {
     }
 }
 
-/// An obligation and what became of it.
+/// An obligation and its result.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// In the words of the paper.
+    /// A description in the words of the paper.
     pub obligation: String,
-    /// How many questions it was.
+    /// The number of questions.
     pub cases: usize,
-    /// How many of them closed a case: the solver answered `unsat`.
+    /// The number of questions that closed a case: the solver answered `unsat`.
     pub closing: usize,
-    /// What each solver that was asked says; that it follows only if it does in every case.
+    /// The answers of the solvers. `Follows` means that every case follows.
     pub answers: Vec<(Program, Answer)>,
-    /// Why it needs no more, if it is shown.
+    /// The way in which it was closed, if it is shown.
     pub closed: Option<Closed>,
     /// The time of all questions together.
     pub time: Duration,
-    /// Whether what is given holds in some execution that the judge accepts.
+    /// True if the hypothesis holds in some execution that the judge accepts.
     pub witnessed: bool,
-    /// Where what is given holds in no execution that was found: the part of it that never holds, or else all of it.
+    /// If no execution that was found has the hypothesis: the part of it that never holds, or else all of it.
     pub empty: Option<String>,
-    /// The questions, if they were to be kept.
+    /// The questions, if they are kept.
     pub questions: Vec<Asked>,
-    /// Why nothing could be asked.
+    /// The reason for which no question could be asked.
     pub why: Option<String>,
 }
 
 impl Row {
-    /// A row of which only the name of the obligation is known.
+    /// Returns a row with nothing but the name of the obligation.
     pub(crate) fn named(obligation: String) -> Self {
         Self {
             obligation,
@@ -114,12 +115,12 @@ impl Row {
         }
     }
 
-    /// Whether every solver shows it, or it holds by definition.
+    /// True if every solver shows it, or it holds by definition.
     fn follows(&self) -> bool {
         self.closed.is_some()
     }
 
-    /// Whether it is shown from what can be given. What holds by definition needs no execution in which something is given.
+    /// True if it is shown and its hypothesis is witnessed. An obligation that holds by definition needs no witness.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         match self.closed {
@@ -129,7 +130,8 @@ impl Row {
         }
     }
 
-    /// The questions as a file in SMT-LIB, one after the other, each with what was split for it; nothing if there is none.
+    /// Returns the questions as one SMT-LIB file, each with its case splits as comments, or `None` if there are no
+    /// questions.
     #[must_use]
     pub fn file(&self) -> Option<String> {
         let count = self.questions.len();
@@ -141,7 +143,7 @@ impl Row {
         (count > 0).then(|| head + &all)
     }
 
-    /// The result in a word.
+    /// Returns the result in a word.
     #[must_use]
     pub fn result(&self) -> String {
         match self.answers.iter().find(|(_, answer)| *answer != Answer::Follows) {
@@ -157,23 +159,23 @@ impl Row {
     }
 }
 
-/// What was found out about an implementation.
+/// The result for an implementation.
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
-    /// Why there is no proof, apart from obligations that are not shown.
+    /// The reasons for which there is no proof, apart from open obligations.
     pub obstacles: Vec<String>,
-    /// g in words: for each promise what stands for it.
+    /// The map g in words: for each promise the subevent that stands for it.
     pub concretisation: Vec<String>,
     /// The obligations.
     pub rows: Vec<Row>,
-    /// How many of condition 1 hold by definition, as the stamps are the same.
+    /// The number of obligations of condition 1 that hold by definition, because the stamps are the same.
     pub plain: usize,
-    /// In how many executions every axiom was found to hold.
+    /// The number of executions in which every axiom was found to hold.
     pub executions: usize,
 }
 
 impl Proof {
-    /// Whether local soundness is proved, for every client.
+    /// True if local soundness is proved, for every client.
     #[must_use]
     pub fn is_proved(&self) -> bool {
         self.obstacles.is_empty() && self.executions > 0 && !self.rows.is_empty() && self.rows.iter().all(Row::is_shown)
@@ -211,7 +213,7 @@ pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
     proof
 }
 
-/// What there is to show where some kinds of calls have no template.
+/// Lists every obligation as open when some kind of calls has no template.
 fn without_templates(source: &Source<'_>, untold: &[Untold]) -> Proof {
     let mut obstacles: Vec<String> = untold.iter().map(|u| format!("no template of {u}")).collect();
     let open = obligations(source, untold).unwrap_or_else(|why| {
@@ -226,7 +228,7 @@ fn without_templates(source: &Source<'_>, untold: &[Untold]) -> Proof {
 struct About<'q> {
     theory: &'q Theory,
     questions: &'q [Obligation],
-    /// Whether its axioms are to hold in every execution.
+    /// True if its axioms must hold in every execution.
     holds_always: bool,
 }
 
@@ -234,11 +236,11 @@ struct Attempt<'a> {
     model: &'a Model<'a>,
     kinds: &'a [Kind],
     options: &'a Options,
-    /// Whether all is asked about, as of some calls too little is known for a proof.
+    /// True if open obligations do not stop the proof, because too little is known of some calls for a proof anyway.
     goes_on: bool,
 }
 
-/// The lemmas that are shown, each of which is an axiom of the theory from then on; those that are not are dropped.
+/// Shows the lemmas. Each lemma that is shown becomes an axiom of the theory; the others are dropped.
 fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec<(Row, Obligation)>, Vec<String>) {
     let (mut shown, mut obstacles) = (Vec::new(), Vec::new());
     for together in model.lemmas() {
@@ -248,13 +250,13 @@ fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec
             let start = Instant::now();
             let row = by_cases(model, &Options { limit, ..options.clone() }, &model.below, &lemma);
             let row = row.map(|row| closed(model, &model.below, &lemma, (row, true)));
-            // Where one takes too long others will.
+            // If one lemma takes too long, others will, so the limit shrinks.
             limit = if start.elapsed() >= limit { limit.min(LATE) } else { limit };
             rows.extend(row.map(|row| (lemma, row)));
         }
         for (lemma, row) in rows {
             model.below.axiom(&format!("shown before: {}", lemma.name), lemma.closed());
-            // What a lemma is about need not be there: what it helps to show has its own witnesses.
+            // A lemma needs no witness, because the obligations that it helps to show have their own.
             let row = Row { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
             shown.push((row, lemma));
         }
@@ -277,19 +279,19 @@ fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec
     (shown, obstacles)
 }
 
-/// When a solver gives up a lemma.
+/// The time limit of a lemma.
 const LEMMA: Duration = Duration::from_secs(20);
 
-/// When a question is given up where of some calls too little is known for a proof. Then all that there is to show is asked about.
+/// The time limit of a question if too little is known of some calls for a proof. All obligations are asked then.
 const BRIEF: Duration = Duration::from_millis(500);
 
-/// After so many obligations that are not shown the others are not asked about: there is no proof anyway.
+/// The number of open obligations after which the others are not asked, because there is no proof anyway.
 const OPEN: usize = 2;
 
-/// When a question, or the search for executions, is given up after one that is not shown.
+/// The time limit of a question, or of the search for executions, after one obligation is open.
 const LATE: Duration = Duration::from_secs(5);
 
-/// How many obligations are not shown.
+/// Returns the number of open obligations.
 fn open(rows: &[Row]) -> usize {
     rows.iter().filter(|row| row.cases > 0 && !row.follows()).count()
 }
@@ -355,7 +357,7 @@ impl Attempt<'_> {
             let all = |theory, questions| About { theory, questions, holds_always: true };
             let mut asked = match &larger {
                 None => vec![all(&theory, &questions[..])],
-                // There is such an hb' only if so' is inside hb.
+                // An hb' with these properties exists only if so' is inside hb.
                 Some(larger) => {
                     let holds_always = proof.rows[of_larger.end..].iter().all(Row::follows);
                     let larger = About { theory: larger, questions: with_larger, holds_always };
@@ -383,8 +385,9 @@ impl Attempt<'_> {
         Ok(proof)
     }
 
-    /// The parts of an object of which some call writes or reads, under the promise's stamp, all that the promise says: as the
-    /// hash of a tuple, and no word of it. That something is copied says nothing of what it is.
+    /// Returns the parts of an object that stand for a whole promise. Some call reads or writes in them, under the
+    /// promise's stamp, all that the promise says. An example is the hash of a tuple; a word of it is none. A copy does
+    /// not count, because it says nothing of the copied value.
     fn parts_that_stand(&self) -> BTreeSet<&str> {
         let does_all = |promise: &Role, role: &Role| {
             let reads = promise.reads.as_ref().is_some_and(|read| *read != Read::Any);
@@ -397,8 +400,9 @@ impl Attempt<'_> {
         parts.map(|cell| &*cell.text).collect()
     }
 
-    /// The role that stands for a promise: first those with the same stamp, of these those of such parts, of these the latest; with the answers for it, or where there is
-    /// none, for the one that fails last.
+    /// Chooses the role that stands for a promise. Roles with the same stamp come first, among them those of the parts
+    /// that stand for it, and then the latest. Returns the rows of the chosen role, or else those of the role that
+    /// failed last.
     #[allow(clippy::type_complexity, reason = "four parts of one answer")]
     fn image(&self, kind: &Kind, promise: &Role) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), String> {
         let parts = self.parts_that_stand();
@@ -435,7 +439,8 @@ impl Attempt<'_> {
         Ok((None, best.unwrap_or_default(), Vec::new(), 0))
     }
 
-    /// In how many executions every axiom of these theories holds, and for each question what holds in one of what is given.
+    /// Counts the executions in which every axiom of these theories holds, and finds for each question which part of
+    /// its hypothesis holds in one of them.
     fn witnessed(
         &self,
         source: &Source<'_>,
@@ -448,7 +453,8 @@ impl Attempt<'_> {
         let mut seen = 0;
         let mut wrong = None;
         let mut late = 0;
-        // Where loops have rounds one must have been looked at in which one round comes after another.
+        // If loops have iterations, one execution must have two of them before the last, because axioms speak of their
+        // order.
         let mut turned = !self.model.has_rounds();
         executions(source, self.model.has_rounds(), limit, &mut |execution| {
             let mut start = 0;
@@ -484,7 +490,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Asks about an obligation by cases, or else as it is.
+/// Asks about an obligation by cases, or else as a whole.
 fn answered(
     model: &Model<'_>,
     options: &Options,
@@ -496,11 +502,11 @@ fn answered(
         let limit = options.limit.min(LATE);
         row(&Options { limit, ..options.clone() }, theory, obligation, cases)
     });
-    // Where no things have roles for which it is given, it is about nothing, whatever the solver was asked.
+    // If no roles satisfy the hypothesis, the obligation is about nothing, whatever the solver was asked.
     closed(model, theory, obligation, (row, !cases.is_empty()))
 }
 
-/// The row with the reason for which it is shown, if it is. Where no answer of a solver closed a case none is kept.
+/// Adds to a row how it was closed. Drops the answers and questions if no answer of a solver closed a case.
 fn closed(model: &Model<'_>, theory: &Theory, obligation: &Obligation, (mut row, has_cases): (Row, bool)) -> Row {
     let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
     let is_about_nothing = || Cases::new(model, theory, Program::Z3, Duration::ZERO).is_about_nothing(obligation);
@@ -519,7 +525,7 @@ fn closed(model: &Model<'_>, theory: &Theory, obligation: &Obligation, (mut row,
     row
 }
 
-/// What instances of the axioms show by cases, if every solver agrees.
+/// Shows an obligation from instances of the axioms, case by case, if every solver agrees.
 fn by_cases(model: &Model<'_>, options: &Options, theory: &Theory, obligation: &Obligation) -> Option<Row> {
     let start = Instant::now();
     let [mut asked, mut closing] = [0; 2];
@@ -557,7 +563,7 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
         };
         let all: Vec<(Answer, Duration)> = cases.par_iter().map(asked).collect();
         time += all.iter().map(|(_, time)| *time).sum();
-        // Of those that failed one that was asked: one after it may not have been.
+        // Take the first failed case that was asked, because cases after a failed one may be skipped.
         let is_asked = |(answer, time): &&(Answer, Duration)| *answer != Answer::Follows && *time > Duration::ZERO;
         let failed = all.iter().position(|case| is_asked(&case));
         if options.keep {
@@ -570,18 +576,18 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
     Row { cases: cases.len(), closing: cases.len(), answers, time, questions, ..Row::named(obligation) }
 }
 
-/// In how many executions more than necessary the axioms are looked at.
+/// The number of executions in which the axioms are checked beyond those that the witnesses need.
 const ENOUGH: usize = 100;
 
-/// What holds in some execution of what a question takes as given.
+/// The search for an execution that satisfies the hypothesis of a question.
 struct Witness {
-    /// All of it, for some constants.
+    /// The hypothesis, for some constants.
     given: Term,
-    /// Whether it holds in one.
+    /// True if it holds in an execution.
     holds: bool,
-    /// True if it needs no execution: it was not asked of a solver, or another question brings its own.
+    /// True if it needs no execution: no solver was asked, or another question brings its own witness.
     needs_none: bool,
-    /// Each part by itself, and whether it holds in one.
+    /// The conjuncts of the hypothesis, and whether each holds in an execution.
     parts: Vec<(Term, bool)>,
 }
 
@@ -611,7 +617,7 @@ impl Witness {
         Ok(())
     }
 
-    /// The part that holds in no execution, in words.
+    /// Describes the conjunct that holds in no execution.
     fn empty(&self) -> String {
         let never = self.parts.iter().find(|(_, holds)| !holds);
         match never.map(|(part, _)| part) {
@@ -621,7 +627,7 @@ impl Witness {
     }
 }
 
-/// The relation that a formula is about, or the formula.
+/// Returns the relation that a formula is about, or the formula.
 fn named(term: &Term) -> String {
     match term {
         Term::App(name, _) if !["and", "or", "not", "=>", "="].contains(&&**name) => name.to_string(),
@@ -629,7 +635,7 @@ fn named(term: &Term) -> String {
     }
 }
 
-/// That some call has a round of a loop with effects, and a later one, before the last.
+/// Returns the formula "some call has two iterations of a loop with effects before the last one".
 fn turns_twice() -> Term {
     let [c, r, s] = ["c", "r", "s"].map(symbol);
     let is_round = |round: &Term| app(IS_ROUND, &[c.clone(), round.clone()]);
@@ -637,7 +643,7 @@ fn turns_twice() -> Term {
     any(&[("c", "Call"), ("r", ROUND), ("s", ROUND)], both)
 }
 
-/// The bounds within which executions are looked for, small ones first. What is copied is copied to another object.
+/// Returns the bounds for executions, small ones first. A second object is there because copies go to another object.
 fn bounds() -> impl Iterator<Item = Bound> {
     let shapes = [
         (1, 1, 1, 1),
@@ -659,11 +665,11 @@ fn bounds() -> impl Iterator<Item = Bound> {
     })
 }
 
-/// How many clients are left out after each one that is looked at, so that large ones come too.
+/// The distance between explored clients; the others are skipped so that large clients are reached too.
 const STEP: usize = 7;
 
-/// Visits executions of clients, until it is told to stop or the time is over; of those too whose loops with effects turn in
-/// vain, if this is wanted.
+/// Visits executions of clients until `visit` returns false or the time is over. With `with_rounds` some of them have
+/// idle iterations of loops with effects.
 pub fn executions(source: &Source<'_>, with_rounds: bool, limit: Duration, visit: &mut dyn FnMut(&Execution) -> bool) {
     let start = Instant::now();
     let expired = || start.elapsed() >= limit;
@@ -683,18 +689,19 @@ pub fn executions(source: &Source<'_>, with_rounds: bool, limit: Duration, visit
     }
 }
 
-/// How many rounds of a loop with effects come before its last one in the executions that are looked at: so many as it takes for
-/// one to come after another.
+/// The number of idle iterations of a loop with effects in such executions. Two are enough for one to come after
+/// another.
 const ROUNDS: usize = 2;
 
-/// In how many executions of one client, whose loops turn equally often, the axioms are looked at.
+/// The number of executions for one client and one choice of iterations in which the axioms are checked.
 const OF_CLIENT: usize = 3;
 
-/// Of how many clients executions are looked at in which loops with effects turn in vain: there are many of each.
+/// The number of clients that get executions with idle iterations. There is a limit because there are many such
+/// executions.
 const TURNING: usize = 6;
 
-/// Visits executions of one client, those in which loops turn in vain too if `turning` is not 0, which is one less if there are
-/// some; whether to go on.
+/// Visits executions of one client; those with idle iterations too while `turning` is not 0. Decrements `turning` if
+/// there are some. Returns whether to go on.
 fn executions_of(
     source: &Source<'_>,
     world: &World,
@@ -729,7 +736,7 @@ fn executions_of(
     goes_on
 }
 
-/// Visits some executions that have these runs; whether to go on.
+/// Visits some executions with these runs. Returns whether to go on.
 fn visit_some(problem: &Problem<'_>, runs: &Runs, visit: &mut dyn FnMut(&Execution) -> bool) -> bool {
     let mut goes_on = true;
     let mut left = OF_CLIENT;
@@ -746,8 +753,8 @@ fn visit_some(problem: &Problem<'_>, runs: &Runs, visit: &mut dyn FnMut(&Executi
     goes_on
 }
 
-/// The runs in which loops with effects turn before they end, those with most rounds first. They are guessed, and not told to
-/// have rounds: both searches leave out rounds that nothing reads.
+/// Returns the runs with idle iterations of loops with effects, those with most iterations first. The runs hide their
+/// iterations from the searches, because both searches leave out iterations that nothing reads.
 fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
     let unfolder = Unfolder {
         libraries: problem.libraries,
@@ -772,7 +779,7 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
     turning.map(of).collect()
 }
 
-/// What the libraries ask of whole programs, beside their consistency predicates, and what is not proved of it.
+/// Checks the assumptions on whole programs beside the consistency predicates. Returns those that are not proved.
 fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
@@ -816,7 +823,7 @@ fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Whether these calls of a library, thread by thread, keep what it is owed, as the judge reads that.
+/// True if these calls of a library satisfy its assumptions, thread by thread, as the judge evaluates them.
 #[must_use]
 pub fn is_given(libraries: &Libraries, library: Name, owed: &Spec, world: &World, events: &[&Event]) -> bool {
     let shapes = events.iter().map(|e| libraries.of(&e.call).shapes(world, e).into_iter().next());
@@ -837,10 +844,10 @@ pub fn is_given(libraries: &Libraries, library: Name, owed: &Spec, world: &World
     })
 }
 
-/// How many sequences of calls are looked at.
+/// The number of sequences of calls that are sampled.
 const DRAWS: usize = 400;
 
-/// Numbers that are the same in every run.
+/// Returns a generator of numbers that are the same in every run.
 struct Draw(u64);
 
 impl Draw {

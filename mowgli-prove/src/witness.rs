@@ -1,5 +1,5 @@
-//! Executions as structures of the theory: what shows that nothing is proved from hypotheses that never hold, and that the
-//! templates fit.
+//! Executions as structures of the theory. They show that the hypotheses hold in some execution, and that the templates
+//! fit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,8 @@ use crate::model::{
 use crate::pattern::{Datum, Each, Env, Leaf, Named, Place, follows, numbers_in, word_of};
 use crate::term::{Structure, Theory};
 
-/// A subevent: its call, its role in the kind of the call, and what it is there for, or else its own node.
+/// A subevent: its call, its role in the kind of the call, and its index. The index is the own node if there is no
+/// index set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Element {
     call: usize,
@@ -27,12 +28,12 @@ struct Element {
     at: Place,
 }
 
-/// The number of a node or thread.
+/// Returns the number of a node, thread or iteration.
 fn number(of: Place) -> usize {
     match of {
         Place::Node(n) => usize::from(n.0) - 1,
         Place::Thread(t) => t.index(),
-        // 0 stands for no round.
+        // 0 is the iteration of subevents outside loops.
         Place::Round(n) => n + 1,
     }
 }
@@ -44,11 +45,11 @@ struct Called {
     own: Node,
     thread: usize,
     args: Vec<Val>,
-    /// Results, by position of the event in the template and what it is there for.
+    /// The results, by position of the event in the template and its index.
     results: BTreeMap<(usize, Place), Val>,
-    /// What is computed: by position of the event and number of its argument, and what it is there for.
+    /// The computed arguments, by position of the event and number of the argument, and the index of the event.
     passed: BTreeMap<(usize, usize, Place), Val>,
-    /// The numbers in names that are computed, with what they are there for.
+    /// The computed numbers in names, by the index of their event.
     named: BTreeMap<(Named, Place), Val>,
 }
 
@@ -63,10 +64,10 @@ fn index<T: PartialEq>(all: &[T], one: &T) -> usize {
     all.iter().position(|x| x == one).unwrap_or(0)
 }
 
-/// The structure of an execution of the implementation.
+/// Returns the structure of an execution of the implementation.
 ///
 /// # Errors
-/// Where the templates do not fit, or the judge does not agree.
+/// If the templates do not fit the execution, or the encoding disagrees with the judge.
 pub fn structure(
     model: &Model<'_>,
     g: &Concretisation,
@@ -128,17 +129,17 @@ pub fn structure(
     filled.structure(theory, &judged.hb)
 }
 
-/// A call taken as one of a kind.
+/// A call, read as a call of one kind.
 struct Taken {
-    /// The roles of its subevents with what they are there for.
+    /// The roles of its subevents, with their indices.
     elements: Vec<(usize, Place)>,
     /// The results of its events.
     results: BTreeMap<(usize, Place), Val>,
-    /// The subevents, without those that only read and are left out as they did not end a loop.
+    /// The subevents, without those of reads that the template leaves out.
     subs: Vec<usize>,
 }
 
-/// A call taken as a kind of call has it; none if it is not of the kind.
+/// Reads a call as one of a kind. Returns `None` if it is not of the kind.
 fn as_kind(
     model: &Model<'_>,
     execution: &Execution,
@@ -160,7 +161,7 @@ fn as_kind(
     if expected.len() != actual.len() || !expected.iter().zip(&actual).all(is_like) {
         return None;
     }
-    // A loop that does not go through the threads ended at none of them: then nothing depends on which it is.
+    // Without a loop through all threads the thread is arbitrary, because nothing depends on it.
     let ended = Place::Thread(execution.world.tids().nth(before).unwrap_or(env.thread));
     let of_role = |(role, at): Placed| match kind.concrete[role].each {
         Some(Each::Ended(_)) => (role, ended),
@@ -168,7 +169,7 @@ fn as_kind(
     };
     let elements: Vec<(usize, Place)> = expected.into_iter().map(of_role).collect();
     let result = |((role, at), s): (&(usize, Place), &usize)| {
-        // A loop ends once, so what it ended with is a result of the call.
+        // A loop ends once, so the result that ended it belongs to the call.
         let at = if matches!(kind.concrete[*role].each, Some(Each::Ended(_))) { own } else { *at };
         ((kind.concrete[*role].position.0, at), execution.events[execution.subs[*s].event].ret)
     };
@@ -187,8 +188,10 @@ fn as_kind(
     is_of.then_some(Taken { elements, results, subs: actual })
 }
 
-/// The subevents of a call without those of the last round of a loop, through all threads, that come before the one that ended
-/// it, and how many these are; or without the reads that are left out.
+/// Returns the subevents of a call without the reads that the template leaves out.
+///
+/// For a loop through all threads these are the reads of the last round before the one that ended it. The second result
+/// is their number.
 fn without_rounds(
     execution: &Execution,
     kind: &Kind,
@@ -226,7 +229,7 @@ struct Filled<'m, 'a> {
     /// The subevents, call by call.
     subs: Vec<Element>,
     promises: Vec<Element>,
-    /// Where the subevents of the execution are, those that are not left out.
+    /// The positions in `subs` of the subevents of the execution; `None` if the template leaves the subevent out.
     place: Vec<Option<usize>>,
 }
 
@@ -283,14 +286,15 @@ impl Filled<'_, '_> {
         Val::tuple(&words.iter().map(|datum| self.datum(s, *datum)).collect::<Vec<Val>>())
     }
 
-    /// The promise of the same call on which it depends what one writes.
+    /// Returns the promise of the same call whose read determines the written value.
     fn source(&self, a: Element, from: usize) -> Option<usize> {
         let is_it =
             |b: &Element| b.call == a.call && b.role == from && (b.at == a.at || self.role(*b, false).each.is_none());
         self.promises.iter().position(is_it)
     }
 
-    /// Holds the promises of the templates against what the specification says of each call with the value that its body returned.
+    /// Compares the promises of the templates with the specification's shapes of each call, for the value that its body
+    /// returned.
     fn keeps_promises(&self) -> Result<(), String> {
         let (ex, parts) = (self.execution, &self.model.parts);
         let mut promises = self.promises.iter().copied().enumerate().peekable();
@@ -318,8 +322,8 @@ impl Filled<'_, '_> {
         Ok(())
     }
 
-    /// What of a promise is not as in this subevent of the specification, if anything is not. The promises of its event begin at this
-    /// position.
+    /// Returns the first difference between a promise and this subevent of the specification, if there is one. `first`
+    /// is the position of the first promise of its event.
     fn differs(&self, a: Element, sub: &Sub, (event, first): (&Event, usize)) -> Option<&'static str> {
         let role = self.role(a, false);
         let stamp = match &role.stamp_node {
@@ -376,7 +380,7 @@ impl Filled<'_, '_> {
         }
     }
 
-    /// The value that a promise reads, where that is known.
+    /// Returns the value that a promise reads, if it is known.
     fn read_by(&self, a: Element) -> Option<Val> {
         let read =
             |s: usize| self.place.iter().position(|new| *new == Some(s)).and_then(|old| self.execution.subs[old].read);
@@ -388,7 +392,7 @@ impl Filled<'_, '_> {
         }
     }
 
-    /// The value that a promise writes, where that is known.
+    /// Returns the value that a promise writes, if it is known.
     fn written_by(&self, a: Element) -> Option<Val> {
         let read = |from: usize| self.source(a, from).and_then(|b| self.read_by(self.promises[b]));
         match self.role(a, false).writes.as_ref()? {
@@ -433,7 +437,7 @@ impl Filled<'_, '_> {
         let words =
             |v: &Option<Val>| (0..MOST_WORDS).map_while(|word| word_of((*v)?, word)).map(Some).collect::<Vec<_>>();
         values.extend(values.iter().flat_map(words).collect::<Vec<_>>());
-        // Sums too, of which a theory speaks although nobody has them.
+        // Add sums too, because a theory speaks of them even if no call has them.
         for k in self.model.added() {
             values.extend(values.clone().into_iter().map(|v| v.map(|v| v.plus(k).unwrap_or(v))));
         }
@@ -452,7 +456,7 @@ impl Filled<'_, '_> {
             move |p| flag(sum(p).is_some())
         });
         structure.table("plus", move |p| sum(p).map_or(0, |v| index(&all, &Some(v))));
-        // Integers are themselves.
+        // An integer is its own element.
         let all: Vec<Option<i64>> = values.iter().map(|v| v.and_then(Val::int)).collect();
         structure.table("number", {
             let all = all.clone();
@@ -506,7 +510,7 @@ impl Filled<'_, '_> {
                 let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().filter_map(kept)).collect();
                 structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
             }
-            // A theory may be without the specifications.
+            // A theory may lack the specifications.
             for (name, inner) in encoding.closures.iter().filter(|(_, inner)| structure.has(inner)).collect::<Vec<_>>()
             {
                 let mut edges = Pairs::new();
@@ -541,7 +545,7 @@ impl Filled<'_, '_> {
         Ok(structure)
     }
 
-    /// For each promise the last one before it, of those that may be the source of what it reads.
+    /// Returns for each promise the last one before it that may be the source of its read.
     fn last_before(&self, structure: &Structure<'_>, name: &str) -> Result<Vec<usize>, String> {
         let n = self.promises.len();
         let has =
@@ -558,14 +562,14 @@ impl Filled<'_, '_> {
         (0..n).map(last).collect()
     }
 
-    /// How many events like that of a subevent its thread has made before.
+    /// Returns the number of earlier events of the thread that are like the event of a subevent.
     fn nth(&self, s: usize) -> usize {
         let event = self.execution.subs[s].event;
         let of = &self.execution.events[event];
         alike(&self.execution.events[..event], of.thread, &of.call)
     }
 
-    /// How many calls like it its thread has made before.
+    /// Returns the number of earlier calls of the thread that are like this one.
     fn nth_call(&self, call: usize) -> usize {
         let of = &self.execution.calls[call].event;
         alike(self.execution.calls[..call].iter().map(|c| &c.event), of.thread, &of.call)
@@ -643,7 +647,7 @@ impl Filled<'_, '_> {
         let returned = of_call(&|c| index(values, &c.env.returned));
         structure.table(RETURNED, move |p| returned[p[0]]);
         let threads = of_call(&|c| c.thread);
-        // The calls of a thread are in program order.
+        // Calls of one thread are numbered in program order.
         structure.table("po.call", move |p| flag(p[0] < p[1] && threads[p[0]] == threads[p[1]]));
         structure.table("below", |p| flag(p[0] < p[1]));
         for value in &self.model.constants {
@@ -651,7 +655,7 @@ impl Filled<'_, '_> {
             structure.table(&constant(*value), move |_| element);
         }
         for (k, kind) in parts.kinds.iter().enumerate() {
-            // What a function of the call, and of what an event of it is there for, is in the calls of this kind.
+            // Adds the table of a function of a call and an index, for calls of this kind.
             let mut give = |function: String, own: &dyn Fn(&Called) -> Vec<(Place, Val)>| {
                 let calls = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k);
                 let of_call = |(call, c)| {
@@ -683,7 +687,7 @@ impl Filled<'_, '_> {
         }
     }
 
-    /// Who takes part in the objects.
+    /// Adds the tables of the threads that take part in objects.
     fn members(&self, structure: &mut Structure<'static>, locations: &[Loc]) {
         let world = &self.execution.world;
         let all: Vec<Vec<usize>> =
@@ -720,7 +724,7 @@ impl Filled<'_, '_> {
         });
     }
 
-    /// The subevents of one side.
+    /// Returns the subevents of one side.
     fn elements(
         &self,
         structure: &mut Structure<'static>,
