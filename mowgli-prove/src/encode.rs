@@ -1,10 +1,9 @@
-//! Specifications as first-order theories: each operator of the algebra once.
+//! Specifications as first-order theories: each operator of the algebra is translated once.
 //!
-//! Subevents are elements of a sort, relations are predicates on them. A transitive closure is not first-order: it becomes a
-//! predicate that is transitive and has what it is the closure of. The real closure is one such, so what follows from these
-//! laws holds of it. Nor is it to count:
-//! what comes in turn becomes a predicate that pairs each
-//! member with one at most.
+//! Subevents are elements of a sort, and relations are predicates on them. A transitive closure is not first-order: it
+//! becomes a predicate that is transitive and contains the relation under the closure. The real closure is such a
+//! predicate, so every consequence of these laws holds of it. Counting is not first-order either: a relation between
+//! the i-th members of two sets becomes a predicate that pairs each member with at most one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,44 +11,44 @@ use mowgli_judge::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
 
 use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
 
-/// What subevents are called, and what is told of them.
+/// The names of one side: the sort of its subevents, and the prefixes of its symbols.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// The sort of subevents.
     pub sort: &'static str,
-    /// What names of this library begin with.
+    /// Prefix of the names of this library.
     pub prefix: String,
-    /// What names of what all libraries share begin with.
+    /// Prefix of the names that all libraries share.
     pub shared: &'static str,
-    /// The predicate of the subevents of this library, where there are others.
+    /// The predicate of the subevents of this library, if the sort has others too.
     pub own: Option<String>,
 }
 
 impl Side {
-    /// A name of this library.
+    /// Returns a name of this library.
     #[must_use]
     pub fn name(&self, of: &str) -> String {
         format!("{}{of}", self.prefix)
     }
 
-    /// A name that libraries share, applied.
+    /// Applies a symbol that libraries share.
     #[must_use]
     pub fn common(&self, of: &str, to: &[Term]) -> Term {
         app(&format!("{}{of}", self.shared), to)
     }
 }
 
-/// A law: whatever subevents there are, from one thing follows another. Of a library below it is an axiom, of the one that is
-/// implemented it is to be shown.
+/// A law: for all subevents, `from` implies `to`. It is an axiom if the library is below, and an obligation if it is
+/// the implemented one.
 #[derive(Clone, Debug)]
 pub struct Law {
-    /// In words.
+    /// A description in words.
     pub words: String,
-    /// The subevents that it is about.
+    /// The variables for subevents.
     pub of: Vec<&'static str>,
-    /// What is given.
+    /// The hypothesis.
     pub from: Term,
-    /// What follows.
+    /// The goal.
     pub to: Term,
 }
 
@@ -58,7 +57,7 @@ impl Law {
         Self { words, of: of.to_vec(), from, to }
     }
 
-    /// The law as one closed formula.
+    /// Returns the law as one closed formula.
     #[must_use]
     pub fn closed(&self, sort: &str) -> Term {
         let of: Vec<(&str, &str)> = self.of.iter().map(|name| (*name, sort)).collect();
@@ -66,19 +65,19 @@ impl Law {
     }
 }
 
-/// That every subevent of a set has another one in a relation: `[set] - rel; rel^-1` is empty, or `[set] - rel^-1; rel`.
+/// The demand that every subevent of a set has a partner: `[set] - rel; rel^-1` is empty, or `[set] - rel^-1; rel`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partner {
     /// The predicate of the set.
     pub of: String,
     /// The predicate of the relation.
     pub relation: String,
-    /// Whether the partner is the second one, or else the first.
+    /// True if the partner is the second one of the pair, false if it is the first.
     pub is_second: bool,
 }
 
 impl Partner {
-    /// That a subevent, if it is of the set, has this one for its partner.
+    /// Returns the formula "a member of the set has this subevent as its partner".
     #[must_use]
     pub fn is(&self, a: &Term, partner: &Term) -> Term {
         let pair = if self.is_second { [a.clone(), partner.clone()] } else { [partner.clone(), a.clone()] };
@@ -88,7 +87,7 @@ impl Partner {
 
 /// A specification in first-order logic.
 pub struct Encoding {
-    /// Its side.
+    /// The names of its side.
     pub side: Side,
     /// The sets, by the names of their predicates.
     pub sets: Vec<(String, Set)>,
@@ -96,23 +95,23 @@ pub struct Encoding {
     pub keys: Vec<(String, Key)>,
     /// The choices, by the names of their predicates.
     pub choices: Vec<(String, Choice)>,
-    /// The laws of each choice. What follows in the first one says which pairs it may have.
+    /// The laws of each choice. The goal of the first one says which pairs it may have.
     pub laws: Vec<Vec<Law>>,
-    /// The closures: the predicate, and that of which it is the closure.
+    /// The closures: the predicate, and the relation under the closure.
     pub closures: Vec<(String, String)>,
-    /// The relations of what comes in turn: the predicate, and what it is.
+    /// The relations in turn, which count: the predicate, and the relation.
     pub turns: Vec<(String, Rel)>,
     /// The definitions of the relations, and the declarations of the closures.
     pub relations: Theory,
     /// The parts of so, with the names of their predicates.
     pub so: Vec<(&'static str, String)>,
-    /// For each demand that subevents have a partner what it says.
+    /// For each demand for partners its parts.
     pub partners: Vec<Option<Partner>>,
     /// The demands, with the names of their predicates.
     pub demands: Vec<(&'static str, Demand, String)>,
-    /// What is known of what comes in turn.
+    /// The laws of the relations in turn.
     pub of_turns: Vec<Law>,
-    /// The predicates of expressions that have been seen.
+    /// The predicates of translated expressions, by address.
     known: BTreeMap<usize, String>,
     taken: BTreeSet<String>,
     variables: usize,
@@ -121,7 +120,7 @@ pub struct Encoding {
 /// Encodes a specification.
 ///
 /// # Errors
-/// The operator that is not first-order.
+/// Names the operator that is not first-order.
 pub fn encode(spec: &Spec, side: Side) -> Result<Encoding, String> {
     let mut encoding = Encoding {
         choices: spec.choices.iter().map(|(name, choice)| (side.name(name), choice.clone())).collect(),
@@ -162,7 +161,7 @@ fn pair() -> [Term; 2] {
 }
 
 impl Encoding {
-    /// A name that is not used yet.
+    /// Returns a name that is not used yet.
     fn fresh(&mut self, wish: &str) -> String {
         let names = std::iter::once(String::new()).chain((2..).map(|n| format!(".{n}")));
         let wish = self.side.name(wish);
@@ -188,16 +187,15 @@ impl Encoding {
         self.side.own.as_ref().map_or(truth(true), |own| app(own, std::slice::from_ref(of)))
     }
 
-    /// A relation that libraries share, on the subevents of this one.
+    /// Applies a relation that libraries share to subevents of this one.
     fn shared(&self, name: &str, a: &Term, b: &Term) -> Term {
         and([self.own(a), self.own(b), self.side.common(name, &[a.clone(), b.clone()])])
     }
 
-    /// The name of the predicate of a relation that is made of those of the specification; it is defined where that has not been
-    /// done.
+    /// Returns the name of the predicate of a relation of the specification. Defines the predicate when it is new.
     ///
     /// # Errors
-    /// The operator that is not first-order.
+    /// Names the operator that is not first-order.
     pub fn predicate(&mut self, rel: &Rel) -> Result<String, String> {
         if let Expr::Chosen(choice) = rel.expr() {
             return Ok(self.choices[*choice].0.clone());
@@ -226,7 +224,7 @@ impl Encoding {
         Ok(name)
     }
 
-    /// What a relation says of partners if it is empty.
+    /// Returns the parts of a demand for partners, if the emptiness of this relation is one.
     fn partner(&mut self, rel: &Rel) -> Result<Option<Partner>, String> {
         let Expr::Minus(members, pairs) = rel.expr() else { return Ok(None) };
         let (Expr::On(set), Expr::Seq(one, other)) = (members.expr(), pairs.expr()) else { return Ok(None) };
@@ -238,7 +236,7 @@ impl Encoding {
         Ok(Some(Partner { of: self.set(set), relation: self.predicate(relation)?, is_second }))
     }
 
-    /// That a relation has a pair: by its name if it has one, else written out.
+    /// Returns the formula "the relation has this pair": by its name if it has one, else written out.
     fn has(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
         if rel.said().is_some() || matches!(rel.expr(), Expr::Plus(_)) {
             return Ok(app(&self.predicate(rel)?, &[a.clone(), b.clone()]));
@@ -269,7 +267,7 @@ impl Encoding {
         })
     }
 
-    /// Declares what comes in turn, with its laws: the i-th of one set is with the i-th of the other.
+    /// Declares a relation in turn with its laws: it pairs the i-th members of two sets.
     fn in_turn(&mut self, rel: &Rel, wish: &str, (from, to, key): (&Set, &Set, &Key)) -> String {
         let sort = self.side.sort;
         let name = self.fresh(if wish == "relation" { "turn" } else { wish });
@@ -312,7 +310,7 @@ impl Encoding {
         Ok(any(&[(&between, self.side.sort)], body))
     }
 
-    /// That no write is the source of a read.
+    /// Returns the formula "no write is the source of this read".
     fn is_initial(&mut self, rf: &str, read: &Term) -> Term {
         self.variables += 1;
         let source = format!("u{}", self.variables);
@@ -413,7 +411,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// The laws of the demands.
+    /// Returns the laws of the demands.
     #[must_use]
     pub fn demanded(&self) -> Vec<Law> {
         let [a, b] = pair();
@@ -430,7 +428,7 @@ impl Encoding {
         self.demands.iter().map(law).collect()
     }
 
-    /// What is known of the closures: they are transitive, and have what they are closures of.
+    /// Returns the laws of the closures: each is transitive and contains the relation under it.
     #[must_use]
     pub fn of_closures(&self) -> Vec<Law> {
         let [a, b] = pair();
@@ -470,7 +468,7 @@ mod tests {
         encode(&spec, side).unwrap()
     }
 
-    /// A structure with so many subevents, in which these pairs are in these relations.
+    /// Returns a structure with so many subevents, in which these pairs are in these relations.
     fn structure<'a>(subs: usize, relations: &'a [(&str, &[[usize; 2]])]) -> Structure<'a> {
         let mut structure = Structure::default();
         structure.size("Sub", subs);
@@ -495,8 +493,8 @@ mod tests {
         }
     }
 
-    /// The laws of rf that fail where subevent 1 reads this value from these writes. Writes are 0, which writes 1, and 2, which writes
-    /// 7. Words begin with 0.
+    /// Returns the laws of rf that fail if subevent 1 reads this value from these writes. Write 0 writes 1, and write 2
+    /// writes 7. Words are initially 0.
     fn broken_laws(read: usize, sources: &[[usize; 2]]) -> Vec<String> {
         let encoding = encoded(|c| _ = c.reads_from("rf", reads(), writes()));
         let relations = [("m.rf", sources)];
@@ -522,7 +520,7 @@ mod tests {
         assert_eq!(broken_laws(1, &[[0, 1], [0, 2]])[0], "rf relates a write and a read of one cell");
     }
 
-    /// The closure is a predicate of which only laws are known: it contains po, and is transitive.
+    /// A closure is a predicate with two laws: it contains po, and it is transitive.
     #[test]
     fn a_closure_has_its_relation_and_is_transitive() {
         let encoding = encoded(|c| c.irreflexive("po+", &(po() | po().inv()).plus()));

@@ -1,4 +1,4 @@
-//! Kinds of calls: which subevents a call of a kind has, and what each of them is.
+//! Kinds of calls: the subevents of the calls of a kind, and the properties of each subevent.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use mowgli_judge::algebra::SubView;
 
 use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, pattern};
 
-/// A subevent as it was seen in a run.
+/// A subevent of a run.
 #[derive(Clone)]
 pub struct Seen {
     pub(crate) world: Arc<World>,
@@ -23,10 +23,10 @@ pub struct Seen {
     pub(crate) env: Env,
 }
 
-/// How many earlier calls are alike, in the views of subevents.
+/// The numbers of earlier calls that are alike, in the views of subevents.
 const COUNTS: [usize; 3] = [0, 1_003, 2_017];
 
-/// An event as it was seen, with all its subevents.
+/// An event of a run, with all its subevents.
 pub(crate) type Instance = (Seen, Vec<Sub>);
 
 impl Seen {
@@ -35,34 +35,34 @@ impl Seen {
     }
 }
 
-/// What a subevent of a template reads.
+/// The value that a subevent of a template reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Read {
-    /// This.
+    /// This value.
     Is(Datum),
-    /// The tuple of these.
+    /// The tuple of these values.
     Words(Vec<Datum>),
-    /// Not this.
+    /// Any value but this one.
     IsNot(Datum),
-    /// Anything.
+    /// Any value.
     Any,
 }
 
-/// What a subevent of a template writes.
+/// The value that a subevent of a template writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Write {
-    /// This.
+    /// This value.
     Is(Datum),
-    /// What the subevent at this position of the same event reads.
+    /// The value that the subevent at this position of the same event reads.
     Copy(usize),
-    /// What that one reads, plus this. It reads a number, and this is one.
+    /// The number that the subevent at this position of the same event reads, plus this number.
     Plus(usize, Datum),
-    /// The tuple of these; where it reads a tuple too, what follows from that.
+    /// The tuple of these values. If the subevent reads a tuple too, a word may depend on it.
     Words(Vec<Datum>),
 }
 
 impl Write {
-    /// The position, in the same event, of what it depends on.
+    /// Returns the position in the same event of the subevent on which the written value depends.
     #[must_use]
     pub fn source(&self) -> Option<usize> {
         match self {
@@ -75,11 +75,11 @@ impl Write {
 /// A comparison of two data of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Guard {
-    /// One.
+    /// The first datum.
     pub one: Datum,
-    /// The other.
+    /// The second datum.
     pub other: Datum,
-    /// Whether they are equal, or else differ.
+    /// True if the data are equal, false if they differ.
     pub are_equal: bool,
 }
 
@@ -105,71 +105,71 @@ impl fmt::Display for Datum {
     }
 }
 
-/// A subevent of a template: what it is in every call of the kind.
+/// A subevent of a template: the properties that it has in every call of the kind.
 #[derive(Clone)]
 pub struct Role {
-    /// Its name, different from all others.
+    /// The name, different from all others.
     pub name: String,
-    /// Its name for readers.
+    /// The name for readers.
     pub words: String,
     /// The library of its event.
     pub library: Name,
-    /// The position of its event, and its own.
+    /// The position of its event, and its position in the event.
     pub position: (usize, usize),
-    /// For each of what there is one; none if there is just one.
+    /// The set that indexes it; `None` if there is just one.
     pub each: Option<Each>,
-    /// Whether its whole event is there for each of them.
+    /// True if the whole event is indexed by the set.
     pub each_event: bool,
     /// The stamp without its node.
     pub family: String,
     /// The node of the stamp.
     pub stamp_node: Option<Leaf>,
-    /// Its cell.
+    /// The cell.
     pub cell: Option<Pattern>,
-    /// What it reads.
+    /// The value that it reads.
     pub reads: Option<Read>,
-    /// What it writes.
+    /// The value that it writes.
     pub writes: Option<Write>,
-    /// The initial value of its cell, if there is a name for it.
+    /// The initial value of its cell, if templates have a name for it.
     pub initial: Option<Datum>,
-    /// Whether its event is of the last round of a loop; what rounds before it read is left out.
+    /// True if its event belongs to the last round of a loop. The template leaves out the reads of earlier rounds.
     pub in_loop: bool,
-    /// Results of earlier calls that the result of its call is greater than, as that ends a loop.
+    /// Results of earlier calls that the result of its call exceeds, because that condition ended a loop.
     pub above: Vec<Datum>,
     pub(crate) seen: Vec<Seen>,
 }
 
 impl Role {
-    /// The events of which it is a subevent, as they were seen, with their worlds.
+    /// Returns the events of runs of which it is a subevent, with their worlds.
     pub fn events(&self) -> impl Iterator<Item = (&Arc<World>, &Event)> {
         self.seen.iter().map(|s| (&s.world, &s.event))
     }
 
-    /// Whether it is in a set, if it is so in every run.
+    /// Returns whether it is in a set.
     ///
     /// # Errors
-    /// If it is in some and not in others.
+    /// If it is in the set in some runs, and not in others.
     pub fn is_in(&self, has: impl Fn(&SubView<'_>) -> bool) -> Result<bool, String> {
         let answers: BTreeSet<bool> = self.seen.iter().flat_map(|s| COUNTS.map(|nth| has(&s.view(nth)))).collect();
         answers.into_iter().exactly_one().map_err(|_| format!("whether {} is in a set depends on the call", self.words))
     }
 
-    /// How many words it reads, if it reads a tuple.
+    /// Returns the number of words that it reads, if it reads a tuple.
     #[must_use]
     pub fn words_read(&self) -> Option<usize> {
         if let Some(Read::Words(words)) = &self.reads { Some(words.len()) } else { None }
     }
 
-    /// How many words it writes, if it writes a tuple.
+    /// Returns the number of words that it writes, if it writes a tuple.
     #[must_use]
     pub fn words_written(&self) -> Option<usize> {
         if let Some(Write::Words(words)) = &self.writes { Some(words.len()) } else { None }
     }
 
-    /// Its key, if it has one.
+    /// Returns its key, if it has one.
     ///
     /// # Errors
-    /// If it is nothing of the call, or there only now and then.
+    /// If the key is no part of the call, or is missing in some runs.
     pub fn key(&self, of: impl Fn(&SubView<'_>) -> Option<Val>) -> Result<Option<Pattern>, String> {
         let mut cases: Vec<(Cow<'_, Env>, Val)> = Vec::new();
         let mut is_without = false;
@@ -201,9 +201,9 @@ impl Role {
 pub struct Form {
     /// The method.
     pub method: Name,
-    /// What its arguments are.
+    /// The forms of the arguments.
     pub arguments: Vec<Argument>,
-    /// What its data are like.
+    /// The guards on the data.
     pub given: Vec<Guard>,
 }
 
@@ -214,57 +214,57 @@ impl Form {
     }
 }
 
-/// What one kind of call does: the calls of one form, or of several that do the same, where the calls below happen in one of
-/// their ways. Every call that returns is of some kind.
+/// A kind of calls: the calls of one form, or of several forms that do the same, with the same way for each call below.
+/// Every call that returns is of some kind.
 #[derive(Clone)]
 pub struct Kind {
-    /// Its name, different from all others.
+    /// The name, different from all others.
     pub name: String,
-    /// The calls that are of it.
+    /// The forms of its calls.
     pub forms: Vec<Form>,
-    /// Which of its calls below happen in which of several ways.
+    /// The ways of its calls below that can happen in several ways.
     pub ways: Vec<Way>,
     /// The subevents of its implementation.
     pub concrete: Vec<Role>,
-    /// Its own subevents, as its specification says.
+    /// The promises: its own subevents, as its specification says.
     pub abstract_: Vec<Role>,
     /// The calls of its implementation: library, method, and arguments other than sets of nodes.
     pub made: Vec<(Name, Name, Pattern)>,
     pub(crate) events: Vec<Segment>,
-    /// For each event of the implementation how its subevents come.
+    /// For each event of the implementation the segments of its subevents.
     pub(crate) subs: Vec<Vec<Segment>>,
     pub(crate) promised: Vec<Segment>,
-    /// The position of an event after which reads are left out: calls of its method that do nothing else.
+    /// The position of an event after which reads are left out. They are calls of the same method.
     pub(crate) left_out: Option<usize>,
     /// The arguments that are objects in which the threads of all calls take part.
     pub takes_part: Vec<usize>,
 }
 
-/// The position of a call below that can happen in several ways, and in which of them it does.
+/// The position of a call below that can happen in several ways, and the number of its way.
 pub type Way = (usize, usize);
 
-/// One subevent of a call: its position in the list of roles, and what it is one of several for.
+/// A subevent of a call: its position in the list of roles, and its index.
 pub type Placed = (usize, Option<Place>);
 
 impl Kind {
-    /// The forms that a call has.
+    /// Returns the forms that fit a call.
     pub fn forms_of<'k>(&'k self, call: &'k Call) -> impl Iterator<Item = &'k Form> {
         self.forms.iter().filter(|form| form.has(call))
     }
 
-    /// What the data of all its calls are like.
+    /// Returns the guards on the data of its calls, if they have one form.
     #[must_use]
     pub fn given(&self) -> &[Guard] {
         if let [form] = &self.forms[..] { &form.given } else { &[] }
     }
 
-    /// The one method of its calls, if there is only one.
+    /// Returns the method of its calls, if there is only one.
     #[must_use]
     pub fn method(&self) -> Option<Name> {
         self.forms.iter().map(|form| form.method).all_equal_value().ok()
     }
 
-    /// The kind in words: its name, and what is special about it.
+    /// Describes the kind in words: its name, and its special conditions.
     #[must_use]
     pub fn words(&self) -> String {
         let ways = self.ways.iter().map(|(event, way)| format!("{} in way {}", self.made[*event].1, way + 1));
@@ -272,7 +272,7 @@ impl Kind {
         if about.is_empty() { self.name.clone() } else { format!("{} ({about})", self.name) }
     }
 
-    /// The subevents of the implementation of a call, in order, each with the position of its event in the template.
+    /// Returns the subevents of the implementation of a call, in order.
     #[must_use]
     pub fn concretely(&self, env: &Env) -> Vec<Placed> {
         let role = |event, sub| self.concrete.iter().position(|r| r.position == (event, sub)).expect("a role");
@@ -283,13 +283,13 @@ impl Kind {
         expanded(&self.events, env).into_iter().flat_map(of_event).collect()
     }
 
-    /// The subevents of a call by its specification, in order.
+    /// Returns the subevents of a call by its specification, in order.
     #[must_use]
     pub fn abstractly(&self, env: &Env) -> Vec<Placed> {
         expanded(&self.promised, env)
     }
 
-    /// The arguments of its events that are computed.
+    /// Returns the computed arguments of its events.
     #[must_use]
     pub fn passed(&self) -> BTreeSet<(usize, usize)> {
         let leaves = self.made.iter().flat_map(|(_, _, arguments)| &arguments.leaves);
@@ -298,7 +298,7 @@ impl Kind {
         leaves.filter_map(passed).collect()
     }
 
-    /// The numbers in the names of its events, and in those of its subevents, that are computed.
+    /// Returns the computed numbers in the names of its events and subevents.
     #[must_use]
     pub fn named(&self) -> BTreeSet<Named> {
         let cells = self.concrete.iter().filter_map(|role| role.cell.as_ref());
@@ -306,25 +306,25 @@ impl Kind {
         leaves.filter_map(|leaf| if let Leaf::Named(of) = leaf { Some(*of) } else { None }).collect()
     }
 
-    /// Whether something of it is computed, or left out, so that little is known of numbers.
+    /// True if a part of it is computed or left out, so that little is known of numbers.
     #[must_use]
     pub fn has_unknowns(&self) -> bool {
         let of_result = self.given().iter().any(|guard| guard.one == Datum::Returned);
         of_result || self.left_out.is_some() || !self.named().is_empty()
     }
 
-    /// Whether it has a loop with effects.
+    /// True if it has a loop with effects.
     #[must_use]
     pub fn has_rounds(&self) -> bool {
         self.concrete.iter().any(|r| r.each == Some(Each::Rounds))
     }
 
-    /// Whether it updates a state of several words.
+    /// True if it updates a state of several words.
     pub(crate) fn has_words(&self) -> bool {
         self.abstract_.iter().any(|role| role.words_read().is_some())
     }
 
-    /// What it does, whatever the data are.
+    /// Returns the parts of it that do not depend on data.
     pub(crate) fn skeleton(&self) -> Skeleton {
         let names = |pattern: &Pattern| {
             let leaves = pattern.leaves.iter().filter(|leaf| !matches!(leaf, Leaf::Datum(_)));
@@ -338,7 +338,7 @@ impl Kind {
         (self.events.clone(), self.subs.clone(), made.collect(), self.concrete.iter().map(done).collect())
     }
 
-    /// Whether the event at a position, and all before it, are there once.
+    /// True if the event at a position, and all before it, are there once.
     pub(crate) fn is_once(&self, position: usize) -> bool {
         let mut start = 0;
         self.events.iter().all(|segment| {
@@ -348,7 +348,7 @@ impl Kind {
         })
     }
 
-    /// Whether two methods are called once each and with equal arguments, or neither is.
+    /// True if two methods are called once each and with equal arguments, or neither is called.
     #[must_use]
     pub fn makes_together(&self, methods: [(Name, Name); 2]) -> bool {
         let calls = methods
@@ -361,7 +361,7 @@ impl Kind {
         }
     }
 
-    /// Gives its roles names that no others have.
+    /// Gives its roles unique names.
     pub(crate) fn name_roles(&mut self) {
         let name = &self.name;
         for role in &mut self.concrete {
@@ -382,7 +382,7 @@ impl Kind {
         }
     }
 
-    /// Whether of two positions of events the first is in the same segment for each node as the second.
+    /// True if, of two positions of events, the first is in the same indexed segment as the second.
     #[must_use]
     pub fn go_round_together(&self, a: usize, b: usize) -> bool {
         let segment = |position: usize| {
@@ -395,8 +395,8 @@ impl Kind {
         segment(a) == segment(b)
     }
 
-    /// Whether two of its calls on one thread are alike just if their events at this position are: the event is there once,
-    /// and each argument of the call that is a name is one of the event's.
+    /// True if two calls on one thread are alike exactly if their events at this position are. The event is there once,
+    /// and each argument of the call that is a name is an argument of the event.
     #[must_use]
     pub fn is_counted_by(&self, event: usize) -> bool {
         let leaves = &self.made[event].2.leaves;
@@ -412,12 +412,12 @@ impl Kind {
     }
 }
 
-/// A method that has no template.
+/// A method without a template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Untold {
     /// The kind of call.
     pub kind: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -427,5 +427,5 @@ impl fmt::Display for Untold {
     }
 }
 
-/// What calls have in common that do the same, whatever their data are.
+/// The parts that calls have in common if they do the same, whatever their data are.
 pub(crate) type Skeleton = (Vec<Segment>, Vec<Vec<Segment>>, Vec<(String, Vec<Leaf>)>, Vec<(String, bool, bool)>);

@@ -1,5 +1,4 @@
-//! What stands in templates: parts of values, as they are of a call whatever its thread, node and data are, and what is there
-//! for each node of a set.
+//! The language of templates: parts of values in terms of the call, and sets that index events and subevents.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::ids::Node;
 
-/// What an argument is.
+/// The form of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Argument {
     /// A location of the library.
@@ -47,7 +46,7 @@ impl Argument {
     }
 }
 
-/// A set of nodes, as a template names it.
+/// A set of nodes, in terms of the call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Whole {
     /// All nodes.
@@ -62,12 +61,12 @@ pub enum Whole {
     Others(usize),
 }
 
-/// A set of nodes, perhaps without the own one.
+/// A set of nodes, perhaps without the thread's own node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Nodes {
     /// The set.
     pub of: Whole,
-    /// Whether the node of the thread is left out.
+    /// True if the thread's own node is left out.
     pub but_own: bool,
 }
 
@@ -76,68 +75,67 @@ pub struct Nodes {
 pub struct Members {
     /// The argument.
     pub of: usize,
-    /// Whether the first one is left out.
+    /// True if the first one is left out.
     pub but_first: bool,
 }
 
-/// What something is there for, one by one.
+/// A set that indexes events or subevents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Each {
-    /// Nodes.
+    /// A set of nodes.
     Nodes(Nodes),
-    /// Threads that take part in an object.
+    /// The threads that take part in an object.
     Members(Members),
-    /// The one thread at which the loop ended whose last read is the event at this position.
+    /// The thread at which a loop through all threads ended, whose last read is the event at this position.
     Ended(usize),
-    /// The rounds of a loop with effects, without the last one.
+    /// The iterations of a loop with effects, without the last one.
     Rounds,
 }
 
-/// The one of several that something is there for.
+/// An element of an index set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Place {
     /// A node.
     Node(Node),
     /// A thread.
     Thread(Tid),
-    /// A round of a loop, from 0.
+    /// An iteration of a loop, from 0.
     Round(usize),
 }
 
-/// A datum, as a template names it.
+/// A datum, in terms of the call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Datum {
     /// An argument of the call.
     Argument(usize),
-    /// Of an argument that is a tuple the word with this number.
+    /// The word with this number of an argument that is a tuple.
     Word(usize, usize),
-    /// The tuple of so many results, from that of the event at this position on.
+    /// The tuple of this many results, from that of the event at this position on.
     Results(usize, usize),
     /// The result of the event at this position.
     Result(usize),
-    /// That result plus this, if it is a number; else the result itself.
+    /// The result of the event at this position plus this number, or the result itself if it is not a number.
     Sum(usize, i64),
-    /// What the event at this position is given for its argument with this number: it is computed, and nothing else is known of
-    /// it.
+    /// The value of an argument of the event at this position. The body computes it, and nothing else is known of it.
     Passed(usize, usize),
     /// The initial value of the object that is this argument.
     Initial(usize),
     /// This value.
     Constant(Val),
-    /// What the call returns: it is computed, and nothing else is known of it.
+    /// The result of the call. The body computes it, and nothing else is known of it.
     Returned,
 }
 
-/// A part of a value, as a template names it.
+/// A part of a value, in terms of the call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Leaf {
     /// The thread.
     Thread,
     /// The node of the thread.
     Own,
-    /// The node that the subevent is one of several for.
+    /// The node that is the index of the subevent.
     At,
-    /// The thread that the subevent is one of several for.
+    /// The thread that is the index of the subevent.
     Member,
     /// The node of the object that is this argument.
     Home(usize),
@@ -147,28 +145,28 @@ pub enum Leaf {
     Location(usize),
     /// The identifier that is this argument.
     Identifier(usize),
-    /// How many like it the thread has made before.
+    /// The number of earlier events of the thread that are like this one.
     Count,
-    /// A number in a name: it is computed, and nothing else is known of it.
+    /// A number in a name. The body computes it, and nothing else is known of it.
     Named(Named),
     /// A datum.
     Datum(Datum),
 }
 
-/// A number in the name that an event is given: the position of the event, the number of the argument, and which of the parts of that
-/// name it is.
+/// A number in a name that is an argument of an event: the positions of the event, of the argument, and of the number
+/// in the name.
 pub type Named = (usize, usize, usize);
 
-/// A value, as a template names it: a text, and what stands at each `#` in it.
+/// A value, in terms of the call: a text, and a leaf for each `#` in it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pattern {
     /// The text.
     pub text: String,
-    /// The parts.
+    /// The leaves.
     pub leaves: Vec<Leaf>,
 }
 
-/// Who takes part in an object.
+/// The threads that take part in an object, and their nodes.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Company {
     pub threads: Vec<Tid>,
@@ -179,39 +177,40 @@ pub(crate) struct Company {
     pub others: NodeSet,
 }
 
-/// What a call is about.
+/// The context of a call or subevent: the values that a pattern may refer to.
 #[derive(Clone, Debug)]
 pub struct Env {
     pub(crate) thread: Tid,
     pub(crate) own: Node,
-    /// What a subevent is one of several for.
+    /// The index of the subevent.
     pub at: Option<Place>,
     pub(crate) nth: Option<usize>,
     pub(crate) args: Vec<Val>,
     pub(crate) homes: Vec<Option<Node>>,
     pub(crate) initial: Vec<Option<Val>>,
     pub(crate) all: NodeSet,
-    /// Who takes part in the objects that are arguments, and where they are.
+    /// The threads and nodes that take part in the objects that are arguments.
     pub(crate) members: Vec<Company>,
-    /// The results of its events, by position in the template; of those for each node there is one that counts.
+    /// The results of its events, by position in the template. An event that is indexed by a set has one result that
+    /// counts.
     pub results: Vec<Val>,
-    /// The data that its events are given, by position and number of the argument, where they may be computed.
+    /// The arguments of its events that may be computed, by position of the event and of the argument.
     pub(crate) passed: Vec<((usize, usize), Val)>,
-    /// The numbers in the names that its events are given, where they may be computed.
+    /// The numbers in the names that are arguments of its events, if they may be computed.
     pub(crate) named: Vec<(Named, u64)>,
-    /// What it returns, where that may be computed.
+    /// The result, if it may be computed.
     pub(crate) returned: Option<Val>,
     pub(crate) computed: Computed,
-    /// What may be added to results.
+    /// The numbers that may be added to results.
     pub(crate) added: Arc<[i64]>,
-    /// How many rounds of a loop with effects come before the last one, if there is such a loop.
+    /// The number of iterations of a loop with effects before the last one, if there is such a loop.
     pub rounds: Option<usize>,
     /// Data that are equal in all calls of the kind.
     pub(crate) equal: Arc<[(Datum, Datum)]>,
 }
 
 impl Env {
-    /// What a call in a world is about.
+    /// Returns the context of a call in a world.
     #[must_use]
     pub fn new(world: &World, thread: Tid, call: &Call) -> Self {
         let object = |v: &Val| v.loc().and_then(|x| world.objects.get(&x));
@@ -240,7 +239,7 @@ impl Env {
         Self { at, ..self.clone() }
     }
 
-    /// The members of a set of nodes.
+    /// Returns the members of a set of nodes.
     #[must_use]
     pub fn nodes(&self, set: Nodes) -> NodeSet {
         let all = match set.of {
@@ -253,25 +252,25 @@ impl Env {
         if set.but_own { all.without(self.own) } else { all }
     }
 
-    /// Whether the thread takes part in the object that is an argument.
+    /// True if the thread takes part in the object that is an argument.
     pub(crate) fn takes_part(&self, argument: usize) -> bool {
         self.members[argument].threads.contains(&self.thread)
     }
 
-    /// What something is there for, in order.
+    /// Returns the elements of an index set, in order.
     pub(crate) fn places(&self, each: Each) -> Vec<Place> {
         match each {
             Each::Nodes(set) => self.nodes(set).iter().map(Place::Node).collect(),
             Each::Members(Members { of, but_first }) => {
                 self.members[of].threads.iter().copied().skip(usize::from(but_first)).map(Place::Thread).collect()
             }
-            // It is no set that a segment can come for.
+            // The end of a loop indexes no segment.
             Each::Ended(_) => Vec::new(),
             Each::Rounds => (0..self.rounds.unwrap_or(0)).map(Place::Round).collect(),
         }
     }
 
-    /// A datum that does not depend on what the call does.
+    /// Returns the value of a datum.
     #[must_use]
     pub fn datum(&self, datum: Datum) -> Option<Val> {
         match datum {
@@ -289,12 +288,12 @@ impl Env {
         }
     }
 
-    /// What a part of a call can be there for, one by one.
+    /// Returns the sets that may index a part of the call.
     fn sets(&self) -> Vec<Each> {
         let args = || 0..self.args.len();
         let given = args().filter(|&i| self.args[i].nodes().is_some()).map(Whole::Argument);
         let with_members = || args().filter(|&i| !self.members[i].threads.is_empty());
-        // Where the first one has a role of its own it may be one of the others too.
+        // If the first thread has a special role, the body may go through the others only.
         let has_roles = self.computed == Computed::Anything;
         let of_members =
             |i: usize| if has_roles { vec![Whole::First(i), Whole::Others(i)] } else { vec![Whole::Members(i)] };
@@ -304,7 +303,7 @@ impl Env {
         nodes.chain(threads).collect()
     }
 
-    /// What a number can be.
+    /// Returns the leaves that may stand for a number.
     pub(crate) fn numbers(&self, number: u64) -> Vec<Leaf> {
         let is = |node: Node| u64::from(node.0) == number;
         let mut all = Vec::new();
@@ -332,7 +331,7 @@ impl Env {
         raw.is_some_and(|raw| self.leaves(&raw).contains(leaf))
     }
 
-    /// What a part of a value can be.
+    /// Returns the leaves that may stand for a part of a value.
     fn leaves(&self, raw: &Raw) -> Vec<Leaf> {
         match raw {
             Raw::Number(number) => self.numbers(*number),
@@ -364,15 +363,15 @@ impl Env {
     }
 }
 
-/// A word of a tuple.
+/// Returns a word of a tuple.
 pub(crate) fn word_of(tuple: Val, word: usize) -> Option<Val> {
     if let Val::Tuple(all) = tuple { all.parts().get(word).copied() } else { None }
 }
 
-/// What specifications add to a result.
+/// The numbers that specifications add to a result.
 pub(crate) const ADDED: [i64; 2] = [1, -1];
 
-/// Who takes part in an object, and where they are.
+/// Returns the threads that take part in an object, and their nodes.
 fn members(world: &World, object: Val) -> Company {
     let Some(object) = object.loc().and_then(|x| world.objects.get(&x)) else { return Company::default() };
     let nodes = |threads: &[Tid]| threads.iter().map(|&t| world.node_of(t)).collect::<NodeSet>();
@@ -381,7 +380,7 @@ fn members(world: &World, object: Val) -> Company {
     Company { nodes: nodes(&threads), first: nodes(first), others: nodes(others), threads }
 }
 
-/// The numbers in a name, each with its place among its parts.
+/// Returns the numbers in a name, each with its position among the parts of the name.
 pub(crate) fn numbers_in(name: Val) -> Vec<(usize, u64)> {
     let mut parts = Vec::new();
     taken_apart(name, &mut String::new(), &mut parts);
@@ -389,7 +388,7 @@ pub(crate) fn numbers_in(name: Val) -> Vec<(usize, u64)> {
     parts.into_iter().enumerate().filter_map(number).collect()
 }
 
-/// A part of a value as it is.
+/// A part of a concrete value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Raw {
     Number(u64),
@@ -416,8 +415,8 @@ impl Raw {
     }
 }
 
-/// The text of a value, and its parts. Different values have different texts or parts: the name of a part is that of its
-/// owner with a role, and numbers in it are read off without loss.
+/// Returns the text of a value, and its parts. Different values have different texts or parts, because the name of a
+/// part is that of its owner with a role, and the numbers in it are read without loss.
 fn taken_apart(value: Val, text: &mut String, parts: &mut Vec<Raw>) {
     let mut name = |kind: &str, name: Name, whole: Raw| {
         text.push_str(kind);
@@ -455,7 +454,7 @@ fn taken_apart(value: Val, text: &mut String, parts: &mut Vec<Raw>) {
     }
 }
 
-/// The numbers of a role, without leading zeros, apart from the rest.
+/// Separates the numbers of a role, without leading zeros, from the rest.
 fn numbers_apart(role: &str, text: &mut String, parts: &mut Vec<Raw>) {
     let groups = role.chars().chunk_by(char::is_ascii_digit);
     for (digits, group) in &groups {
@@ -470,7 +469,7 @@ fn numbers_apart(role: &str, text: &mut String, parts: &mut Vec<Raw>) {
     }
 }
 
-/// The one pattern that a value follows in all of these cases.
+/// Returns the one pattern that a value follows in all of these cases.
 pub(crate) fn pattern<'a>(
     cases: impl IntoIterator<Item = (&'a Env, Val)>,
     objects: &BTreeSet<Loc>,
@@ -480,7 +479,7 @@ pub(crate) fn pattern<'a>(
     for (env, value) in cases {
         let (mut text, mut parts) = (String::new(), Vec::new());
         taken_apart(value, &mut text, &mut parts);
-        // The owner of a part that is no object is a library: it is part of the text.
+        // An owner that is a library, and not an object, is a part of the text.
         let known = first.get_or_insert_with(|| text.clone());
         if *known != text {
             return Err(format!("a value is now {known} and now {text}"));
@@ -504,8 +503,7 @@ pub(crate) fn pattern<'a>(
     Ok(Pattern { text: named, leaves })
 }
 
-/// True if a value follows a pattern, where `is` says of a leaf whether it is this part: a number, an object, an identifier or a
-/// datum, as a value.
+/// True if a value follows a pattern. `is` says whether a leaf stands for a number, object, identifier or datum.
 pub(crate) fn follows(value: Val, pattern: &Pattern, is: impl Fn(&Leaf, Val) -> bool) -> bool {
     let (mut text, mut parts) = (String::new(), Vec::new());
     taken_apart(value, &mut text, &mut parts);
@@ -527,7 +525,7 @@ pub(crate) fn follows(value: Val, pattern: &Pattern, is: impl Fn(&Leaf, Val) -> 
     rest.is_empty()
 }
 
-/// What stands at one place in all cases, or the text that always stands there.
+/// Returns the leaf that fits one slot in all cases, or the text that the slot always has.
 fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Result<Result<Leaf, String>, String> {
     let raw = |i: usize| &all[i].1[slot];
     let mut candidates = all[0].0.leaves(raw(0));
@@ -539,7 +537,7 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
     let is_computed = |leaf: &&Leaf| matches!(leaf, Leaf::Datum(Datum::Passed(..) | Datum::Returned) | Leaf::Named(_));
     let (passed, known): (Vec<Leaf>, Vec<Leaf>) = candidates.iter().partition(is_computed);
     let results = known.iter().copied().filter(|leaf| matches!(leaf, Leaf::Datum(Datum::Result(_))));
-    // The first that was given is as good as the others.
+    // Any of them would do, so take the first.
     let of_events: Option<Leaf> = passed.first().copied().or(results.min());
     match (all[0].0.computed, of_events) {
         (Computed::Always, Some(leaf)) => return Ok(Ok(leaf)),
@@ -548,16 +546,16 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
         }
         _ => candidates = known,
     }
-    // A sum is one only where nothing simpler is always the same.
+    // A sum is used only if no simpler datum fits.
     let is_sum = |leaf: &Leaf| matches!(leaf, Leaf::Datum(Datum::Sum(..)));
     if is_constant || !candidates.iter().all(is_sum) {
         candidates.retain(|leaf| !is_sum(leaf));
     }
-    // Where an object is always on the own node, that node is the one of the object, as it is in calls that reach others.
+    // If an object is always on the own node, use the object's node, as in calls whose objects are on other nodes.
     if candidates.contains(&Leaf::Own) && candidates.iter().any(|leaf| matches!(leaf, Leaf::Home(_))) {
         candidates.retain(|leaf| *leaf != Leaf::Own);
     }
-    // Of data that are known to be equal one is as good as the other; a constant is best.
+    // Among equal data a constant is best; otherwise either will do.
     for &(one, other) in &*all[0].0.equal {
         let (one, other) = (Leaf::Datum(one), Leaf::Datum(other));
         if matches!(other, Leaf::Datum(Datum::Constant(_))) {
@@ -579,35 +577,35 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
     }
 }
 
-/// Events or subevents that come one after the other: once, or together for each of some nodes or threads.
+/// Consecutive events or subevents: once, or together for each element of an index set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Segment {
     pub times: Times,
     pub len: usize,
 }
 
-/// How often a segment comes.
+/// The number of times that a segment occurs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Times {
     /// Once.
     Once,
-    /// Once, for the one of all threads at which a loop ended that goes through them.
+    /// Once, for the thread at which a loop through all threads ended.
     Ended,
-    /// Once, if there is a node in this set: a call about no node is not made.
+    /// Once, if this set has a node, because a call for an empty set is not made.
     IfAny(Nodes),
-    /// For each of these.
+    /// Once for each element of this set.
     Each(Each),
 }
 
 impl Segment {
-    /// For each of what it comes, if it does.
+    /// Returns the set that indexes it, if there is one.
     pub fn each(&self) -> Option<Each> {
         if let Times::Each(each) = self.times { Some(each) } else { None }
     }
 }
 
 impl Env {
-    /// How often a segment comes.
+    /// Returns how many times a segment occurs.
     fn times(&self, of: Times) -> usize {
         match of {
             Times::Once | Times::Ended => 1,
@@ -617,7 +615,7 @@ impl Env {
     }
 }
 
-/// The positions of a sequence of segments, with what they are for.
+/// Returns the positions of a sequence of segments, with their indices.
 pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Place>)> {
     let mut start = 0;
     let mut all = Vec::new();
@@ -637,20 +635,21 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
     all
 }
 
-/// The most positions of a template.
+/// The maximal number of positions of a template.
 const LONGEST: usize = 12;
 
-/// The segmentations that explain how many subevents an event has in all cases, those with few segments for each node first.
+/// Returns the segmentations that explain the number of subevents of an event in all cases. Those with few indexed
+/// segments come first.
 pub(crate) fn segmentations(lengths: &[(&Env, usize)]) -> Vec<Vec<Segment>> {
     let Some((env, _)) = lengths.first() else { return Vec::new() };
     let sets: Vec<Times> = env.sets().into_iter().map(Times::Each).collect();
-    // How often each may come, and how long the sequence is: of many cases that is the same.
+    // The multiplicities of the sets and the length of the sequence: many cases have the same.
     let seen = |(env, len): &(&Env, usize)| (sets.iter().map(|s| env.times(*s)).collect::<Vec<usize>>(), *len);
     let seen: BTreeSet<(Vec<usize>, usize)> = lengths.iter().map(seen).collect();
     let mut all = Vec::new();
-    // How many are once, and how many are for each of at most two sets.
+    // Choose the sets, at most two. The other segments occur once.
     for chosen in (0..=2).flat_map(|k| (0..sets.len()).combinations(k)) {
-        // `multi_cartesian_product` of nothing is one empty choice.
+        // `multi_cartesian_product` of an empty list yields one empty choice.
         for counts in chosen.iter().map(|_| 1..=4usize).multi_cartesian_product() {
             let times = |of: &[usize]| -> usize { chosen.iter().zip(&counts).map(|(s, k)| of[*s] * k).sum() };
             let once: BTreeSet<Option<usize>> = seen.iter().map(|(of, len)| len.checked_sub(times(of))).collect();
@@ -685,14 +684,14 @@ fn arrange(once: usize, sets: &[(Times, usize)], so_far: &mut Vec<Segment>, all:
     }
 }
 
-/// Whether a template may say of a datum only that it is what an event is given.
+/// The condition under which a template may leave a datum unknown, except for the event that has it as an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Computed {
-    /// No: more is to be known of it.
+    /// Never: the template must say more.
     No,
-    /// Wherever it can, so that calls with different data are alike.
+    /// Whenever possible, so that calls with different data are alike.
     Always,
-    /// Where nothing else is known of it; so may numbers in names be computed, and what the call returns.
+    /// If nothing else is known of it. Then numbers in names and the result may be computed too.
     Anything,
 }
 
