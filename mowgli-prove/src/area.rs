@@ -1,7 +1,7 @@
-//! Areas of memory: cells that belong together, as some call below copies from one to the other.
+//! Areas of memory: classes of cells that are related because some call below copies from one to the other.
 //!
-//! What is said of one area is tried first with nothing named of any other. Fewer instances are made then, and instances that are
-//! not made cannot show anything wrong.
+//! A goal about one area is tried first without names for the subevents of the others. This makes fewer instances, and
+//! it is sound because fewer instances prove fewer goals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,19 +9,19 @@ use crate::kind::{Kind, Role};
 use crate::model::{passed_to, result_of};
 use crate::term::Term;
 
-/// An area, as a number.
+/// The number of an area.
 pub type Area = usize;
 
 /// The areas of the cells of implementations.
 pub struct Areas {
-    /// By what the names of cells have in common.
+    /// The areas, by the part of a cell's name that all cells of a role share.
     of_cells: BTreeMap<String, Area>,
     /// The areas that terms with these symbols lead to.
     of_symbols: BTreeMap<String, Area>,
 }
 
 impl Areas {
-    /// The areas of the implementations of these calls.
+    /// Returns the areas of the implementations of these calls.
     #[must_use]
     pub fn of(kinds: &[Kind]) -> Self {
         let mut of_cells: BTreeMap<String, Area> = BTreeMap::new();
@@ -45,13 +45,13 @@ impl Areas {
         Self { of_cells, of_symbols }
     }
 
-    /// The area of what a subevent reads or writes.
+    /// Returns the area of the cell that a subevent reads or writes.
     #[must_use]
     pub fn of_role(&self, role: &Role) -> Option<Area> {
         self.of_cells.get(&role.cell.as_ref()?.text).copied()
     }
 
-    /// The areas that a term speaks of, if there are others.
+    /// Returns the areas that a term speaks of, if there are others.
     #[must_use]
     pub fn spoken_of(&self, term: &Term) -> Option<BTreeSet<Area>> {
         let mut found = BTreeSet::new();
@@ -70,7 +70,7 @@ impl Areas {
     }
 }
 
-/// The subevents of an event that have a cell, with what the names of their cells have in common.
+/// Returns the subevents of an event that have a cell, with the shared part of their cells' names.
 fn cells_of(kind: &Kind, event: usize) -> impl Iterator<Item = (&Role, &String)> {
     let of_event = kind.concrete.iter().filter(move |role| role.position.0 == event);
     of_event.filter_map(|role| Some((role, &role.cell.as_ref()?.text)))
@@ -84,7 +84,7 @@ mod tests {
     use crate::source::Source;
     use crate::term::{app, symbol};
 
-    /// Each word of a state is copied to and from words of a thread, and no word of a state to another.
+    /// Calls copy each word of a state to and from words of a thread, and never to another word of the state.
     #[test]
     fn what_is_copied_is_of_one_area() {
         let all = catalogue();

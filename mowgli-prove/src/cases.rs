@@ -1,4 +1,5 @@
-//! Case splits: an obligation about promises is one for each choice of their roles that what is given allows.
+//! Case splits: an obligation about promises becomes one case for each choice of their roles that the hypothesis
+//! allows.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +8,18 @@ use itertools::Itertools;
 use crate::model::{ABS, Obligation};
 use crate::term::{Statement, Term, Theory, Variable, and, app, equal, symbol};
 
-/// What is known of a theory without a solver: its definitions.
+/// The definitions of a theory, which decide some formulas without a solver.
 struct Definitions<'a>(BTreeMap<&'a str, (&'a [Variable], &'a Term)>);
 
-/// The roles of things, by the terms that name them.
+/// The known roles, by the terms that have them.
 type Roles = BTreeMap<Term, String>;
 
-/// The most promises of an obligation whose roles are told apart.
+/// The maximal number of promises of an obligation whose roles are split.
 const TOLD_APART: usize = 2;
 
-/// The cases of an obligation. Together they are the obligation: the roles of promises are all that there are, and a case is
-/// left out only where by definition what is given is false, or what follows is true. `stands` has for each role of a promise that of its image.
+/// Returns the cases of an obligation. Together they are equivalent to it, because a promise has one of the roles. A
+/// case is left out only if the hypothesis is false, or the goal true, by definition. `stands` maps the role of a
+/// promise to that of its image.
 #[must_use]
 pub fn cases(theory: &Theory, question: &Obligation, stands: &BTreeMap<String, String>) -> Vec<Obligation> {
     let definitions = Definitions::of(theory);
@@ -55,7 +57,7 @@ impl<'a> Definitions<'a> {
         Self(defined.collect())
     }
 
-    /// The thing that a term names, with what stands for variables; none if it is not known which.
+    /// Returns the known thing that a term names, under a substitution of variables, or `None`.
     fn thing(term: &Term, bound: &BTreeMap<&str, Option<Term>>) -> Option<Term> {
         match term {
             Term::App(name, to) if to.is_empty() => bound.get(&**name).cloned().unwrap_or_else(|| Some(term.clone())),
@@ -67,7 +69,7 @@ impl<'a> Definitions<'a> {
         }
     }
 
-    /// Whether a formula holds, if that is known from the roles alone.
+    /// Returns the truth value of a formula, if the roles alone decide it.
     fn value(&self, term: &Term, bound: &BTreeMap<&str, Option<Term>>, roles: &Roles) -> Option<bool> {
         match term {
             Term::All(of, body) | Term::AllAt(of, body, _) | Term::Any(of, body) => {
@@ -129,7 +131,7 @@ mod tests {
         };
         let stands = ["read", "write", "update"].map(|role| (role.to_owned(), format!("the {role}")));
         let all = cases(&theory, &question, &stands.into_iter().collect());
-        // Two roles of a, any of b.
+        // The case split has two roles for a and any role for b.
         assert_eq!(all.len(), 6);
         assert!(all.iter().all(|case| !case.from.to_string().contains("(abs.role a) write")));
     }

@@ -1,5 +1,5 @@
-//! Executions of programs whose waits are compiled to polls, each with the execution of the program itself that is read off it
-//! (SYNC App. C.3).
+//! Executions of programs whose waits are compiled to polls. Each comes with the execution of the source program that
+//! is read off it (SYNC App. C.3).
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use mowgli_rdma::stamp::Qp;
 use mowgli_rdma::tso::{self, Method, TSO};
 use mowgli_rdma::wait::WAIT;
 
-/// An execution of a compiled program, and that of the program.
+/// An execution of a compiled program, and the one of the source program.
 pub struct Compiled<'a> {
-    /// The one that there is.
+    /// The execution of the compiled program.
     pub below: &'a Execution,
-    /// What is read off it: each operation is as below, and so are the choices.
+    /// The execution of the source program: its operations and choices are those below.
     pub above: Execution,
-    /// For each event below the call that it is of.
+    /// The call of each event below.
     pub f: Vec<usize>,
-    /// For each call what stands for it: the operation, or the last question of a wait whether a set is empty.
+    /// For each call the event that stands for it: the operation, or the last test of a wait whether a set is empty.
     pub at: Vec<usize>,
-    /// The same of its subevents.
+    /// For each subevent above the subevent that stands for it.
     pub g: Vec<usize>,
 }
 
@@ -31,10 +31,10 @@ fn method(event: &Event) -> Method {
 }
 
 impl<'a> Compiled<'a> {
-    /// Reads the execution of the program off one of the compiled program.
+    /// Reads the execution of the source program off one of the compiled program.
     ///
     /// # Errors
-    /// What is no compiled program.
+    /// If the execution is not one of a compiled program.
     pub fn of(below: &'a Execution) -> Result<Self, String> {
         let f: Option<Vec<usize>> = below.groups.iter().copied().collect();
         let f = f.ok_or("an event is of no call of the program")?;
@@ -85,17 +85,17 @@ impl<'a> Compiled<'a> {
         (0..self.f.len()).filter(move |e| self.f[*e] == c)
     }
 
-    /// The events of a call that satisfy this.
+    /// Returns the events of a call that satisfy this.
     fn of_call(&self, c: usize, is: impl Fn(Method) -> bool) -> impl Iterator<Item = usize> {
         self.own(c).filter(move |e| is(method(&self.below.events[*e])))
     }
 
-    /// For each subevent below one of those that it stands for, where there is one.
+    /// Returns for each subevent below one of the subevents above for which it stands, if there is one.
     pub fn up(&self) -> Vec<usize> {
         (0..self.below.subs.len()).map(|s| self.g.iter().position(|x| *x == s).unwrap_or(0)).collect()
     }
 
-    /// The set that an event below speaks of.
+    /// Returns the set that an event below speaks of.
     pub fn set(&self, e: usize) -> Option<Val> {
         match method(&self.below.events[e]) {
             Method::SetAdd { s, .. } | Method::SetRemove { s, .. } | Method::SetIsEmpty { s } => Some(s),
@@ -103,12 +103,12 @@ impl<'a> Compiled<'a> {
         }
     }
 
-    /// The set of an identifier's open operations to a node.
+    /// Returns the set of an identifier's open operations to a node.
     pub fn open(identifier: Val, to: Node) -> Option<Val> {
         if let Val::Wid(d) = identifier { Some(tso::open_operations(d.0, Qp { to, number: 1 })) } else { None }
     }
 
-    /// What an event below adds to a set, removes from one, or returns.
+    /// Returns the element that an event below adds to a set or removes from one, or else its result.
     pub fn handle(&self, e: usize) -> Val {
         match method(&self.below.events[e]) {
             Method::SetAdd { v, .. } | Method::SetRemove { v, .. } => v,
@@ -116,25 +116,25 @@ impl<'a> Compiled<'a> {
         }
     }
 
-    /// Whether an event below found a set empty.
+    /// True if an event below found a set empty.
     pub fn found_empty(&self, e: usize) -> bool {
         matches!(method(&self.below.events[e]), Method::SetIsEmpty { .. })
             && self.below.events[e].ret == Val::Bool(true)
     }
 
-    /// What a call adds to a set.
+    /// Returns the event of a call that adds an element to a set.
     pub fn added(&self, c: usize) -> usize {
         self.of_call(c, |m| matches!(m, Method::SetAdd { .. })).next().unwrap_or(0)
     }
 
-    /// Where a call finds the set of its open operations to a node empty.
+    /// Returns the event at which a call finds the set of its open operations to a node empty.
     pub fn asked(&self, c: usize, to: Node) -> usize {
         let identifier = self.above.events[c].call.args.iter().find(|v| matches!(v, Val::Wid(_)));
         let set = identifier.and_then(|d| Self::open(*d, to));
         self.own(c).find(|&e| self.found_empty(e) && self.set(e) == set).unwrap_or(0)
     }
 
-    /// What removes from a set what one event has added, before another.
+    /// Returns the first event between these two that removes the element that the first one added.
     pub fn removal(&self, added: usize, asked: usize) -> usize {
         let removes = |&e: &usize| {
             matches!(method(&self.below.events[e]), Method::SetRemove { .. })
@@ -144,13 +144,13 @@ impl<'a> Compiled<'a> {
         (added + 1..asked).find(removes).unwrap_or(0)
     }
 
-    /// The poll of the same call that returned what an event removes.
+    /// Returns the poll of the same call that returned the removed element.
     pub fn polled(&self, removes: usize) -> usize {
         let polls = self.of_call(self.f[removes], |m| matches!(m, Method::Poll { .. }));
         polls.filter(|&p| p < removes && self.handle(p) == self.handle(removes)).last().unwrap_or(0)
     }
 
-    /// What each subevent below reads from; itself, if that is nothing.
+    /// Returns the source of each subevent below, or the subevent itself if it has none.
     pub fn sources(&self, choice: &str) -> Vec<usize> {
         let pairs = self.below.chosen.iter().filter(|c| c.name == choice).flat_map(|c| &c.pairs);
         let known: BTreeMap<usize, usize> = pairs.map(|&(a, b)| (b, a)).collect();

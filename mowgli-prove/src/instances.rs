@@ -1,15 +1,16 @@
-//! Instances of a theory for what a question speaks of: quantifiers go, and what is left a solver decides.
+//! Instances of a theory for one question: without quantifiers, a solver decides what remains.
 //!
-//! The pool has the constants of a question, those for which it says that something is there, terms that its author adds, and what
-//! functions make of these. A statement for all is taken for all of the pool; one that something is there is forgotten, unless the
-//! question makes it. So each instance follows from the theory, and where the instances cannot hold together the theory cannot.
+//! The pool has the constants of the question, witnesses of its existential hypotheses, terms from its author, and what
+//! functions make of these. A universal statement is instantiated for the whole pool. An existential one is dropped
+//! unless the question makes it. So each instance follows from the theory, and if the instances contradict one another,
+//! the theory is inconsistent with the negated question.
 
 use std::collections::BTreeMap;
 
 use crate::model::Obligation;
 use crate::term::{Statement, Term, Theory, Variable, and, app, implies, not, or, symbol, truth};
 
-/// What a pool gets besides: from each term of a sort this function makes one of that sort.
+/// A rule for the pool: from each term of the first sort the function makes a term of the second.
 pub type Derived = (&'static str, &'static str, &'static str);
 
 struct Instances {
@@ -34,7 +35,7 @@ impl Instances {
         }
     }
 
-    /// All ways to put members of the pool for these variables.
+    /// Returns all assignments of members of the pool to these variables.
     fn chosen(&self, of: &[Variable]) -> Vec<BTreeMap<String, Term>> {
         let mut all = vec![BTreeMap::new()];
         for (name, sort) in of {
@@ -52,7 +53,7 @@ impl Instances {
         all
     }
 
-    /// Constants for what is there.
+    /// Makes constants for the witnesses of an existential statement.
     fn named(&mut self, of: &[Variable]) -> BTreeMap<String, Term> {
         let mut all = BTreeMap::new();
         for (name, sort) in of {
@@ -67,8 +68,8 @@ impl Instances {
         all
     }
 
-    /// What is left of a statement: something that follows from it if it is `positive`, and else something from which it follows.
-    /// `open`: of what it says is there constants are made.
+    /// Returns the instances of a statement: a consequence of it if it is `positive`, and otherwise a formula that
+    /// implies it. If `open`, its existential statements get constants as witnesses.
     fn of(&mut self, term: &Term, positive: bool, open: bool) -> Term {
         match term {
             Term::App(name, to) => match (&**name, to.as_slice()) {
@@ -102,7 +103,8 @@ impl Instances {
     }
 }
 
-/// The theory without quantifiers, and the question in it: with terms beside those of the question, and what is `derived` of all.
+/// Returns the theory without quantifiers, and the question. The pool has `with` beside the terms of the question, and
+/// is closed under `derived`.
 #[must_use]
 pub fn instances(
     theory: &Theory,
@@ -127,7 +129,7 @@ pub fn instances(
             all.iter().for_each(|t| made.add(app(function, std::slice::from_ref(t)), to));
         }
     };
-    // Once to see what is there, and once more with all that is.
+    // The first pass collects the witnesses; the second one uses all of them.
     made.of(&question.from, true, true);
     made.of(&question.to, false, true);
     derive(&mut made);
@@ -145,7 +147,7 @@ pub fn instances(
                 }
                 body => ground.axiom(words, body),
             },
-            // A definition with quantifiers becomes a predicate of which its two halves are known.
+            // A definition with quantifiers becomes a predicate with two axioms, one for each direction.
             Statement::Definition(name, of, to, body) if made.definitions.contains_key(name) => {
                 let sorts: Vec<&str> = of.iter().map(|(_, sort)| sort.as_str()).collect();
                 ground.function(name, &sorts, to);
@@ -164,7 +166,7 @@ pub fn instances(
             ground.axiom(&format!("what {name} is"), half);
         }
     }
-    // Everything is declared before something is said of it.
+    // Declarations come before the statements that use them.
     let constants = question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).chain(made.fresh);
     let constants: Vec<Statement> = constants.map(|(name, sort)| Statement::Function(name, Vec::new(), sort)).collect();
     let (said, declared): (Vec<Statement>, Vec<Statement>) =

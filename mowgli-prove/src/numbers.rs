@@ -1,7 +1,7 @@
-//! Numbers in proofs: how often a thread has come, what counters hold, and who takes part in an object.
+//! Numbers in proofs: counts of calls, values of counters, and threads that take part in an object.
 //!
-//! Values are elements of a sort of which nothing is known; some are numbers, and what is read, added and compared of these is
-//! said in integer arithmetic. So far as a theory speaks of numbers they have no largest one.
+//! Values are elements of an uninterpreted sort. Some of them are numbers, and the theory reads, adds and compares
+//! these in integer arithmetic. So in a theory numbers have no largest one.
 
 use mowgli_core::value::Val;
 use std::collections::BTreeSet;
@@ -14,28 +14,28 @@ use crate::model::{
 use crate::pattern::{Argument, Datum, Each, Members, Nodes, Whole};
 use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
-/// That two calls are on one thread and have the same names for arguments, as those that are counted together.
+/// The relation of calls that are counted together: they are of one thread, and their arguments have the same names.
 pub const ALIKE: &str = "alike";
 
-/// That a value is a number.
+/// Returns the formula "the value is a number".
 #[must_use]
 pub fn number(of: &Term) -> Term {
     app("number", std::slice::from_ref(of))
 }
 
-/// The number that a value is.
+/// Returns the number that a value is.
 #[must_use]
 pub fn int(of: &Term) -> Term {
     app("int", std::slice::from_ref(of))
 }
 
-/// How many calls like it its thread has made before.
+/// Returns the count of a call: the number of earlier calls of its thread that are like it.
 #[must_use]
 pub fn index(call: &Term) -> Term {
     app("nth.call", std::slice::from_ref(call))
 }
 
-/// The arguments of a kind of calls that are objects for whose members, or their nodes, it does something.
+/// Returns the arguments of a kind of calls that are objects whose members, or their nodes, index a part of it.
 fn objects_of(kind: &Kind) -> BTreeSet<usize> {
     let of_role = |r: &Role| match r.each {
         Some(Each::Members(Members { of: i, but_first: false }) | Each::Nodes(Nodes { of: Whole::Members(i), .. })) => {
@@ -47,7 +47,7 @@ fn objects_of(kind: &Kind) -> BTreeSet<usize> {
 }
 
 impl Model<'_> {
-    /// What is added to results anywhere.
+    /// Returns the numbers that templates add to results.
     #[must_use]
     pub fn added(&self) -> BTreeSet<i64> {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
@@ -55,18 +55,18 @@ impl Model<'_> {
         data.filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(k) } else { None }).collect()
     }
 
-    /// Whether the theory speaks of numbers.
+    /// True if the theory speaks of numbers.
     fn has_numbers(&self) -> bool {
         let ends_loop = |r: &Role| !r.above.is_empty();
         !self.added().is_empty() || self.parts.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
     }
 
-    /// The sort of how many calls there were before.
+    /// Returns the sort of counts.
     pub(crate) fn count_sort(&self) -> &'static str {
         if self.has_numbers() { INT } else { "Count" }
     }
 
-    /// The objects of calls in which threads take part.
+    /// Declares the objects in which threads take part.
     pub(crate) fn objects(&self, theory: &mut Theory) {
         if self.has_roles() {
             theory.comment("Objects in which the first thread that takes part has a role of its own.");
@@ -127,7 +127,7 @@ impl Model<'_> {
         }
     }
 
-    /// Whether it matters who is the first to take part in an object.
+    /// True if it matters which thread is the first to take part in an object.
     fn has_roles(&self) -> bool {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
         roles.into_iter().any(|r| match r.each {
@@ -137,12 +137,12 @@ impl Model<'_> {
         })
     }
 
-    /// Whether it matters who takes part in objects.
+    /// True if it matters which threads take part in objects.
     fn has_objects(&self) -> bool {
         !self.parts.kinds.iter().all(|kind| objects_of(kind).is_empty())
     }
 
-    /// That the thread of a call of a kind, and some last one, take part in the objects that it is about, where that matters.
+    /// Returns the formula "the thread of the call, and some last thread, take part in its objects", if that matters.
     pub(crate) fn takes_part(&self, kind: &Kind, call: &Term) -> Term {
         if !self.has_objects() {
             return and([]);
@@ -154,7 +154,7 @@ impl Model<'_> {
         }))
     }
 
-    /// Numbers, and how many calls there were before.
+    /// Declares numbers, and the counts of calls.
     pub(crate) fn numbers(&self, theory: &mut Theory) {
         if !self.has_numbers() {
             return;
@@ -189,7 +189,8 @@ impl Model<'_> {
         );
     }
 
-    /// That two calls are of one method and about the same names, where that can be said.
+    /// Returns the formula "the two calls are of one method and have the same names as arguments", where templates can
+    /// say so.
     pub(crate) fn same_object(&self, a: &Term, b: &Term) -> Term {
         let kinds = self.parts.kinds;
         let pairs = kinds.iter().flat_map(|one| kinds.iter().map(move |other| (one, other)));
@@ -211,7 +212,7 @@ impl Model<'_> {
         }))
     }
 
-    /// What is known of the numbers of a subevent.
+    /// Returns the facts about the numbers of a subevent.
     pub(crate) fn of_numbers(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Result<Vec<Term>, String> {
         let mut facts = Vec::new();
         for datum in data_of(role) {
@@ -230,7 +231,7 @@ impl Model<'_> {
         Ok(facts)
     }
 
-    /// That what is written is the sum of what is read, which is a number, and of a number that is known.
+    /// Returns the formula "the written value is the sum of the read one and a constant, and all are numbers".
     pub(crate) fn is_sum(&self, wrote: &Term, read: &Term, with: Datum) -> Term {
         match with {
             Datum::Constant(Val::Int(k)) if self.has_numbers() => {
@@ -240,7 +241,7 @@ impl Model<'_> {
         }
     }
 
-    /// The last threads that take part in the objects of a call, where there is anything for each of them.
+    /// Returns the last threads that take part in the objects of a call, if those threads index a part of it.
     pub(crate) fn last_members(&self, kind: usize, call: &Term) -> Vec<Term> {
         let of_role = |r: &Role| match r.each {
             Some(Each::Members(Members { of, but_first: false })) => Some(of),
@@ -250,10 +251,11 @@ impl Model<'_> {
         objects.into_iter().map(|i| app(LAST, &[location(i, call)])).collect()
     }
 
-    /// That every thread that takes part in the object of a call makes a call of that round, as the library admits no others.
+    /// Returns the obligation that every thread that takes part in the object of a call reaches the round of the call.
+    /// The library has only such executions.
     ///
     /// # Errors
-    /// If it is not known who takes part.
+    /// If it is unknown which threads take part.
     pub(crate) fn rounds(&self) -> Result<Vec<crate::model::Obligation>, String> {
         let [c, t, d] = ["c", "t", "d"].map(symbol);
         let of_kind = |kind: &Kind| {

@@ -1,19 +1,19 @@
 //! Symbolic execution of bodies: the paths through the term of a method, each with its conditions and its calls.
 //!
-//! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s: which calls are made, how often, with which
-//! arguments, what is returned, and which conditions lead there. Each `if` is decided in both ways; a `for` through threads or nodes
-//! is one [`Step`] for each of them, and one through a list is unrolled; of a loop that waits the last call of the last round is
-//! kept; a loop with effects has a step for each round before the last one.
+//! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s: which calls are made, how
+//! often, with which arguments, what is returned, and which conditions lead there. Each `if` is decided in both ways; a
+//! `for` through threads or nodes is one [`Step`] for each of them, and one through a list is unrolled; of a loop that
+//! waits the last call of the last round is kept; a loop with effects has a step for each round before the last one.
 //!
-//! **Invariant**: for every call that returns, some path has conditions that all hold, and the call makes the calls of that path.
-//! Reads of loops that only wait are left out.
+//! **Invariant**: for every call that returns, some path has conditions that all hold, and the call makes the calls of
+//! that path. Reads of loops that only wait are left out.
 //!
-//! **Example**: `let v = read(x); if v = 0 { write(x, 1) } v` has two paths. One reads and writes, and its condition is that result 1
-//! is 0; the other only reads, and result 1 is not 0. Both return result 1.
+//! **Example**: `let v = read(x); if v = 0 { write(x, 1) } v` has two paths. One reads and writes, and its condition is
+//! that result 1 is 0; the other only reads, and result 1 is not 0. Both return result 1.
 //!
-//! **Correct because** each case of [`Reader::follow`] is the one of [`Body::program`] on unknown values. A path is dropped only if
-//! its conditions contradict one another; conditions that no template can speak of are dropped from a path, so that it is
-//! about more calls. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
+//! **Correct because** each case of [`Reader::follow`] is the one of [`Body::program`] on unknown values. A path is
+//! dropped only if its conditions contradict one another; conditions that no template can speak of are dropped from a
+//! path, so that it is about more calls. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
 //!
 //! **Cost**: the number of paths, of which there are at most [`MOST_PATHS`].
 
@@ -167,7 +167,8 @@ pub(crate) fn is_of_results(e: Expr) -> bool {
     !has_variable(e, |var| position_of(var).is_none())
 }
 
-/// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and different.
+/// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and
+/// different.
 fn is_contradiction(decided: &[Decided]) -> bool {
     let comparison = |d: &Decided| if let Term::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
     let mut classes: Vec<BTreeSet<Expr>> = Vec::new();
@@ -300,7 +301,8 @@ pub(crate) struct Reader<'a> {
     pub arguments: &'a [Argument],
     /// The sizes of the objects that are arguments, if all objects have the same size.
     pub sizes: BTreeMap<usize, i64>,
-    /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of their numbers.
+    /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of
+    /// their numbers.
     pub has_roles: bool,
     /// True if the loop of the body has effects.
     pub has_rounds: bool,
@@ -510,7 +512,8 @@ impl Reader<'_> {
         Ok(ended)
     }
 
-    /// Executes a `for` through as many numbers as a result says. It is one round, or else the rounds are reads that are left out.
+    /// Executes a `for` through as many numbers as a result says. It is one round, or else the rounds are reads that
+    /// are left out.
     fn as_many(
         &self,
         (x, set, round): (Var, Expr, &Body),

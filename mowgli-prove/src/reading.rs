@@ -1,4 +1,4 @@
-//! Executions of a memory model as structures of its theory, held against the judge.
+//! Executions of a memory model as structures of its theory, compared with the judge.
 
 use std::collections::BTreeSet;
 
@@ -12,19 +12,19 @@ use mowgli_core::value::Val;
 use crate::plain::{Names, Plain, identifier, kind_of, to};
 use crate::term::{Structure, Theory};
 
-/// What is in the executions of a structure, each in its order.
+/// The elements of the sorts of a structure, in order.
 #[derive(Default)]
 pub struct Numbers {
-    /// The cells that are touched.
+    /// The cells that subevents access.
     pub cells: BTreeSet<Cell>,
-    /// The values; of a subevent that has none, none.
+    /// The values; `None` is the value of subevents that have none.
     pub values: BTreeSet<Option<Val>>,
     /// The identifiers of operations.
     pub identifiers: BTreeSet<Val>,
 }
 
 impl Plain<'_> {
-    /// The role of each subevent of an execution, and the kind of each event.
+    /// Returns the role of each subevent of an execution, and the kind of each event.
     fn placed(&self, execution: &Execution) -> Result<(Vec<usize>, Vec<usize>), String> {
         let (mut roles, mut kinds) = (vec![0; execution.subs.len()], Vec::new());
         for (e, event) in execution.events.iter().enumerate() {
@@ -39,10 +39,10 @@ impl Plain<'_> {
         Ok((roles, kinds))
     }
 
-    /// An execution of the model, which the judge must accept, as a structure; it is held against the judge.
+    /// Reads an execution of the model, which the judge must accept, as a structure, and compares the two.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// If the structure and the execution differ.
     pub fn structure(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
         let mut structure = Structure::default();
         structure.define(theory);
@@ -56,7 +56,7 @@ impl Plain<'_> {
     /// Adds an execution, which the judge must accept, with its choices and hb.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// If the execution does not fit the theory.
     pub fn add(
         &self,
         structure: &mut Structure<'static>,
@@ -84,10 +84,10 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Adds what is told of the calls of an execution, which the judge must accept; returns its hb.
+    /// Adds the calls of an execution, which the judge must accept. Returns its hb.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// If the execution does not fit the theory.
     pub fn add_plain(
         &self,
         structure: &mut Structure<'static>,
@@ -100,10 +100,10 @@ impl Plain<'_> {
         Ok(judged.hb)
     }
 
-    /// That sets, keys and ppo are what the judge makes of them.
+    /// Checks that the sets, keys and ppo of a structure are those of the judge.
     ///
     /// # Errors
-    /// Where they are not.
+    /// Names a relation that differs.
     pub fn held(&self, structure: &Structure<'_>, execution: &Execution) -> Result<(), String> {
         let (reading, n) = (Reading::new(self.libraries, execution, self.library), execution.subs.len());
         for (name, set) in &self.encoding.sets {
@@ -130,7 +130,7 @@ impl Plain<'_> {
         }
     }
 
-    /// Numbers the cells, values and identifiers of an execution too.
+    /// Adds the cells, values and identifiers of an execution to those that have numbers.
     pub fn count(&self, numbers: &mut Numbers, execution: &Execution) {
         let subs = &execution.subs;
         numbers.cells.extend(subs.iter().filter_map(|s| s.sub.cell));
@@ -189,15 +189,15 @@ impl Plain<'_> {
     }
 }
 
-/// Where something stands among others.
+/// Returns the position of an element.
 fn place<T: Ord>(all: &BTreeSet<T>, one: &T) -> usize {
     all.iter().position(|x| x == one).unwrap_or(0)
 }
 
-/// The pairs of a predicate in a structure of so many subevents.
+/// Returns the pairs of a predicate in a structure with this many subevents.
 ///
 /// # Errors
-/// The symbol that the structure does not have.
+/// Names the symbol that the structure does not have.
 pub fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Result<Pairs, String> {
     let mut found = Pairs::new();
     for (a, b) in (0..n).cartesian_product(0..n) {

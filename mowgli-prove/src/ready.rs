@@ -1,4 +1,4 @@
-//! A theory made ready to be instantiated: names are numbers, variables are positions, definitions are at hand.
+//! A theory prepared for instantiation: names are numbers, variables are positions, and definitions are resolved.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::model::TUPLE;
 use crate::term::{Statement, Term, Theory, Variable};
 
-/// A name, as a number.
+/// The number of a name.
 pub type Symbol = usize;
 
 /// The names that are known from the beginning.
@@ -31,7 +31,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The number of a name.
+    /// Returns the number of a name.
     pub fn of(&mut self, name: &str) -> Symbol {
         if let Some(known) = self.numbers.get(name) {
             return *known;
@@ -41,12 +41,12 @@ impl Names {
         self.names.len() - 1
     }
 
-    /// The numbers of the names that begin with this.
+    /// Returns the numbers of the names with this prefix.
     pub fn beginning_with(&self, text: &str) -> impl Iterator<Item = Symbol> {
         self.names.iter().positions(move |name| name.starts_with(text))
     }
 
-    /// The name with a number.
+    /// Returns the name with a number.
     #[must_use]
     pub fn name(&self, symbol: Symbol) -> &str {
         &self.names[symbol]
@@ -63,22 +63,22 @@ pub enum Code {
     Defined(usize, Vec<Code>),
     /// A formula with a quantifier.
     Quantified(Arc<Quantified>),
-    /// A disjunction, by what one thing is.
+    /// A disjunction, indexed by the element that one term is.
     ByCase(Box<ByCase>),
 }
 
-/// A disjunction of which each part says which element, as a role, one thing is.
+/// A disjunction in which each part says which element, such as a role, one term is.
 pub struct ByCase {
-    /// The thing.
+    /// The term.
     pub of: Code,
-    /// The positions of the parts that are left if it is this element.
+    /// The positions of the parts that remain if the term is this element.
     pub parts: FxHashMap<Symbol, Vec<usize>>,
     /// The parts.
     pub all: Vec<Code>,
 }
 
 impl Code {
-    /// A disjunction, by cases if it is one.
+    /// Makes a disjunction, indexed by an element if possible.
     fn any(all: Vec<Self>, elements: &FxHashSet<Symbol>) -> Self {
         let cases: Option<Vec<(&Self, Symbol)>> = all.iter().map(|part| part.case(elements)).collect();
         let Some(cases) = cases.filter(|cases| cases.len() > 1 && cases.iter().all(|(of, _)| of.is(cases[0].0))) else {
@@ -92,7 +92,7 @@ impl Code {
         Self::ByCase(Box::new(ByCase { of, parts, all }))
     }
 
-    /// Which thing is an element by this, and which element it is.
+    /// Returns the term that is an element by this formula, and the element.
     fn case(&self, elements: &FxHashSet<Symbol>) -> Option<(&Self, Symbol)> {
         match self {
             Self::Apply(EQUAL, to) => match &to[..] {
@@ -106,7 +106,7 @@ impl Code {
         }
     }
 
-    /// Whether both are a variable, or one function of it.
+    /// True if both are the same variable, or the same function of it.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bound(one), Self::Bound(other)) => one == other,
@@ -117,7 +117,7 @@ impl Code {
         }
     }
 
-    /// The same variable, or function of it.
+    /// Copies a variable, or a function of one.
     fn again(&self) -> Self {
         match self {
             Self::Apply(of, to) => Self::Apply(*of, to.iter().map(Self::again).collect()),
@@ -129,43 +129,44 @@ impl Code {
 
 /// A formula with a quantifier.
 pub struct Quantified {
-    /// Different for each such formula.
+    /// A number that is unique to the formula.
     pub place: usize,
-    /// Whether it says that there is something, or else that something is so for all.
+    /// True if the quantifier is existential, false if it is universal.
     pub is_some: bool,
-    /// Its variables.
+    /// The variables that it binds.
     pub of: Vec<Variable>,
-    /// The variables around it.
+    /// The variables that are bound around it.
     pub around: Vec<String>,
-    /// What it says of them.
+    /// The formula under the quantifier.
     pub body: Code,
-    /// The same, as it was written.
+    /// The formula under the quantifier, as it was written.
     pub written: Arc<Term>,
 }
 
 /// An axiom.
 pub struct Axiom {
-    /// The sorts of what it is about.
+    /// The sorts of its variables.
     pub sorts: Vec<String>,
-    /// Which element a function of the one thing that it is about must be, if it is about such things only.
+    /// A function of its only variable and the element that the function must yield, if the axiom says nothing of other
+    /// values.
     pub case: Option<(Symbol, Symbol)>,
-    /// What it says.
+    /// The formula.
     pub body: Code,
 }
 
-/// A theory made ready.
+/// A theory prepared for instantiation.
 pub struct Ready {
-    /// What names there are.
+    /// The names in the theory.
     pub names: Names,
     /// The elements of sorts with known elements.
     pub elements: FxHashSet<Symbol>,
     /// The bodies of definitions.
     pub definitions: Vec<Code>,
-    /// For predicates of pairs what holds of each pair.
+    /// For predicates of pairs a formula that holds of each pair.
     pub typed: FxHashMap<Symbol, Code>,
-    /// The axioms of which instances are made.
+    /// The axioms that this crate instantiates.
     pub axioms: Vec<Axiom>,
-    /// Sorts, functions, and the axioms of which a solver makes the instances.
+    /// Sorts, functions, and the axioms that the solver instantiates.
     pub left: Theory,
     /// The sorts of functions.
     pub sorts: FxHashMap<Symbol, String>,
@@ -173,7 +174,7 @@ pub struct Ready {
     places: usize,
 }
 
-/// Makes terms ready.
+/// A reader of terms.
 pub struct Reader<'a> {
     /// The names, to which new ones are added.
     pub names: &'a mut Names,
@@ -183,7 +184,7 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A term in which these variables are bound.
+    /// Reads a term in which these variables are bound.
     pub fn read(&mut self, term: &Term, bound: &mut Vec<String>) -> Code {
         match term {
             Term::App(name, to) if to.is_empty() => match bound.iter().rposition(|known| **known == **name) {
@@ -224,7 +225,8 @@ impl Reader<'_> {
 }
 
 impl Ready {
-    /// Makes a theory ready. For each predicate in `typed` there is what holds of all of its pairs `a` and `b`, by the axioms.
+    /// Prepares a theory. `typed` has for some predicates a formula that holds of all of their pairs `a` and `b`, by
+    /// the axioms.
     #[must_use]
     pub fn new(theory: &Theory, typed: &BTreeMap<String, Term>) -> Self {
         let mut names = Names { names: Vec::new(), numbers: FxHashMap::default() };
@@ -258,17 +260,17 @@ impl Ready {
         Reader { names: &mut self.names, defined: &self.defined, elements: &self.elements, places: &mut self.places }
     }
 
-    /// Whether the theory has a function of this name.
+    /// True if the theory has a function with this name.
     pub fn has_function(&self, name: &str) -> bool {
         self.names.numbers.get(name).is_some_and(|symbol| self.sorts.contains_key(symbol))
     }
 
-    /// Whether the theory speaks of tuples.
+    /// True if the theory speaks of tuples.
     pub fn has_tuples(&self) -> bool {
         self.names.beginning_with(TUPLE).next().is_some()
     }
 
-    /// Makes further terms ready, with names and places of their own.
+    /// Returns a reader of further terms, with names and places of their own.
     pub fn reader_with<'r>(&'r self, names: &'r mut Names, places: &'r mut usize) -> Reader<'r> {
         *places = (*places).max(self.places);
         Reader { names, defined: &self.defined, elements: &self.elements, places }
@@ -319,7 +321,7 @@ impl Ready {
         }
     }
 
-    /// Whether a solver is to make the instances of an axiom: of one about three things of a sort there are too many.
+    /// True if the solver instantiates an axiom. There are too many instances of an axiom about three things of a sort.
     fn is_left(&self, axiom: &Term) -> bool {
         matches!(axiom, Term::All(of, body) if of.len() > 2 && of.iter().map(|v| &v.1).all_equal() && self.is_plain(body))
     }

@@ -1,8 +1,8 @@
 //! ROBUST Theorems 5 and 17: a program that is locally data-race free and fenced is robust.
 //!
-//! The proof is that of the paper, App. A, with two changes. Where it takes a shortest cycle of sc, that has no chord: if sc leads
-//! from one member to another, that is the next one. And what guarantees order on RDMA-TSO is related to what does so on RDMA-SC, of
-//! which alone local data-race freedom speaks, by an invariant.
+//! The proof is that of the paper, App. A, with two changes. First, it takes a shortest cycle of sc, which has no
+//! chord: if sc leads from one member to another, that is the next one. Second, an invariant relates the order of
+//! RDMA-TSO to that of RDMA-SC, because local data-race freedom speaks only of the latter.
 
 use crate::instances::Derived;
 use crate::plain::{Names, Plain};
@@ -36,7 +36,7 @@ const DERIVED: [Derived; 2] = [("Sub", "event", "Event"), ("Event", "thread", "T
 /// The parts of gb with the names of their predicates.
 type Parts = Vec<(&'static str, String)>;
 
-/// The predicates of what robustness is about.
+/// The predicates of the relations in the definition of robustness.
 struct Predicates {
     rf: String,
     mo: String,
@@ -44,10 +44,10 @@ struct Predicates {
     po: String,
     sc: String,
     conflict: String,
-    /// The parts of gb that local data-race freedom is about, and gb.
+    /// The parts of gb in the definition of local data-race freedom, and gb.
     base: Parts,
     gb: String,
-    /// The same of what fenced is about.
+    /// The parts of gb in the definition of fenced, and gb.
     fenced_base: Parts,
     fenced_gb: String,
 }
@@ -104,7 +104,7 @@ impl<'a> Robustness<'a> {
     /// Reads the model off its calls.
     ///
     /// # Errors
-    /// What cannot be said of it.
+    /// If the model is not first-order, or samples of its calls disagree.
     pub fn new(cpu: Cpu, libraries: &'a Libraries) -> Result<Self, String> {
         let relations = Relations::default();
         let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::Words { rmw: false }, NAMES)?;
@@ -132,10 +132,10 @@ impl<'a> Robustness<'a> {
         Ok(Self { cpu, plain, of })
     }
 
-    /// The theorem, without the hypotheses of these names.
+    /// Returns the theorem without the hypotheses of these names.
     ///
     /// # Errors
-    /// What cannot be said of the model.
+    /// If the model says something that first-order logic cannot express.
     pub fn theorem(&self, dropped: Dropped) -> Result<Theorem, String> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
@@ -156,7 +156,7 @@ impl<'a> Robustness<'a> {
         Ok(Theorem { about, theory, hypotheses, derived: DERIVED.to_vec(), items: self.items() })
     }
 
-    /// Who talks to whom by public operations of other threads than one (Def. 8).
+    /// Defines the nodes that are joined by public operations of threads other than one (Def. 8).
     fn talk(&self, theory: &mut Theory) {
         theory.comment("Which nodes are joined by public operations of other threads.");
         let [s, u] = ["s", "u"].map(symbol);
@@ -215,13 +215,13 @@ impl<'a> Robustness<'a> {
         items
     }
 
-    /// The read of the put that a subevent may be the write of.
+    /// Returns the read of the put whose write a subevent may be.
     fn source(&self, of: &Term) -> Vec<(Term, &'static str)> {
         let reads = self.plain.roles.iter().enumerate().filter(|(_, r)| r.family == "aNLR");
         reads.map(|(r, _)| (self.plain.part(r, &of_sub("event", of)), SUB)).collect()
     }
 
-    /// Theorems 7 and 13: gb is inside hb.
+    /// Returns the steps of Theorems 7 and 13: gb is inside hb.
     fn guaranteed(&self) -> Vec<Item> {
         let [a, b] = ["a", "b"].map(symbol);
         let source = self.source(&b);
@@ -236,8 +236,9 @@ impl<'a> Robustness<'a> {
         items
     }
 
-    /// On RDMA-TSO what gb of RDMA-SC says: the first is over before the second, and if the CPU does the second and not the first, before a
-    /// poll at or before that; or a buffered write comes before a read or a poll.
+    /// Returns the invariant on RDMA-TSO for a pair in gb of RDMA-SC. Either a buffered write comes before a read or a
+    /// poll, or the first is over before the second. If only the second is of the CPU, the first is over before a poll
+    /// at or before the second.
     fn kept(&self, a: &Term, b: &Term) -> Term {
         let is = |s: &Term, families: &[&str]| self.plain.has_role(s, |r| families.contains(&r.family.as_str()));
         let cpu = |s: &Term| is(s, &["aCR", "aCW", "aCAS", "aMF", "aWT"]);
@@ -265,7 +266,7 @@ impl<'a> Robustness<'a> {
         items
     }
 
-    /// Theorems 9 and 15: sc has no cycle on one thread.
+    /// Returns the steps of Theorems 9 and 15: sc has no cycle on one thread.
     fn of_one_thread(&self) -> Vec<Item> {
         let [a, b] = ["a", "b"].map(symbol);
         let Predicates { rf, mo, rb, po, sc, .. } = &self.of;
@@ -285,7 +286,7 @@ impl<'a> Robustness<'a> {
         items
     }
 
-    /// Theorems 8 and 14, and Lemma 2: what a cycle of sc without a chord is like.
+    /// Returns the steps of Theorems 8 and 14, and Lemma 2, about a cycle of sc without a chord.
     fn of_cycles(&self) -> Vec<Item> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let both = [LDRF, CYCLE];
@@ -359,7 +360,7 @@ impl<'a> Robustness<'a> {
     }
 }
 
-/// A shortest cycle of these edges: nothing if there is none.
+/// Returns a shortest cycle of these edges, or nothing if there is none.
 fn shortest_cycle(edges: &Pairs, n: usize) -> Vec<usize> {
     let from = |s| mowgli_core::judge::cycle_from(edges, s);
     (0..n).map(from).filter(|cycle| !cycle.is_empty()).min_by_key(Vec::len).unwrap_or_default()
@@ -371,27 +372,27 @@ pub const VARIANTS: [&str; 4] = ["published", "racy", "unfenced", "poll-before-w
 /// The hypotheses that a variant lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped {
-    /// That programs are locally data-race free.
+    /// True if programs need not be locally data-race free.
     pub ldrf: bool,
-    /// That they are fenced.
+    /// True if programs need not be fenced.
     pub fenced: bool,
 }
 
 impl Dropped {
-    /// Those of a variant.
+    /// Returns the hypotheses that a variant lacks.
     #[must_use]
     pub fn of(variant: &str) -> Self {
         Self { ldrf: variant == "racy", fenced: variant == "unfenced" }
     }
 }
 
-/// The model of a variant: one lets writes of the CPU pass polls.
+/// Returns the model of a variant. In one of them writes of the CPU may pass polls.
 pub fn libraries(cpu: Cpu, variant: &str) -> Libraries {
     let (to, lacks) = (order(cpu), variant == "poll-before-write");
     Libraries::over(move |a, b| !(lacks && (a, b) == (RdmaStamp::aWT, RdmaStamp::aCW)) && to(a, b)).with(Tso)
 }
 
-/// Asks the solvers about the theorem, and looks at executions of small programs.
+/// Asks the solvers about the theorem, and checks it in executions of small programs.
 pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, String> {
     let libraries = libraries(cpu, variant);
     let robustness = Robustness::new(cpu, &libraries)?;
@@ -404,10 +405,10 @@ pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, Strin
     Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &none, &programs, options.executions, visit)))
 }
 
-/// How many small programs are left out after each one that is looked at.
+/// The distance between explored small programs; the others are skipped.
 const STEP: usize = 7;
 
-/// Programs in which what is given in the steps holds.
+/// Returns programs that satisfy the hypotheses of the steps.
 fn telling() -> (World, Vec<Client>) {
     use tso::Method::{Get, Mfence, Poll, Put, Read, Rfence, Write};
     let (here, there) = (Node(1), Node(2));

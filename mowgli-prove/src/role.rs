@@ -1,4 +1,4 @@
-//! Roles: what the subevents at one position of a template are, as far as all runs agree on it.
+//! Roles: the properties of the subevents at one position of a template on which all runs agree.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use mowgli_judge::ids::Node;
 use crate::kind::{Instance, Read, Role, Seen, Write};
 use crate::pattern::{Datum, Each, Env, Segment, Times, datum, expanded, pattern, segmentations, word_of};
 
-/// The subevents of the event at one position, as they are in all its instances.
+/// Returns the roles of the subevents of the event at one position, from all its instances.
 pub(crate) fn subevents(
     instances: &[Instance],
     event: usize,
@@ -29,7 +29,7 @@ pub(crate) fn subevents(
             why = "it is there for each node, and each has subevents for each node".to_owned();
             continue;
         }
-        // What is there only if a set has a node is there for each of its nodes.
+        // A subevent that exists if a set has a node is indexed by the set, if another one is.
         if let Times::IfAny(set) = times
             && segments.iter().any(|s| s.each() != Some(Each::Nodes(set)))
         {
@@ -81,7 +81,7 @@ fn one<T: PartialEq + Clone>(all: impl IntoIterator<Item = T>, what: &str) -> Re
     if all.all(|other| other == first) { Ok(first) } else { Err(format!("{what} depends on the call")) }
 }
 
-/// The initial value of a cell: a datum, that of an object as a whole, or always the same tuple.
+/// Returns the initial value of a cell: a datum, that of an object as a whole, or always the same tuple.
 fn initial(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Option<Datum> {
     let (env, first) = cases[0];
     if !matches!(first, Val::Tuple(_)) {
@@ -94,11 +94,11 @@ fn initial(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Option<Datum> {
     (0..env.initial.len()).find(is_it).map(Datum::Initial)
 }
 
-/// Values of several sorts, of which a sum says what it is the sum with.
+/// Values of several sorts. They tell whether an event writes a sum, and with which number.
 const READ: [Val; 8] =
     [Val::Int(0), Val::Int(1), Val::Int(-1), Val::Int(41), Val::Int(i64::MAX), Val::Bool(true), Val::Bot, Val::Unit];
 
-/// What is added to what is read, if that is how the events make what they write.
+/// Returns the number that the events add to the read value, if that is how they make the written one.
 fn added(seen: &[&Seen], objects: &BTreeSet<Loc>, libraries: &Libraries) -> Result<Datum, String> {
     let step = |s: &Seen, read| libraries.of(&s.event.call).step(&s.event, read);
     let cases = || seen.iter().filter_map(|s| Some((*s, step(s, Val::Int(0))?)));
@@ -112,13 +112,14 @@ fn added(seen: &[&Seen], objects: &BTreeSet<Loc>, libraries: &Libraries) -> Resu
     if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
 }
 
-/// What a value is.
+/// A value in terms of the call.
 enum Said {
     One(Datum),
     Words(Vec<Datum>),
 }
 
-/// What a value is in all cases: a datum, or a tuple of some. A result may be a tuple as a whole.
+/// Returns a value in terms of the call, the same in all cases: a datum, or a tuple of data. A result may be a whole
+/// tuple.
 fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String> {
     let (env, first) = cases.first().ok_or("there is no case")?;
     if !cases.iter().any(|(_, v)| matches!(v, Val::Tuple(_))) {
@@ -140,8 +141,8 @@ fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String
     (0..size).map(word).collect::<Result<Vec<Datum>, String>>().map(Said::Words)
 }
 
-/// The words of a state, where each event updates a cell that has some: results of the calls below that are what it reads,
-/// and the data that it writes.
+/// Returns the words of a state, if each event updates a cell that has some. Those read are results of the calls below,
+/// and those written are data.
 fn words(
     seen: &[(Seen, Option<usize>)],
     objects: &BTreeSet<Loc>,
@@ -161,7 +162,7 @@ fn words(
     })
 }
 
-/// The words that an event makes of those that are these results.
+/// Returns the words that an event makes of the words with these results.
 fn applied(seen: &Seen, before: &[usize], libraries: &Libraries) -> Option<Vec<Val>> {
     let words: Vec<Val> = before.iter().map(|event| seen.env.results[*event]).collect();
     let after = libraries.of(&seen.event.call).step(&seen.event, Val::tuple(&words))?;
@@ -169,7 +170,8 @@ fn applied(seen: &Seen, before: &[usize], libraries: &Libraries) -> Option<Vec<V
     Some(after.parts().to_vec()).filter(|after| after.len() == before.len())
 }
 
-/// The role of the subevent at one position, from its instances; with each the position of what it copies.
+/// Returns the role of the subevent at one position, from its instances. Each comes with the position of the copied
+/// one.
 fn role(
     seen: Vec<(Seen, Option<usize>)>,
     position: (usize, usize),
@@ -259,7 +261,7 @@ fn role(
         let cell = s.sub.cell?;
         Some((&s.env, libraries.of(&s.event.call).init(&s.world, cell)))
     });
-    // Where it is nothing of the call, nothing is known of it.
+    // An initial value that is not in terms of the call stays unknown.
     let initial = reads.as_ref().and_then(|_| initial(initials.collect(), objects));
     let method = first.event.call.method;
     let library = first.event.call.library;

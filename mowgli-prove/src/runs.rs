@@ -1,8 +1,8 @@
-//! Runs of paths: the calls of a path through a body, made in worlds of several sizes with data that satisfy its guards and differ
-//! otherwise.
+//! Runs of paths: the calls of a path through a body, made in worlds of several sizes with data that satisfy its guards
+//! and differ otherwise.
 //!
-//! The path says which calls are made, and with which arguments. A run shows the shapes of these calls, and in which sets of the
-//! specifications their subevents are: both are Rust functions.
+//! The path says which calls are made, and with which arguments. A run shows the shapes of these calls, and in which
+//! sets of the specifications their subevents are: both are Rust functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct Run {
     /// The position of each event, and the node, thread or round that it is for.
     pub placed: Vec<(usize, Option<Place>)>,
     pub shapes: Vec<Vec<Sub>>,
-    /// The results that are data. Where a method returns nothing it is `Top`, which equals no datum.
+    /// The results that are data. If a method returns nothing, its result is `Top`, which equals no datum.
     pub results: Vec<Val>,
     pub ways: Vec<Way>,
     pub result: Val,
@@ -112,7 +112,8 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// Finds data that satisfy the guards, and are as different as they can be otherwise. It may miss some, and is then `None`.
+    /// Finds data that satisfy the guards, and are as different as they can be otherwise. It may miss some, and is then
+    /// `None`.
     pub fn satisfying<'g>(guards: impl IntoIterator<Item = &'g Guard> + Clone, seed: i64) -> Option<Self> {
         let equal = guards.clone().into_iter().filter(|guard| guard.are_equal).map(|guard| (guard.one, guard.other));
         let mut classes = classes(equal);
@@ -234,7 +235,7 @@ pub(crate) enum Stop {
 }
 
 impl Source<'_> {
-    /// Whether objects have a writer and readers.
+    /// True if objects have a writer and readers.
     pub(crate) fn has_roles(&self) -> bool {
         let form = self.specification.get(self.library).and_then(|library| library.object());
         form.is_some_and(|form| form.parts.contains(&Part::Roles))
@@ -297,7 +298,8 @@ impl Source<'_> {
         worlds.iter().flat_map(of_world).collect()
     }
 
-    /// Returns all runs of a path with these data at a site. There is none if the call cannot be made there, or takes another path.
+    /// Returns all runs of a path with these data at a site. There is none if the call cannot be made there, or takes
+    /// another path.
     pub(crate) fn runs(
         &self,
         path: &Path,
@@ -420,7 +422,7 @@ impl<'r, 's> Making<'r, 's> {
     /// Evaluates a call in a scope.
     fn call(&mut self, of: &CallTerm, scope: &Scope) -> Call {
         let args: Vec<Val> = of.args.iter().map(|e| e.eval(scope)).collect();
-        // A number of which nothing is known makes a name that no object has, so the run adds an object like those of the same role.
+        // An unknown number makes a name that no object has, so the run adds an object like those with the same role.
         for (e, v) in of.args.iter().zip(&args) {
             if let (Term::Part(owner, role, indices), Some(x)) = (e.term(), v.loc())
                 && !indices.is_empty()

@@ -28,7 +28,7 @@ impl fmt::Display for Program {
 }
 
 impl Program {
-    /// The command.
+    /// Returns the command.
     #[must_use]
     pub fn command(self) -> &'static str {
         match self {
@@ -37,14 +37,14 @@ impl Program {
         }
     }
 
-    /// Whether it can be run.
+    /// True if it can be run.
     #[must_use]
     pub fn is_there(self) -> bool {
         let run = Command::new(self.command()).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         run.is_ok_and(|status| status.success())
     }
 
-    /// The options with which it is asked about instances.
+    /// Returns the options for questions without quantifiers to instantiate.
     fn head(self) -> &'static str {
         match self {
             Self::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
@@ -52,7 +52,7 @@ impl Program {
         }
     }
 
-    /// Its arguments: one question is given up after this time, and soon after that and its life the process ends by itself.
+    /// Returns its arguments. It gives up a question after `limit`, and the process ends soon after `limit` and `life`.
     fn arguments(self, limit: Duration, life: Duration) -> Vec<String> {
         let (millis, seconds) = (limit.as_millis(), (limit + life).as_secs() + 2);
         match self {
@@ -68,14 +68,14 @@ impl Program {
     }
 }
 
-/// What a solver says of a question.
+/// The answer of a solver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// What is given and what is to follow cannot differ: `unsat`.
+    /// The question follows, because its hypothesis and the negated goal are unsatisfiable: `unsat`.
     Follows,
-    /// There is a structure in which it does not follow: `sat`.
+    /// The question does not follow, because a structure satisfies the hypothesis and the negated goal: `sat`.
     Fails,
-    /// Neither is known, and why.
+    /// The solver found neither, for this reason.
     Unknown(String),
 }
 
@@ -106,21 +106,22 @@ pub fn ask(program: Program, theory: &Theory, question: &Obligation, limit: Dura
     (answer, time)
 }
 
-/// How much a solver does before it gives up a question.
+/// The effort of a solver before it gives up a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effort {
-    /// Little more than to read it, counted in Z3's steps and not in time: what follows from instances takes no more. cvc5 counts
-    /// otherwise, and does all that it can.
+    /// Little more than to read the question. The limit counts Z3's steps and not time, so that it does not depend on
+    /// the machine. It is enough for most consequences of instances. cvc5 counts steps differently, so it has no such
+    /// limit.
     Little,
-    /// All that it can in its time.
+    /// All effort that the time allows.
     Full,
 }
 
-/// The steps that Z3 may take for each character of a question when it is tried with little effort. Of four hundred questions that
-/// follow none took more than 1.2.
+/// The steps that Z3 may take for each character of a question with little effort. Of four hundred questions that
+/// follow, none took more than 1.2.
 const STEPS: usize = 2;
 
-/// Asks whether a theory cannot hold, with no instances made but where a solver sees a reason for them.
+/// Asks whether a theory is unsatisfiable. The solver instantiates axioms only where it sees a reason.
 #[must_use]
 pub fn ask_all(program: Program, theory: &Theory, limit: Duration, effort: Effort) -> Answer {
     let start = Instant::now();
@@ -133,10 +134,10 @@ pub fn ask_all(program: Program, theory: &Theory, limit: Duration, effort: Effor
     }
 }
 
-/// What a solver prints when it has answered.
+/// The line that a solver prints after its answer.
 const ANSWERED: &str = "answered";
 
-/// How long a solver is asked one question after another. To start one takes longer than most questions.
+/// The life of a solver process, which answers many questions because starting it takes longer than most of them.
 const LIFE: Duration = Duration::from_secs(30);
 
 thread_local! {
@@ -144,13 +145,13 @@ thread_local! {
     static RUNNING: RefCell<BTreeMap<Program, Running>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// A solver that is asked one question after another, each of which it forgets, but for the sorts that there are.
+/// A solver process that answers one question after another. It forgets each question, but keeps the sorts.
 struct Running {
     sorts: String,
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// When it ends by itself.
+    /// The time at which the process ends.
     end: Instant,
 }
 
@@ -170,7 +171,7 @@ impl Running {
         Ok(running)
     }
 
-    /// All that it says of a theory of its sorts, and whether it can be asked again.
+    /// Asks about a theory with the same sorts. Returns the output, and whether the process can be asked again.
     fn told(
         &mut self,
         program: Program,
@@ -187,7 +188,7 @@ impl Running {
             Program::Cvc5 => [String::new(), String::new()],
         };
         let text = format!("(push 1)\n{theory}{before}(check-sat)\n{after}(pop 1)\n(echo \"{ANSWERED}\")\n");
-        // A process that has ended has said why.
+        // If the process has ended, it has printed the reason.
         let _ = self.input.write_all(text.as_bytes());
         let mut told = String::new();
         loop {
@@ -246,7 +247,7 @@ fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Durati
     })
 }
 
-/// The constants of an obligation, what is given, and the opposite of what is to follow.
+/// Writes the constants of an obligation, its hypothesis, and the negated goal.
 fn statements(question: &Obligation) -> Vec<Statement> {
     let constants = question.of.iter();
     let mut all: Vec<Statement> =
@@ -258,14 +259,14 @@ fn statements(question: &Obligation) -> Vec<Statement> {
     all
 }
 
-/// A question that was asked, as it was asked.
+/// A question as the solver got it.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The solver.
     pub program: Program,
-    /// What was split for it, step by step: which thing has which role, and whence a read has its value.
+    /// The case splits before it, in order: the role of a thing, or the source of a read.
     pub split: Vec<String>,
-    /// The options with which it was asked.
+    /// The options of the solver.
     head: &'static str,
     /// The declarations and assertions, in SMT-LIB.
     pub statements: String,
@@ -274,7 +275,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// An obligation that was asked about as it stands, with the whole theory.
+    /// Returns the question of an obligation as a whole, with the whole theory.
     #[must_use]
     pub fn whole(program: Program, theory: &Theory, question: &Obligation, answer: Answer) -> Self {
         let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
@@ -282,14 +283,14 @@ impl Asked {
         Self { program, split: Vec::new(), head: "(set-logic ALL)\n", statements, answer }
     }
 
-    /// A case of which instances of axioms were asked about.
+    /// Returns the question of a case, with instances of the axioms.
     #[must_use]
     pub fn case(program: Program, split: Vec<String>, instances: &Theory, answer: Answer) -> Self {
         let statements = instances.0.iter().map(|s| format!("{s}\n")).collect();
         Self { program, split, head: program.head(), statements, answer }
     }
 
-    /// The question as a program in SMT-LIB that stands alone.
+    /// Returns the question as a complete program in SMT-LIB.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { program, split, head, statements, answer } = self;

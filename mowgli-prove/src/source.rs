@@ -1,4 +1,4 @@
-//! What templates are made of.
+//! The input from which templates are made.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Subject;
 
-/// A library with an implementation, as templates are made of it.
+/// A library with an implementation.
 pub struct Source<'a> {
     /// The library with its specification.
     pub specification: &'a Libraries,
-    /// Its name.
+    /// The name of the library.
     pub library: Name,
     /// The libraries that the implementation calls.
     pub below: &'a Libraries,
     /// The implementation.
     pub implementation: Arc<dyn Implementation>,
-    /// Objects and calls.
+    /// The client generator.
     pub subject: &'a dyn Subject,
 }
 
 #[cfg(test)]
 impl<'a> Source<'a> {
-    /// The published implementation of a library of the catalogue.
+    /// Returns the published implementation of a library of the catalogue.
     pub(crate) fn published(entry: &'a mowgli_libraries::entry::Entry) -> Self {
         Self {
             specification: &entry.specification,

@@ -11,9 +11,9 @@ use crate::term::{Term, add, all, and, any, app, equal, implies, less, not, or, 
 
 /// A lemma for calls of some kinds.
 pub(crate) struct Stated {
-    /// What it says.
+    /// The lemma as an obligation, which becomes an axiom.
     pub statement: Obligation,
-    /// What is to be shown of it: the statement, with what induction gives.
+    /// The obligation to show: the lemma, with the induction hypothesis.
     pub question: Obligation,
 }
 
@@ -21,15 +21,15 @@ pub(crate) struct Stated {
 struct Sorted<'k> {
     lemma: &'k Lemma,
     kinds: Vec<(Var, &'k Kind)>,
-    /// What the names of variables end with.
+    /// The suffix of the names of variables.
     end: &'static str,
 }
 
 impl Model<'_> {
-    /// What a lemma says, for all kinds of calls of which it can say it.
+    /// Returns a lemma as obligations, one for each choice of kinds of calls to which it applies.
     ///
     /// # Errors
-    /// What it speaks of and is nowhere.
+    /// If it applies to no kinds, the last reason for that.
     pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, String> {
         let calls: Vec<Var> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
         let choices = calls.iter().map(|_| self.parts.kinds).multi_cartesian_product();
@@ -53,7 +53,7 @@ impl Model<'_> {
         let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
         let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
         let is_before = |of: Var| app("po.call", &[earlier.var(of), sorted.var(of)]);
-        // For what comes earlier it holds.
+        // The lemma holds for the earlier calls or subevents, by induction.
         let of: Vec<(String, &str)> = lemma.of.iter().map(|v| (earlier.name(*v), sort(*v))).collect();
         let of: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
         let comes = match along {
@@ -69,7 +69,7 @@ impl Model<'_> {
         Ok(Stated { question: Obligation { from: and(from), ..statement.clone() }, statement })
     }
 
-    /// That before a call there is one like it, the last of these, or else it is the first.
+    /// Returns the formula "the call is the first of its thread, or it is the successor of a call like it".
     fn is_next(&self, call: &Term) -> Term {
         let b = symbol("last");
         let next = equal(add(index(&b), 1), index(call));
@@ -78,7 +78,8 @@ impl Model<'_> {
         or([equal(index(call), symbol("0")), last])
     }
 
-    /// What is given in a lemma: the kinds of its calls, that what it speaks of is there, and what is said to be given.
+    /// Returns the hypothesis of a lemma: the kinds of its calls, the existence of the subevents that it speaks of, and
+    /// its stated assumptions.
     fn hypotheses(&self, sorted: &Sorted<'_>) -> Result<Term, String> {
         let mut given: Vec<Term> =
             sorted.kinds.iter().map(|(call, kind)| self.is_kind(kind, &sorted.var(*call))).collect();
@@ -135,7 +136,7 @@ impl Model<'_> {
     }
 }
 
-/// The name of a sort.
+/// Returns the name of a sort.
 fn sort(of: Var) -> &'static str {
     match of.sort {
         Sort::Call => "Call",
@@ -144,7 +145,7 @@ fn sort(of: Var) -> &'static str {
     }
 }
 
-/// The subevents that a fact speaks of.
+/// Returns the subevents that a fact speaks of.
 fn subevents(fact: &Fact) -> Vec<Of> {
     let of = |num: &Num| if let Num::Value(of) = num { Some(*of) } else { None };
     match fact {
@@ -171,16 +172,16 @@ impl<'k> Sorted<'k> {
         symbol(&self.name(of))
     }
 
-    /// The kind of a call.
+    /// Returns the kind of a call.
     fn kind(&self, of: Var) -> Result<&'k Kind, String> {
         let kind = self.kinds.iter().find(|(call, _)| *call == of).map(|(_, kind)| *kind);
         kind.ok_or_else(|| format!("it is not about {}", of.name))
     }
 
-    /// The role of a subevent.
+    /// Returns the role of a subevent.
     fn role(&self, of: Of) -> Result<(&'k Kind, &'k Role), String> {
         let kind = self.kind(of.call)?;
-        // Of a loop only the last round has a name.
+        // Only the last iteration of a loop has a name.
         let is_earlier =
             |event: usize| kind.concrete.iter().any(|r| r.position.0 == event && r.each == Some(Each::Rounds));
         let made = |(event, (library, method, _)): &(usize, &(_, mowgli_core::ids::Name, _))| {
@@ -219,7 +220,7 @@ impl<'k> Sorted<'k> {
         Ok(app(if of.access == Access::Reads { "read" } else { "wrote" }, &[self.sub(of)?]))
     }
 
-    /// That something is a number, and which.
+    /// Returns the formula "this is a number", and the number.
     fn num(&self, num: &Num) -> Result<[Term; 2], String> {
         Ok(match num {
             Num::Value(of) => {

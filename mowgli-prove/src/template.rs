@@ -1,9 +1,9 @@
-//! Templates: what every call of a method does, whatever its thread, node and arguments are.
+//! Templates: the events and subevents of every call of a method, whatever its thread, node and arguments are.
 //!
-//! Symbolic execution of a body gives the paths through it ([`crate::paths`]). Which calls a path makes, how often, with which
-//! arguments and under which conditions is read off the term. The shapes of these calls are Rust functions: they are read off
-//! runs of the path, as are the sets and keys of specifications in which their subevents are. Where a shape depends on whether
-//! two data are equal, the path has a kind of calls for each case.
+//! Symbolic execution of a body gives the paths through it ([`crate::paths`]). The term of the body shows which calls a
+//! path makes, how often, with which arguments and under which conditions. The shapes of these calls are Rust
+//! functions, so they are read off runs of the path. So are the sets and keys of specifications in which their
+//! subevents are. If a shape depends on whether two data are equal, the path has a kind of calls for each case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Source<'_> {
     /// Makes the templates of all kinds of calls.
     ///
     /// # Errors
-    /// The kinds that have no template.
+    /// Lists the kinds that have no template.
     pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Untold>> {
         let worlds = self.worlds();
         let objects: BTreeSet<Loc> = worlds.iter().flat_map(|(before, _)| before.objects.keys().copied()).collect();
@@ -68,7 +68,7 @@ impl Source<'_> {
                 }
             }
         }
-        // Wherever an identifier is taken a client may give none.
+        // A client may give `_` wherever a method takes an identifier.
         let identifiers = |(method, arguments): &(Name, Vec<Argument>)| {
             let options = arguments.iter().map(|a| match a {
                 Argument::Identifier | Argument::NoIdentifier => vec![Argument::Identifier, Argument::NoIdentifier],
@@ -97,8 +97,8 @@ impl Source<'_> {
         Ok(alike.unwrap_or_else(|| branches.into_iter().map(|branch| branch.kind).collect()))
     }
 
-    /// Makes one kind of all branches that do the same for different data. This is enough for updates of a state of several words,
-    /// and only tried for these.
+    /// Makes one kind of all branches that do the same for different data. This is enough for updates of a state of
+    /// several words, and only tried for these.
     fn alike(&self, branches: &[Branch], objects: &BTreeSet<Loc>) -> Option<Vec<Kind>> {
         if !branches.iter().all(|branch| branch.kind.has_words()) {
             return None;
@@ -219,8 +219,8 @@ impl Source<'_> {
         Ok(runs)
     }
 
-    /// Makes the kinds of one path where the calls below happen in these ways. If the shapes depend on whether two data are
-    /// equal, there are two kinds: one where they are equal, and one where they differ.
+    /// Makes the kinds of one path where the calls below happen in these ways. If the shapes depend on whether two data
+    /// are equal, there are two kinds: one where they are equal, and one where they differ.
     fn cases(&self, of: &Of<'_>, ways: &[Way], given: &[Guard], depth: usize) -> Result<Vec<Branch>, Stop> {
         let mut runs = self.at_all(of, given)?;
         runs.retain(|run| run.ways == ways);
@@ -250,7 +250,8 @@ impl Source<'_> {
         }
     }
 
-    /// Finds two data such that the shapes of a path depend on whether they are equal. Adds the runs with equal and special data.
+    /// Finds two data such that the shapes of a path depend on whether they are equal. Adds the runs with equal and
+    /// special data.
     fn tells_apart(
         &self,
         of: &Of<'_>,
@@ -346,7 +347,7 @@ impl Source<'_> {
                 }
                 let (passed, named) = (passed.clone(), named.clone());
                 let env = Env { results: so_far(&results), passed, named, ..known_equal.at(at) };
-                // Of an event without subevents only what it is called with counts.
+                // An event without subevents is compared by its arguments only, so it gets a stand-in subevent.
                 let sub = run.shapes[i].first().copied().unwrap_or(run.shapes[run.events.len()][0]);
                 let world = Arc::clone(&run.world);
                 seen[position].push((Seen { world, event, sub, env }, run.shapes[i].clone()));
@@ -410,7 +411,7 @@ fn represented(class: &BTreeSet<Datum>) -> Vec<(Datum, Datum)> {
     }
     let mut rest = class.iter().copied();
     let first = rest.next();
-    // What is computed from equal results is equal too.
+    // Sums of equal results are equal too.
     let sums = |first, other| match (first, other) {
         (Datum::Result(a), Datum::Result(b)) => ADDED.map(|k| (Datum::Sum(a, k), Datum::Sum(b, k))).to_vec(),
         _ => Vec::new(),
@@ -433,7 +434,7 @@ fn sizes(arguments: &[Argument], sites: &[Site]) -> BTreeMap<usize, i64> {
     (0..arguments.len()).filter(|i| arguments[*i] == Argument::Location).filter_map(size).collect()
 }
 
-/// The branches of the calls of one form with their names: that of the form, with numbers if there are several.
+/// Returns the branches of the calls of one form with their names: that of the form, with numbers if there are several.
 fn numbered(name: &str, mut branches: Vec<Branch>) -> Vec<Branch> {
     let several = branches.len() > 1;
     for (i, Branch { kind, .. }) in branches.iter_mut().enumerate() {
@@ -443,13 +444,13 @@ fn numbered(name: &str, mut branches: Vec<Branch>) -> Vec<Branch> {
     branches
 }
 
-/// The numbers in the names that an event is given.
+/// Returns the numbers in the names that are arguments of an event.
 fn numbers_of(event: usize, call: &Call) -> Vec<(Named, u64)> {
     let names = call.args.iter().enumerate().filter(|(_, v)| matches!(v, Val::Loc(_) | Val::Wid(_)));
     names.flat_map(|(i, v)| numbers_in(*v).into_iter().map(move |(slot, n)| ((event, i, slot), n))).collect()
 }
 
-/// The results so far, in order; of what is still to come nothing is known.
+/// Returns the results so far, in order; later ones are unknown.
 fn so_far(results: &[Option<Val>]) -> Vec<Val> {
     // A marker that equals no datum keeps the positions.
     results.iter().map(|r| r.unwrap_or(Val::Top)).collect()

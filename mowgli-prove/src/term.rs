@@ -16,29 +16,29 @@ pub type Variable = (String, String);
 /// A term; formulas are terms of sort `Bool`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Term {
-    /// A symbol, applied to nothing or to terms.
+    /// A symbol, applied to terms or alone.
     App(Arc<str>, Vec<Term>),
-    /// For all.
+    /// A universal formula.
     All(Vec<Variable>, Arc<Term>),
-    /// There is.
+    /// An existential formula.
     Any(Vec<Variable>, Arc<Term>),
-    /// For all, to be instantiated where the second term is seen.
+    /// A universal formula, to be instantiated where the solver sees the second term.
     AllAt(Vec<Variable>, Arc<Term>, Arc<Term>),
 }
 
-/// A symbol alone.
+/// Makes a symbol.
 #[must_use]
 pub fn symbol(name: &str) -> Term {
     Term::App(name.into(), Vec::new())
 }
 
-/// A symbol, applied.
+/// Applies a symbol.
 #[must_use]
 pub fn app(name: &str, to: &[Term]) -> Term {
     Term::App(name.into(), to.to_vec())
 }
 
-/// True or false.
+/// Makes a truth value.
 #[must_use]
 pub fn truth(value: bool) -> Term {
     symbol(if value { "true" } else { "false" })
@@ -61,19 +61,19 @@ fn gathered(name: &str, neutral: bool, parts: impl IntoIterator<Item = Term>) ->
     }
 }
 
-/// Conjunction.
+/// Makes a conjunction.
 #[must_use]
 pub fn and(parts: impl IntoIterator<Item = Term>) -> Term {
     gathered("and", true, parts)
 }
 
-/// Disjunction.
+/// Makes a disjunction.
 #[must_use]
 pub fn or(parts: impl IntoIterator<Item = Term>) -> Term {
     gathered("or", false, parts)
 }
 
-/// Negation.
+/// Makes a negation.
 #[must_use]
 pub fn not(of: Term) -> Term {
     if of == truth(true) {
@@ -85,25 +85,25 @@ pub fn not(of: Term) -> Term {
     }
 }
 
-/// Implication.
+/// Makes an implication.
 #[must_use]
 pub fn implies(from: Term, to: Term) -> Term {
     if from == truth(true) { to } else { app("=>", &[from, to]) }
 }
 
-/// Equality.
+/// Makes an equality.
 #[must_use]
 pub fn equal(a: Term, b: Term) -> Term {
     if a == b { truth(true) } else { app("=", &[a, b]) }
 }
 
-/// That an integer is less than another.
+/// Makes the formula "`a` is less than `b`", for integers.
 #[must_use]
 pub fn less(a: Term, b: Term) -> Term {
     app("<", &[a, b])
 }
 
-/// An integer plus this.
+/// Adds a constant to an integer.
 #[must_use]
 pub fn add(a: Term, k: i64) -> Term {
     let by = symbol(&k.unsigned_abs().to_string());
@@ -114,7 +114,7 @@ pub fn add(a: Term, k: i64) -> Term {
     }
 }
 
-/// The first term if the condition holds, else the second.
+/// Makes a conditional term: the first term if the condition holds, else the second.
 #[must_use]
 pub fn choose(condition: Term, then: Term, otherwise: Term) -> Term {
     if then == otherwise { then } else { app("ite", &[condition, then, otherwise]) }
@@ -124,26 +124,26 @@ fn variables(of: &[(&str, &str)]) -> Vec<Variable> {
     of.iter().map(|(name, sort)| ((*name).to_owned(), (*sort).to_owned())).collect()
 }
 
-/// For all these variables.
+/// Makes a universal formula.
 #[must_use]
 pub fn all(of: &[(&str, &str)], body: Term) -> Term {
     Term::All(variables(of), Arc::new(body))
 }
 
-/// There are such variables.
+/// Makes an existential formula.
 #[must_use]
 pub fn any(of: &[(&str, &str)], body: Term) -> Term {
     Term::Any(variables(of), Arc::new(body))
 }
 
-/// For all these variables; a solver instantiates it where it sees `pattern`.
+/// Makes a universal formula that a solver instantiates where it sees `pattern`.
 #[must_use]
 pub fn all_at(of: &[(&str, &str)], body: Term, pattern: Term) -> Term {
     Term::AllAt(variables(of), Arc::new(body), Arc::new(pattern))
 }
 
 impl Term {
-    /// Whether one of these symbols is in it.
+    /// True if one of these symbols is in it.
     pub(crate) fn mentions(&self, names: &BTreeSet<&str>) -> bool {
         match self {
             Self::App(name, to) => names.contains(&**name) || to.iter().any(|term| term.mentions(names)),
@@ -152,7 +152,7 @@ impl Term {
         }
     }
 
-    /// The term with others in the place of symbols.
+    /// Returns the term with other terms in the place of symbols.
     #[must_use]
     pub fn with(&self, by: &BTreeMap<String, Term>) -> Term {
         match self {
@@ -185,17 +185,17 @@ impl fmt::Display for Term {
 /// One statement of a theory.
 #[derive(Clone, Debug)]
 pub enum Statement {
-    /// What follows is about this.
+    /// A heading for the following statements.
     Comment(String),
-    /// A sort whose elements are not known.
+    /// An uninterpreted sort.
     Sort(String),
     /// A sort with just these elements.
     Elements(String, Vec<String>),
-    /// A function of which only the axioms are known: name, arguments, result.
+    /// A function that only axioms describe: name, arguments, result.
     Function(String, Vec<String>, String),
     /// A function that is defined: name, arguments, result.
     Definition(String, Vec<Variable>, String, Term),
-    /// What holds; with words for it.
+    /// An axiom, with a description.
     Axiom(String, Term),
 }
 
@@ -271,13 +271,13 @@ impl fmt::Display for Theory {
     }
 }
 
-/// What a function of a finite structure is. Elements are numbers, false is 0 and true is 1.
+/// The table of a function of a finite structure. Elements are numbers, false is 0 and true is 1.
 pub type Table<'a> = Box<dyn Fn(&[usize]) -> usize + 'a>;
 
-/// A function with what it is applied to.
+/// A function with its arguments.
 type Applied = (Arc<str>, Vec<usize>);
 
-/// A finite structure: how many elements each sort has, and what the functions are.
+/// A finite structure: the number of elements of each sort, and the tables of the functions.
 #[derive(Default)]
 pub struct Structure<'a> {
     sizes: FxHashMap<String, usize>,
@@ -287,18 +287,18 @@ pub struct Structure<'a> {
 }
 
 impl<'a> Structure<'a> {
-    /// Says how many elements a sort has.
+    /// Sets the number of elements of a sort.
     pub fn size(&mut self, sort: &str, size: usize) {
         self.sizes.insert(sort.to_owned(), size);
     }
 
-    /// How many elements a sort has.
+    /// Returns the number of elements of a sort.
     #[cfg(test)]
     pub(crate) fn size_of(&self, sort: &str) -> usize {
         self.sizes.get(sort).copied().unwrap_or(0)
     }
 
-    /// Says what a function is.
+    /// Sets the table of a function.
     pub fn table(&mut self, name: &str, of: impl Fn(&[usize]) -> usize + 'a) {
         self.tables.insert(name.to_owned(), Box::new(of));
     }
@@ -321,24 +321,24 @@ impl<'a> Structure<'a> {
         }
     }
 
-    /// Whether a function is given or defined.
+    /// True if a function has a table or a definition.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.tables.contains_key(name) || self.definitions.contains_key(name)
     }
 
-    /// Whether a closed formula holds.
+    /// Returns whether a closed formula holds.
     ///
     /// # Errors
-    /// The symbol that the structure does not have.
+    /// Names the symbol that the structure does not have.
     pub fn holds(&self, formula: &Term) -> Result<bool, String> {
         Ok(self.value(formula, &mut Vec::new())? == 1)
     }
 
-    /// The element that a defined or given function has here.
+    /// Returns the value of a function for these arguments.
     ///
     /// # Errors
-    /// The symbol that the structure does not have.
+    /// Names the symbol that the structure does not have.
     pub fn apply(&self, name: &str, to: &[usize]) -> Result<usize, String> {
         self.call(&name.into(), to.to_vec())
     }
@@ -404,7 +404,7 @@ impl<'a> Structure<'a> {
         }
     }
 
-    /// 1 if some elements make the body `wanted`.
+    /// Returns 1 if some elements make the body `wanted`.
     fn search(
         &self,
         of: &[Variable],

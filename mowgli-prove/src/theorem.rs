@@ -1,10 +1,11 @@
-//! Theorems about the executions of a memory model, as inclusions between relations: steps that a solver is asked about one after
-//! the other, each from what was shown before it.
+//! Theorems about the executions of a memory model, as inclusions between relations. A solver is asked about one step
+//! after the other, each from the steps that were shown before it.
 //!
-//! A step holds under some of the theorem's hypotheses. What follows from several steps by induction, as of a closure or along a
-//! cycle, is said by a [`Item::Hence`]: the induction itself is not the solver's, and stands in `docs/prove.md`. Executions that the
-//! judge accepts are read as structures: what holds of all executions must be true in each, what was shown in each that has the
-//! hypotheses, and what each step is given in one of these.
+//! A step holds under some of the theorem's hypotheses. A consequence of several steps by induction, for example along
+//! a closure or a cycle, is an [`Item::Hence`]. The solver does not check the induction, which is in `docs/prove.md`.
+//!
+//! Executions that the judge accepts are read as structures. In each of them the axioms must hold. The shown steps must
+//! hold in each that satisfies their hypotheses, and what each step takes as given must hold in one of these.
 
 use std::time::{Duration, Instant};
 
@@ -23,58 +24,58 @@ use crate::prove::{Closed, Options, Proof, Row};
 use crate::solve::{Answer, Asked, Program, ask};
 use crate::term::{Structure, Term, Theory};
 
-/// A hypothesis: its name, and what it says.
+/// A hypothesis: its name and its formulas.
 pub struct Hypothesis {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it says, with words for each part.
+    /// The formulas, each with a description.
     pub says: Vec<(&'static str, Term)>,
 }
 
 /// A part of a proof.
 pub enum Item {
-    /// A solver is asked; it is an axiom from then on.
+    /// A step that a solver shows; it is an axiom from then on.
     Step {
         /// The names of the hypotheses.
         under: Vec<&'static str>,
         /// The question.
         obligation: Obligation,
-        /// What it speaks of beside its constants, with sorts.
+        /// The terms in the question beside its constants, with their sorts.
         with: Vec<(Term, &'static str)>,
     },
-    /// What follows by induction from all steps after the last one of these.
+    /// A consequence by induction of all steps since the last one of these.
     Hence {
         /// The names of the hypotheses.
         under: Vec<&'static str>,
-        /// In words.
+        /// A description in words.
         words: &'static str,
-        /// What follows.
+        /// The consequence.
         says: Term,
     },
 }
 
-/// Reads an execution as structures of the theory.
+/// A function that reads an execution as a structure of the theory.
 pub type Read<'a> = &'a dyn Fn(&Theory, &Execution) -> Result<Structure<'static>, String>;
 
-/// Calls what it is given with one execution after the other, until that has seen enough.
+/// A function that passes executions to its argument, one after the other, until the argument returns false.
 pub type Visit<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution) -> bool);
 
 /// A theorem about a memory model.
 pub struct Theorem {
-    /// What it is, for files.
+    /// A heading for files.
     pub about: String,
-    /// What holds of all consistent executions.
+    /// The axioms of all consistent executions.
     pub theory: Theory,
-    /// What is taken as given.
+    /// The hypotheses.
     pub hypotheses: Vec<Hypothesis>,
-    /// What is made of what a question speaks of.
+    /// The rules for the pool of instances.
     pub derived: Vec<Derived>,
-    /// How it is shown.
+    /// The steps of the proof.
     pub items: Vec<Item>,
 }
 
 impl Item {
-    /// A question about these constants.
+    /// Makes a step about these constants.
     #[must_use]
     pub fn step(under: &[&'static str], name: &str, of: &[(&str, &'static str)], from: Term, to: Term) -> Self {
         let of = of.iter().map(|(constant, sort)| ((*constant).to_owned(), *sort)).collect();
@@ -82,7 +83,7 @@ impl Item {
         Self::Step { under: under.to_vec(), obligation, with: Vec::new() }
     }
 
-    /// The same, and it speaks of more.
+    /// Returns the step with more terms for the pool of instances.
     #[must_use]
     pub fn with(mut self, more: &[(Term, &'static str)]) -> Self {
         if let Self::Step { with, .. } = &mut self {
@@ -92,7 +93,7 @@ impl Item {
     }
 }
 
-/// What was shown, with the hypotheses that it needs.
+/// A shown step: the hypotheses that it needs, its description and its statement.
 type Shown = (Vec<&'static str>, String, Term);
 
 fn covers(all: &[&'static str], some: &[&'static str]) -> bool {
@@ -100,7 +101,7 @@ fn covers(all: &[&'static str], some: &[&'static str]) -> bool {
 }
 
 impl Theorem {
-    /// The theory of a step: with its hypotheses, and what was shown under some of them.
+    /// Returns the theory of a step: with its hypotheses, and the steps shown under some of them.
     fn theory(&self, under: &[&'static str], shown: &[Shown]) -> Theory {
         let mut theory = self.theory.clone();
         for hypothesis in self.hypotheses.iter().filter(|h| under.contains(&h.name)) {
@@ -113,8 +114,8 @@ impl Theorem {
         theory
     }
 
-    /// Asks the solvers about each step, and looks at executions: `visit` calls what it is given with one after the other until
-    /// that says that it has seen enough.
+    /// Asks the solvers about each step, and checks the theory in executions. `visit` passes executions to its argument
+    /// until that returns false.
     pub fn prove(&self, options: &Options, read: Read<'_>, visit: Visit<'_>) -> Proof {
         let mut proof = Proof::default();
         let mut shown: Vec<Shown> = Vec::new();
@@ -160,7 +161,7 @@ impl Theorem {
         Row { cases: 1, answers, closed, time: start.elapsed(), questions, ..Row::named(obligation.name.clone()) }
     }
 
-    /// In how many executions everything is as it should be, and of which steps what is given holds in one.
+    /// Counts the executions in which everything is true, and finds the steps whose hypothesis holds in one.
     fn witnessed(&self, read: Read<'_>, visit: Visit<'_>, shown: &[Shown]) -> Result<(usize, Vec<bool>), String> {
         let steps: Vec<(&Vec<&'static str>, Term)> = self.items.iter().filter_map(step).collect();
         let mut witnessed = vec![false; steps.len()];
@@ -201,7 +202,7 @@ impl Theorem {
     }
 }
 
-/// That instances can hold together says nothing of the theory.
+/// Turns `Fails` into `Unknown`, because satisfiable instances say nothing of the theory.
 fn told(answer: Answer) -> Answer {
     match answer {
         Answer::Fails => Answer::Unknown("it does not follow from the instances".to_owned()),
@@ -209,15 +210,15 @@ fn told(answer: Answer) -> Answer {
     }
 }
 
-/// Under which hypotheses a step holds, and that what it is given is there.
+/// Returns the hypotheses of a step, and the formula "something satisfies what the step takes as given".
 fn step(item: &Item) -> Option<(&Vec<&'static str>, Term)> {
     let Item::Step { under, obligation, .. } = item else { return None };
     let of = obligation.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
     Some((under, Term::Any(of, obligation.from.clone().into())))
 }
 
-/// All executions of these programs, with their calls replaced by these implementations, one after the other, until `visit` has
-/// seen enough or the time is over.
+/// Visits the executions of these programs, with their calls replaced by these implementations, until `visit` returns
+/// false or the time is over.
 pub fn executions(
     libraries: &Libraries,
     implementations: &Implementations,
@@ -249,7 +250,7 @@ pub fn executions(
     }
 }
 
-/// Programs of two calls, of one thread or of two: one, and then one after every `step`.
+/// Returns programs of two calls, of one thread or of two: the first one, and then one after every `step`.
 #[must_use]
 pub fn small(subject: &dyn Subject, step: usize) -> Vec<(World, Client)> {
     let bound = |threads, calls| Bound { threads, nodes: 2, calls, total: Some(2), ..Bound::default() };

@@ -1,6 +1,7 @@
-//! The obligations about an implementation of which some method has no template: which there are, and why they are open.
+//! The obligations about an implementation of which some method has no template, and why they are open.
 //!
-//! A theory of the calls that have one would not do: what others write may be read by anyone, so it would be false of most executions.
+//! A theory of the other calls alone would be false of most executions, because they may read what the missing calls
+//! write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,17 +20,19 @@ use crate::kind::Untold;
 use crate::model::{ABS, SUB};
 use crate::source::Source;
 
-/// An obligation that is not asked about, and why.
+/// An open obligation that no solver is asked about, and the reason.
 pub(crate) struct Open {
     pub obligation: String,
     pub why: String,
 }
 
-/// The obligations of LOCO Def. 3.13 where these kinds of calls have no template: condition 1 for each stamp that a method may promise,
-/// each law of a choice, each demand, each part of so', and what the libraries below are owed.
+/// Returns the obligations of LOCO Def. 3.13 when these kinds of calls have no template.
+///
+/// They are condition 1 for each stamp that a method may promise, the laws of the choices, the demands, the parts of
+/// so', and the assumptions of the libraries below.
 ///
 /// # Errors
-/// What cannot be said in first-order logic.
+/// If a specification says something that first-order logic cannot express.
 pub(crate) fn obligations(source: &Source<'_>, untold: &[Untold]) -> Result<Vec<Open>, String> {
     let specified = source.specification.get(source.library).ok_or("there is no specification")?;
     let (have, kinds) = (if untold.len() == 1 { "has" } else { "have" }, untold.iter().map(|u| &u.kind).join(", "));
@@ -47,7 +50,7 @@ pub(crate) fn obligations(source: &Source<'_>, untold: &[Untold]) -> Result<Vec<
     Ok(promised.chain(above).chain(owed).collect())
 }
 
-/// The families of stamps that calls of each method may promise.
+/// Returns the families of stamps that calls of each method may promise.
 fn promised(source: &Source<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeSet<String>> {
     let mut promised: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
     let bound = Bound::default();
@@ -62,7 +65,7 @@ fn promised(source: &Source<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeS
     promised
 }
 
-/// The families of stamps of a call, whatever it returns.
+/// Returns the families of stamps of a call, whatever it returns.
 fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core::ids::Tid) -> Vec<String> {
     let results = match method::find(library.methods(), call).map(|m| m.returns) {
         Some(Returns::Nothing) => vec![Val::Unit],
@@ -77,7 +80,7 @@ fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core
     shapes.flatten().map(|sub| family(sub.stamp)).collect()
 }
 
-/// What is to be shown of the specification.
+/// Returns the obligations of condition 3.
 fn consistency(source: &Source<'_>) -> Result<Vec<String>, String> {
     let library = source.library;
     let spec = source.specification.spec(library).ok_or("there is no specification")?;
@@ -88,7 +91,7 @@ fn consistency(source: &Source<'_>) -> Result<Vec<String>, String> {
     Ok(laws.map(|law| law.words).chain(so).collect())
 }
 
-/// What the libraries below are owed.
+/// Returns the assumptions of the libraries below.
 fn owed(source: &Source<'_>) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for name in source.below.names() {
