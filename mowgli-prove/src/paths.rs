@@ -33,7 +33,7 @@ use crate::pattern::{Argument, Datum, Each, Members, Nodes, Segment, Times, Whol
 /// The most paths through a body.
 const MOST_PATHS: usize = 128;
 
-/// The number of the variable for the result of the first call. Those of bodies are smaller.
+/// The number of the variable for the result of the first call. The variables of bodies have smaller numbers.
 const RESULT: usize = 1 << 20;
 /// The number of the first variable for what a `for` goes through.
 const ELEMENT: usize = 2 << 20;
@@ -87,7 +87,7 @@ pub(crate) struct Path {
     pub returned: Expr,
     /// The data that its calls are given and that it returns.
     pub data: BTreeSet<Datum>,
-    /// The position after which reads are left out, as many as a result says, with examples of these reads.
+    /// The position after which reads are left out, with examples of these reads. A result determines their number.
     pub left_out: Option<(usize, Vec<CallTerm>)>,
 }
 
@@ -254,7 +254,7 @@ type Outcome = (State, End);
 /// The calls of a round, and the facts that hold after them.
 type Round = (Vec<Made>, Vec<Decided>);
 
-/// The outcomes of a loop. Those with the same calls are merged, and keep the facts that they have in common.
+/// The outcomes of a loop. Outcomes with the same calls are merged, and keep their common facts.
 #[derive(Default)]
 struct Ends(Vec<(Outcome, Vec<Decided>)>);
 
@@ -468,7 +468,7 @@ impl Reader<'_> {
             }
             let calls = after.calls_since(state, "a `for`")?;
             let mut facts = facts_since(&after, state);
-            // The set may be empty, so only what is about results of the round holds after it.
+            // Only conditions on results of the round hold after it, because the set may be empty.
             let is_of_round = |var: &Var| position_of(var).is_some_and(|position| position >= state.position());
             facts.retain(|fact| has_variable(fact.condition, is_of_round));
             facts.retain(|fact| !has_variable(fact.condition, |var| var.number == element.number));
@@ -1117,7 +1117,7 @@ mod tests {
         assert!(one.contains("Each(Members(Members { of: 0, but_first: false })): sv::Read(x.count[t]); "), "{one}");
         assert!(one.contains("Each(Nodes(Nodes { of: Members(0), but_own: true })): Put(x.count[n], x, _); "), "{one}");
         assert!(one.contains("IfAny(Nodes { of: All, but_own: true }): sv::Bcast(x, _, "), "{one}");
-        // A round that never returns says nothing where there is no round.
+        // A round that never returns adds no condition, because the set may be empty.
         let guarded = texts(|x, v| {
             body! {
                 for n in (all_nodes().without(here())) { Wait::put(part(x, n), x, Val::NoWid); if (v == 1) { loop {} } }

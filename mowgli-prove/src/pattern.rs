@@ -638,8 +638,8 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
 /// The maximal number of positions of a template.
 const LONGEST: usize = 12;
 
-/// Returns the segmentations that explain the number of subevents of an event in all cases. Those with few indexed
-/// segments come first.
+/// Returns the segmentations that explain the number of subevents of an event in all cases. Segmentations with few
+/// indexed segments come first.
 pub(crate) fn segmentations(lengths: &[(&Env, usize)]) -> Vec<Vec<Segment>> {
     let Some((env, _)) = lengths.first() else { return Vec::new() };
     let sets: Vec<Times> = env.sets().into_iter().map(Times::Each).collect();

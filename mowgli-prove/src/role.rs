@@ -94,7 +94,7 @@ fn initial(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Option<Datum> {
     (0..env.initial.len()).find(is_it).map(Datum::Initial)
 }
 
-/// Values of several sorts. They tell whether an event writes a sum, and with which number.
+/// Values of several sorts. The written value for each shows whether an event writes a sum, and with which number.
 const READ: [Val; 8] =
     [Val::Int(0), Val::Int(1), Val::Int(-1), Val::Int(41), Val::Int(i64::MAX), Val::Bool(true), Val::Bot, Val::Unit];
 
@@ -141,8 +141,8 @@ fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String
     (0..size).map(word).collect::<Result<Vec<Datum>, String>>().map(Said::Words)
 }
 
-/// Returns the words of a state, if each event updates a cell that has some. Those read are results of the calls below,
-/// and those written are data.
+/// Returns the words of a state, if each event updates a cell that has some. The read words are results of the calls
+/// below, and the written words are data.
 fn words(
     seen: &[(Seen, Option<usize>)],
     objects: &BTreeSet<Loc>,

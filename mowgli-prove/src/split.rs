@@ -513,11 +513,11 @@ impl<'a> Cases<'a> {
         });
     }
 
-    /// Returns the next read whose source to split.
+    /// Returns the next read whose source to split, in this order of preference:
     ///
-    /// The first choice is a read that the goal names. Next come those in calls of sources that were split before, if
-    /// their values are equal to a split one. Then come reads whose value is in the goal, and then those about the
-    /// indices of the obligation or with the value of a split read. The last choice is any read without a known source.
+    /// a read that the goal names; a read whose value was split before, in the call of a source that was split; a read
+    /// whose value the goal has; a read that is about the indices of the obligation, or whose value was split; any read
+    /// without a known source.
     fn next_read(&self, scene: &Scene<'_>, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         // The goal as a whole is useless here, because its negation is given and so it simplifies to false.
         let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };

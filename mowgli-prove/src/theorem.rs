@@ -4,8 +4,8 @@
 //! A step holds under some of the theorem's hypotheses. A consequence of several steps by induction, for example along
 //! a closure or a cycle, is an [`Item::Hence`]. The solver does not check the induction, which is in `docs/prove.md`.
 //!
-//! Executions that the judge accepts are read as structures. In each of them the axioms must hold. The shown steps must
-//! hold in each that satisfies their hypotheses, and what each step takes as given must hold in one of these.
+//! Executions that the judge accepts are read as structures. The axioms must hold in each of them. A shown step must
+//! hold in each that satisfies its hypotheses, and the premise of each step must hold in one of these.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The tests that need no solver, as one program.
+//! The tests without a solver, as one program.
 
 mod encoding;
 mod templates;

@@ -23,7 +23,7 @@ use mowgli_prove::term::Structure;
 use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, TSO};
 
-/// An execution as a structure, with the encoding's symbols read as the judge reads them.
+/// Returns an execution as a structure, with the encoding's symbols read as the judge reads them.
 fn structure<'a>(reading: &'a Reading<'a>, encoding: &'a Encoding) -> Structure<'a> {
     let (ex, n) = (reading.execution, reading.execution.subs.len());
     let mut structure = Structure::default();
@@ -77,7 +77,7 @@ fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Pairs {
     (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(|&(a, b)| has(a, b)).collect()
 }
 
-/// The operators of an expression.
+/// Collects the operators of an expression.
 fn operators(rel: &Rel, seen: &mut BTreeSet<&'static str>) {
     let (name, parts): (_, Vec<&Rel>) = match rel.expr() {
         Expr::Po => ("po", vec![]),
@@ -102,7 +102,7 @@ fn operators(rel: &Rel, seen: &mut BTreeSet<&'static str>) {
     parts.into_iter().for_each(|part| operators(part, seen));
 }
 
-/// What was compared.
+/// The number of compared executions, and the operators and demands that they cover.
 #[derive(Default)]
 struct Compared {
     operators: BTreeSet<&'static str>,
@@ -119,7 +119,7 @@ impl Compared {
         let Ok(encoding) = encode(spec, side) else { return };
         let mut reading = Reading::new(libraries, execution, name);
         let n = execution.subs.len();
-        // As `consistent` does: hb is what so and ppo make of it.
+        // hb is the closure of so and ppo, as in `consistent`.
         let so: Pairs = spec.so.iter().flat_map(|(_, rel)| reading.pairs(rel)).collect();
         reading.hb = closure(&so.iter().copied().chain(execution.ppo(libraries)).collect());
         let structure = structure(&reading, &encoding);
@@ -154,8 +154,8 @@ impl Compared {
     }
 }
 
-/// Random clients of an entry, and what the judge and the encoding say of their executions, and of those with some pairs of
-/// the choices turned round, dropped or added.
+/// Compares the judge and the encoding on executions of random clients of an entry. In other executions some pairs of
+/// the choices are reversed, dropped or added.
 fn compare_entry(entry: &Entry, rng: &mut fastrand::Rng, compared: &mut Compared) {
     compare_clients(&entry.specification, Name::literal(entry.name), &*entry.subject, rng, compared);
 }
@@ -206,7 +206,7 @@ fn compare_clients(
     }
 }
 
-/// The execution with one or two pairs of its choices turned round, dropped or added.
+/// Returns the execution with one or two pairs of its choices reversed, dropped or added.
 fn disturbed(execution: &Execution, rng: &mut fastrand::Rng) -> Execution {
     let mut execution = execution.clone();
     let n = execution.subs.len();
@@ -236,7 +236,7 @@ fn the_encoding_agrees_with_the_judge() {
     for entry in catalogue() {
         compare_entry(&entry, &mut rng, &mut compared);
     }
-    // In the built-in libraries nothing is taken in turn.
+    // No built-in library uses relations in turn.
     let polls = tso::switched(Switches::OFF);
     compare_clients(&polls, TSO, &tso::Words { rmw: true }, &mut rng, &mut compared);
     let all = [
@@ -265,7 +265,7 @@ fn the_encoding_agrees_with_the_judge() {
     assert!(compared.consistent > 300 && compared.inconsistent > 1000);
 }
 
-/// Whether programs are well-formed, asked of the function and of what stands in the algebra, for all short sequences of calls.
+/// Compares the function `is_well_formed` with the algebra, for all short sequences of calls.
 fn compare_owed(entry: &Entry) -> [usize; 2] {
     let library = entry.library().unwrap();
     let Some(owed) = library.owed() else { return [0, 0] };

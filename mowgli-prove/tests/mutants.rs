@@ -1,8 +1,11 @@
-//! Mutants of the libraries that are proved: nothing that a bounded check refutes is proved.
+//! Mutants of the proved libraries: no mutant is proved that a bounded check refutes.
 //!
-//! A mutant is an edit of one operation, or one that is made only when a datum is 0, 1, 2 or 3: another value is returned, a loop is
-//! left, a call is skipped. The test draws one of each library with a fixed seed, of those that change a run. `MOWGLI_MUTANTS=30 cargo test -p mowgli-prove --test solver mutant -- --nocapture --include-ignored`
-//! draws so many of each sort and library and prints the table of `docs/prove.md`; `all` takes all of them, which is a matter of hours.
+//! A mutant is an edit of one operation, or one that is made only when a datum is 0, 1, 2 or 3: the body returns
+//! another value, leaves a loop or skips a call. The test draws one mutant of each library with a fixed seed, among
+//! those that change a run.
+//!
+//! `MOWGLI_MUTANTS=30 cargo test -p mowgli-prove --test solver mutant -- --nocapture --include-ignored`
+//! draws 30 of each sort and library and prints the table of `docs/prove.md`. `all` takes all of them, in some hours.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,16 +32,16 @@ use mowgli_prove::solve::Program;
 use crate::common::source;
 use crate::needs::{Layer, Need, trial};
 
-/// The libraries that are proved, and have mutants.
+/// The proved libraries with mutants.
 const PROVED: [&str; 9] = ["sv", "bal", "slock", "wlock", "msw", "queue", "nlock", "counter", "sc-rmw"];
 
 /// The seed with which mutants are drawn.
 const SEED: u64 = 41;
 
-/// Seconds for one question to a solver.
+/// The time limit in seconds for one question to a solver.
 const QUESTION: Duration = Duration::from_secs(2);
 
-/// Seconds for the search for a client that refutes what is proved.
+/// The time limit in seconds for the search for a client that refutes a proved mutant.
 const SEARCH: u64 = 60;
 
 /// The test.
@@ -59,7 +62,7 @@ fn no_mutant_is_proved_and_refuted() {
     for (number, library) in PROVED.iter().enumerate() {
         let entry = named(&all, library).unwrap();
         for (sort, mutants) in [("by place", by_place(entry)), ("conditional", conditional(entry))] {
-            // A proof of each takes minutes in all: by default every second library has a mutant of the other sort.
+            // All proofs together take minutes, so by default every second library has a mutant of the other sort.
             let is_drawn = (sort == "by place") == (number % 2 == 0);
             let Some(wanted) = wanted.or(is_drawn.then_some(1)) else { continue };
             let ended = drawn(entry, mutants, wanted);
@@ -84,20 +87,20 @@ struct Mutant {
     implementation: Arc<dyn Implementation>,
 }
 
-/// What became of a mutant.
+/// The result for a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     /// A method has no template.
     NoTemplate,
-    /// Some obligation is not shown.
+    /// Some obligation is open.
     Open,
-    /// It is proved, and the check finds nothing at the shipped bounds.
+    /// It is proved, and the check finds no counterexample at the shipped bounds.
     ProvedAndSound,
     /// It is proved, and the check does not end in time.
     ProvedAndUndecided,
 }
 
-/// How so many of these mutants end.
+/// Counts the results of `wanted` of these mutants.
 fn drawn(entry: &Entry, mut mutants: Vec<Mutant>, wanted: usize) -> BTreeMap<End, usize> {
     fastrand::Rng::with_seed(SEED).shuffle(&mut mutants);
     let mut ended = BTreeMap::new();
@@ -106,7 +109,7 @@ fn drawn(entry: &Entry, mut mutants: Vec<Mutant>, wanted: usize) -> BTreeMap<End
     ended
 }
 
-/// What becomes of a mutant.
+/// Returns the result for a mutant.
 fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     let Mutant { words, implementation } = mutant;
     let source = source(entry, implementation.clone());
@@ -136,7 +139,7 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     end
 }
 
-/// Each edit of each operation.
+/// Returns each edit of each operation.
 fn by_place(entry: &Entry) -> Vec<Mutant> {
     let published = entry.variants[0].implementation.clone();
     let of_site = |site: Site| {
@@ -153,7 +156,7 @@ fn by_place(entry: &Entry) -> Vec<Mutant> {
     all.filter_map(mutant).collect()
 }
 
-/// Each edit that is made only when a datum is a small number.
+/// Returns each edit that applies only when a datum is a small number.
 fn conditional(entry: &Entry) -> Vec<Mutant> {
     let published = entry.variants[0].implementation.clone();
     let methods = entry.library().unwrap().methods();
@@ -185,18 +188,18 @@ fn conditional(entry: &Entry) -> Vec<Mutant> {
 enum On {
     /// An argument.
     Argument(usize),
-    /// A result that has a name in the body, by how many come before it.
+    /// A result that has a name in the body, by the number of such results before it.
     Result(usize),
 }
 
-/// What is done when a datum has a value.
+/// The effect of an edit when a datum has a value.
 #[derive(Clone, Copy, Debug)]
 enum Does {
-    /// Another value is returned.
+    /// The body returns another value.
     Return,
-    /// The loop is left.
+    /// The body leaves the loop.
     Leave,
-    /// The call before which there are so many, from where the datum is known, is skipped.
+    /// The body skips a call, given by the number of calls between the datum and it.
     Skip(usize),
 }
 
@@ -209,7 +212,7 @@ struct Conditional {
 }
 
 impl Conditional {
-    /// The body with the edit; nothing if there is no place for it.
+    /// Returns the body with the edit, or `None` if there is no place for it.
     fn edited(self, body: &Body, args: &[Expr]) -> Option<Body> {
         match self.on {
             On::Argument(_) if matches!(self.does, Does::Leave) => None,
@@ -218,7 +221,7 @@ impl Conditional {
         }
     }
 
-    /// The same for what follows a result before which there are so many.
+    /// Edits the part of a body behind a result, which has this number of results before it.
     fn behind_result(self, body: &Body, before: &mut usize, in_loop: bool) -> Option<Body> {
         let mut inside = |part: &Body, in_loop| self.behind_result(part, before, in_loop);
         Some(match body.stmt() {
@@ -246,7 +249,7 @@ impl Conditional {
         })
     }
 
-    /// What comes where the datum is known.
+    /// Edits the part of a body in which the datum is known.
     fn where_known(self, datum: Expr, body: &Body, in_loop: bool) -> Option<Body> {
         let holds = datum.is(self.equals);
         match self.does {
@@ -261,7 +264,7 @@ impl Conditional {
     }
 }
 
-/// The body with something else in place of the call before which there are so many.
+/// Replaces the call of a body that has this number of calls before it.
 fn skipped(body: &Body, before: &mut usize, instead: &dyn Fn(Body) -> Body) -> Body {
     match body.stmt() {
         Stmt::Call(_) => {

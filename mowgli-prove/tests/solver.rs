@@ -1,4 +1,4 @@
-//! Proofs, by Z3. Where it is missing the tests are reported as ignored, not as passed. Most take long: `--include-ignored`.
+//! Proofs, by Z3. Without it the tests are reported as ignored, not as passed. Most take long: `--include-ignored`.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ use mowgli_rdma::wait::{Method as Wait, WAIT};
 use crate::common::{ByTwo, source};
 use crate::needs::{Layer, Need, trial};
 
-/// The version that the tests were written with.
+/// The version for which the tests were written.
 const VERSION: &str = "4.8.12";
 
 /// Lists the tests that need a solver.
@@ -80,7 +80,7 @@ pub fn trials() -> Vec<Trial> {
     of_tests.chain([trial("cvc5_agrees_on_sv", Long, CVC5, cvc5_agrees_on_sv)]).collect()
 }
 
-/// The solver of the tests. What it shows in time is a matter of its version.
+/// The solver of the tests, with its version, because the time that a question takes depends on it.
 const Z3: Need = Need {
     tool: "z3 4.8.12",
     in_ci: true,
@@ -101,7 +101,7 @@ const CVC5: Need = Need {
 /// A change to a specification.
 type Change = fn(&mut Spec);
 
-/// What is found of a variant of a library, with changes to its specification and to that of the memory model below.
+/// Proves a variant of a library, with changes to its specification and to that of the memory model below.
 fn found(library: &str, variant: &str, above: Change, below: Option<Change>, seconds: u64) -> Proof {
     let all = catalogue();
     let entry = named(&all, library).unwrap();
@@ -119,7 +119,7 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
     prove(&source, &Options { solvers: vec![Program::Z3], limit, executions, keep: library == "sv" })
 }
 
-/// What is found of an implementation of a library, in so many seconds for each question.
+/// Proves an implementation of a library, with this many seconds for each question.
 fn shown(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -> Proof {
     proved_by(entry, implementation, seconds, vec![Program::Z3])
 }
@@ -130,7 +130,7 @@ fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u6
     prove(&source, &Options { solvers, limit, executions, keep: false })
 }
 
-/// The obligations that are not shown.
+/// Returns the obligations that are not shown.
 fn open(proof: &Proof) -> Vec<&str> {
     proof.rows.iter().filter(|row| !row.is_shown()).map(|row| row.obligation.as_str()).collect()
 }
@@ -144,10 +144,10 @@ fn sv_is_proved() {
     assert!(proof.is_proved(), "{:?}", proof.obstacles);
     let needs_none = |closed| matches!(closed, Some(Closed::Definition | Closed::Nothing));
     assert!(proof.executions > 100 && proof.rows.iter().all(|row| row.witnessed || needs_none(row.closed)));
-    // What is about nothing is not counted as witnessed, and no solver was asked about it.
+    // An obligation about nothing counts as not witnessed, and no solver was asked about it.
     let about_nothing = proof.rows.iter().filter(|row| row.closed == Some(Closed::Nothing)).collect::<Vec<_>>();
     assert!(about_nothing.iter().all(|row| !row.witnessed && row.answers.is_empty() && row.file().is_none()));
-    // The paper's g: aGF_n is the Wait of the fence, all else is itself.
+    // The paper's g: the image of aGF_n is the Wait of the fence, and all other subevents are their own images.
     let g = &proof.concretisation;
     assert!(g.contains(&"aGF of GF: aWT of Wait".to_owned()), "{g:?}");
     let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
@@ -156,7 +156,7 @@ fn sv_is_proved() {
     }
     assert!(names.contains(&"condition 1 for aGF of GF, a0 = aNRW before it: by aWT of Wait"), "{names:?}");
     assert!(names.contains(&"own-write is empty") && names.contains(&"mo is total"), "{names:?}");
-    // What a file says stands alone.
+    // A file in SMT-LIB stands alone.
     let of_solver = |row: &&Row| row.closed == Some(Closed::Solver);
     assert!(proof.rows.iter().all(|row| row.file().is_some() == of_solver(&row)));
     let file = proof.rows.iter().find(|row| row.obligation == "own-write is empty").and_then(Row::file).unwrap();
@@ -170,7 +170,7 @@ fn a_fence_of_puts_is_not_proved() {
     assert_eq!(open(&proof).iter().filter(|name| !name.starts_with("condition 1 for aGF")).count(), 0);
 }
 
-/// Each part of so of the memory model that SV needs is needed.
+/// SV needs each of these parts of so of the memory model.
 fn less_below_proves_less() {
     let without_mo: Change = |spec| spec.so.retain(|(name, _)| *name != "mo");
     let proof = found("sv", "published", same, Some(without_mo), 2);
@@ -189,7 +189,7 @@ fn more_above_is_not_proved() {
     let nothing: Change = |spec| spec.empty("nothing", &po());
     let proof = found("sv", "published", nothing, None, 2);
     assert!(open(&proof).contains(&"nothing is empty") && !proof.is_proved());
-    // A closure that is in none below.
+    // The specification gets a closure that no closure below contains.
     let everything: Change = |spec| spec.irreflexive("circle", &(po() | po().inv()).plus());
     let proof = found("sv", "published", everything, None, 2);
     assert!(open(&proof).iter().any(|row| row.contains("+ has ")) && !proof.is_proved(), "{:?}", open(&proof));
@@ -210,13 +210,13 @@ fn slock() {
     assert!(!proof.is_proved() && !open(&proof).is_empty(), "{:?} {:?}", proof.obstacles, proof.concretisation);
 }
 
-/// What is shown of a ring, beside what holds by definition.
+/// Returns the obligations about a ring that are shown, except for those that hold by definition.
 fn shown_of_ring(proof: &Proof) -> Vec<&str> {
     proof.rows.iter().filter(|row| row.is_shown()).map(|row| row.obligation.as_str()).collect()
 }
 
-/// LOCO Theorem 5.3 as far as it goes without what is known of numbers: all is asked about, and that the writer's fence puts its own
-/// messages into hb is shown.
+/// LOCO Theorem 5.3, except for the obligations that need facts about numbers. All obligations are asked, and it is
+/// shown that the writer's fence puts its own messages into hb.
 fn of_rings_it_is_said_what_is_shown() {
     let laws = ["rf relates a write and a read of one cell", "rf: a read has one source"];
     let numbers = ["rf: what is read was written", "rf: a read without a source reads the initial value"];
@@ -232,7 +232,8 @@ fn of_rings_it_is_said_what_is_shown() {
     {
         assert!(g.contains(&stands.to_owned()), "{g:?}");
     }
-    // A writer that reads its own ring, without the fence. That g carries so' into hb does not follow from an hb' that it carries there.
+    // Without the fence a writer that reads its own ring breaks the proof. An hb' that g carries into hb does not help:
+    // that g carries so' into hb does not follow from it.
     for library in ["rbl", "rbl-weak"] {
         let proof = found(library, "published", same, None, 10);
         assert_eq!(shown_of_ring(&proof), laws, "{library}");
@@ -251,20 +252,20 @@ fn no_broken_ring_is_proved() {
     let kept_to_itself = fenced.without(calls!(Sv::Bcast { .. } in Ring::Submit { .. }));
     let proof = shown(entry, Arc::new(kept_to_itself), 2);
     assert_eq!(proof.obstacles, ["nothing in Submit.2 stands for aNRW of Submit"]);
-    // More than a ring promises is not shown.
+    // A promise that a ring does not keep is not shown.
     let nothing: Change = |spec| spec.empty("nothing", &po());
     let proof = found("rbl", "fenced", nothing, None, 2);
     assert!(open(&proof).contains(&"nothing is empty"), "{:?}", open(&proof));
 }
 
-/// The strong lock with calls of the weak lock as they must not be: the weak lock then promises nothing.
+/// The strong lock with calls that break the assumption of the weak lock, so that the weak lock guarantees nothing.
 #[derive(Clone, Copy)]
 enum Unpaired {
-    /// Two locks are acquired in one call.
+    /// One call acquires two locks.
     AcquiredTwice,
-    /// A call acquires and a later one never releases.
+    /// One call acquires, and no later call releases.
     NeverReleased,
-    /// A release takes place in the call that acquires too.
+    /// The call that acquires also releases.
     ReleasedTwice,
 }
 
@@ -298,7 +299,7 @@ fn what_locks_are_owed_is_asked() {
     }
 }
 
-/// SYNC Theorem 4, for every client: a CAS in four branches, and sources that are found by the order of the sections.
+/// SYNC Theorem 4, for every client: a CAS in four branches. The order of the critical sections determines the sources.
 fn sc_rmw_is_proved() {
     let proof = found("sc-rmw", "published", same, None, 60);
     assert_eq!(open(&proof), Vec::<&str>::new());
@@ -317,7 +318,7 @@ fn no_variant_of_sc_rmw_is_proved() {
     }
 }
 
-/// A branch that is taken for few constants is a kind of calls, of which what is promised does not hold.
+/// A branch for few constants is a kind of calls of its own, and the kind's promise does not hold.
 fn no_branch_on_constants_is_proved() {
     let all = catalogue();
     let sc_rmw = named(&all, "sc-rmw").unwrap();
@@ -340,7 +341,7 @@ fn no_branch_on_constants_is_proved() {
     assert!(open(&proof).contains(&later), "{:?} {:?}", open(&proof), proof.obstacles);
 }
 
-/// SYNC §5, last remark, for every client: what a call finds is what the one before it in the order of the sections has left.
+/// SYNC §5, last remark, for every client: a call reads the state that the previous critical section has left.
 fn counter_and_map_are_proved() {
     for library in ["counter", "map"] {
         let proof = found(library, "published", same, None, 60);
@@ -349,19 +350,19 @@ fn counter_and_map_are_proved() {
     }
 }
 
-/// A state of two words: of each word it is shown with nothing named of the other.
+/// A state of two words: each word is shown without names for the subevents of the other.
 fn queue_is_proved() {
     let proof = found("queue", "published", same, None, 300);
     assert_eq!(open(&proof), Vec::<&str>::new());
     assert!(proof.is_proved() && proof.executions > 10, "{:?}", proof.obstacles);
 }
 
-/// LOCO-X Theorem H.10, for every client: for a tuple stands its hash, and no word.
+/// LOCO-X Theorem H.10, for every client: the hash stands for a tuple, and no word does.
 fn msw_is_proved() {
     let proof = found("msw", "published", same, None, 60);
     assert_eq!(open(&proof), Vec::<&str>::new());
     assert!(proof.is_proved() && proof.executions > 100, "{:?}", proof.obstacles);
-    // The words come in the order in which they are written: the first one is the hash.
+    // The words are written in this order: the first one is the hash.
     let stands = |of: &str, what: &str| proof.concretisation.contains(&format!("{of}: {what}"));
     assert!(stands("aCR of TryRead.1", "aCR of Read") && stands("aNRW of Put", "aNRW of Put"));
 }
@@ -374,7 +375,7 @@ fn no_variant_of_msw_is_proved() {
     }
 }
 
-/// That seven things are not in six places takes a solver many steps.
+/// A solver takes many steps to show that seven things do not fit into six places.
 fn what_takes_many_steps_is_given_up_at_once() {
     let mut theory = Theory::default();
     let is_in = |thing: usize, place: usize| symbol(&format!("is.{thing}.in.{place}"));
@@ -387,11 +388,11 @@ fn what_takes_many_steps_is_given_up_at_once() {
     }
     let answer = |effort| ask_all(Program::Z3, &theory, Duration::from_secs(60), effort);
     assert!(matches!(answer(Effort::Little), Answer::Unknown(_)));
-    // The next question is not held to the steps of this one.
+    // The next question has no limit of steps.
     assert_eq!(answer(Effort::Full), Answer::Follows);
 }
 
-/// One process is asked about several theories; what one of them says is not taken for part of another.
+/// A process answers questions about several theories, and keeps no statement of one for another.
 fn a_solver_forgets_what_it_was_told() {
     let neither = |elements: &[&str], says: bool| {
         let mut theory = Theory::default();
@@ -436,29 +437,29 @@ fn wlock_is_proved() {
     assert_eq!(proof.concretisation, ["aMF of Acq: aCR of Read 2", "aCW of Rel: aCW of Write"]);
 }
 
-/// The weak lock with something else in its place.
+/// A variant of the weak lock.
 #[derive(Clone, Copy, Debug)]
 enum WeakLock {
     /// The published one, with other words.
     Published,
-    /// An Acq takes no ticket from others.
+    /// An Acq takes the same ticket as another.
     SharesTickets,
     /// A Rel passes on its own ticket.
     PassesOnItsOwn,
-    /// A loop ends by a read that is not the last of its round, of which nothing is known then.
+    /// A loop ends by a read that is not the last of its round, so nothing is known of that read.
     EndsByAnEarlierRead,
-    /// Whoever has passed on anything lets others in.
+    /// A nonzero word of any thread lets an Acq in.
     EndsWhereItMustNot,
     /// A loop ends one ticket early too.
     EndsOneEarly,
-    /// A loop ends too when the ticket is 3, which no small client takes.
+    /// A loop also ends if the ticket is 3, which no small client takes.
     EndsAtTicketThree,
-    /// It is as published, and its author says nothing.
+    /// The published one, without its author's lemmas.
     SaysNothing,
 }
 
 impl WeakLock {
-    /// Whether a loop ends although the word that is seen is not the ticket.
+    /// Returns the further condition under which a loop ends although the word that is seen is not the ticket.
     fn lets_in(self, seen: Expr, ticket: Expr) -> Expr {
         match self {
             Self::EndsWhereItMustNot => seen.is_not(0),
@@ -510,7 +511,7 @@ impl WeakLock {
     }
 }
 
-/// An implementation whose author says something else of it.
+/// An implementation with other lemmas.
 struct Says<I>(I, fn() -> Vec<Lemma>);
 
 impl<I: Implementation> Implementation for Says<I> {
@@ -554,7 +555,7 @@ fn no_broken_wlock_is_proved() {
     assert!(open(&no_wait).contains(&tickets) && !no_wait.is_proved(), "{:?}", open(&no_wait));
 }
 
-/// SYNC Theorem 3, for every client: an Acq gets the word that releases in every round.
+/// SYNC Theorem 3, for every client: in every round an Acq gets the word that releases.
 fn nlock_is_proved() {
     let proof = found("nlock", "published", same, None, 20);
     assert_eq!(open(&proof), Vec::<&str>::new());
@@ -566,14 +567,14 @@ fn nlock_is_proved() {
     assert!(proof.concretisation.contains(&"aMF of Acq: aCR of Read 3".to_owned()), "{:?}", proof.concretisation);
 }
 
-/// The node lock with other rounds.
+/// A variant of the node lock: other rounds.
 #[derive(Clone, Copy, Debug)]
 enum NodeLock {
-    /// The published ones.
+    /// The published rounds.
     Published,
-    /// A round before the last one does not wait: what it gets can come when the ticket to pass on has been written.
+    /// A round before the last one does not wait, so its get may arrive after the ticket to pass on was written.
     DoesNotWait,
-    /// A round puts the ticket into the word that releases before it looks at it.
+    /// A round writes the ticket into the word that releases before it reads that word.
     ReleasesItself,
 }
 
@@ -644,7 +645,7 @@ fn no_broken_barrier_is_proved() {
     let proof = found("bal", "no-fence", same, None, 2);
     assert!(!proof.is_proved());
     assert_eq!(proof.obstacles, ["nothing in BAR stands for aGF of BAR"]);
-    // Without mo in so a thread does not see how often it has come.
+    // Without mo in so a thread may miss its own last count.
     let without_mo: Change = |spec| spec.so.retain(|(name, _)| *name != "mo");
     let all = catalogue();
     let entry = named(&all, "bal").unwrap();
@@ -665,7 +666,7 @@ fn no_broken_barrier_is_proved() {
     assert!(open(&proof).contains(&"round' inside hb"), "{:?} {:?}", open(&proof), proof.obstacles);
 }
 
-/// The barrier that goes on where others have come as often as it had before.
+/// Returns the barrier that goes on when the others have come as often as its thread had before.
 fn sees_what_it_counted() -> Edited {
     let count = |x: Expr, t: Expr| x.part("count", [t]);
     let bodies = bodies! { Barrier:
@@ -682,14 +683,14 @@ fn sees_what_it_counted() -> Edited {
     BalOverSv::default().with("goes on too early", &bodies)
 }
 
-/// What is wrong of a barrier.
+/// Returns a false lemma about barriers.
 fn says_what_is_not() -> Vec<Lemma> {
     let (c, d) = (call("c"), call("d"));
     let count = c.read(sv::SV, "Read", 1);
     vec![Lemma::new("all counters are alike").about(&[c, d]).then(value(count).is(index(d))).along_po(c)]
 }
 
-/// What is of no use.
+/// Returns a true lemma that helps no proof.
 fn says_nothing() -> Vec<Lemma> {
     let c = call("c");
     vec![Lemma::new("it is").about(&[c]).then(c.same_object(c))]
@@ -744,7 +745,7 @@ fn waits_to_polls_is_proved() {
     assert!(!proof.rows[0].file().unwrap().contains("forall"), "instances have no quantifiers");
 }
 
-/// Of each it is named what it does not do, and only what needs that is open.
+/// Each broken compiler is refused for the rule that it breaks, and only steps that need this rule are open.
 fn no_broken_compiler_of_waits_is_proved() {
     let asked = "a wait finds the sets of its identifier empty, for each node";
     let added = |kind: &str| format!("{kind} is added to the set of its identifier and node");
@@ -775,7 +776,7 @@ fn what_is_stated_is_proved_or_not_used() {
     assert!(!names.contains(&"lemma: it is") && names.contains(&"round' inside hb"), "{names:?}");
 }
 
-/// Another solver, which is asked the same questions.
+/// A second solver agrees on the same questions.
 fn cvc5_agrees_on_sv() {
     let all = catalogue();
     let entry = named(&all, "sv").unwrap();

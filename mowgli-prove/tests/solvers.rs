@@ -1,4 +1,4 @@
-//! The tests that need a solver, as one program, which says that they cannot be run where there is none.
+//! The tests that need a solver, as one program. It reports them as ignored if there is no solver.
 
 mod mutants;
 mod solver;

@@ -1,4 +1,4 @@
-//! Templates: what they say, what has none, and that one which does not fit is noticed.
+//! Templates: their contents, the methods that have none, and the checks that notice a template that does not fit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ use mowgli_rdma::wait::Method as Wait;
 
 use crate::common::{ByTwo, source};
 
-/// What has no template, in words.
+/// Describes the methods without a template.
 fn untold(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {
     let kinds = source(entry, implementation).kinds();
     kinds.err().unwrap_or_default().iter().map(ToString::to_string).collect()
@@ -57,15 +57,15 @@ fn what_has_no_template_is_named() {
     assert!(first_only.iter().all(|of| of.starts_with("Bcast") && of.contains(why)), "{first_only:?}");
     let in_rust = untold(nlock, Arc::new(InRust));
     assert_eq!(in_rust, ["Acq", "Rel"].map(|of| format!("{of}: its body is a Rust function, which cannot be read")));
-    // That it writes another number than is promised is for the obligations to tell.
+    // A method that writes another number than promised has a template; its obligations are open.
     let by_two = untold(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))));
     assert_eq!(by_two, Vec::<String>::new());
-    // A number that is computed otherwise than by adding a literal.
+    // The body computes this number in another way than by adding a literal.
     let every_second = of_variant("wlock", "every-second");
     let why =
         "Rel: sv::Write(x.passed[me], v + ((v + 1) % 2)) is given v + ((v + 1) % 2), which is no datum of the call";
     assert!(matches!(&every_second[..], [one] if one.starts_with(why)), "{every_second:?}");
-    // Two calls in one.
+    // This CAS makes two calls, a read and a write.
     let in_two_steps = of_variant("sc-rmw", "cas-as-read-write");
     assert!(in_two_steps.iter().all(|why| why.starts_with("CAS: ")), "{in_two_steps:?}");
 }
@@ -83,7 +83,7 @@ impl Implementation for InRust {
     }
 }
 
-/// Of a loop that waits the last round is known, and by what it ended.
+/// A loop that waits has its last round in the template, with the condition that ended it.
 #[test]
 fn a_loop_that_waits_is_its_last_round() {
     let all = catalogue();
@@ -96,14 +96,14 @@ fn a_loop_that_waits_is_its_last_round() {
     assert_eq!(sent.each, Some(Each::Nodes(Nodes { of: Whole::Members(0), but_own: true })));
     assert_eq!(seen.each, Some(Each::Members(Members { of: 0, but_first: false })));
     assert_eq!((&count.above[..], &seen.above[..]), (&[][..], &[Datum::Result(1)][..]));
-    // Who waits for at least what it has counted before is not told more than that.
+    // A loop that waits for at least the earlier count yields no strict inequality.
     let kinds = source(entry, Arc::new(waits(true))).kinds().unwrap();
     assert!(kinds[0].concrete.iter().all(|r| r.above.is_empty()));
     let kinds = source(entry, Arc::new(waits(false))).kinds().unwrap();
     assert!(kinds[0].concrete.iter().any(|r| !r.above.is_empty()));
 }
 
-/// Of a loop through all threads the read is known with which it ended, and at which thread.
+/// A loop through all threads has one read in the template, at the thread at which it ended.
 #[test]
 fn a_loop_through_all_threads_ends_at_one() {
     let all = catalogue();
@@ -112,7 +112,7 @@ fn a_loop_through_all_threads_ends_at_one() {
     let kinds = source.kinds().unwrap();
     let last = kinds[0].concrete.last().unwrap();
     assert_eq!((last.position, last.each), ((3, 0), Some(Each::Ended(3))));
-    // It sees the ticket.
+    // The read sees the ticket.
     assert_eq!(last.reads, Some(Read::Is(Datum::Result(2))));
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
     let changes: [(&str, Change); 2] = [
@@ -132,7 +132,7 @@ fn a_loop_through_all_threads_ends_at_one() {
     }
 }
 
-/// The rounds of a loop with effects are alike, and the last one is a part of its own.
+/// The rounds of a loop with effects are alike, and the last one is separate.
 #[test]
 fn a_loop_with_effects_has_rounds() {
     let all = catalogue();
@@ -144,7 +144,7 @@ fn a_loop_with_effects_has_rounds() {
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
 }
 
-/// Promises are held against `Library::shapes` for the value that a body returned.
+/// The prover compares promises with `Library::shapes` for the value that a body returned.
 #[test]
 fn a_promise_that_is_not_the_specified_one_is_noticed() {
     let catalogue = catalogue();
@@ -173,7 +173,7 @@ fn a_promise_that_is_not_the_specified_one_is_noticed() {
 /// A change to a role.
 type RoleChange = fn(&mut Role);
 
-/// What is wrong only of rounds before the last one is noticed, as there are executions that have some.
+/// Errors in rounds before the last one are noticed, because some executions have such rounds.
 #[test]
 fn what_is_wrong_of_earlier_rounds_is_noticed() {
     let catalogue = catalogue();
@@ -213,7 +213,7 @@ fn what_is_wrong_of_earlier_rounds_is_noticed() {
     }
 }
 
-/// The node lock with its Acq made twice in one call.
+/// Returns the node lock that makes its Acq twice in one call.
 fn twice() -> Edited {
     let bodies = bodies! { Lock:
         Acq { x } => {
@@ -224,7 +224,7 @@ fn twice() -> Edited {
     NlockOverWait.with("two in one", &bodies)
 }
 
-/// The node lock with rounds that differ: what a round gets first it gets again if that is odd.
+/// Returns the node lock with rounds that differ: a round repeats its get if the value is odd.
 fn first_is_different() -> Edited {
     let bodies = bodies! { Lock:
         Acq { x } => {
@@ -242,7 +242,7 @@ fn first_is_different() -> Edited {
     NlockOverWait.with("rounds that differ", &bodies)
 }
 
-/// A barrier that waits for its own counter only, and perhaps goes on if that has not grown.
+/// Returns a barrier that waits for its own counter only. With `at_least` it may go on if the counter has not grown.
 fn waits(at_least: bool) -> Edited {
     let bodies = bodies! { Barrier:
         BAR { x } by members(x) => {
@@ -256,7 +256,7 @@ fn waits(at_least: bool) -> Edited {
     bal::BalOverSv::default().with("waits for itself", &bodies)
 }
 
-/// Of a ring it is known what is done, and which calls are about one word, but not about which.
+/// Templates of a ring say which calls are about the same word, but not which word it is.
 #[test]
 fn of_the_words_of_a_ring_it_is_known_which_are_one() {
     let all = catalogue();
@@ -273,7 +273,7 @@ fn of_the_words_of_a_ring_it_is_known_which_are_one() {
         returns("Submit.2", "true"),
     ];
     assert_eq!(words, told);
-    // The tails of all readers, and of no other.
+    // The role reads the tails of all readers, and not that of the writer.
     let tails = kinds[4].concrete.iter().find(|r| r.position == (1, 0)).unwrap();
     assert_eq!(tails.each, Some(Each::Members(Members { of: 0, but_first: true })));
     let named = |event: usize| {
@@ -281,9 +281,9 @@ fn of_the_words_of_a_ring_it_is_known_which_are_one() {
         let leaves = &role.cell.as_ref().unwrap().leaves;
         leaves.iter().filter(|leaf| matches!(leaf, Leaf::Named(_))).copied().collect::<Vec<_>>()
     };
-    // What is written is broadcast, and the two words of a message are two.
+    // The written word is the broadcast one, and the two words of a message differ.
     assert_eq!([2, 3, 4, 5].map(named), [(2, 0, 1), (2, 0, 1), (4, 0, 1), (4, 0, 1)].map(|n| vec![Leaf::Named(n)]));
-    // So many that messages come from other nodes too.
+    // So many executions include messages from other nodes.
     let most = 1000;
     assert!(fits_with(&kinds, &source, most, |_| {}).is_ok_and(|n| n > 500));
     let changes: [(&str, Change); 4] = [
@@ -313,7 +313,7 @@ fn of_the_words_of_a_ring_it_is_known_which_are_one() {
     }
 }
 
-/// A ring that sends each message twice, in one of two words.
+/// Returns a ring that sends each message twice, in one of two words.
 fn sends_twice() -> Edited {
     let published = RblOverSv(Rbl::Strong);
     let bodies = bodies! { Ring:
@@ -322,7 +322,7 @@ fn sends_twice() -> Edited {
     published.with("each message twice", &bodies)
 }
 
-/// Where as many words are read as the first one says, all but that one are left out.
+/// If a result determines how many words are read, the template keeps only the first of these reads.
 #[test]
 fn reads_of_unknown_number_are_left_out() {
     let catalogue = catalogue();
@@ -341,14 +341,14 @@ fn reads_of_unknown_number_are_left_out() {
         model.below.axiom("no longer message", all(&[("c", "Call")], none));
     });
     assert_eq!(found, Err("no longer message".to_owned()));
-    // Only of a call that is none of one word are they left out.
+    // The reads are left out only of calls with more than one word.
     let mut changed = kinds.clone();
     let [one, more] = [0, 1].map(|k: usize| changed[k].forms.clone());
     (changed[0].forms, changed[1].forms) = (more, one);
     assert!(fits(&changed, &source).is_err());
 }
 
-/// Where a method has no template it is said what there is to show, and why nothing is asked.
+/// If a method has no template, its obligations are listed as open with the reason.
 #[test]
 fn what_is_open_for_want_of_a_template_is_named() {
     let all = catalogue();
@@ -382,13 +382,13 @@ fn what_is_open_for_want_of_a_template_is_named() {
         assert_eq!(why(obligation), others, "{obligation}");
     }
     assert_eq!(proof.rows.iter().filter(|row| row.obligation.starts_with("condition 1")).count(), 12);
-    // What a method promises that has a template is open for want of that of another method.
+    // The promises of a method with a template are open too, because another method has no template.
     let first_only = of("sv", "first-target-only");
     let row = first_only.rows.iter().find(|row| row.obligation == "condition 1 for aGF of GF").unwrap();
     assert_eq!(row.why.as_deref(), Some("Bcast, Bcast_ have no template"));
 }
 
-/// Of what is computed it is known where it goes, and calls that do the same are one kind.
+/// The template says where a computed value goes, and calls that do the same are one kind.
 #[test]
 fn a_state_is_known_word_by_word() {
     let all = catalogue();
@@ -418,7 +418,7 @@ fn a_state_is_known_word_by_word() {
     assert_eq!(queue[3].1, words(&[computed, Datum::Passed(8, 1)]));
 }
 
-/// Tuples are told word by word, and what is always on the own node is where its object is.
+/// Templates describe tuples word by word, and a cell that is always on the own node is on the node of its object.
 #[test]
 fn a_tuple_is_known_word_by_word() {
     let all = catalogue();
@@ -463,7 +463,7 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
     let branches = [cas(1, "is", 1), cas(1, "is not", 2), cas(2, "is", 3), cas(2, "is not", 4)];
     assert_eq!(words[..4], branches);
     assert_eq!(words[4..], ["FAA", "Read", "Write"]);
-    // An addition is known as one, below and above.
+    // The same addition is recognized below and above.
     let sums = |roles: &[Role]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
     let faa = &kinds[4];
     let sum = Write::Plus(0, Datum::Argument(1));
@@ -496,7 +496,7 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
     }
 }
 
-/// SV as published, but for writes for which a condition holds: those write another value.
+/// Returns the published SV with a change: if a condition holds, a write writes another value.
 fn writes_another_if(is: fn(Expr, Expr) -> Expr) -> Edited {
     let bodies = bodies! { Sv:
         Write { x, v } => {
@@ -507,7 +507,8 @@ fn writes_another_if(is: fn(Expr, Expr) -> Expr) -> Edited {
     SvOverWait.with("another value", &bodies)
 }
 
-/// A condition on data tells kinds of calls apart. One on threads, nodes or objects does not, and is named.
+/// A condition on data distinguishes kinds of calls. A condition on threads, nodes or objects prevents a template, and
+/// the error names it.
 #[test]
 fn implementations_that_are_not_uniform_have_no_template() {
     let all = catalogue();
@@ -529,16 +530,16 @@ fn implementations_that_are_not_uniform_have_no_template() {
         kinds.map(|kind| (kind.words(), kind.concrete[0].writes.clone().unwrap())).collect::<Vec<_>>()
     };
     let (same, other) = (Write::Is(Datum::Argument(1)), Write::Is(Datum::Constant(Val::Int(77))));
-    // A very particular datum.
+    // The condition is true of one datum only.
     let (one, rest) = ("Write.1 (argument 2 is 12345)".to_owned(), "Write.2 (argument 2 is not 12345)".to_owned());
     assert_eq!(writes_if(|_, v| v.is(12345)), [(one, other.clone()), (rest, same.clone())]);
     assert_eq!(writes_if(|_, v| v.is(Val::Bot)).len(), 2);
-    // What is always so, or never, is no case.
+    // A condition that is always true, or never, makes no case.
     assert_eq!(writes_if(|_, _| true.into()), [("Write".to_owned(), other)]);
     assert_eq!(writes_if(|_, v| v.is(1) & v.is(2)), [("Write".to_owned(), same)]);
 }
 
-/// RDMA-SC-RMW as published, but for a CAS of which this holds: that one returns 7.
+/// The published RDMA-SC-RMW with a change: a CAS that satisfies this condition returns 7.
 struct OneCas(Bodies);
 
 impl OneCas {
@@ -578,21 +579,21 @@ fn conditions_on_data_are_guards() {
     let rare = |kind: &&Kind| kind.words().contains("argument 2 is 17, argument 3 is 23, result 5 is 29");
     let rare: Vec<&Kind> = kinds.iter().filter(rare).collect();
     assert!(!rare.is_empty(), "{:?}", kinds.iter().map(Kind::words).collect::<Vec<_>>());
-    // It is promised that 7 is read, or written.
+    // The promise is that 7 is read, or written.
     let seven = Datum::Constant(Val::Int(7));
     assert!(rare.iter().all(|kind| kind.abstract_.iter().any(|role| role.reads == Some(Read::Is(seven)))));
     assert_eq!(untold(entry, Arc::new(ScRmwOverNlock)), Vec::<String>::new());
 }
 
-/// In how many executions all axioms hold, up to the first in which one does not.
+/// Counts the executions in which all axioms hold, up to the first in which one fails.
 fn fits(kinds: &[Kind], source: &Source<'_>) -> Result<usize, String> {
     fits_with(kinds, source, ENOUGH, |_| {})
 }
 
-/// In how many executions axioms are looked at.
+/// The number of executions in which axioms are checked.
 const ENOUGH: usize = 150;
 
-/// The same of a theory with a change.
+/// Counts the same for a theory with a change.
 fn fits_with(
     kinds: &[Kind],
     source: &Source<'_>,

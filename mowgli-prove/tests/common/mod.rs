@@ -1,4 +1,4 @@
-//! What tests of templates and of proofs share.
+//! Helpers that tests of templates and of proofs share.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Case, Counter, Sequential};
 use mowgli_prove::source::Source;
 
-/// An implementation of a library, as its entry has the rest.
+/// Returns an implementation of a library with the specifications of its entry.
 pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a> {
     Source {
         specification: &entry.specification,
@@ -23,7 +23,7 @@ pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> 
     }
 }
 
-/// A counter that adds two: what it writes is computed, and the specification says what.
+/// A counter that adds two: the body computes the written value, and the specification says which it is.
 pub struct ByTwo;
 
 impl Sequential for ByTwo {
