@@ -14,9 +14,9 @@ pub type Area = usize;
 
 /// The areas of the cells of implementations.
 pub struct Areas {
-    /// The areas, by the part of a cell's name that all cells of a role share.
+    /// The areas, by the text of a cell's pattern.
     of_cells: BTreeMap<String, Area>,
-    /// The areas that terms with these symbols lead to.
+    /// The areas of the symbols that stand for subevents, results and computed arguments.
     of_symbols: BTreeMap<String, Area>,
 }
 
@@ -51,7 +51,7 @@ impl Areas {
         self.of_cells.get(&role.cell.as_ref()?.text).copied()
     }
 
-    /// Returns the areas that a term speaks of, if there are others.
+    /// Returns the areas of the symbols in a term, unless these are all areas.
     #[must_use]
     pub fn spoken_of(&self, term: &Term) -> Option<BTreeSet<Area>> {
         let mut found = BTreeSet::new();
@@ -70,7 +70,7 @@ impl Areas {
     }
 }
 
-/// Returns the subevents of an event that have a cell, with the shared part of their cells' names.
+/// Returns the subevents of an event that have a cell, with the text of the cell's pattern.
 fn cells_of(kind: &Kind, event: usize) -> impl Iterator<Item = (&Role, &String)> {
     let of_event = kind.concrete.iter().filter(move |role| role.position.0 == event);
     of_event.filter_map(|role| Some((role, &role.cell.as_ref()?.text)))

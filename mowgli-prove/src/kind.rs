@@ -382,7 +382,7 @@ impl Kind {
         }
     }
 
-    /// True if, of two positions of events, the first is in the same indexed segment as the second.
+    /// True if the events at two positions are in the same segment.
     #[must_use]
     pub fn go_round_together(&self, a: usize, b: usize) -> bool {
         let segment = |position: usize| {

@@ -692,7 +692,8 @@ impl<'a> Model<'a> {
     fn made_of(&self, family: &Family<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
         let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
         facts.push(equal(family.place(role, it), at.clone()));
-        // A sort of index that the role does not use gets the call's own value, so that the subevent is determined.
+        // A sort of index that the role does not use gets a fixed value of the call, so that the subevent is
+        // determined.
         if family.sort == SUB {
             let sort = place_sort(role.each);
             let is = |of: &str, what: Term| equal(family.common(of, std::slice::from_ref(it)), what);

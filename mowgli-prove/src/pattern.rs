@@ -684,7 +684,7 @@ fn arrange(once: usize, sets: &[(Times, usize)], so_far: &mut Vec<Segment>, all:
     }
 }
 
-/// The condition under which a template may leave a datum unknown, except for the event that has it as an argument.
+/// The condition under which a template may describe a datum only as the argument of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Computed {
     /// Never: the template must say more.

@@ -170,8 +170,8 @@ pub struct Plain<'a> {
 }
 
 impl<'a> Plain<'a> {
-    /// Samples the calls that a client generator makes. Calls that return only after others are made after each one of
-    /// these. `spec` is its specification, to whose relations others may be added later.
+    /// Samples the calls that a client generator makes. Each call is also sampled after each call that returns alone,
+    /// because some calls return only then. `spec` is the specification, to whose relations others may be added later.
     ///
     /// # Errors
     /// If a set, key or stamp depends on more than the data of an event.
@@ -336,8 +336,8 @@ impl<'a> Plain<'a> {
         ["Thread", "Node", "Id", "Cell", "Value"].into_iter().for_each(|sort| theory.sort(sort));
     }
 
-    /// Adds the axioms of plain executions: events, subevents, program order, and the sets and keys of the
-    /// specification.
+    /// Adds the axioms of plain executions: events, subevents, program order, and the relations that all specifications
+    /// share.
     ///
     /// # Errors
     /// If a set or key depends on more than the data of an event.
@@ -421,7 +421,7 @@ impl<'a> Plain<'a> {
         theory.axiom("po is total on each thread", all(&pair, implies(one_thread, either)));
     }
 
-    /// Defines the sets and keys of the specification.
+    /// Defines the relations that all specifications share.
     fn defined(&self, theory: &mut Theory) -> Result<(), String> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];

@@ -58,7 +58,7 @@ pub enum Closed {
     Cases,
     /// It holds by definition, so no solver was asked.
     Definition,
-    /// Its hypothesis is false of everything by definition, so no solver was asked.
+    /// The hypothesis is false of everything by definition, so no solver was asked.
     Nothing,
 }
 
@@ -779,7 +779,7 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
     turning.map(of).collect()
 }
 
-/// Checks the assumptions on whole programs beside the consistency predicates. Returns those that are not proved.
+/// Checks assumptions and `admits` on sampled short programs. Describes each condition that may fail and is not proved.
 fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
@@ -847,7 +847,7 @@ pub fn is_given(libraries: &Libraries, library: Name, owed: &Spec, world: &World
 /// The number of sequences of calls that are sampled.
 const DRAWS: usize = 400;
 
-/// Returns a generator of numbers that are the same in every run.
+/// A generator of pseudo-random numbers with a fixed seed.
 struct Draw(u64);
 
 impl Draw {

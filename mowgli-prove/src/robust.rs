@@ -132,7 +132,7 @@ impl<'a> Robustness<'a> {
         Ok(Self { cpu, plain, of })
     }
 
-    /// Returns the theorem without the hypotheses of these names.
+    /// Returns the theorem without the dropped hypotheses.
     ///
     /// # Errors
     /// If the model says something that first-order logic cannot express.
@@ -215,7 +215,7 @@ impl<'a> Robustness<'a> {
         items
     }
 
-    /// Returns the read of the put whose write a subevent may be.
+    /// Returns the terms for the read of a put, for the case that a subevent is the write of the put.
     fn source(&self, of: &Term) -> Vec<(Term, &'static str)> {
         let reads = self.plain.roles.iter().enumerate().filter(|(_, r)| r.family == "aNLR");
         reads.map(|(r, _)| (self.plain.part(r, &of_sub("event", of)), SUB)).collect()
@@ -236,9 +236,9 @@ impl<'a> Robustness<'a> {
         items
     }
 
-    /// Returns the invariant on RDMA-TSO for a pair in gb of RDMA-SC. Either a buffered write comes before a read or a
-    /// poll, or the first is over before the second. If only the second is of the CPU, the first is over before a poll
-    /// at or before the second.
+    /// Returns the invariant on RDMA-TSO for a pair in gb of RDMA-SC. The pair is in po. Either it is a buffered write
+    /// before a read or a poll, or it is in hb. In the second case, if only the second one is of the CPU, the first one
+    /// happens before a poll at or before the second one.
     fn kept(&self, a: &Term, b: &Term) -> Term {
         let is = |s: &Term, families: &[&str]| self.plain.has_role(s, |r| families.contains(&r.family.as_str()));
         let cpu = |s: &Term| is(s, &["aCR", "aCW", "aCAS", "aMF", "aWT"]);

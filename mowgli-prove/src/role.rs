@@ -170,8 +170,8 @@ fn applied(seen: &Seen, before: &[usize], libraries: &Libraries) -> Option<Vec<V
     Some(after.parts().to_vec()).filter(|after| after.len() == before.len())
 }
 
-/// Returns the role of the subevent at one position, from its instances. Each comes with the position of the copied
-/// one.
+/// Returns the role of the subevent at one position, from its instances. Each instance comes with the position of the
+/// subevent that it copies, if it copies one.
 fn role(
     seen: Vec<(Seen, Option<usize>)>,
     position: (usize, usize),

@@ -241,7 +241,7 @@ impl Source<'_> {
         form.is_some_and(|form| form.parts.contains(&Part::Roles))
     }
 
-    /// Worlds, before and after the implementation has added its objects.
+    /// Returns worlds, before and after the implementation has added its objects.
     pub(crate) fn worlds(&self) -> Vec<(World, Arc<World>)> {
         let of_place = |places: &&[u8]| {
             let nodes: Vec<Node> = places.iter().copied().map(Node).collect();
@@ -272,7 +272,7 @@ impl Source<'_> {
         PLACES.iter().flat_map(of_place).map(told).collect()
     }
 
-    /// The arguments that are names, in every way; none stands for data.
+    /// Returns the arguments that are names, in every way; data get `None`.
     fn names(&self, arguments: &[Argument], world: &World) -> Vec<Vec<Option<Val>>> {
         let own: Vec<Loc> = world.locations(self.library);
         let of = |argument: &Argument| -> Vec<Option<Val>> {

@@ -44,7 +44,7 @@ impl Program {
         run.is_ok_and(|status| status.success())
     }
 
-    /// Returns the options for questions without quantifiers to instantiate.
+    /// Returns the options for questions about instances.
     fn head(self) -> &'static str {
         match self {
             Self::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
@@ -247,7 +247,7 @@ fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Durati
     })
 }
 
-/// Writes the constants of an obligation, its hypothesis, and the negated goal.
+/// Returns the constants of an obligation, its hypothesis, and the negated goal, as statements.
 fn statements(question: &Obligation) -> Vec<Statement> {
     let constants = question.of.iter();
     let mut all: Vec<Statement> =

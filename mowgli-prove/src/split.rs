@@ -76,7 +76,7 @@ struct Before<'r> {
     given: usize,
 }
 
-/// Decides questions about a theory, case by case.
+/// A procedure that decides questions about a theory, case by case.
 pub struct Cases<'a> {
     model: &'a Model<'a>,
     ready: Ready,

@@ -204,44 +204,44 @@ pub enum Statement {
 pub struct Theory(pub Vec<Statement>);
 
 impl Theory {
-    /// A heading.
+    /// Adds a heading.
     pub fn comment(&mut self, text: &str) {
         self.0.push(Statement::Comment(text.to_owned()));
     }
 
-    /// A sort.
+    /// Adds an uninterpreted sort.
     pub fn sort(&mut self, name: &str) {
         self.0.push(Statement::Sort(name.to_owned()));
     }
 
-    /// A sort with just these elements.
+    /// Adds a sort with just these elements.
     pub fn elements(&mut self, sort: &str, names: impl IntoIterator<Item = String>) {
         self.0.push(Statement::Elements(sort.to_owned(), names.into_iter().collect()));
     }
 
-    /// A function or, without arguments, a constant.
+    /// Adds a function or, without arguments, a constant.
     pub fn function(&mut self, name: &str, from: &[&str], to: &str) {
         let from = from.iter().map(|s| (*s).to_owned()).collect();
         self.0.push(Statement::Function(name.to_owned(), from, to.to_owned()));
     }
 
-    /// A definition.
+    /// Adds a definition.
     pub fn define(&mut self, name: &str, of: &[(&str, &str)], to: &str, body: Term) {
         self.0.push(Statement::Definition(name.to_owned(), variables(of), to.to_owned(), body));
     }
 
-    /// An axiom.
+    /// Adds an axiom.
     pub fn axiom(&mut self, words: &str, body: Term) {
         self.0.push(Statement::Axiom(words.to_owned(), body));
     }
 
-    /// The axioms.
+    /// Returns the axioms.
     pub fn axioms(&self) -> impl Iterator<Item = (&str, &Term)> {
         self.0.iter().filter_map(|s| if let Statement::Axiom(words, body) = s { Some((&**words, body)) } else { None })
     }
 }
 
-/// A text in one comment of SMT-LIB.
+/// Returns a text as one comment of SMT-LIB.
 fn commented(text: &str) -> String {
     text.lines().map(|line| format!("; {line}\n")).collect()
 }
