@@ -780,9 +780,9 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    /// Returns the theory of calls and their subevents with the assumptions of the implemented library, and the
-    /// obligations that the implementation meets those of the libraries below. The theory has no consistency predicate,
-    /// because a library below guarantees it only if its assumptions hold.
+    /// Returns the theory of calls and their subevents with the assumptions of the implemented library. Also returns
+    /// the obligations that the implementation satisfies the assumptions of the libraries below. The theory has no
+    /// consistency predicate, because a library below guarantees it only if its assumptions hold.
     ///
     /// # Errors
     /// If an assumption or a template says something that first-order logic cannot express.
@@ -1580,8 +1580,8 @@ impl<'a> Model<'a> {
 
     /// Returns lemmas that may help in proofs; each is shown before it is used.
     ///
-    /// They say that the orders below are inside hb, that a thread reads its own earlier write to its own word, and
-    /// that some branch is never taken.
+    /// They say that the orders below are inside hb, and that some branch is never taken. Others say that a thread
+    /// reads its own earlier write to its own word.
     #[must_use]
     pub fn lemmas(&self) -> Vec<Vec<Obligation>> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);

@@ -415,8 +415,8 @@ impl Raw {
     }
 }
 
-/// Returns the text of a value, and its parts. Different values have different texts or parts, because the name of a
-/// part is that of its owner with a role, and the numbers in it are read without loss.
+/// Returns the text of a value, and its parts. Different values have different texts or parts: the name of a part is
+/// that of its owner with a role, and the numbers in it are read without loss.
 fn taken_apart(value: Val, text: &mut String, parts: &mut Vec<Raw>) {
     let mut name = |kind: &str, name: Name, whole: Raw| {
         text.push_str(kind);

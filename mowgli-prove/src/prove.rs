@@ -439,8 +439,8 @@ impl Attempt<'_> {
         Ok((None, best.unwrap_or_default(), Vec::new(), 0))
     }
 
-    /// Counts the executions in which every axiom of these theories holds, and finds for each question which part of
-    /// its hypothesis holds in one of them.
+    /// Counts the executions in which every axiom of these theories holds. Finds for each question which part of its
+    /// hypothesis holds in one of them.
     fn witnessed(
         &self,
         source: &Source<'_>,

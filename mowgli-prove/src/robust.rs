@@ -237,8 +237,8 @@ impl<'a> Robustness<'a> {
     }
 
     /// Returns the invariant on RDMA-TSO for a pair in gb of RDMA-SC. The pair is in po. Either it is a buffered write
-    /// before a read or a poll, or it is in hb. In the second case, if only the second one is of the CPU, the first one
-    /// happens before a poll at or before the second one.
+    /// before a read or a poll, or it is in hb. In the second case a CPU subevent behind a remote one comes at or after
+    /// a poll that the remote one happens before.
     fn kept(&self, a: &Term, b: &Term) -> Term {
         let is = |s: &Term, families: &[&str]| self.plain.has_role(s, |r| families.contains(&r.family.as_str()));
         let cpu = |s: &Term| is(s, &["aCR", "aCW", "aCAS", "aMF", "aWT"]);

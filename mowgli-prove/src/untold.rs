@@ -28,8 +28,8 @@ pub(crate) struct Open {
 
 /// Returns the obligations of LOCO Def. 3.13 when these kinds of calls have no template.
 ///
-/// They are condition 1 for each stamp that a method may promise, the laws of the choices, the demands, the parts of
-/// so', and the assumptions of the libraries below.
+/// They are condition 1 for each stamp that a method may promise, the laws and demands of the specification, and the
+/// parts of so'. The last ones are the assumptions of the libraries below.
 ///
 /// # Errors
 /// If a specification says something that first-order logic cannot express.
