@@ -7,6 +7,7 @@
 //!  - The cells that the round writes are written last by a round that is repeated, because a further round writes them
 //!    again.
 //!  - With these values, no other results of its calls lead out of the loop.
+//!
 //! The last condition is the usual fairness assumption of spin loops. A thread reads a newer value eventually, and a
 //! call that may fail or succeed on the same memory does not fail for ever.
 //!

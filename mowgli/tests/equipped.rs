@@ -624,7 +624,8 @@ fn what_is_over_a_library_is_proved() {
 fn what_cannot_be_proved_is_named() {
     let (told, code) = proved(&["kvstore", "--search", "1"]);
     assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
-    let why = "no template of Insert: it goes through reversed((0) \\ {int(key)}), which is no set of the call (store.rs:";
+    let why =
+        "no template of Insert: it goes through reversed((0) \\ {int(key)}), which is no set of the call (store.rs:";
     let is_named = |open: &serde_json::Value| open.as_str().is_some_and(|open| open.starts_with(why));
     assert!(told["open"].as_array().unwrap().iter().any(is_named), "{told}");
     let obligations = told["obligations"].as_array().unwrap();
