@@ -124,25 +124,21 @@ impl Machine<'_> {
         state
     }
 
-    /// Takes steps at once for as long as they lead to new states, since a loop that only writes takes them for ever if
-    /// nothing bounds its iterations. `show` gets each step with the state after it.
+    /// Takes all steps that are taken at once. `show` gets each with the state after it. The time is looked at after each
+    /// step, because a loop that only writes takes such steps for ever if nothing bounds its iterations.
     ///
     /// # Errors
     /// If the time is up.
-    fn calmed(
+    fn settled_in_time(
         &mut self,
         mut state: State,
         show: &mut dyn FnMut(&Step, &State),
         expired: &dyn Fn() -> bool,
     ) -> Result<State, Stop> {
-        let mut seen = FxHashSet::from_iter([state.clone()]);
         while let Some(step) = self.at_once(&mut state) {
             show(&step, &state);
             if expired() {
                 return Err(Stop::Time);
-            }
-            if !seen.insert(state.clone()) {
-                break;
             }
         }
         Ok(state)
@@ -168,7 +164,7 @@ impl Machine<'_> {
             let mut all = Vec::new();
             self.steps(&state, &mut |_, _, after| all.push(after));
             for after in all {
-                let after = self.calmed(after, &mut |_, _| {}, expired)?;
+                let after = self.settled_in_time(after, &mut |_, _| {}, expired)?;
                 if seen.insert(after.clone()) {
                     todo.push(after);
                 }
@@ -198,7 +194,8 @@ impl Machine<'_> {
                 return Err(Stop::Time);
             }
             let mut steps = Vec::new();
-            state = self.calmed(state, &mut |step, after| steps.push((step.clone(), after.clone())), expired)?;
+            state =
+                self.settled_in_time(state, &mut |step, after| steps.push((step.clone(), after.clone())), expired)?;
             steps.iter().for_each(|(step, after)| show(step, &self.picture(after)));
             let mut all = Vec::new();
             self.steps(&state, &mut |_, step, after| all.push((step, after)));
@@ -212,7 +209,7 @@ impl Machine<'_> {
             }
             let mut new = Vec::new();
             for (_, after) in &all {
-                new.push(!been.contains(&self.calmed(after.clone(), &mut |_, _| {}, expired)?));
+                new.push(!been.contains(&self.settled_in_time(after.clone(), &mut |_, _| {}, expired)?));
             }
             if new.contains(&true) {
                 let mut new = new.iter();
