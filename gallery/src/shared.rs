@@ -133,8 +133,8 @@ impl<M: Methods> Library for Kind<M> {
         M::METHODS
     }
 
-    fn init(&self, _: &World, _: Cell) -> Val {
-        self.init
+    fn initial(&self) -> Initial {
+        Initial::Value(self.init)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
@@ -330,7 +330,7 @@ pub fn messages(c: &mut Spec) {
     let rf = rf.named("rf", "{b} received {b reads}, which {a} sent");
     c.empty("sent", &(reads().on() - rf.inv().then(&rf)));
     c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
-    let earlier = (po() & same(cell)).between(&writes(), &writes());
+    let earlier = (po() & same(CELL)).between(&writes(), &writes());
     c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
     c.so([&rf]);
 }

@@ -7,7 +7,8 @@
 use std::sync::LazyLock;
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, SubView, same, stamped, stamps};
+use mowgli_core::algebra::Attribute::{Argument, Count};
+use mowgli_core::algebra::{Key, Spec, same, stamped, stamps};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
@@ -17,6 +18,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
@@ -25,7 +27,7 @@ use mowgli_rdma::stamp::RdmaStamp::{aCR, aGF};
 use mowgli_rdma::to;
 
 use crate::entry::{Entry, Expected, Memory, variant};
-use crate::sv::{self, Method as Sv};
+use crate::sv::{self, Method as Sv, SV};
 
 methods! {
     /// What can be done with a barrier, of either kind.
@@ -94,7 +96,7 @@ impl Library for Bal {
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
-        let round = same(barrier_and_round)
+        let round = same(BARRIER_AND_ROUND)
             .between(&stamps(|a| matches!(a, aGF(_))), &stamped(aCR))
             .named("round", "{b} ends after {a} has begun: they are one round");
         c.so([&round]);
@@ -103,9 +105,7 @@ impl Library for Bal {
 }
 
 /// The barrier of a call, and how often its thread has come to it before.
-fn barrier_and_round(s: &SubView) -> Option<Val> {
-    Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)]))
-}
+const BARRIER_AND_ROUND: Key = Key::by("barrier_and_round", &[Argument(0), Count]);
 
 /// The implementation over SV.
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,10 +136,13 @@ impl Implementation for BalOverSv {
         Library::name(&self.0)
     }
 
-    fn declare(&self, world: &mut World) {
-        for (x, object) in world.objects_of(self.target()) {
-            world.objects.extend(object.members.iter().map(|&t| (flag(x, t).loc(), sv::variable())));
-        }
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                for t in (members(x)) { flag(x, t) => ObjectTerm::new(SV); }
+            }
+        });
+        Some(&PARTS)
     }
 
     /// LOCO Fig. 11. A thread that does not take part never returns.
@@ -156,10 +159,10 @@ impl Implementation for BalOverSv {
     /// comes after the n-th call of its thread.
     fn lemmas(&self) -> Vec<Lemma> {
         let (c, d, n, t) = (call("c"), call("d"), node("n"), thread("t"));
-        let count = |c: Var| c.read(sv::SV, "Read", 1);
-        let counted = |d: Var| d.write(sv::SV, "Write", 1);
-        let sent: Of = c.read(sv::SV, "Bcast", 1).at(n);
-        let seen: Of = c.read(sv::SV, "Read", 2).at(t);
+        let count = |c: Var| c.read(SV, "Read", 1);
+        let counted = |d: Var| d.write(SV, "Write", 1);
+        let sent: Of = c.read(SV, "Bcast", 1).at(n);
+        let seen: Of = c.read(SV, "Read", 2).at(t);
         vec![
             Lemma::new("the n-th call finds n in its counter")
                 .about(&[c])

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
-use mowgli_core::algebra::{Rel, Set, Spec, SubView, po, same, stamped};
+use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
+use mowgli_core::algebra::{Key, Rel, Set, Spec, po, same, stamped};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
@@ -82,7 +83,7 @@ impl Library for Lock {
     /// Lock-well-formed, as `is_well_formed` has it: every Acq has the next call of its thread and lock for its Rel.
     fn owed(&self) -> Option<Spec> {
         let (acquires, releases) = (stamped((self.fence)()), (self.lets_in)());
-        let later = po() & same(lock);
+        let later = po() & same(LOCK);
         let paired = (&later - later.then(&later)).between(&acquires, &releases);
         let mut c = Spec::default();
         c.empty("every Acq is released", &(acquires.on() - paired.then(&paired.inv())));
@@ -146,21 +147,16 @@ pub fn held(events: &[&Event]) -> Vec<Loc> {
 }
 
 /// The lock of a call.
-fn lock(s: &SubView) -> Option<Val> {
-    Some(s.event.call.args[0])
-}
+const LOCK: Key = Key::by("lock", &[Argument(0)]);
 
-/// The lock and the number of the critical section on its thread.
-fn section(s: &SubView) -> Option<Val> {
-    let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
-    Some(Val::tuple(&[s.event.call.args[0], thread, nth]))
-}
+/// The lock, the thread, and the number of the critical section.
+const SECTION: Key = Key::by("section", &[Argument(0), Thread, Count]);
 
 /// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from these subevents of a Rel to each
 /// later Acq.
 fn released_before(c: &mut Spec, acquires: &Set, releases: &Set) -> Rel {
-    let lo = c.order("lo", acquires.clone(), lock);
-    let matching = same(section).between(releases, acquires);
+    let lo = c.order("lo", acquires.clone(), LOCK);
+    let matching = same(SECTION).between(releases, acquires);
     matching.then(&lo).named("lo", "{a} lets {b} in")
 }
 

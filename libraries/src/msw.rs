@@ -9,18 +9,19 @@ use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::body::{Bodies, Body, bodies};
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::expr::{Expr, Opaque, me, number, range, ret, size as size_of};
+use mowgli_core::expr::{Expr, Opaque, all_threads, initial, me, node, number, range, ret, size as size_of};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Rdma, Wait};
+use mowgli_rdma::wait::{self, Method as Rdma, WAIT, Wait};
 
 use crate::entry::{Entry, Expected, Memory, Variant, bound, variant};
 
@@ -127,7 +128,7 @@ fn ill_sized(world: &World, method: Method) -> Option<String> {
 /// The implementation over RDMA-WAIT: a hash before the words.
 #[derive(Clone, Debug)]
 pub struct MswOverWait {
-    hash: fn(Expr) -> Expr,
+    parts: Parts,
     bodies: Bodies,
 }
 
@@ -149,7 +150,11 @@ impl MswOverWait {
             Put { x, y, d } => { copy_words(x, 1, |k| Rdma::put(part(x, k), part(y, k), d)) }
             Wait { d } => { Rdma::wait(d) }
         };
-        Self { hash, bodies }
+        let parts = parts! { x =>
+            part(x, 0) => ObjectTerm::new(WAIT).at(node(x)).init(hash(initial(x)));
+            (words_of_value(x));
+        };
+        Self { parts, bodies }
     }
 }
 
@@ -188,16 +193,11 @@ fn words_of(v: Val) -> Option<Vec<Val>> {
     if let Val::Tuple(values) = v { Some(values.parts().to_vec()) } else { None }
 }
 
-/// The words of every location, with what is beside those of its value: what is before the value, and how many words after.
-fn declare(world: &mut World, before: impl Fn(&[Val]) -> Val, after: usize) {
-    for (x, object) in world.objects_of(MSW) {
-        let Some(node) = object.node else { continue };
-        let values = words_of(object.init).unwrap_or_default();
-        let values = (0..object.size).map(|k| values.get(k).copied().unwrap_or(Val::Int(0)));
-        let zeros = std::iter::repeat_n(Val::Int(0), after);
-        let all = std::iter::once(before(&words_of(object.init).unwrap_or_default())).chain(values).chain(zeros);
-        world.objects.extend(all.enumerate().map(|(k, init)| (part(x, k as i64).loc(), wait::word(node).init(init))));
-    }
+/// The words of the value of a location, behind the first word.
+fn words_of_value(x: Expr) -> Vec<PartTerm> {
+    PartTerm::each("k", range(1, size_of(x) + 1), |k| {
+        vec![PartTerm::new(part(x, k), ObjectTerm::new(WAIT).at(node(x)).init(initial(x).item(k - 1)))]
+    })
 }
 
 impl Implementation for MswOverWait {
@@ -205,8 +205,8 @@ impl Implementation for MswOverWait {
         MSW
     }
 
-    fn declare(&self, world: &mut World) {
-        declare(world, |words| (self.hash)(Val::tuple(words).into()).value(), 0);
+    fn parts(&self) -> Option<&Parts> {
+        Some(&self.parts)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -265,10 +265,16 @@ impl Implementation for Guards {
         MSW
     }
 
-    fn declare(&self, world: &mut World) {
-        declare(world, |_| Val::Int(0), 1);
-        let counters: Vec<_> = world.tids().map(|t| (counter(t).loc(), wait::word(world.node_of(t)))).collect();
-        world.objects.extend(counters);
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                part(x, 0) => ObjectTerm::new(WAIT).at(node(x));
+                (words_of_value(x));
+                part(x, size_of(x) + 1) => ObjectTerm::new(WAIT).at(node(x));
+                for t in (all_threads()) { counter(t) => ObjectTerm::new(WAIT).at(node(t)); }
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

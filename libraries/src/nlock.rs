@@ -7,15 +7,16 @@ use std::sync::LazyLock;
 use mowgli_core::algebra::{same_event, stamps};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::expr::{Expr, me, node};
+use mowgli_core::expr::{Expr, all_threads, me, node};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb, value};
 use mowgli_core::library::Libraries;
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part, World};
+use mowgli_core::world::{Form, Part};
 use mowgli_rdma::stamp::RdmaStamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait, WAIT};
@@ -63,16 +64,15 @@ impl Implementation for NlockOverWait {
         NLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        for x in world.locations(NLOCK) {
-            let home = home(world, x);
-            world.objects.insert(dispenser(x).loc(), wait::word(home));
-            world.objects.insert(released(x).loc(), wait::word(home));
-            for t in world.tids() {
-                let here = world.node_of(t);
-                world.objects.insert(ticket(x, t).loc(), wait::word(here));
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
+                released(x) => ObjectTerm::new(WAIT).at(node(x));
+                for t in (all_threads()) { ticket(x, t) => ObjectTerm::new(WAIT).at(node(t)); }
             }
-        }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -14,20 +14,23 @@ pub use crate::sv::{self, Method as Shared, Sv};
 /// What a library over any memory model is written with.
 pub mod any {
     pub use mowgli_core::algebra::{
-        Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamped, stamps, writes,
+        Attribute, CELL, Key, Spec, SubView, calls, events, hb, id, po, ppo, reads, same, same_event, same_thread,
+        stamped, stamps, writes,
     };
     pub use mowgli_core::body::{Bodies, Body, bodies, body};
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
     pub use mowgli_core::expr::{
-        Expr, Term, all_nodes, all_threads, here, me, members, node, nodes, number, only, range, ret, size, thread,
+        Expr, Term, all_nodes, all_threads, here, initial, me, members, node, nodes, number, only, range, ret, size,
+        thread,
     };
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
-    pub use mowgli_core::library::{Libraries, Library};
+    pub use mowgli_core::library::{Initial, Libraries, Library};
     pub use mowgli_core::method::methods;
+    pub use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
     pub use mowgli_core::program::{Prog, prog};
-    pub use mowgli_core::shape::{Index, ShapeTerm, Shapes, other_than, shape, shapes, step, step_of};
+    pub use mowgli_core::shape::{Index, ShapeTerm, Shapes, other_than, plus, shape, shapes, step, step_of, sum};
     pub use mowgli_core::simple::{Over, Simple};
     pub use mowgli_core::soundness::client::{Bound, Subject, object_names};
     pub use mowgli_core::stamp::{Kind, Stamp};

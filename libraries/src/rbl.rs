@@ -6,15 +6,17 @@
 use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
+use mowgli_core::algebra::Attribute::{Argument, Place};
+use mowgli_core::algebra::{CELL, Key, Set, Spec, calls, hb, id, po, reads, same, same_thread, stamped, writes};
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, here, me, members, nodes, only, range, ret, size};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Initial, Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
@@ -24,7 +26,7 @@ use mowgli_rdma::to;
 
 use crate::bal::member_sets;
 use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::sv::{self, Method as Sv};
+use crate::sv::{self, Method as Sv, SV};
 
 methods! {
     /// What can be done with a ring buffer, strong or weak.
@@ -98,8 +100,8 @@ impl Library for Rbl {
     }
 
     /// There is no message to begin with.
-    fn init(&self, _: &World, _: Cell) -> Val {
-        Val::Bot
+    fn initial(&self) -> Initial {
+        Initial::Value(Val::Bot)
     }
 
     fn only_looks(&self, event: &Event) -> bool {
@@ -129,10 +131,10 @@ impl Library for Rbl {
         // (4) a thread reads each message at most once
         c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
         // (5) no message is jumped: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
-        let earlier = (po() & same(cell)).between(&writes(), &writes());
+        let earlier = (po() & same(CELL)).between(&writes(), &writes());
         c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
         // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
-        let fb = (same(copy_of_ring).between(&events(is_failed_receive), &writes()) - po().inv().then(&rf.inv()))
+        let fb = (same(COPY_OF_RING).between(&failed_receives(), &writes()) - po().inv().then(&rf.inv()))
             .named("fb", "{a} found nothing, before {b} submitted");
 
         c.so([&rf]);
@@ -147,15 +149,12 @@ impl Library for Rbl {
 }
 
 /// F: receives that found nothing.
-fn is_failed_receive(s: &SubView) -> bool {
-    s.sub.stamp == aWT && matches!(Method::of(&s.event.call), Method::Receive { .. })
+fn failed_receives() -> Set {
+    calls(&["Receive"]).and(&stamped(aWT)).named("is_failed_receive")
 }
 
 /// The ring, and the node of its copy that is written, read, or found empty.
-fn copy_of_ring(s: &SubView) -> Option<Val> {
-    let node = s.sub.cell.map_or(s.node(), |c| c.node);
-    Some(Val::tuple(&[s.event.call.args[0], Val::Node(node)]))
-}
+const COPY_OF_RING: Key = Key::by("copy_of_ring", &[Argument(0), Place]);
 
 /// The implementation over SV.
 #[derive(Clone, Copy, Debug, Default)]
@@ -187,13 +186,15 @@ impl Implementation for RblOverSv {
         Library::name(&self.0)
     }
 
-    fn declare(&self, world: &mut World) {
-        for (x, object) in world.objects_of(self.target()) {
-            let words = (0..object.size).map(|k| x.part(format_args!("word_{k}")));
-            let tails = object.members.iter().skip(1).map(|&t| tail(x, t).loc());
-            let all = words.chain(tails).chain([head(x).loc()]).map(|name| (name, sv::variable()));
-            world.objects.extend(all.collect::<Vec<_>>());
-        }
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                head(x) => ObjectTerm::new(SV);
+                for k in (range(0, size(x))) { x.part("word", [k]) => ObjectTerm::new(SV); }
+                for t in (readers(x)) { tail(x, t) => ObjectTerm::new(SV); }
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

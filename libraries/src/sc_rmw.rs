@@ -8,21 +8,22 @@ use mowgli_core::algebra::{Spec, po};
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::{Expr, me, ret};
+use mowgli_core::expr::{Expr, all_threads, initial, me, node, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::shape::{Shapes, shapes, step};
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
+use mowgli_core::shape::{Shapes, plus, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::aMF;
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait};
+use mowgli_rdma::wait::{self, Method as Wait, WAIT};
 
 use crate::entry::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{self, Method as Locks, home};
+use crate::lock::{self, Method as Locks};
 use crate::nlock::{self, NLOCK};
 
 methods! {
@@ -56,11 +57,6 @@ impl Library for ScRmw {
         Method::TABLE
     }
 
-    /// What FAA makes of the value that it reads, as RFAA does: no execution has an addition to what is no integer.
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        if let Method::FAA { v, .. } = Method::of(&event.call) { read.plus(v.int()?) } else { None }
-    }
-
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }
@@ -78,7 +74,7 @@ impl Library for ScRmw {
             Write { x, v } => { aMF: writes x, v }
             Read { x } => { aMF: reads x, ret() }
             CAS { x, v1, v2 } => { if (ret().is(v1)) { aMF: updates x, ret() => v2 } else { aMF: reads x, ret() } }
-            FAA { x, .. } => { aMF: updates x, ret() => step() }
+            FAA { x, v } => { aMF: updates x, ret() => plus(v) }
         })
     }
 
@@ -99,22 +95,34 @@ pub(crate) fn sequentially_consistent() -> Spec {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScRmwOverNlock;
 
-/// The word on its node, the lock beside it, and the two words of a thread.
-fn parts(x: impl Into<Expr>, t: impl Into<Expr>) -> [Expr; 4] {
-    let (x, t) = (x.into(), t.into());
-    [x.part("word", []), x.part("lock", []), x.part("got", [t]), x.part("put", [t])]
+/// The word on its node.
+fn word(x: impl Into<Expr>) -> Expr {
+    x.into().part("word", [])
+}
+
+/// The lock beside it.
+fn lock_of(x: impl Into<Expr>) -> Expr {
+    x.into().part("lock", [])
+}
+
+/// A thread's own copy for reading.
+fn got(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("got", [t.into()])
+}
+
+/// A thread's own copy for writing.
+fn put(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("put", [t.into()])
 }
 
 /// `inside` under the lock of an object.
 fn locked(x: Expr, inside: Body) -> Body {
-    let [_, lock, _, _] = parts(x, me());
-    body! { Locks::acq(NLOCK, lock); inside; Locks::rel(NLOCK, lock) }
+    body! { Locks::acq(NLOCK, lock_of(x)); inside; Locks::rel(NLOCK, lock_of(x)) }
 }
 
 /// `get` under the lock of an object, and then what has come.
 fn result(x: Expr, get: Body) -> Body {
-    let [_, _, r, _] = parts(x, me());
-    body! { locked(x, get); Wait::wait(x.wid("d")); Wait::read(r) }
+    body! { locked(x, get); Wait::wait(x.wid("d")); Wait::read(got(x, me())) }
 }
 
 impl Implementation for ScRmwOverNlock {
@@ -122,25 +130,23 @@ impl Implementation for ScRmwOverNlock {
         SC_RMW
     }
 
-    fn declare(&self, world: &mut World) {
-        for (x, object) in world.objects_of(SC_RMW) {
-            let home = home(world, x);
-            for t in world.tids() {
-                let [on_node, lock, r, p] = parts(x, t).map(Expr::loc);
-                let here = world.node_of(t);
-                world.objects.insert(on_node, wait::word(home).init(object.init));
-                world.objects.insert(lock, Object::new(NLOCK).at(home));
-                world.objects.insert(r, wait::word(here));
-                world.objects.insert(p, wait::word(here));
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                word(x) => ObjectTerm::new(WAIT).at(node(x)).init(initial(x));
+                lock_of(x) => ObjectTerm::new(NLOCK).at(node(x));
+                for t in (all_threads()) {
+                    got(x, t) => ObjectTerm::new(WAIT).at(node(t));
+                    put(x, t) => ObjectTerm::new(WAIT).at(node(t));
+                }
             }
-        }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
         static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            let word = |x: Expr| parts(x, me())[0];
-            let got = |x: Expr| parts(x, me())[2];
-            let put = |x: Expr| parts(x, me())[3];
+            let (got, put) = (|x: Expr| got(x, me()), |x: Expr| put(x, me()));
             bodies! { Method:
                 Write { x, v } => {
                     locked(x, body! { Wait::write(put(x), v); Wait::put(word(x), put(x), Val::NoWid) })

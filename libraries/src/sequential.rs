@@ -12,21 +12,23 @@ use mowgli_core::algebra::Spec;
 use mowgli_core::body::{Bodies, Body, body};
 use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::expr::{Expr, Opaque, me, range};
+use mowgli_core::expr::{Expr, Opaque, all_threads, me, node, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Initial, Libraries, Library};
 use mowgli_core::method::{Method, methods};
-use mowgli_core::shape::{Shapes, shapes, step};
+use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
+pub use mowgli_core::shape::Case;
+use mowgli_core::shape::{CasesTerm, Shapes, WritesTerm, shape, step};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::World;
 use mowgli_rdma::stamp::RdmaStamp::aMF;
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait};
+use mowgli_rdma::wait::{self, Method as Wait, WAIT};
 
 use crate::entry::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{self, Method as Nlock, home};
+use crate::lock::{self, Method as Nlock};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw;
 
@@ -59,25 +61,6 @@ pub trait Sequential: Send + Sync {
             args.map(call).collect::<Vec<_>>()
         };
         self.methods().iter().flat_map(of).collect()
-    }
-}
-
-/// What a call of a sequential object does if a condition holds, and the conditions of the cases before it do not.
-#[derive(Clone, Debug)]
-pub struct Case {
-    /// The condition.
-    pub when: Expr,
-    /// The words that may change, by their numbers, with what they are then.
-    pub words: Vec<(usize, Expr)>,
-    /// The result.
-    pub result: Expr,
-}
-
-impl Case {
-    /// If a condition holds these words change, and this is the result.
-    #[must_use]
-    pub fn new(when: impl Into<Expr>, words: &[(usize, Expr)], result: impl Into<Expr>) -> Self {
-        Self { when: when.into(), words: words.to_vec(), result: result.into() }
     }
 }
 
@@ -272,7 +255,10 @@ pub fn objects() -> Vec<Arc<dyn Sequential>> {
 
 /// A sequential object as a library: linearisable.
 #[derive(Clone)]
-pub struct Linearised(pub Arc<dyn Sequential>);
+pub struct Linearised {
+    object: Arc<dyn Sequential>,
+    shapes: Shapes,
+}
 
 /// The one cell of an object: its whole state.
 fn state(x: Loc) -> Cell {
@@ -280,22 +266,42 @@ fn state(x: Loc) -> Cell {
 }
 
 impl Linearised {
+    /// The library of this object. A call updates its state: by its cases, if the object has some.
+    #[must_use]
+    pub fn new(object: Arc<dyn Sequential>) -> Self {
+        let of = |shapes: Shapes, method: &'static Method| {
+            let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
+            shapes.with(object.methods(), method.name, &names, |args| {
+                let (x, words) = (args[0], object.start().len());
+                match object.cases(method.name, &vec![Val::Unit.into(); words], args) {
+                    None => shape! { aMF: updates x => step() },
+                    Some(_) => {
+                        let cases = |words: &[Expr]| object.cases(method.name, words, args).unwrap_or_default();
+                        shape! { aMF: updates x => WritesTerm::Words(CasesTerm::new(words, cases)) }
+                    }
+                }
+            })
+        };
+        let shapes = object.methods().iter().fold(Shapes::default(), of);
+        Self { object, shapes }
+    }
+
     /// What a call makes of a state, and its result; `None` if `state` is none of this object.
     fn apply(&self, state: Val, call: &Call) -> Option<(Val, Val)> {
         let Val::Tuple(words) = state else { return None };
-        let words = Some(words.parts()).filter(|w| w.len() == self.0.start().len())?;
-        let (after, result) = self.0.apply(words, call)?;
+        let words = Some(words.parts()).filter(|w| w.len() == self.object.start().len())?;
+        let (after, result) = self.object.apply(words, call)?;
         Some((Val::tuple(&after), result))
     }
 }
 
 impl Library for Linearised {
     fn name(&self) -> Name {
-        Name::literal(self.0.name())
+        Name::literal(self.object.name())
     }
 
     fn methods(&self) -> &'static [Method] {
-        self.0.methods()
+        self.object.methods()
     }
 
     fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
@@ -306,8 +312,8 @@ impl Library for Linearised {
         results
     }
 
-    fn init(&self, _: &World, _: Cell) -> Val {
-        Val::tuple(&self.0.start())
+    fn initial(&self) -> Initial {
+        Initial::Value(Val::tuple(&self.object.start()))
     }
 
     /// The state after the call, if its result is that of the event.
@@ -317,7 +323,7 @@ impl Library for Linearised {
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
-        Some(shapes! { _ { x } => { aMF: updates x => step() } })
+        Some(&self.shapes)
     }
 
     /// As for RDMA-SC-RMW: `so = po u rf u mo u rb`. Every call is an update, so rf goes from each to the next.
@@ -330,6 +336,7 @@ impl Library for Linearised {
 #[derive(Clone)]
 pub struct LinearisedOverNlock {
     object: Arc<dyn Sequential>,
+    parts: Parts,
     bodies: Bodies,
 }
 
@@ -342,7 +349,18 @@ impl LinearisedOverNlock {
             bodies.with(object.methods(), method.name, &names, |args| body_of(&object, method.name, args))
         };
         let bodies = object.methods().iter().fold(Bodies::default(), of);
-        Self { object, bodies }
+        let start = (0_i64..).zip(object.start());
+        let parts = parts! { x =>
+            lock_of(x) => ObjectTerm::new(NLOCK).at(node(x));
+            (start.map(|(k, init)| PartTerm::new(word(x, k), ObjectTerm::new(WAIT).at(node(x)).init(init))));
+            for t in (all_threads()) {
+                for k in (range(0, object.start().len() as i64)) {
+                    got(x, k, t) => ObjectTerm::new(WAIT).at(node(t));
+                    put(x, k, t) => ObjectTerm::new(WAIT).at(node(t));
+                }
+            }
+        };
+        Self { object, parts, bodies }
     }
 }
 
@@ -444,19 +462,8 @@ impl Implementation for LinearisedOverNlock {
         Name::literal(self.object.name())
     }
 
-    fn declare(&self, world: &mut World) {
-        for x in world.locations(self.target()) {
-            let home = home(world, x);
-            world.objects.insert(lock_of(x).loc(), Object::new(NLOCK).at(home));
-            for (k, init) in (0_i64..).zip(self.object.start()) {
-                for t in world.tids() {
-                    let here = world.node_of(t);
-                    world.objects.insert(word(x, k).loc(), wait::word(home).init(init));
-                    world.objects.insert(got(x, k, t).loc(), wait::word(here));
-                    world.objects.insert(put(x, k, t).loc(), wait::word(here));
-                }
-            }
-        }
+    fn parts(&self) -> Option<&Parts> {
+        Some(&self.parts)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -471,7 +478,7 @@ impl Subject for Linearised {
 
     fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
-        world.locations(Library::name(self)).into_iter().flat_map(|x| self.0.calls(x, &values)).collect()
+        world.locations(Library::name(self)).into_iter().flat_map(|x| self.object.calls(x, &values)).collect()
     }
 }
 
@@ -484,7 +491,7 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     let no_lock = published.clone().without(calls!((Nlock::Acq { .. } | Nlock::Rel { .. })));
     let no_wait = published.clone().without(calls!(Wait::Wait { .. }));
     let release_first = published.clone().delay(calls!((Wait::Write { .. } | Wait::Put { .. })));
-    let library = Linearised(Arc::clone(object));
+    let library = Linearised::new(Arc::clone(object));
     let variants = vec![
         variant("published", "SYNC §5, last remark", Sound, published, &[(2, 2, 2)]),
         over("no-lock", "nothing is locked", Unsound, no_lock),

@@ -7,18 +7,19 @@ use std::sync::LazyLock;
 use mowgli_core::algebra::stamps;
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::expr::{Expr, all_nodes};
+use mowgli_core::expr::{Expr, all_nodes, node};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{Form, Part};
 use mowgli_rdma::stamp::RdmaStamp::{aGF, aMF};
 use mowgli_rdma::to;
 
 use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Method, Sections, home};
+use crate::lock::{Lock, Method, Sections};
 use crate::sv::{self, Method as Sv};
 use crate::wlock::{self, WLOCK};
 
@@ -49,11 +50,13 @@ impl Implementation for SlockOverWlock {
         SLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        for x in world.locations(SLOCK) {
-            let home = home(world, x);
-            world.objects.insert(inner(x).loc(), Object::new(WLOCK).at(home));
-        }
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                inner(x) => ObjectTerm::new(WLOCK).at(node(x));
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -9,17 +9,18 @@ use mowgli_core::algebra::{Spec, po, same, same_event, stamped, stamps};
 use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, here, ret};
+use mowgli_core::expr::{Expr, all_nodes, here, initial, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as RdmaWait, Wait, target, wid};
+use mowgli_rdma::wait::{Method as RdmaWait, TARGET, WAIT, WID, Wait};
 
 use crate::entry::{Entry, Expected, Memory, variant};
 
@@ -96,11 +97,11 @@ impl Library for Sv {
         let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
 
         // pf = (aNLR of a Bcast with d, aWT of a later Wait(d))
-        let pf = (po() & same(wid)).between(&nic_reads, &waits).named("pf", "{b} waits for {a}");
+        let pf = (po() & same(WID)).between(&nic_reads, &waits).named("pf", "{b} waits for {a}");
 
         // iso = (aNLR_n, aNRW_n) of each Bcast
         let iso =
-            (same_event() & same(target)).between(&nic_reads, &nic_writes).named("iso", "{a} reads before it writes");
+            (same_event() & same(TARGET)).between(&nic_reads, &nic_writes).named("iso", "{a} reads before it writes");
 
         // Def. 3.8. [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
         let missed = (po().inv() & &rb)
@@ -133,14 +134,17 @@ impl Implementation for SvOverWait {
         SV
     }
 
-    fn declare(&self, world: &mut World) {
-        let variables = world.objects_of(SV);
-        for n in world.all_nodes().iter() {
-            for (x, object) in &variables {
-                world.objects.insert(copy(*x, n).loc(), wait::word(n).init(object.init));
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                for n in (all_nodes()) {
+                    copy(x, n) => ObjectTerm::new(WAIT).at(n).init(initial(x));
+                    // At this word nobody looks: see `wait::unread`.
+                    dummy(n) => ObjectTerm::new(WAIT).at(n).size(0);
+                }
             }
-            world.objects.insert(dummy(n).loc(), wait::unread(n));
-        }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

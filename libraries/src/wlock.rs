@@ -13,17 +13,18 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb};
 use mowgli_core::library::Libraries;
+use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part, World};
+use mowgli_core::world::{Form, Part};
 use mowgli_rdma::stamp::RdmaStamp::{aCW, aMF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait};
+use mowgli_rdma::wait::{self, Method as Wait, WAIT};
 
 use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Method, Sections, home, ticket_of, tickets};
-use crate::sv::{self, Method as Sv};
+use crate::lock::{Lock, Method, Sections, ticket_of, tickets};
+use crate::sv::{self, Method as Sv, SV};
 
 /// The library's name.
 pub const WLOCK: Name = Name::literal("wlock");
@@ -62,16 +63,17 @@ impl Implementation for WlockOverSv {
         WLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        for x in world.locations(WLOCK) {
-            let home = home(world, x);
-            world.objects.insert(dispenser(x).loc(), wait::word(home));
-            for t in world.tids() {
-                let here = world.node_of(t);
-                world.objects.insert(ticket(x, t).loc(), wait::word(here));
-                world.objects.insert(passed(x, t).loc(), sv::variable());
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
+                for t in (all_threads()) {
+                    ticket(x, t) => ObjectTerm::new(WAIT).at(node(t));
+                    passed(x, t) => ObjectTerm::new(SV);
+                }
             }
-        }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -102,7 +104,7 @@ impl Implementation for WlockOverSv {
     /// comes after the Rel of every earlier one.
     fn lemmas(&self) -> Vec<Lemma> {
         let [c, d] = ["c", "d"].map(call);
-        let seen = c.read(sv::SV, "Read", 1);
+        let seen = c.read(SV, "Read", 1);
         let mut all = tickets();
         all.extend([
             Lemma::new("a Rel has the ticket of its Acq")
@@ -116,7 +118,7 @@ impl Implementation for WlockOverSv {
                 .given(d.is_a("Rel"))
                 .given(d.shares_object(c))
                 .given(ticket_of(c).exceeds(ticket_of(d)))
-                .then(hb(d.write(sv::SV, "Write", 1), seen))
+                .then(hb(d.write(SV, "Write", 1), seen))
                 .along_hb(seen),
         ]);
         all

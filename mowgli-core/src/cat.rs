@@ -388,10 +388,18 @@ impl Writer<'_> {
             Members::All => Some("_".to_owned()),
             Members::Reads => Some("R".to_owned()),
             Members::Writes => Some("W".to_owned()),
-            Members::Where(name, _) => {
+            Members::Where(name, _) | Members::Named(name, _) => {
                 let name = sayable(name)?;
                 Some(self.given(&name, || format!("the subevents for which {name} holds")))
             }
+            Members::Calls(methods) => {
+                let name = format!("calls-of-{}", methods.join("-or-"));
+                Some(self.given(&name, || format!("the subevents of calls of {}", methods.join(" or "))))
+            }
+            Members::Both(sets) => match (self.set(&sets.0)?, self.set(&sets.1)?) {
+                (Some(a), Some(b)) => Some(format!("({a}) & ({b})")),
+                _ => None,
+            },
             Members::Stamped(is) => {
                 let all = self.libraries.stamps(2);
                 let (inside, outside): (Vec<Stamp>, Vec<Stamp>) = all.into_iter().partition(|s| is(*s));

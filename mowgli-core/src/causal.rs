@@ -209,7 +209,12 @@ fn in_set(set: &Set, stamp: Stamp, role: Role) -> (bool, bool) {
         Members::Reads => (role == Role::Reads, true),
         Members::Writes => (role == Role::Writes, true),
         Members::Stamped(is) => (is(stamp), is(stamp)),
-        Members::Where(..) => (false, true),
+        Members::Where(..) | Members::Calls(_) => (false, true),
+        Members::Named(_, set) => in_set(set, stamp, role),
+        Members::Both(sets) => {
+            let (p, q) = (in_set(&sets.0, stamp, role), in_set(&sets.1, stamp, role));
+            (p.0 && q.0, p.1 && q.1)
+        }
         Members::Either(sets) => {
             let (p, q) = (in_set(&sets.0, stamp, role), in_set(&sets.1, stamp, role));
             (p.0 || q.0, p.1 || q.1)

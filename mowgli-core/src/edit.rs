@@ -55,6 +55,7 @@ use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::lemma::Lemma;
 use crate::method::Table;
+use crate::parts::Parts;
 use crate::program::Prog;
 use crate::world::World;
 
@@ -303,7 +304,7 @@ pub enum Change {
 }
 
 /// A change of the parts that an implementation declares.
-type Parts = Arc<dyn Fn(&mut World) + Send + Sync>;
+type OtherParts = Arc<dyn Fn(&mut World) + Send + Sync>;
 
 /// An implementation with one edit.
 #[derive(Clone)]
@@ -311,7 +312,7 @@ pub struct Edited {
     of: Arc<dyn Implementation>,
     text: String,
     bodies: Option<Arc<Bodies>>,
-    parts: Option<Parts>,
+    parts: Option<OtherParts>,
     /// The error in the edit, if there is one.
     mistake: Option<String>,
     differs: Arc<AtomicBool>,
@@ -367,6 +368,11 @@ impl Edited {
 impl Implementation for Edited {
     fn target(&self) -> Name {
         self.of.target()
+    }
+
+    /// The parts are no terms any more if the edit changes them.
+    fn parts(&self) -> Option<&Parts> {
+        if self.parts.is_some() { None } else { self.of.parts() }
     }
 
     fn declare(&self, world: &mut World) {

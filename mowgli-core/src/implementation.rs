@@ -7,6 +7,7 @@ use crate::body::Bodies;
 use crate::event::Call;
 use crate::ids::{Loc, Name, Tid};
 use crate::lemma::Lemma;
+use crate::parts::Parts;
 use crate::program::Prog;
 use crate::world::{Object, World};
 
@@ -15,9 +16,19 @@ pub trait Implementation: Send + Sync {
     /// The library that is implemented.
     fn target(&self) -> Name;
 
+    /// The objects that the implementation needs, as terms. `None` if there are none, or if [`Self::declare`] is a Rust
+    /// function.
+    fn parts(&self) -> Option<&Parts> {
+        None
+    }
+
     /// The objects that the implementation needs for those of its library in `world`: `loc(I)`. They are added to it, as parts
-    /// that no client can name ([`Loc::part`]); [`add_parts`] checks that.
-    fn declare(&self, world: &mut World);
+    /// that no client can name ([`Loc::part`]); [`add_parts`] checks that. By default [`Self::parts`] says them.
+    fn declare(&self, world: &mut World) {
+        if let Some(parts) = self.parts() {
+            parts.declare(self.target(), world);
+        }
+    }
 
     /// The bodies of its methods as terms. `None` for one that is a Rust function, which gives [`Self::body`] instead.
     fn bodies(&self) -> Option<&Bodies> {
@@ -54,6 +65,10 @@ pub trait Implementation: Send + Sync {
 impl<I: Implementation + ?Sized> Implementation for Arc<I> {
     fn target(&self) -> Name {
         (**self).target()
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        (**self).parts()
     }
 
     fn declare(&self, world: &mut World) {

@@ -96,6 +96,7 @@ pub mod lemma;
 mod memory;
 pub mod method;
 pub mod outcome;
+pub mod parts;
 pub mod problem;
 pub mod program;
 pub mod relation;

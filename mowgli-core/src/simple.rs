@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use crate::algebra::Spec;
 use crate::body::Bodies;
-use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use crate::event::{Call, Event, Reads, Shape, Sub, Writes};
+use crate::expr::Expr;
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
-use crate::library::Library;
+use crate::library::{Initial, Library};
 use crate::method::{self, Method, Methods, Returns};
+use crate::parts::{ObjectTerm, Parts, parts};
 use crate::soundness::client::{Bound, Subject, object_names};
 use crate::value::Val;
 use crate::world::{Object, World};
@@ -76,8 +78,8 @@ impl<M: Methods> Library for Simple<M> {
         mistake::<M>(event, &(self.shape)(world, event, M::of(&event.call)))
     }
 
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        self.init.unwrap_or_else(|| world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init))
+    fn initial(&self) -> Initial {
+        self.init.map_or(Initial::OfObject, Initial::Value)
     }
 
     fn spec(&self) -> Spec {
@@ -134,16 +136,17 @@ impl<M: Methods> Subject for Simple<M> {
 pub struct Over<M> {
     target: Name,
     parts: Parts,
+    others: Option<Others>,
     bodies: Arc<Bodies>,
     methods: PhantomData<fn() -> M>,
 }
 
-/// The parts of the object at a location.
-type Parts = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
+/// The parts of the object at a location that are no terms.
+type Others = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
 
 impl<M> Clone for Over<M> {
     fn clone(&self) -> Self {
-        Self { target: self.target, parts: self.parts.clone(), bodies: self.bodies.clone(), methods: PhantomData }
+        Self { parts: self.parts.clone(), others: self.others.clone(), bodies: self.bodies.clone(), ..*self }
     }
 }
 
@@ -160,21 +163,35 @@ impl<M> Over<M> {
     /// Returns the same as [`Over::terms`] for one of several libraries that share a method table.
     #[must_use]
     pub fn terms_of(target: Name, bodies: Bodies) -> Self {
-        Self { target, parts: Arc::new(|_, _| Vec::new()), bodies: Arc::new(bodies), methods: PhantomData }
+        Self { target, parts: parts! { x => }, others: None, bodies: Arc::new(bodies), methods: PhantomData }
     }
 
     /// Adds a part of each object: at `x.part(role)` for an object at `x`.
     #[must_use]
     pub fn part(self, role: &'static str, object: Object) -> Self {
-        self.parts(move |_, x| vec![(x.part(role), object.clone())])
+        let object = ObjectTerm {
+            library: object.library,
+            node: object.node.map(Expr::from),
+            init: object.init.into(),
+            members: (!object.members.is_empty()).then(|| Expr::tuple(object.members.iter().map(|t| (*t).into()))),
+            size: (object.size as i64).into(),
+        };
+        self.with_parts(parts! { x => x.part(role, []) => object; })
     }
 
-    /// Adds parts of each object, at locations made by [`Loc::part`].
+    /// Adds parts of each object, as terms.
+    #[must_use]
+    pub fn with_parts(self, more: Parts) -> Self {
+        Self { parts: self.parts.and(more), ..self }
+    }
+
+    /// Adds parts of each object, at locations made by [`Loc::part`], by a Rust function. Proofs for all clients know
+    /// nothing of such parts.
     #[must_use]
     pub fn parts(self, more: impl Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync + 'static) -> Self {
-        let parts = self.parts;
-        let parts = Arc::new(move |world: &World, x| [parts(world, x), more(world, x)].concat());
-        Self { parts, ..self }
+        let before = self.others.unwrap_or_else(|| Arc::new(|_, _| Vec::new()));
+        let others: Others = Arc::new(move |world: &World, x| [before(world, x), more(world, x)].concat());
+        Self { others: Some(others), ..self }
     }
 }
 
@@ -183,9 +200,16 @@ impl<M> Implementation for Over<M> {
         self.target
     }
 
+    fn parts(&self) -> Option<&Parts> {
+        Some(&self.parts).filter(|_| self.others.is_none())
+    }
+
     fn declare(&self, world: &mut World) {
-        let parts: Vec<_> = world.locations(self.target).into_iter().flat_map(|x| (self.parts)(world, x)).collect();
-        world.objects.extend(parts);
+        let others =
+            self.others.iter().flat_map(|of| world.locations(self.target).into_iter().flat_map(|x| of(world, x)));
+        let others: Vec<_> = others.collect();
+        self.parts.declare(self.target, world);
+        world.objects.extend(others);
     }
 
     fn bodies(&self) -> Option<&Bodies> {

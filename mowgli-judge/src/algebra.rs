@@ -9,6 +9,7 @@ use std::ops::{BitAnd, BitOr, Sub as Minus};
 use std::sync::Arc;
 
 use crate::event::{Event, Sub};
+use crate::few::Few;
 use crate::ids::Node;
 use crate::stamp::{Kind, Stamp};
 use crate::value::Val;
@@ -44,23 +45,88 @@ fn name_of<F>() -> &'static str {
     path.rsplit("::").next().unwrap_or(path)
 }
 
+/// A property of a subevent that may be a part of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Attribute {
+    /// The argument of its call at this position.
+    Argument(usize),
+    /// The first argument of its call that is a work identifier.
+    Identifier,
+    /// The thread.
+    Thread,
+    /// The number of earlier events of the thread that make the same call, data aside: [`SubView::nth`].
+    Count,
+    /// The node of its stamp.
+    Target,
+    /// The channel to that node, where stamps distinguish several: [`Kind::channel`].
+    Channel,
+    /// The cell that it touches.
+    Cell,
+    /// The node of that cell, or the node of the thread if it touches none.
+    Place,
+}
+
+impl Attribute {
+    fn of(self, s: &SubView) -> Option<Val> {
+        match self {
+            Self::Argument(i) => s.event.call.args.get(i).copied(),
+            Self::Identifier => s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied(),
+            Self::Thread => Some(s.event.thread.into()),
+            Self::Count => Some(Val::Int(s.nth as i64)),
+            Self::Target => s.sub.stamp.node().map(Val::Node),
+            Self::Channel => s.sub.stamp.channel().map(|number| Val::Int(number.into())),
+            Self::Cell => s.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)])),
+            Self::Place => Some(s.sub.cell.map_or(s.node(), |c| c.node).into()),
+        }
+    }
+}
+
 /// A function by whose values subevents are compared.
 #[derive(Clone)]
 pub struct Key {
     /// The name of the function.
     pub name: &'static str,
-    of: Shared<Option<Val>>,
+    of: Keyed,
+}
+
+#[derive(Clone)]
+enum Keyed {
+    Attributes(&'static [Attribute]),
+    Function(Shared<Option<Val>>),
 }
 
 impl Key {
-    fn new<F: Fn(&SubView) -> Option<Val> + Send + Sync + 'static>(of: F) -> Self {
-        Self { name: name_of::<F>(), of: Arc::new(of) }
+    /// Returns the key that consists of these attributes. A subevent that lacks one of them has no key. Provers can
+    /// analyse it, unlike a function.
+    #[must_use]
+    pub const fn by(name: &'static str, attributes: &'static [Attribute]) -> Self {
+        Self { name, of: Keyed::Attributes(attributes) }
+    }
+
+    /// Returns its attributes; `None` if it is a Rust function.
+    #[must_use]
+    pub fn attributes(&self) -> Option<&'static [Attribute]> {
+        if let Keyed::Attributes(all) = self.of { Some(all) } else { None }
     }
 
     /// Returns the key of a subevent, if it has one.
     #[must_use]
     pub fn of(&self, s: &SubView) -> Option<Val> {
-        (self.of)(s)
+        match &self.of {
+            Keyed::Function(of) => of(s),
+            Keyed::Attributes([one]) => one.of(s),
+            Keyed::Attributes(all) => {
+                let all: Option<Few<Val>> = all.iter().map(|attribute| attribute.of(s)).collect();
+                all.map(|all| Val::tuple(&all))
+            }
+        }
+    }
+}
+
+/// A named function is a key, because text prints its name.
+impl<F: Fn(&SubView) -> Option<Val> + Send + Sync + 'static> From<F> for Key {
+    fn from(of: F) -> Self {
+        Self { name: name_of::<F>(), of: Keyed::Function(Arc::new(of)) }
     }
 }
 
@@ -81,8 +147,14 @@ pub enum Members {
     Stamped(Arc<dyn Fn(Stamp) -> bool + Send + Sync>),
     /// The subevents that satisfy this predicate, which has a name.
     Where(&'static str, Shared<bool>),
+    /// The subevents of calls of these methods.
+    Calls(&'static [&'static str]),
     /// The members of two sets.
     Either(Arc<(Set, Set)>),
+    /// What both of two sets have.
+    Both(Arc<(Set, Set)>),
+    /// The same set, under a name.
+    Named(&'static str, Arc<Set>),
 }
 
 /// Returns the subevents whose stamp satisfies `is`.
@@ -94,6 +166,12 @@ pub fn stamps<K: Kind>(is: impl Fn(K) -> bool + Send + Sync + 'static) -> Set {
 pub fn stamped(stamp: impl Into<Stamp>) -> Set {
     let stamp = stamp.into();
     Set(Members::Stamped(Arc::new(move |other| other == stamp)))
+}
+
+/// Returns the subevents of calls of these methods.
+#[must_use]
+pub const fn calls(methods: &'static [&'static str]) -> Set {
+    Set(Members::Calls(methods))
 }
 
 /// Returns the subevents for which `is` holds. `is` should be a named function, because text prints its name.
@@ -129,7 +207,10 @@ impl Set {
             Members::Writes => s.sub.writes.is_some(),
             Members::Stamped(is) => is(s.sub.stamp),
             Members::Where(_, is) => is(s),
+            Members::Calls(methods) => methods.contains(&s.event.call.method.text()),
             Members::Either(sets) => sets.0.has(s) || sets.1.has(s),
+            Members::Both(sets) => sets.0.has(s) && sets.1.has(s),
+            Members::Named(_, set) => set.has(s),
         }
     }
 
@@ -149,6 +230,18 @@ impl Set {
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self(Members::Either(Arc::new((self.clone(), other.clone()))))
+    }
+
+    /// Returns the intersection.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self(Members::Both(Arc::new((self.clone(), other.clone()))))
+    }
+
+    /// Returns the same set under a name for text.
+    #[must_use]
+    pub fn named(self, name: &'static str) -> Self {
+        Self(Members::Named(name, Arc::new(self)))
     }
 }
 
@@ -333,16 +426,15 @@ pub fn same_thread() -> Rel {
     Rel::new(Expr::SameThread)
 }
 
-/// Returns all pairs on which `key` is defined and equal. `key` should be a named function, because text prints its
-/// name.
-pub fn same(key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static) -> Rel {
-    Rel::new(Expr::Same(Key::new(key)))
+/// Returns all pairs on which `key` is defined and equal.
+pub fn same(key: impl Into<Key>) -> Rel {
+    Rel::new(Expr::Same(key.into()))
 }
 
 /// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`.
 /// An example is a queue, from which the oldest entry is taken first.
-pub fn in_turn(from: Set, to: Set, key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static) -> Rel {
-    Rel::new(Expr::InTurn(from, to, Key::new(key)))
+pub fn in_turn(from: Set, to: Set, key: impl Into<Key>) -> Rel {
+    Rel::new(Expr::InTurn(from, to, key.into()))
 }
 
 /// Returns the identity.
@@ -464,19 +556,14 @@ impl Spec {
     pub fn coherence_as(&mut self, [rf_is, mo_is, rb_is]: [&'static str; 3]) -> [Rel; 3] {
         let (rf, initial) = self.reads_from("rf", reads(), writes());
         let rf = rf.named("rf", rf_is);
-        let mo = self.order("mo", writes(), cell).named("mo", mo_is);
+        let mo = self.order("mo", writes(), CELL).named("mo", mo_is);
         let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", rb_is);
         [rf, mo, rb]
     }
 
     /// Declares `name` as a strict total order on each class of `members` with equal `key`.
-    pub fn order(
-        &mut self,
-        name: &'static str,
-        members: Set,
-        key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static,
-    ) -> Rel {
-        let choice = self.choose(name, Choice::Order { members, key: Key::new(key) });
+    pub fn order(&mut self, name: &'static str, members: Set, key: impl Into<Key>) -> Rel {
+        let choice = self.choose(name, Choice::Order { members, key: key.into() });
         Rel::new(Expr::Chosen(choice))
     }
 
@@ -585,7 +672,5 @@ impl Spec {
     }
 }
 
-/// Returns the key of coherence: the cell, for subevents that touch one.
-pub fn cell(s: &SubView) -> Option<Val> {
-    s.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)]))
-}
+/// The key of coherence: the cell, for subevents that touch one.
+pub const CELL: Key = Key::by("cell", &[Attribute::Cell]);

@@ -150,6 +150,8 @@ pub enum Function {
     Members,
     /// The capacity of an object.
     Size,
+    /// The initial value of an object.
+    Initial,
     /// The number of a thread.
     Number,
     /// The thread with a number. A value that is no number from 0 to 255 counts as 1. There need be no thread with the number.
@@ -641,6 +643,7 @@ impl Function {
                 Some(Val::tuple(&members.iter().map(|&t| t.into()).collect::<Vec<_>>()))
             }
             (Self::Size, Val::Loc(x)) => world.objects.get(&x).map(|o| Val::Int(o.size as i64)),
+            (Self::Initial, Val::Loc(x)) => world.objects.get(&x).map(|o| o.init),
             (Self::Number, Val::Thread(t)) => Some(Val::Int(t.0.into())),
             (Self::Thread, _) => Some(Tid(v.int().and_then(|n| u8::try_from(n).ok()).unwrap_or(1)).into()),
             (Self::First, Val::Tuple(_)) => tuple().first().copied(),
@@ -793,6 +796,12 @@ pub fn size(x: impl Into<Expr>) -> Expr {
     Expr::of(Function::Size, x)
 }
 
+/// The initial value of an object.
+#[must_use]
+pub fn initial(x: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Initial, x)
+}
+
 /// All nodes.
 #[must_use]
 pub fn all_nodes() -> Expr {
@@ -859,6 +868,7 @@ impl fmt::Display for Function {
             Self::Nodes => "nodes",
             Self::Members => "members",
             Self::Size => "size",
+            Self::Initial => "initial",
             Self::Number => "number",
             Self::Thread => "thread",
             Self::First => "first",

@@ -12,6 +12,17 @@ use crate::stamp::{Kind, Kinds, Stamp};
 use crate::value::Val;
 use crate::world::{Form, Object, Part, World};
 
+/// The initial values of the cells of a library.
+#[derive(Clone, Copy)]
+pub enum Initial {
+    /// The initial value of the object at the location of the cell, 0 by default.
+    OfObject,
+    /// This value.
+    Value(Val),
+    /// A Rust function, of which proofs for all clients know nothing.
+    Function(fn(&World, Cell) -> Val),
+}
+
 /// A library: its calls, the locations that they touch, their shapes, and the executions that are consistent.
 ///
 /// The [`World`] has the objects, not the library, so every question about a call gets it.
@@ -112,15 +123,23 @@ pub trait Library: Send + Sync {
 
     /// Returns the value that a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the
     /// subevent on which it depends reads `read`. Returns `None` if an event with this result cannot read that. The
-    /// search calls it with every value.
+    /// search calls it with every value. By default [`Self::shape_terms`] says it.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        let _ = (event, read);
-        None
+        self.shape_terms()?.step(event, read)
     }
 
-    /// Returns the initial value of a cell.
+    /// Returns the initial values of its cells. By default those of the objects.
+    fn initial(&self) -> Initial {
+        Initial::OfObject
+    }
+
+    /// Returns the initial value of a cell, as [`Self::initial`] says it.
     fn init(&self, world: &World, cell: Cell) -> Val {
-        world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init)
+        match self.initial() {
+            Initial::OfObject => world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init),
+            Initial::Value(v) => v,
+            Initial::Function(of) => of(world, cell),
+        }
     }
 
     /// True if the plain execution alone permits consistency, which is part of the consistency predicate. Otherwise the
@@ -444,8 +463,8 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.step(event, read)
     }
 
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        self.of.init(world, cell)
+    fn initial(&self) -> Initial {
+        self.of.initial()
     }
 
     fn admits(&self, world: &World, events: &[&Event]) -> bool {

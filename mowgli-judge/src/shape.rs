@@ -6,6 +6,7 @@
 //! `shapes!` of `mowgli-core` is the notation for authors.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::expr::{Expr, Surroundings, Term, Var, me};
@@ -15,6 +16,9 @@ use crate::method::Method;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
+
+/// The world of what a call makes of a value, which depends on its arguments only.
+static NOWHERE: LazyLock<World> = LazyLock::new(|| World::new(0, &[]));
 
 /// The ways in which a call can happen, as a term.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,15 +88,107 @@ pub enum ReadsTerm {
 }
 
 /// A value that a subevent writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WritesTerm {
     /// A value.
     Is(Expr),
     /// The value that an earlier subevent of the event read.
     Copy(Var),
+    /// The integer that an earlier subevent read, or that this one reads, plus this value. What reads no integer is in no
+    /// execution.
+    Sum(Option<Var>, Expr),
+    /// The words that the first of these cases makes of the words that the subevent reads.
+    Words(CasesTerm),
     /// The result of [`Library::step`](crate::library::Library::step) on the value that an earlier subevent read, or
     /// that this one reads.
     Step(Option<Var>),
+}
+
+/// A function of a state of several words, by cases. No execution has a call on a state for which there is no case, or
+/// whose case has another result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CasesTerm {
+    /// The variables for the words that are read.
+    pub before: Vec<Var>,
+    /// The cases, of which the first whose condition holds counts.
+    pub cases: Vec<Case>,
+}
+
+/// The effect of a call on a state of several words if a condition holds, and the conditions of the cases before it do
+/// not.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Case {
+    /// The condition.
+    pub when: Expr,
+    /// The words that may change, by their numbers, each with its new value.
+    pub words: Vec<(usize, Expr)>,
+    /// The result.
+    pub result: Expr,
+}
+
+impl Case {
+    /// Returns the case in which, if a condition holds, these words change, and the call has this result.
+    #[must_use]
+    pub fn new(when: impl Into<Expr>, words: &[(usize, Expr)], result: impl Into<Expr>) -> Self {
+        Self { when: when.into(), words: words.to_vec(), result: result.into() }
+    }
+
+    /// Returns the words after the call, given those before it.
+    #[must_use]
+    pub fn after(&self, before: &[Expr]) -> Vec<Expr> {
+        let change = |k: usize| self.words.iter().find(|(word, _)| *word == k).map(|(_, new)| *new);
+        before.iter().enumerate().map(|(k, old)| change(k).unwrap_or(*old)).collect()
+    }
+}
+
+impl CasesTerm {
+    /// Returns the function that these cases make of this many words.
+    #[must_use]
+    pub fn new(words: usize, cases: impl FnOnce(&[Expr]) -> Vec<Case>) -> Self {
+        let before: Vec<Var> = (0..words).map(|_| Var::fresh("word")).collect();
+        let cases = cases(&before.iter().map(|var| Term::Var(*var).into()).collect::<Vec<Expr>>());
+        Self { before, cases }
+    }
+
+    /// Returns the state after the event of these surroundings.
+    fn apply(&self, state: Val, around: &Surrounding<'_>) -> Option<Val> {
+        let Val::Tuple(words) = state else { return None };
+        let words = Some(words.parts()).filter(|words| words.len() == self.before.len())?;
+        let known = |var: Var| self.before.iter().position(|word| *word == var).map(|k| words[k]);
+        let around = Read { words: &known, around };
+        let case = self.cases.iter().find(|case| case.when.eval(&around) == Val::Bool(true))?;
+        let before: Vec<Expr> = words.iter().map(|v| (*v).into()).collect();
+        let after = || Val::tuple(&case.after(&before).iter().map(|e| e.eval(&around)).collect::<Vec<_>>());
+        (case.result.eval(&around) == around.around.event.ret).then(after)
+    }
+}
+
+/// The surroundings of an event, with the words of the state that it reads.
+struct Read<'a, F> {
+    words: &'a F,
+    around: &'a Surrounding<'a>,
+}
+
+impl<F: Fn(Var) -> Option<Val>> Surroundings for Read<'_, F> {
+    fn world(&self) -> &World {
+        self.around.world()
+    }
+
+    fn thread(&self) -> Tid {
+        self.around.thread()
+    }
+
+    fn args(&self) -> &[Val] {
+        self.around.args()
+    }
+
+    fn ret(&self) -> Option<Val> {
+        self.around.ret()
+    }
+
+    fn var(&self, var: Var) -> Option<Val> {
+        (self.words)(var).or_else(|| self.around.var(var))
+    }
 }
 
 /// The value that a subevent has read, so that a later one of the event can write a copy of it.
@@ -128,7 +224,13 @@ impl Family {
     /// it.
     #[must_use]
     pub fn first(self) -> Stamp {
-        (self.member)(&[Val::Node(Node(1))])
+        self.of(Node(1))
+    }
+
+    /// Returns the member for a node.
+    #[must_use]
+    pub fn of(self, node: Node) -> Stamp {
+        (self.member)(&[Val::Node(node)])
     }
 }
 
@@ -168,6 +270,18 @@ impl From<Found> for WritesTerm {
 #[must_use]
 pub fn other_than(v: impl Into<Expr>) -> ReadsTerm {
     ReadsTerm::IsNot(v.into())
+}
+
+/// Returns the integer that the subevent itself reads plus this value.
+#[must_use]
+pub fn plus(v: impl Into<Expr>) -> WritesTerm {
+    WritesTerm::Sum(None, v.into())
+}
+
+/// Returns the integer that an earlier subevent read plus this value.
+#[must_use]
+pub fn sum(found: Found, v: impl Into<Expr>) -> WritesTerm {
+    WritesTerm::Sum(Some(found.0), v.into())
 }
 
 /// Returns the result of [`Library::step`](crate::library::Library::step) on the value that the subevent itself reads.
@@ -260,6 +374,16 @@ impl ShapeTerm {
         Self::For(var, set.into(), Box::new(part(Term::Var(var).into())))
     }
 
+    /// Returns the written value that depends on a read one. A shape has at most one.
+    fn computed(&self) -> Option<&WritesTerm> {
+        match self {
+            Self::Sub(sub) => sub.writes.as_ref().filter(|w| matches!(w, WritesTerm::Sum(..) | WritesTerm::Words(_))),
+            Self::Seq(parts) | Self::Either(parts) => parts.iter().find_map(Self::computed),
+            Self::If(_, yes, no) => yes.computed().or_else(|| no.computed()),
+            Self::For(_, _, part) => part.computed(),
+        }
+    }
+
     /// Returns the ways in which the event of these surroundings can happen.
     fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
         let mut ways = vec![Way::default()];
@@ -312,16 +436,17 @@ impl Way {
             ReadsTerm::IsNot(e) => Reads::IsNot(e.eval(around)),
             ReadsTerm::Any => Reads::Any,
         };
-        let writes = |writes: WritesTerm| match writes {
+        let writes = |writes: &WritesTerm| match writes {
             WritesTerm::Is(e) => Writes::Is(e.eval(around)),
-            WritesTerm::Copy(var) => Writes::Copy(self.position(var)),
-            WritesTerm::Step(var) => Writes::Step(var.map_or(here, |var| self.position(var))),
+            WritesTerm::Copy(var) => Writes::Copy(self.position(*var)),
+            WritesTerm::Step(var) | WritesTerm::Sum(var, _) => Writes::Step(var.map_or(here, |var| self.position(var))),
+            WritesTerm::Words(_) => Writes::Step(here),
         };
         let sub = Sub {
             stamp: sub.stamp.eval(around),
             cell: sub.cell.map(|cell| cell.eval(around)),
             reads: sub.reads.map(reads),
-            writes: sub.writes.map(writes),
+            writes: sub.writes.as_ref().map(writes),
         };
         self.subs.push(sub);
     }
@@ -457,6 +582,19 @@ impl Shapes {
         self.all.iter().find(|(name, _)| *name == method).map(|(_, term)| term).or(self.rest.as_ref())
     }
 
+    /// Returns the value that the update of an event writes if it reads `read`; `None` if no event with this result reads
+    /// that, or if the terms do not say what it writes.
+    #[must_use]
+    pub fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        let writes = self.get(event.call.method.text())?.computed()?;
+        let around = Surrounding { world: &NOWHERE, event, bound: None };
+        match writes {
+            WritesTerm::Sum(_, k) => read.plus(k.eval(&around).int()?),
+            WritesTerm::Words(function) => function.apply(read, &around),
+            WritesTerm::Is(_) | WritesTerm::Copy(_) | WritesTerm::Step(_) => None,
+        }
+    }
+
     /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
     /// no execution has the event.
     ///
@@ -502,9 +640,24 @@ impl fmt::Display for WritesTerm {
         match self {
             Self::Is(e) => e.fmt(f),
             Self::Copy(var) => f.write_str(var.name),
+            Self::Sum(var, k) => write!(f, "{} + {k}", var.map_or("read", |var| var.name)),
+            Self::Words(function) => function.fmt(f),
             Self::Step(Some(var)) => write!(f, "step({})", var.name),
             Self::Step(None) => f.write_str("step"),
         }
+    }
+}
+
+/// `word = bot: (1, word) and returns true; true: the same and returns false`.
+impl fmt::Display for CasesTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before: Vec<Expr> = self.before.iter().map(|var| Term::Var(*var).into()).collect();
+        let case = |case: &Case| {
+            let after =
+                if case.words.is_empty() { "the same".to_owned() } else { format!("({})", list(&case.after(&before))) };
+            format!("{after}, {} if {}", case.result, case.when)
+        };
+        write!(f, "[{}]", self.cases.iter().map(case).collect::<Vec<_>>().join("; "))
     }
 }
 
@@ -516,7 +669,7 @@ impl fmt::Display for SubTerm {
         }
         self.stamp.fmt(f)?;
         let Some(cell) = self.cell else { return Ok(()) };
-        match (self.reads, self.writes) {
+        match (self.reads, &self.writes) {
             (None | Some(ReadsTerm::Any), None) => write!(f, ": reads {cell}"),
             (Some(reads), None) => write!(f, ": reads {cell}, {reads}"),
             (None, Some(writes)) => write!(f, ": writes {cell}, {writes}"),

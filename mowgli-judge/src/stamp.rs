@@ -48,6 +48,18 @@ pub trait Kind: Copy + Display + 'static {
         self
     }
 
+    /// Returns the node that the stamp is about, if it is about one.
+    #[must_use]
+    fn target(self) -> Option<Node> {
+        None
+    }
+
+    /// Returns the number of the channel to that node, if stamps distinguish channels.
+    #[must_use]
+    fn channel(self) -> Option<u8> {
+        None
+    }
+
     /// Returns a short description for readers; empty if the model has none.
     #[must_use]
     fn about(self) -> String {
@@ -70,6 +82,8 @@ pub struct Kinds {
     fmt: fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result,
     all: fn(u8) -> Vec<Stamp>,
     renamed: fn(u32, &dyn Fn(Node) -> Node) -> Stamp,
+    target: fn(u32) -> Option<Node>,
+    channel: fn(u32) -> Option<u8>,
     about: fn(u32) -> String,
     named: fn(&str) -> Option<Stamp>,
 }
@@ -82,6 +96,8 @@ impl Kinds {
             fmt: |number, f| K::numbered(number).fmt(f),
             all: |nodes| K::all(nodes).into_iter().map(Stamp::from).collect(),
             renamed: |number, node| K::numbered(number).renamed(node).into(),
+            target: |number| K::numbered(number).target(),
+            channel: |number| K::numbered(number).channel(),
             about: |number| K::numbered(number).about(),
             named: |name| K::named(name).map(Stamp::from),
         }
@@ -106,6 +122,18 @@ impl Stamp {
     #[must_use]
     pub fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
         (self.kinds.renamed)(self.number, node)
+    }
+
+    /// Returns the node that the stamp is about; see [`Kind::target`].
+    #[must_use]
+    pub fn node(self) -> Option<Node> {
+        (self.kinds.target)(self.number)
+    }
+
+    /// Returns the number of the channel to that node; see [`Kind::channel`].
+    #[must_use]
+    pub fn channel(self) -> Option<u8> {
+        (self.kinds.channel)(self.number)
     }
 
     /// Returns a short description of the stamp for readers; see [`Kind::about`].

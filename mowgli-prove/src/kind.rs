@@ -1,39 +1,16 @@
 //! Kinds of calls: the subevents of the calls of a kind, and the properties of each subevent.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, Event, Sub};
-use mowgli_core::ids::Name;
-use mowgli_core::value::Val;
-use mowgli_core::world::World;
-use mowgli_judge::algebra::SubView;
+use mowgli_core::algebra::{Attribute, Key, Members, Set};
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Name, Node};
+use mowgli_core::shape::Family;
 
-use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, pattern};
-
-/// A subevent of a run.
-#[derive(Clone)]
-pub struct Seen {
-    pub(crate) world: Arc<World>,
-    pub(crate) event: Event,
-    pub(crate) sub: Sub,
-    pub(crate) env: Env,
-}
-
-/// The numbers of earlier calls that are alike, in the views of subevents.
-const COUNTS: [usize; 3] = [0, 1_003, 2_017];
-
-/// An event of a run, with all its subevents.
-pub(crate) type Instance = (Seen, Vec<Sub>);
-
-impl Seen {
-    fn view(&self, nth: usize) -> SubView<'_> {
-        SubView { world: &self.world, event: &self.event, sub: &self.sub, nth }
-    }
-}
+use crate::model::NODES;
+use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, tuple};
 
 /// The value that a subevent of a template reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,13 +91,19 @@ pub struct Role {
     pub words: String,
     /// The library of its event.
     pub library: Name,
+    /// The method of its event.
+    pub method: Name,
+    /// The arguments of its event; `None` for sets of nodes.
+    pub arguments: Vec<Option<Pattern>>,
     /// The position of its event, and its position in the event.
     pub position: (usize, usize),
     /// The set that indexes it; `None` if there is just one.
     pub each: Option<Each>,
     /// True if the whole event is indexed by the set.
     pub each_event: bool,
-    /// The stamp without its node.
+    /// The family of its stamp.
+    pub stamps: Family,
+    /// The name of the family.
     pub family: String,
     /// The node of the stamp.
     pub stamp_node: Option<Leaf>,
@@ -136,22 +119,30 @@ pub struct Role {
     pub in_loop: bool,
     /// Results of earlier calls that the result of its call exceeds, because that condition ended a loop.
     pub above: Vec<Datum>,
-    pub(crate) seen: Vec<Seen>,
 }
 
 impl Role {
-    /// Returns the events of runs of which it is a subevent, with their worlds.
-    pub fn events(&self) -> impl Iterator<Item = (&Arc<World>, &Event)> {
-        self.seen.iter().map(|s| (&s.world, &s.event))
-    }
-
     /// Returns whether it is in a set.
     ///
     /// # Errors
-    /// If it is in the set in some runs, and not in others.
-    pub fn is_in(&self, has: impl Fn(&SubView<'_>) -> bool) -> Result<bool, String> {
-        let answers: BTreeSet<bool> = self.seen.iter().flat_map(|s| COUNTS.map(|nth| has(&s.view(nth)))).collect();
-        answers.into_iter().exactly_one().map_err(|_| format!("whether {} is in a set depends on the call", self.words))
+    /// If the set is a Rust function, or has some members of the role and not others.
+    pub fn is_in(&self, set: &Set) -> Result<bool, String> {
+        Ok(match set.members() {
+            Members::All => true,
+            Members::Reads => self.reads.is_some(),
+            Members::Writes => self.writes.is_some(),
+            Members::Calls(methods) => methods.contains(&self.method.text()),
+            Members::Either(sets) => self.is_in(&sets.0)? || self.is_in(&sets.1)?,
+            Members::Both(sets) => self.is_in(&sets.0)? && self.is_in(&sets.1)?,
+            Members::Named(_, set) => self.is_in(set)?,
+            Members::Where(name, _) => return Err(format!("the set {name} is a Rust function")),
+            Members::Stamped(is) => {
+                let nodes = if self.stamp_node.is_some() { 1..=NODES } else { 1..=1 };
+                let answers: BTreeSet<bool> = nodes.map(|n| is(self.stamps.of(Node(n)))).collect();
+                let torn = || format!("whether {} is in a set depends on its node", self.words);
+                answers.into_iter().exactly_one().map_err(|_| torn())?
+            }
+        })
     }
 
     /// Returns the number of words that it reads, if it reads a tuple.
@@ -169,30 +160,32 @@ impl Role {
     /// Returns its key, if it has one.
     ///
     /// # Errors
-    /// If the key is no part of the call, or is missing in some runs.
-    pub fn key(&self, of: impl Fn(&SubView<'_>) -> Option<Val>) -> Result<Option<Pattern>, String> {
-        let mut cases: Vec<(Cow<'_, Env>, Val)> = Vec::new();
-        let mut is_without = false;
-        for s in &self.seen {
-            let keys = COUNTS.map(|nth| of(&s.view(nth)));
-            is_without |= keys.contains(&None);
-            if let (true, Some(key)) = (keys.iter().all_equal(), keys[0]) {
-                cases.push((Cow::Borrowed(&s.env), key));
-                continue;
+    /// If the key is a Rust function.
+    pub fn key(&self, key: &Key) -> Result<Option<Pattern>, String> {
+        let attributes = key.attributes().ok_or_else(|| format!("the key {} is a Rust function", key.name))?;
+        let parts: Option<Vec<Pattern>> = attributes.iter().map(|attribute| self.attribute(*attribute)).collect();
+        Ok(parts.map(|parts| match &parts[..] {
+            [one] => one.clone(),
+            all => tuple(all),
+        }))
+    }
+
+    fn attribute(&self, attribute: Attribute) -> Option<Pattern> {
+        let leaf = |text: &str, leaf: Leaf| Pattern { text: text.to_owned(), leaves: vec![leaf] };
+        match attribute {
+            Attribute::Argument(i) => self.arguments.get(i)?.clone(),
+            Attribute::Identifier => self.arguments.iter().flatten().find(|p| p.text.starts_with("wid:")).cloned(),
+            Attribute::Thread => Some(leaf("#", Leaf::Thread)),
+            Attribute::Count => Some(leaf("#", Leaf::Count)),
+            Attribute::Target => self.stamp_node.map(|node| leaf("node:#", node)),
+            // Templates know no index of a stamp beside its node, so the channel is always the same.
+            Attribute::Channel => {
+                let channel = self.stamps.first().channel()?;
+                Some(Pattern { text: channel.to_string(), leaves: Vec::new() })
             }
-            let counted = |nth| Cow::Owned(Env { nth: Some(nth), ..s.env.clone() });
-            cases.extend(COUNTS.iter().zip(keys).filter_map(|(nth, key)| Some((counted(*nth), key?))));
+            Attribute::Cell => self.cell.clone(),
+            Attribute::Place => Some(self.cell.as_ref().map_or_else(|| leaf("node:#", Leaf::Own), Pattern::last)),
         }
-        if cases.is_empty() {
-            return Ok(None);
-        }
-        if is_without {
-            return Err(format!("{} has a key only now and then", self.words));
-        }
-        let objects = self.seen.iter().flat_map(|s| s.world.objects.keys().copied()).collect();
-        pattern(cases.iter().map(|(env, key)| (&**env, *key)), &objects)
-            .map(Some)
-            .map_err(|why| format!("{}: {why}", self.words))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod area;
 pub mod cases;
+mod classes;
 mod compiled;
 pub mod encode;
 mod ground;
@@ -22,7 +23,7 @@ pub mod reading;
 mod ready;
 pub mod robust;
 mod role;
-mod runs;
+mod shapes;
 pub mod solve;
 pub mod source;
 mod split;

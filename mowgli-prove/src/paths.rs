@@ -36,9 +36,9 @@ const MOST_PATHS: usize = 128;
 /// The number of the variable for the result of the first call. The variables of bodies have smaller numbers.
 const RESULT: usize = 1 << 20;
 /// The number of the first variable for what a `for` goes through.
-const ELEMENT: usize = 2 << 20;
+pub(crate) const ELEMENT: usize = 2 << 20;
 /// The number of the first variable for a value of which nothing is known.
-const UNKNOWN: usize = 3 << 20;
+pub(crate) const UNKNOWN: usize = 3 << 20;
 
 /// A call of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,8 +85,6 @@ pub(crate) struct Path {
     /// The expressions of which nothing is known, each with the variable that stands for it.
     pub unknown: Vec<(Expr, Var)>,
     pub returned: Expr,
-    /// The data that its calls are given and that it returns.
-    pub data: BTreeSet<Datum>,
     /// The position after which reads are left out, with examples of these reads. A result determines their number.
     pub left_out: Option<(usize, Vec<CallTerm>)>,
 }
@@ -99,11 +97,6 @@ impl Path {
     /// Lists the calls in the order of their positions, with how often each is made.
     pub fn made(&self) -> impl Iterator<Item = (Times, &Made)> {
         self.steps.iter().flat_map(|step| step.calls.iter().map(|made| (step.times, made)))
-    }
-
-    /// Lists the numbers that are added to results.
-    pub fn added(&self) -> impl Iterator<Item = i64> {
-        self.data.iter().filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(*k) } else { None })
     }
 }
 
@@ -162,14 +155,9 @@ fn has_variables(e: Expr) -> bool {
     has_variable(e, |_| true)
 }
 
-/// True if the only variables of an expression are results of calls.
-pub(crate) fn is_of_results(e: Expr) -> bool {
-    !has_variable(e, |var| position_of(var).is_none())
-}
-
 /// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and
 /// different.
-fn is_contradiction(decided: &[Decided]) -> bool {
+pub(crate) fn is_contradiction(decided: &[Decided]) -> bool {
     let comparison = |d: &Decided| if let Term::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
     let mut classes: Vec<BTreeSet<Expr>> = Vec::new();
     for (a, b) in decided.iter().filter(|d| d.holds).filter_map(comparison) {
@@ -295,10 +283,11 @@ fn loops(body: &Body) -> usize {
 }
 
 /// Symbolic execution for one form of arguments.
+#[derive(Clone)]
 pub(crate) struct Reader<'a> {
     pub below: &'a Libraries,
     /// The form of the arguments.
-    pub arguments: &'a [Argument],
+    pub arguments: Vec<Argument>,
     /// The sizes of the objects that are arguments, if all objects have the same size.
     pub sizes: BTreeMap<usize, i64>,
     /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of
@@ -333,7 +322,7 @@ impl Reader<'_> {
         let decided: BTreeSet<(Expr, bool)> =
             paths.iter().flat_map(|(state, _)| &state.decided).map(|d| (d.condition, d.holds)).collect();
         let is_both = |e: &Expr| [true, false].iter().all(|holds| decided.contains(&(*e, *holds)));
-        let of_world = |e: &Expr| is_of_world(*e, self.arguments);
+        let of_world = |e: &Expr| is_of_world(*e, &self.arguments);
         if let Some(condition) = decided.iter().map(|(e, _)| *e).filter(of_world).find(is_both) {
             return Err(format!(
                 "which calls it makes depends on `{condition}`, which is about threads, nodes or objects{}",
@@ -668,7 +657,7 @@ impl Reader<'_> {
     }
 
     /// Returns the set of nodes or threads that an expression is, if templates know it.
-    fn set(&self, e: Expr) -> Option<Each> {
+    pub fn set(&self, e: Expr) -> Option<Each> {
         let nodes = |of| Some(Each::Nodes(Nodes { of, but_own: false }));
         match e.term() {
             Term::AllNodes => nodes(Whole::All),
@@ -721,7 +710,8 @@ impl Reader<'_> {
         self.simplified(with_values)
     }
 
-    fn simplified(&self, e: Expr) -> Expr {
+    /// Simplifies an expression.
+    pub fn simplified(&self, e: Expr) -> Expr {
         let all = |parts: &[Expr]| parts.iter().map(|e| self.simplified(*e)).collect::<Vec<Expr>>();
         let term = match e.term() {
             Term::Of(function, of) => {
@@ -754,6 +744,15 @@ impl Reader<'_> {
             _ => return e,
         };
         folded(term.into())
+    }
+
+    /// Returns a condition as a guard, if it compares two data.
+    pub fn guard(&self, condition: Expr, are_equal: bool) -> Option<Guard> {
+        let Term::Op(Op::Eq, a, b) = condition.term() else { return None };
+        let (a, b) = (self.datum(*a)?, self.datum(*b)?);
+        let is_second = |d: &Datum| matches!(d, Datum::Constant(_) | Datum::Results(..));
+        let (one, other) = if is_second(&a) || !is_second(&b) && a > b { (b, a) } else { (a, b) };
+        Some(Guard { one, other, are_equal })
     }
 
     /// Returns the datum that an expression is, if templates can name it.
@@ -825,27 +824,16 @@ impl Reader<'_> {
             false if self.has_roles => self.variable(returned, &mut unknown),
             false => return Err(format!("it returns {returned}, which is no datum of the call")),
         };
-        let compared = |d: &Decided| match d.condition.term() {
-            Term::Op(Op::Eq, a, b) => Some((self.datum(*a)?, self.datum(*b)?)),
-            _ => None,
-        };
-        let is_second = |d: &Datum| matches!(d, Datum::Constant(_) | Datum::Results(..));
-        let in_order = |(a, b): (Datum, Datum)| if is_second(&a) || !is_second(&b) && a > b { (b, a) } else { (a, b) };
-        let guards = state.decided.iter().filter(|d| !d.is_fact).filter_map(|d| {
-            let (one, other) = compared(d).map(in_order)?;
-            Some(Guard { one, other, are_equal: d.holds })
-        });
+        let guards = state.decided.iter().filter(|d| !d.is_fact).filter_map(|d| self.guard(d.condition, d.holds));
         let guards = guards.collect();
-        let equal = state.decided.iter().filter(|d| d.is_fact && d.holds).filter_map(|d| compared(d).map(in_order));
-        let equal = equal.collect();
+        let facts = state.decided.iter().filter(|d| d.is_fact && d.holds);
+        let equal = facts.filter_map(|d| self.guard(d.condition, true)).map(|guard| (guard.one, guard.other)).collect();
         let above = state.decided.iter().filter(|d| d.is_fact && d.holds).filter_map(|d| match d.condition.term() {
             Term::Op(Op::Lt, low, high) => Some((result_of(*high)?, result_of(*low)?)),
             _ => None,
         });
         let above = above.filter(|(high, low)| low < high).collect();
-        let args = steps.iter().flat_map(|step| &step.calls).flat_map(|made| made.call.args.iter().copied());
-        let data = args.chain([returned]).filter_map(|e| self.datum(e)).collect();
-        Ok(Path { above, steps, decided: state.decided, guards, equal, unknown, returned, data, left_out })
+        Ok(Path { above, steps, decided: state.decided, guards, equal, unknown, returned, left_out })
     }
 
     /// Puts variables in place of the arguments of which nothing is known.
@@ -956,7 +944,7 @@ fn decide(condition: Expr, state: State) -> Vec<(State, bool)> {
 }
 
 /// Returns the elements of a list.
-fn listed(set: Expr) -> Option<Vec<Expr>> {
+pub(crate) fn listed(set: Expr) -> Option<Vec<Expr>> {
     match set.term() {
         Term::Tuple(parts) => Some(parts.clone()),
         Term::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
@@ -979,7 +967,15 @@ fn folded(e: Expr) -> Expr {
             (Function::Reversed, Some(parts), _) => Some(Term::Tuple(parts.iter().rev().copied().collect()).into()),
             (Function::Int, ..) if is_integer(*of) => Some(*of),
             (Function::Not, _, Term::Of(Function::Not, inner)) if is_condition(*inner) => Some(*inner),
-            (Function::Node | Function::Nodes | Function::Members | Function::Size | Function::Another, ..) => None,
+            (
+                Function::Node
+                | Function::Nodes
+                | Function::Members
+                | Function::Size
+                | Function::Initial
+                | Function::Another,
+                ..,
+            ) => None,
             (_, _, Term::Val(_)) => Some(e.value().into()),
             _ => None,
         },
@@ -998,6 +994,9 @@ fn folded(e: Expr) -> Expr {
             (Op::Eq, ..) if a == b => Some(true.into()),
             (Op::Eq, Some(_), None) => Some(equal(*b, *a)),
             (Op::Eq, None, other) => match (a.term(), other) {
+                // A tuple is no single value, and an integer no other one.
+                (Term::Tuple(_), Some(v)) if !matches!(v, Val::Tuple(_)) => Some(false.into()),
+                (_, Some(v)) if is_integer(*a) && v.int().is_none() => Some(false.into()),
                 // `int(e)` is `e`, or 0 if `e` is no integer.
                 (Term::Of(Function::Int, of), Some(Val::Int(n))) if n != 0 => Some(equal(*of, *b)),
                 (Term::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() && is_integer(*of) => {
@@ -1038,7 +1037,7 @@ mod tests {
     /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.
     fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, String> {
         let below = Libraries::over(to).with(Memory).with(Variables);
-        let arguments = &[Argument::Location, Argument::Data];
+        let arguments = vec![Argument::Location, Argument::Data];
         let (sizes, fresh) = (BTreeMap::from([(0, 2)]), Cell::new(0));
         let reader = Reader { below: &below, arguments, sizes, has_roles: false, has_rounds, fresh };
         reader.paths(&body(argument(0), argument(1)))

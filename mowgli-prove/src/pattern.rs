@@ -1,7 +1,6 @@
 //! The language of templates: parts of values in terms of the call, and sets that index events and subevents.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt;
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
@@ -27,6 +26,20 @@ pub enum Argument {
     Data,
     /// A tuple of so many data.
     Tuple(usize),
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Location => f.write_str("location"),
+            Self::Identifier => f.write_str("identifier"),
+            Self::NoIdentifier => f.write_str("_"),
+            Self::Nodes => f.write_str("nodes"),
+            Self::Node => f.write_str("node"),
+            Self::Data => f.write_str("value"),
+            Self::Tuple(words) => write!(f, "tuple of {words}"),
+        }
+    }
 }
 
 impl Argument {
@@ -196,17 +209,10 @@ pub struct Env {
     pub results: Vec<Val>,
     /// The arguments of its events that may be computed, by position of the event and of the argument.
     pub(crate) passed: Vec<((usize, usize), Val)>,
-    /// The numbers in the names that are arguments of its events, if they may be computed.
-    pub(crate) named: Vec<(Named, u64)>,
     /// The result, if it may be computed.
     pub(crate) returned: Option<Val>,
-    pub(crate) computed: Computed,
-    /// The numbers that may be added to results.
-    pub(crate) added: Arc<[i64]>,
     /// The number of iterations of a loop with effects before the last one, if there is such a loop.
     pub rounds: Option<usize>,
-    /// Data that are equal in all calls of the kind.
-    pub(crate) equal: Arc<[(Datum, Datum)]>,
 }
 
 impl Env {
@@ -226,12 +232,8 @@ impl Env {
             members: call.args.iter().map(|v| members(world, *v)).collect(),
             results: Vec::new(),
             passed: Vec::new(),
-            named: Vec::new(),
             returned: None,
-            computed: Computed::No,
-            added: ADDED.into(),
             rounds: None,
-            equal: Arc::new([]),
         }
     }
 
@@ -250,11 +252,6 @@ impl Env {
             Whole::Others(i) => self.members[i].others,
         };
         if set.but_own { all.without(self.own) } else { all }
-    }
-
-    /// True if the thread takes part in the object that is an argument.
-    pub(crate) fn takes_part(&self, argument: usize) -> bool {
-        self.members[argument].threads.contains(&self.thread)
     }
 
     /// Returns the elements of an index set, in order.
@@ -288,77 +285,20 @@ impl Env {
         }
     }
 
-    /// Returns the sets that may index a part of the call.
-    fn sets(&self) -> Vec<Each> {
-        let args = || 0..self.args.len();
-        let given = args().filter(|&i| self.args[i].nodes().is_some()).map(Whole::Argument);
-        let with_members = || args().filter(|&i| !self.members[i].threads.is_empty());
-        // If the first thread has a special role, the body may go through the others only.
-        let has_roles = self.computed == Computed::Anything;
-        let of_members =
-            |i: usize| if has_roles { vec![Whole::First(i), Whole::Others(i)] } else { vec![Whole::Members(i)] };
-        let nodes = given.chain([Whole::All]).chain(with_members().flat_map(of_members));
-        let nodes = nodes.flat_map(|of| [false, true].map(|but_own| Each::Nodes(Nodes { of, but_own })));
-        let threads = with_members().map(|of| Each::Members(Members { of, but_first: has_roles }));
-        nodes.chain(threads).collect()
-    }
-
-    /// Returns the leaves that may stand for a number.
-    pub(crate) fn numbers(&self, number: u64) -> Vec<Leaf> {
-        let is = |node: Node| u64::from(node.0) == number;
-        let mut all = Vec::new();
-        all.extend((u64::from(self.thread.0) == number).then_some(Leaf::Thread));
-        all.extend(is(self.own).then_some(Leaf::Own));
-        all.extend(match self.at {
-            Some(Place::Node(n)) if is(n) => Some(Leaf::At),
-            Some(Place::Thread(t)) if u64::from(t.0) == number => Some(Leaf::Member),
-            _ => None,
-        });
-        all.extend(self.homes.iter().positions(|home| home.is_some_and(is)).map(Leaf::Home));
-        all.extend(self.args.iter().positions(|v| matches!(v, Val::Node(n) if is(*n))).map(Leaf::Node));
-        all.extend(self.named.iter().filter(|(_, n)| *n == number).map(|(at, _)| Leaf::Named(*at)));
-        all
-    }
-
     /// True if a leaf that is no datum and not computed stands for this number, object or identifier.
     pub(crate) fn is(&self, leaf: &Leaf, value: Val) -> bool {
-        let raw = match value {
-            Val::Int(number) => number.try_into().map(Raw::Number).ok(),
-            Val::Loc(x) => Some(Raw::Object(x)),
-            Val::Wid(d) => Some(Raw::Identifier(d)),
-            _ => None,
-        };
-        raw.is_some_and(|raw| self.leaves(&raw).contains(leaf))
-    }
-
-    /// Returns the leaves that may stand for a part of a value.
-    fn leaves(&self, raw: &Raw) -> Vec<Leaf> {
-        match raw {
-            Raw::Number(number) => self.numbers(*number),
-            Raw::Object(x) => self.args.iter().positions(|v| v.loc() == Some(*x)).map(Leaf::Location).collect(),
-            Raw::Identifier(d) => self.args.iter().positions(|v| *v == Val::Wid(*d)).map(Leaf::Identifier).collect(),
-            Raw::Datum(datum) => {
-                let args = self.args.iter().positions(|v| v == datum && v.is_data()).map(Datum::Argument);
-                let words = self
-                    .args
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(i, v)| (0..).map_while(move |word| Some((i, word, word_of(*v, word)?))));
-                let words = words.filter(|(_, _, v)| v == datum).map(|(i, word, _)| Datum::Word(i, word));
-                let results = self.results.iter().positions(|v| v == datum).map(Datum::Result);
-                let returned = self.results.iter().enumerate().filter(|(_, v)| **v != Val::Top);
-                let sums =
-                    returned.cartesian_product(&*self.added).filter(|((_, v), k)| v.plus(**k).unwrap_or(**v) == *datum);
-                let sums = sums.map(|((event, _), k)| Datum::Sum(event, *k));
-                let initial = self.initial.iter().positions(|v| *v == Some(*datum)).map(Datum::Initial);
-                let passed = self.passed.iter().filter(|(_, v)| v == datum).map(|(at, _)| Datum::Passed(at.0, at.1));
-                let returned = (self.returned == Some(*datum)).then_some(Datum::Returned);
-                let computed = passed.chain(returned);
-                let data = args.chain(words).chain(results).chain(sums).chain(initial).chain(computed).map(Leaf::Datum);
-                let count = self.nth.is_some_and(|nth| datum.int() == Some(nth as i64));
-                let thread = datum.int() == Some(i64::from(self.thread.0));
-                data.chain(count.then_some(Leaf::Count)).chain(thread.then_some(Leaf::Thread)).collect()
-            }
+        let is_node = |n: Node| value == Val::Int(n.0.into());
+        let is_thread = |t: Tid| value == Val::Int(t.0.into());
+        match (leaf, self.at) {
+            (Leaf::Thread, _) => is_thread(self.thread),
+            (Leaf::Own, _) => is_node(self.own),
+            (Leaf::At, Some(Place::Node(n))) => is_node(n),
+            (Leaf::Member, Some(Place::Thread(t))) => is_thread(t),
+            (Leaf::Home(i), _) => self.homes[*i].is_some_and(is_node),
+            (Leaf::Node(i), _) => matches!(self.args[*i], Val::Node(n) if is_node(n)),
+            (Leaf::Location(i) | Leaf::Identifier(i), _) => self.args[*i] == value,
+            (Leaf::Count, _) => self.nth.is_some_and(|nth| value.int() == Some(nth as i64)),
+            (Leaf::At | Leaf::Member | Leaf::Named(_) | Leaf::Datum(_), _) => false,
         }
     }
 }
@@ -367,9 +307,6 @@ impl Env {
 pub(crate) fn word_of(tuple: Val, word: usize) -> Option<Val> {
     if let Val::Tuple(all) = tuple { all.parts().get(word).copied() } else { None }
 }
-
-/// The numbers that specifications add to a result.
-pub(crate) const ADDED: [i64; 2] = [1, -1];
 
 /// Returns the threads that take part in an object, and their nodes.
 fn members(world: &World, object: Val) -> Company {
@@ -404,13 +341,6 @@ impl Raw {
             Self::Object(x) => Val::Loc(x),
             Self::Identifier(d) => Val::Wid(d),
             Self::Datum(datum) => datum,
-        }
-    }
-
-    fn constant(&self) -> Option<String> {
-        match self {
-            Self::Number(number) => Some(number.to_string()),
-            _ => None,
         }
     }
 }
@@ -469,38 +399,26 @@ fn numbers_apart(role: &str, text: &mut String, parts: &mut Vec<Raw>) {
     }
 }
 
-/// Returns the one pattern that a value follows in all of these cases.
-pub(crate) fn pattern<'a>(
-    cases: impl IntoIterator<Item = (&'a Env, Val)>,
-    objects: &BTreeSet<Loc>,
-) -> Result<Pattern, String> {
-    let mut first: Option<String> = None;
-    let mut all: Vec<(&Env, Vec<Raw>)> = Vec::new();
-    for (env, value) in cases {
-        let (mut text, mut parts) = (String::new(), Vec::new());
-        taken_apart(value, &mut text, &mut parts);
-        // An owner that is a library, and not an object, is a part of the text.
-        let known = first.get_or_insert_with(|| text.clone());
-        if *known != text {
-            return Err(format!("a value is now {known} and now {text}"));
-        }
-        all.push((env, parts));
+/// Returns the pattern of the tuple of values with these patterns.
+pub(crate) fn tuple<'p>(parts: impl IntoIterator<Item = &'p Pattern>) -> Pattern {
+    let (mut text, mut leaves) = ("(".to_owned(), Vec::new());
+    for part in parts {
+        text.push_str(&part.text);
+        text.push(',');
+        leaves.extend(&part.leaves);
     }
-    let text = first.ok_or("there is no case")?;
-    let mut pieces = text.split('#');
-    let mut named = pieces.next().unwrap_or_default().to_owned();
-    let mut leaves = Vec::new();
-    for (slot, piece) in pieces.enumerate() {
-        match leaf(&all, slot, objects)? {
-            Ok(leaf) => {
-                named.push('#');
-                leaves.push(leaf);
-            }
-            Err(constant) => named.push_str(&constant),
-        }
-        named.push_str(piece);
+    text.push(')');
+    Pattern { text, leaves }
+}
+
+impl Pattern {
+    /// Returns the pattern of the last value of a tuple.
+    pub(crate) fn last(&self) -> Self {
+        let text = self.text.trim_end_matches(",)");
+        let text = text.rsplit_once(',').map_or(text, |(_, last)| last).to_owned();
+        let slots = text.matches('#').count();
+        Self { text, leaves: self.leaves[self.leaves.len() - slots..].to_vec() }
     }
-    Ok(Pattern { text: named, leaves })
 }
 
 /// True if a value follows a pattern. `is` says whether a leaf stands for a number, object, identifier or datum.
@@ -523,58 +441,6 @@ pub(crate) fn follows(value: Val, pattern: &Pattern, is: impl Fn(&Leaf, Val) -> 
         rest = after;
     }
     rest.is_empty()
-}
-
-/// Returns the leaf that fits one slot in all cases, or the text that the slot always has.
-fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Result<Result<Leaf, String>, String> {
-    let raw = |i: usize| &all[i].1[slot];
-    let mut candidates = all[0].0.leaves(raw(0));
-    for (env, parts) in &all[1..] {
-        let possible = env.leaves(&parts[slot]);
-        candidates.retain(|leaf| possible.contains(leaf));
-    }
-    let is_constant = (1..all.len()).all(|i| raw(i) == raw(0));
-    let is_computed = |leaf: &&Leaf| matches!(leaf, Leaf::Datum(Datum::Passed(..) | Datum::Returned) | Leaf::Named(_));
-    let (passed, known): (Vec<Leaf>, Vec<Leaf>) = candidates.iter().partition(is_computed);
-    let results = known.iter().copied().filter(|leaf| matches!(leaf, Leaf::Datum(Datum::Result(_))));
-    // Any of them would do, so take the first.
-    let of_events: Option<Leaf> = passed.first().copied().or(results.min());
-    match (all[0].0.computed, of_events) {
-        (Computed::Always, Some(leaf)) => return Ok(Ok(leaf)),
-        (Computed::Anything, Some(leaf)) if known.is_empty() && !is_constant => {
-            return Ok(Ok(leaf));
-        }
-        _ => candidates = known,
-    }
-    // A sum is used only if no simpler datum fits.
-    let is_sum = |leaf: &Leaf| matches!(leaf, Leaf::Datum(Datum::Sum(..)));
-    if is_constant || !candidates.iter().all(is_sum) {
-        candidates.retain(|leaf| !is_sum(leaf));
-    }
-    // If an object is always on the own node, use the object's node, as in calls whose objects are on other nodes.
-    if candidates.contains(&Leaf::Own) && candidates.iter().any(|leaf| matches!(leaf, Leaf::Home(_))) {
-        candidates.retain(|leaf| *leaf != Leaf::Own);
-    }
-    // Among equal data a constant is best; otherwise either will do.
-    for &(one, other) in &*all[0].0.equal {
-        let (one, other) = (Leaf::Datum(one), Leaf::Datum(other));
-        if matches!(other, Leaf::Datum(Datum::Constant(_))) {
-            candidates.retain(|leaf| *leaf != one);
-        } else if candidates.contains(&one) {
-            candidates.retain(|leaf| *leaf != other);
-        }
-    }
-    match &candidates[..] {
-        [one] if !is_constant => Ok(Ok(*one)),
-        [] if is_constant => match raw(0) {
-            Raw::Datum(value) => Ok(Ok(Leaf::Datum(Datum::Constant(*value)))),
-            Raw::Object(owner) if !objects.contains(owner) => Ok(Err(owner.to_string())),
-            other => other.constant().map(Err).ok_or_else(|| format!("{other:?} is no argument of the call")),
-        },
-        [] => Err(format!("what stands where now there is {:?} is nothing of the call", raw(0))),
-        [one] => Err(format!("{:?} is there in all runs, so nothing tells whether it is {one:?}", raw(0))),
-        _ => Err(format!("{:?} can be several things of the call: {candidates:?}", raw(0))),
-    }
 }
 
 /// Consecutive events or subevents: once, or together for each element of an index set.
@@ -633,74 +499,4 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
         start += segment.len;
     }
     all
-}
-
-/// The maximal number of positions of a template.
-const LONGEST: usize = 12;
-
-/// Returns the segmentations that explain the number of subevents of an event in all cases. Segmentations with few
-/// indexed segments come first.
-pub(crate) fn segmentations(lengths: &[(&Env, usize)]) -> Vec<Vec<Segment>> {
-    let Some((env, _)) = lengths.first() else { return Vec::new() };
-    let sets: Vec<Times> = env.sets().into_iter().map(Times::Each).collect();
-    // The multiplicities of the sets and the length of the sequence: many cases have the same.
-    let seen = |(env, len): &(&Env, usize)| (sets.iter().map(|s| env.times(*s)).collect::<Vec<usize>>(), *len);
-    let seen: BTreeSet<(Vec<usize>, usize)> = lengths.iter().map(seen).collect();
-    let mut all = Vec::new();
-    // Choose the sets, at most two. The other segments occur once.
-    for chosen in (0..=2).flat_map(|k| (0..sets.len()).combinations(k)) {
-        // `multi_cartesian_product` of an empty list yields one empty choice.
-        for counts in chosen.iter().map(|_| 1..=4usize).multi_cartesian_product() {
-            let times = |of: &[usize]| -> usize { chosen.iter().zip(&counts).map(|(s, k)| of[*s] * k).sum() };
-            let once: BTreeSet<Option<usize>> = seen.iter().map(|(of, len)| len.checked_sub(times(of))).collect();
-            let Some(Some(once)) = once.iter().exactly_one().ok().copied() else { continue };
-            if once + counts.iter().sum::<usize>() <= LONGEST {
-                let sets = chosen.iter().map(|s| sets[*s]).zip(counts).collect::<Vec<_>>();
-                arrange(once, &sets, &mut Vec::new(), &mut all);
-            }
-        }
-    }
-    all
-}
-
-fn arrange(once: usize, sets: &[(Times, usize)], so_far: &mut Vec<Segment>, all: &mut Vec<Vec<Segment>>) {
-    if once == 0 && sets.iter().all(|(_, k)| *k == 0) {
-        all.push(so_far.clone());
-        return;
-    }
-    if once > 0 {
-        so_far.push(Segment { times: Times::Once, len: 1 });
-        arrange(once - 1, sets, so_far, all);
-        so_far.pop();
-    }
-    for i in 0..sets.len() {
-        for len in (1..=sets[i].1).rev() {
-            let mut left = sets.to_vec();
-            left[i].1 -= len;
-            so_far.push(Segment { times: sets[i].0, len });
-            arrange(once, &left, so_far, all);
-            so_far.pop();
-        }
-    }
-}
-
-/// The condition under which a template may describe a datum only as the argument of an event.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Computed {
-    /// Never: the template must say more.
-    No,
-    /// Whenever possible, so that calls with different data are alike.
-    Always,
-    /// If nothing else is known of it. Then numbers in names and the result may be computed too.
-    Anything,
-}
-
-pub(crate) fn datum<'a>(
-    cases: impl IntoIterator<Item = (&'a Env, Val)>,
-    objects: &BTreeSet<Loc>,
-) -> Result<Datum, String> {
-    match &pattern(cases, objects)?.leaves[..] {
-        [Leaf::Datum(datum)] => Ok(*datum),
-        other => Err(format!("a datum is {other:?}")),
-    }
 }

@@ -172,6 +172,8 @@ pub struct Proof {
     pub plain: usize,
     /// The number of executions in which every axiom was found to hold.
     pub executions: usize,
+    /// The calls that it is about: each method with the forms of its arguments, and the size of the objects.
+    pub covers: Vec<String>,
 }
 
 impl Proof {
@@ -208,8 +210,9 @@ pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
     let (lemmas, mut obstacles) = lemmas(&mut model, source, options);
     let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
     let mut proof = attempt.made(source, lemmas).unwrap_or_else(|why| Proof::stopped(vec![why]));
-    obstacles.extend(conditions(source, &kinds));
+    obstacles.extend(conditions(source, options.executions));
     proof.obstacles.extend(obstacles);
+    proof.covers = source.covers(&kinds);
     proof
 }
 
@@ -780,9 +783,10 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
 }
 
 /// Checks assumptions and `admits` on sampled short programs. Describes each condition that may fail and is not proved.
-fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
+fn conditions(source: &Source<'_>, limit: Duration) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
+    let made = events(source, limit);
     for (library, libraries, concrete) in source.below.names().map(|name| (name, source.below, true)).chain([(
         source.library,
         source.specification,
@@ -790,13 +794,8 @@ fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
     )]) {
         let Some(of) = libraries.get(library) else { continue };
         let owed = of.owed();
-        let roles = kinds.iter().flat_map(|k| if concrete { &k.concrete } else { &k.abstract_ });
-        let mut events: Vec<(&World, &Event)> = roles
-            .filter(|r| r.library == library)
-            .flat_map(|r| r.events().map(|(world, event)| (&**world, event)).step_by(STEP))
-            .collect();
-        events.sort_by_key(|(world, event)| (world.threads.len(), event.thread, (*event).clone()));
-        events.dedup();
+        let own = made.iter().filter(|(_, event)| event.call.library == library);
+        let events: Vec<(&World, &Event)> = own.map(|(world, event)| (world, event)).collect();
         for _ in 0..DRAWS.min(events.len() * DRAWS) {
             let (world, first) = events[rng.below(events.len())];
             let alike: Vec<&Event> = events.iter().filter(|(w, _)| *w == world).map(|(_, e)| *e).collect();
@@ -822,6 +821,23 @@ fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
     }
     found.into_iter().collect()
 }
+
+/// Returns events of clients and of implementations in small executions, each with its world.
+fn events(source: &Source<'_>, limit: Duration) -> Vec<(World, Event)> {
+    let (mut found, mut left) = (Vec::new(), EXECUTIONS);
+    executions(source, false, limit, &mut |execution| {
+        let own = execution.calls.iter().map(|replaced| &replaced.event);
+        found.extend(execution.events.iter().chain(own).map(|event| (execution.world.clone(), event.clone())));
+        left -= 1;
+        left > 0
+    });
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The number of executions whose events are sampled.
+const EXECUTIONS: usize = 200;
 
 /// True if these calls of a library satisfy its assumptions, thread by thread, as the judge evaluates them.
 #[must_use]

@@ -1,115 +1,269 @@
-//! Roles: the properties of the subevents at one position of a template on which all runs agree.
-
-use std::collections::BTreeSet;
+//! Roles: the properties of the subevents of a kind of calls, named in terms of the call.
+//!
+//! A kind has one case, or several that do the same for different data. The name of a part of a value is right in all
+//! cases of the kind.
 
 use itertools::Itertools;
-use mowgli_core::event::{Reads, Writes};
-use mowgli_core::ids::Loc;
-use mowgli_core::library::Libraries;
+use mowgli_core::expr::{Expr, Function, Term, Var};
+use mowgli_core::ids::Name;
+use mowgli_core::library::{Initial, Libraries};
+use mowgli_core::method;
+use mowgli_core::shape::{CasesTerm, ReadsTerm};
 use mowgli_core::value::Val;
-use mowgli_judge::ids::Node;
 
-use crate::kind::{Instance, Read, Role, Seen, Write};
-use crate::pattern::{Datum, Each, Env, Segment, Times, datum, expanded, pattern, segmentations, word_of};
+use crate::classes::Classes;
+use crate::kind::{Read, Role, Write};
+use crate::paths::{Decided, Made, Path, Reader, result};
+use crate::pattern::{Argument, Datum, Each, Leaf, Named, Pattern, Segment, Times};
+use crate::shapes::{AT, Access, MEMBER, Shaper, Symbolic, Written};
 
-/// Returns the roles of the subevents of the event at one position, from all its instances.
-pub(crate) fn subevents(
-    instances: &[Instance],
-    event: usize,
-    times: Times,
-    objects: &BTreeSet<Loc>,
-    libraries: &Libraries,
-) -> Result<(Vec<Segment>, Vec<Role>), String> {
-    let each_event = if let Times::Each(each) = times { Some(each) } else { None };
-    let ended = (times == Times::Ended).then_some(Each::Ended(event));
-    let lengths: Vec<(&Env, usize)> = instances.iter().map(|(s, subs)| (&s.env, subs.len())).collect();
-    let mut why = "how many subevents it has is nothing that depends on the nodes in question".to_owned();
-    for segments in segmentations(&lengths) {
-        if each_event.or(ended).is_some() && segments.iter().any(|s| s.each().is_some()) {
-            why = "it is there for each node, and each has subevents for each node".to_owned();
-            continue;
+/// The condition under which a template may describe a datum only as the argument of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Computed {
+    /// Never: the template must say more.
+    No,
+    /// Whenever possible, so that calls with different data are alike.
+    Always,
+    /// If nothing else is known of it. Then numbers in names and the result may be computed too.
+    Anything,
+}
+
+/// One case of a kind of calls: a path, with the shapes of its calls.
+#[derive(Clone)]
+pub(crate) struct Case<'a> {
+    pub reader: Reader<'a>,
+    pub path: Path,
+    /// The conditions of the path, and those that its shapes need.
+    pub decided: Vec<Decided>,
+    /// The classes of equal data.
+    pub classes: Classes,
+    /// The shape of each call, by position.
+    pub shapes: Vec<Symbolic>,
+    /// The shape of the client's call.
+    pub own: Symbolic,
+}
+
+/// A part of a value.
+enum Slot {
+    Leaf(Leaf),
+    Datum(Expr),
+}
+
+/// Returns the number of the numbers in a role, each of which is a part of the name.
+fn numbers(role: &str) -> usize {
+    let is_number = |text: &str| text.parse::<u64>().is_ok_and(|n| n.to_string() == text);
+    role.split(|c: char| !c.is_ascii_digit()).filter(|text| is_number(text)).count()
+}
+
+/// Returns the text of a number, a node or a thread.
+fn constant(e: Expr) -> Option<String> {
+    match e.term() {
+        Term::Val(v @ (Val::Int(_) | Val::Node(_) | Val::Thread(_))) => Some(v.to_string()),
+        _ => None,
+    }
+}
+
+impl Case<'_> {
+    /// Returns the position of the client's call, which comes after all others.
+    fn end(&self) -> usize {
+        self.path.made().count()
+    }
+
+    /// Takes a value apart. `at` is the position of the event with the value.
+    fn apart(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), String> {
+        let mut push = |part: &str, slot: Slot| {
+            text.push_str(part);
+            slots.push(slot);
+            Ok(())
+        };
+        let all = |parts: Vec<Expr>, text: &mut String, slots: &mut Vec<Slot>| {
+            text.push('(');
+            for part in parts {
+                self.apart(part, at, text, slots)?;
+                text.push(',');
+            }
+            text.push(')');
+            Ok(())
+        };
+        match e.term() {
+            Term::Tuple(parts) => all(parts.clone(), text, slots),
+            Term::Arg(i, _) => match self.reader.arguments[*i] {
+                Argument::Location => push("loc:#", Slot::Leaf(Leaf::Location(*i))),
+                Argument::Identifier => push("wid:#", Slot::Leaf(Leaf::Identifier(*i))),
+                Argument::Node => push("node:#", Slot::Leaf(Leaf::Node(*i))),
+                Argument::Data => push("#", Slot::Datum(e)),
+                Argument::Tuple(words) => all((0..words as i64).map(|k| e.item(k)).collect(), text, slots),
+                Argument::NoIdentifier => {
+                    text.push('_');
+                    Ok(())
+                }
+                Argument::Nodes => Err(format!("{e} is a set of nodes, of which templates know the elements only")),
+            },
+            Term::Val(Val::NoWid) => {
+                text.push('_');
+                Ok(())
+            }
+            Term::Val(Val::Way(way)) => {
+                text.push_str(way.text());
+                Ok(())
+            }
+            Term::Val(Val::Node(n)) => {
+                text.push_str(&format!("node:{n}"));
+                Ok(())
+            }
+            Term::Val(Val::Tuple(parts)) => all(parts.parts().iter().map(|v| (*v).into()).collect(), text, slots),
+            Term::Part(..) => {
+                text.push_str("loc:");
+                self.part(e, at, text, slots)
+            }
+            Term::Wid(of, role) => {
+                text.push_str("wid:");
+                self.part(of.part(role, []), at, text, slots)
+            }
+            Term::Of(Function::AsWid, of) => {
+                text.push_str("wid:");
+                self.part(*of, at, text, slots)
+            }
+            Term::Of(Function::Node, _) => {
+                let leaf = self.leaf(e).ok_or_else(|| format!("{e} is no node of the call"))?;
+                push("node:#", Slot::Leaf(leaf))
+            }
+            Term::Var(var) if *var == AT => push("node:#", Slot::Leaf(Leaf::At)),
+            _ => push("#", Slot::Datum(e)),
         }
-        // A subevent that exists if a set has a node is indexed by the set, if another one is.
-        if let Times::IfAny(set) = times
-            && segments.iter().any(|s| s.each() != Some(Each::Nodes(set)))
-        {
-            why = "it is there for some sets of nodes, and not for each of them".to_owned();
-            continue;
-        }
-        let positions: usize = segments.iter().map(|s| s.len).sum();
-        let each: Vec<Option<Each>> = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len)).collect();
-        let mut seen: Vec<Vec<(Seen, Option<usize>)>> = vec![Vec::new(); positions];
-        let mut fits = true;
-        for (instance, subs) in instances {
-            let places = expanded(&segments, &instance.env);
-            for (&(position, at), sub) in places.iter().zip(subs) {
-                let env = Env { at: at.or(instance.env.at), ..instance.env.clone() };
-                let copied = match sub.writes {
-                    Some(Writes::Copy(from) | Writes::Step(from)) => {
-                        let (from, there) = places[from];
-                        fits &= there.is_none() || there == at;
-                        Some(from)
-                    }
-                    _ => None,
-                };
-                seen[position].push((Seen { sub: *sub, env, ..instance.clone() }, copied));
+    }
+
+    /// Takes the name of a part of an object apart.
+    fn part(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), String> {
+        let Term::Part(of, role, indices) = e.term() else {
+            return match e.term() {
+                Term::Arg(i, _) => {
+                    text.push('#');
+                    slots.push(Slot::Leaf(Leaf::Location(*i)));
+                    Ok(())
+                }
+                Term::Val(Val::Loc(x)) => {
+                    text.push_str(x.0.text());
+                    Ok(())
+                }
+                _ => Err(format!("{e} is no object of the call")),
+            };
+        };
+        self.part(*of, at, text, slots)?;
+        text.push('.');
+        text.push_str(role);
+        for index in indices {
+            text.push('_');
+            match constant(*index) {
+                Some(number) => text.push_str(&number),
+                None => {
+                    let leaf = self.leaf(*index).or_else(|| self.named(*index, at).map(Leaf::Named));
+                    let leaf = leaf.ok_or_else(|| format!("{index} in {e} is no thread or node of the call"))?;
+                    // Names of threads begin so.
+                    let is_thread = matches!(index.term(), Term::Me) || *index == Term::Var(MEMBER).into();
+                    text.push_str(if is_thread { "P#" } else { "#" });
+                    slots.push(Slot::Leaf(leaf));
+                }
             }
         }
-        if !fits {
-            why = "what a subevent copies is read for another node".to_owned();
-            continue;
+        Ok(())
+    }
+
+    /// Returns the thread or node that an expression is.
+    fn leaf(&self, e: Expr) -> Option<Leaf> {
+        match e.term() {
+            Term::Me => Some(Leaf::Thread),
+            Term::Var(var) if *var == AT => Some(Leaf::At),
+            Term::Var(var) if *var == MEMBER => Some(Leaf::Member),
+            Term::Arg(i, _) => (self.reader.arguments[*i] == Argument::Node).then_some(Leaf::Node(*i)),
+            Term::Of(Function::Number, of) => self.leaf(*of).filter(|leaf| matches!(leaf, Leaf::Thread | Leaf::Member)),
+            Term::Of(Function::Node, of) => match of.term() {
+                Term::Me => Some(Leaf::Own),
+                Term::Arg(i, _) => (self.reader.arguments[*i] == Argument::Location).then_some(Leaf::Home(*i)),
+                _ => None,
+            },
+            _ => None,
         }
-        let all: Result<Vec<Role>, String> = seen
-            .into_iter()
-            .enumerate()
-            .map(|(sub, seen)| {
-                let each = each[sub].or(each_event).or(ended);
-                role(seen, (event, sub), each, each_event, objects, libraries)
+    }
+
+    /// Returns the first place of a computed number in the name of an argument, up to a position.
+    fn named(&self, number: Expr, at: usize) -> Option<Named> {
+        let made = self.path.made().enumerate().take(at + 1);
+        made.flat_map(|(event, (_, made))| {
+            made.call.args.iter().enumerate().flat_map(move |(i, e)| {
+                // The owner of the name is its first part.
+                indices(*e, 1).1.into_iter().map(move |(slot, index)| ((event, i, slot), index))
             })
-            .collect();
-        match all {
-            Ok(roles) => return Ok((segments, roles)),
-            Err(reason) => why = reason,
-        }
+        })
+        .find(|(_, index)| *index == number)
+        .map(|(named, _)| named)
     }
-    Err(why)
+
+    /// Returns all data that an expression is equal to.
+    fn data(&self, e: Expr) -> Vec<Datum> {
+        let datum = match e.term() {
+            Term::Of(Function::Initial, x) => match x.term() {
+                Term::Arg(i, _) => Some(Datum::Initial(*i)),
+                _ => None,
+            },
+            _ => self.reader.datum(e),
+        };
+        datum.map(|datum| self.classes.members(datum)).unwrap_or_default()
+    }
+
+    /// Returns the datum that stands for an expression, if it is one.
+    fn datum(&self, e: Expr) -> Option<Datum> {
+        Classes::first(&self.data(e))
+    }
+
+    fn are_equal(&self, a: Expr, b: Expr) -> bool {
+        a == b || self.data(a).first().is_some_and(|datum| self.data(b).contains(datum))
+    }
+
+    /// Returns the arguments of events up to a position that are equal to an expression.
+    fn passed(&self, e: Expr, at: usize) -> Vec<Datum> {
+        let made = self.path.made().enumerate().take(at + 1);
+        let of_event = |(event, (_, made)): (usize, (Times, &Made))| {
+            let methods = self.reader.below.get(made.call.library).map(|library| library.methods()).unwrap_or_default();
+            let takes = methods.iter().find(|m| m.name == made.call.method).map(|m| m.takes).unwrap_or_default();
+            let args = made.call.args.iter().zip(takes).enumerate();
+            let is_it = |(_, (arg, (_, kind))): &(usize, (&Expr, &(&str, method::Kind)))| {
+                *kind == method::Kind::Value && self.are_equal(**arg, e)
+            };
+            args.filter(is_it).map(|(i, _)| Datum::Passed(event, i)).collect::<Vec<_>>()
+        };
+        made.flat_map(of_event).collect()
+    }
+
+    /// Returns the results of events up to a position that are equal to an expression.
+    fn results(&self, e: Expr, at: usize) -> Vec<Datum> {
+        let is_result = |datum: &Datum| matches!(datum, Datum::Result(event) if *event <= at);
+        self.data(e).into_iter().filter(is_result).collect()
+    }
+
+    /// Returns the computed data that are equal to an expression: arguments of events, and the result of the call.
+    fn computed(&self, e: Expr, at: usize) -> Vec<Datum> {
+        let is_returned = at == self.end() && self.are_equal(e, self.path.returned);
+        self.passed(e, at).into_iter().chain(is_returned.then_some(Datum::Returned)).collect()
+    }
+
+    /// Returns the positions of the calls that are made once and have a result.
+    fn once(&self) -> Vec<usize> {
+        let has_result = |made: &Made| {
+            let methods = self.reader.below.get(made.call.library).map(|library| library.methods()).unwrap_or_default();
+            methods.iter().any(|m| m.name == made.call.method && m.returns != method::Returns::Nothing)
+        };
+        self.path.made().positions(|(_, made)| has_result(made)).collect()
+    }
 }
 
-fn one<T: PartialEq + Clone>(all: impl IntoIterator<Item = T>, what: &str) -> Result<T, String> {
-    let mut all = all.into_iter();
-    let first = all.next().ok_or_else(|| format!("{what} was never seen"))?;
-    if all.all(|other| other == first) { Ok(first) } else { Err(format!("{what} depends on the call")) }
-}
-
-/// Returns the initial value of a cell: a datum, that of an object as a whole, or always the same tuple.
-fn initial(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Option<Datum> {
-    let (env, first) = cases[0];
-    if !matches!(first, Val::Tuple(_)) {
-        return datum(cases, objects).ok();
-    }
-    if cases.iter().all(|(_, v)| *v == first) {
-        return Some(Datum::Constant(first));
-    }
-    let is_it = |i: &usize| cases.iter().all(|(env, v)| env.initial[*i] == Some(*v));
-    (0..env.initial.len()).find(is_it).map(Datum::Initial)
-}
-
-/// Values of several sorts. The written value for each shows whether an event writes a sum, and with which number.
-const READ: [Val; 8] =
-    [Val::Int(0), Val::Int(1), Val::Int(-1), Val::Int(41), Val::Int(i64::MAX), Val::Bool(true), Val::Bot, Val::Unit];
-
-/// Returns the number that the events add to the read value, if that is how they make the written one.
-fn added(seen: &[&Seen], objects: &BTreeSet<Loc>, libraries: &Libraries) -> Result<Datum, String> {
-    let step = |s: &Seen, read| libraries.of(&s.event.call).step(&s.event, read);
-    let cases = || seen.iter().filter_map(|s| Some((*s, step(s, Val::Int(0))?)));
-    let added = datum(cases().map(|(s, v)| (&s.env, v)), objects)?;
-    let is_sum = |(s, v): (&Seen, Val)| {
-        let sum = |read: Val| v.int().and_then(|k| read.plus(k));
-        READ.into_iter().all(|read| step(s, read) == sum(read))
-    };
-    let is_none = |s: &&Seen| READ.into_iter().all(|read| step(s, read).is_none());
-    let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(is_none);
-    if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
+/// Returns the indices in a name with the numbers of their parts, and the number of the next part.
+fn indices(e: Expr, first: usize) -> (usize, Vec<(usize, Expr)>) {
+    let Term::Part(of, role, own) = e.term() else { return (first, Vec::new()) };
+    let (next, mut all) = indices(*of, first);
+    let next = next + numbers(role);
+    all.extend((next..).zip(own.iter().copied()));
+    (next + own.len(), all)
 }
 
 /// A value in terms of the call.
@@ -118,168 +272,283 @@ enum Said {
     Words(Vec<Datum>),
 }
 
-/// Returns a value in terms of the call, the same in all cases: a datum, or a tuple of data. A result may be a whole
-/// tuple.
-fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String> {
-    let (env, first) = cases.first().ok_or("there is no case")?;
-    if !cases.iter().any(|(_, v)| matches!(v, Val::Tuple(_))) {
-        return datum(cases, objects).map(Said::One);
-    }
-    let is_whole = |event: &usize| cases.iter().all(|(env, v)| env.results.get(*event) == Some(v));
-    if let Some(event) = (0..env.results.len()).find(is_whole) {
-        return Ok(Said::One(Datum::Result(event)));
-    }
-    if cases.iter().all(|(env, v)| env.returned == Some(*v)) {
-        return Ok(Said::One(Datum::Returned));
-    }
-    let size = if let Val::Tuple(all) = first { all.parts().len() } else { 0 };
-    let is_of_size = |v: &Val| matches!(v, Val::Tuple(all) if all.parts().len() == size);
-    if !cases.iter().all(|(_, v)| is_of_size(v)) {
-        return Err("a value is now a tuple and now something else".to_owned());
-    }
-    let word = |word: usize| datum(cases.iter().filter_map(|(env, v)| Some((*env, word_of(*v, word)?))), objects);
-    (0..size).map(word).collect::<Result<Vec<Datum>, String>>().map(Said::Words)
+/// The call of an event.
+#[derive(Clone)]
+pub(crate) struct Called {
+    /// Its position, after all others for the client's call.
+    pub event: usize,
+    pub library: Name,
+    pub method: Name,
+    /// The arguments but sets of nodes; these are `None`.
+    pub arguments: Vec<Option<Pattern>>,
+    pub times: Times,
 }
 
-/// Returns the words of a state, if each event updates a cell that has some. The read words are results of the calls
-/// below, and the written words are data.
-fn words(
-    seen: &[(Seen, Option<usize>)],
-    objects: &BTreeSet<Loc>,
-    libraries: &Libraries,
-) -> Option<(Vec<Datum>, Vec<Datum>)> {
-    let first = &seen[0].0;
-    let (Some(Reads::Any), Some(Writes::Step(_))) = (first.sub.reads, first.sub.writes) else { return None };
-    let Val::Tuple(start) = libraries.of(&first.event.call).init(&first.world, first.sub.cell?) else { return None };
-    let is_result = |event: &usize| seen.iter().all(|(s, _)| s.env.results[*event] != Val::Top);
-    let results: Vec<usize> = (0..first.env.results.len()).filter(is_result).collect();
-    results.into_iter().permutations(start.parts().len()).find_map(|before| {
-        let after: Vec<(&Env, Vec<Val>)> =
-            seen.iter().map(|(s, _)| Some((&s.env, applied(s, &before, libraries)?))).collect::<Option<_>>()?;
-        let word = |w: usize| datum(after.iter().map(|(env, all)| (*env, all[w])), objects).ok();
-        let after = (0..before.len()).map(word).collect::<Option<Vec<Datum>>>()?;
-        Some((before.into_iter().map(Datum::Result).collect(), after))
-    })
+/// The cases of a kind of calls.
+pub(crate) struct Cases<'c, 'a> {
+    pub all: Vec<&'c Case<'a>>,
+    pub computed: Computed,
+    /// The libraries with their initial values.
+    pub libraries: [&'a Libraries; 2],
+    pub parts: Option<&'a mowgli_core::parts::Parts>,
 }
 
-/// Returns the words that an event makes of the words with these results.
-fn applied(seen: &Seen, before: &[usize], libraries: &Libraries) -> Option<Vec<Val>> {
-    let words: Vec<Val> = before.iter().map(|event| seen.env.results[*event]).collect();
-    let after = libraries.of(&seen.event.call).step(&seen.event, Val::tuple(&words))?;
-    let Val::Tuple(after) = after else { return None };
-    Some(after.parts().to_vec()).filter(|after| after.len() == before.len())
+/// Returns the elements that are in all of these lists, in the order of the first one.
+fn common<T: PartialEq + Clone>(lists: &[Vec<T>]) -> Vec<T> {
+    let Some((first, rest)) = lists.split_first() else { return Vec::new() };
+    first.iter().filter(|one| rest.iter().all(|list| list.contains(one))).cloned().collect()
 }
 
-/// Returns the role of the subevent at one position, from its instances. Each instance comes with the position of the
-/// subevent that it copies, if it copies one.
-fn role(
-    seen: Vec<(Seen, Option<usize>)>,
-    position: (usize, usize),
-    each: Option<Each>,
-    each_event: Option<Each>,
-    objects: &BTreeSet<Loc>,
-    libraries: &Libraries,
-) -> Result<Role, String> {
-    let stamps = seen.iter().map(|(s, _)| {
-        let text = s.sub.stamp.to_string();
-        let parts =
-            text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), Some(n.parse::<u8>().ok()?))));
-        (&s.env, parts.unwrap_or((text, None)))
-    });
-    let stamps: Vec<(&Env, (String, Option<u8>))> = stamps.collect();
-    let family = one(stamps.iter().map(|(_, (family, _))| family.clone()), "a stamp")?;
-    let nodes: Vec<(&Env, Val)> =
-        stamps.iter().filter_map(|(env, (_, n))| Some((*env, Val::Node(Node((*n)?))))).collect();
-    let stamp_node = match nodes.len() {
-        0 => None,
-        n if n == stamps.len() => match &pattern(nodes, objects)?.leaves[..] {
-            [leaf] => Some(*leaf),
-            _ => return Err(format!("the node of {family} is always the same")),
-        },
-        _ => return Err(format!("{family} has a node only now and then")),
-    };
-    let cell = match one(seen.iter().map(|(s, _)| s.sub.cell.is_some()), "whether it touches memory")? {
-        false => None,
-        true => {
-            let cells = seen
-                .iter()
-                .filter_map(|(s, _)| s.sub.cell.map(|c| (&s.env, Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)]))));
-            Some(pattern(cells, objects)?)
-        }
-    };
-    let (before, after) = words(&seen, objects, libraries).unzip();
-    let reads = match one(seen.iter().map(|(s, _)| s.sub.reads.map(|r| std::mem::discriminant(&r))), "what it reads")? {
-        None => None,
-        Some(_) => {
-            let values = seen.iter().filter_map(|(s, _)| match s.sub.reads? {
-                Reads::Is(v) | Reads::IsNot(v) => Some((&s.env, v)),
-                Reads::Any => None,
-            });
-            match seen[0].0.sub.reads {
-                Some(Reads::Is(_)) => Some(match said(values.collect(), objects)? {
-                    Said::One(datum) => Read::Is(datum),
-                    Said::Words(words) => Read::Words(words),
-                }),
-                Some(Reads::IsNot(_)) => Some(Read::IsNot(datum(values, objects)?)),
-                _ => Some(before.map_or(Read::Any, Read::Words)),
+impl Cases<'_, '_> {
+    /// Applies a function to each case and its expression.
+    fn each<T>(&self, es: &[Expr], of: impl Fn(&Case<'_>, Expr) -> T) -> Vec<T> {
+        self.all.iter().zip(es).map(|(case, e)| of(case, *e)).collect()
+    }
+
+    /// Returns the datum that these expressions are, one for each case.
+    fn datum(&self, at: usize, es: &[Expr]) -> Result<Datum, String> {
+        if self.computed == Computed::Always {
+            let passed = common(&self.each(es, |case, e| case.passed(e, at)));
+            let results = common(&self.each(es, |case, e| case.results(e, at)));
+            if let Some(datum) = passed.into_iter().next().or(results.into_iter().min()) {
+                return Ok(datum);
             }
         }
-    };
-    let writes =
-        match one(seen.iter().map(|(s, _)| s.sub.writes.map(|w| std::mem::discriminant(&w))), "what it writes")? {
+        if let Ok(Some(datum)) = self.each(es, |case, e| case.datum(e)).iter().all_equal_value() {
+            return Ok(*datum);
+        }
+        if let Some(datum) = Classes::first(&common(&self.each(es, |case, e| case.data(e)))) {
+            return Ok(datum);
+        }
+        let computed = match self.computed {
+            Computed::Anything => common(&self.each(es, |case, e| case.computed(e, at))),
+            Computed::No | Computed::Always => Vec::new(),
+        };
+        computed.into_iter().next().ok_or_else(|| format!("{} is nothing of the call", es[0]))
+    }
+
+    /// Returns the pattern of a value.
+    pub fn pattern(&self, at: usize, es: &[Expr]) -> Result<Pattern, String> {
+        let apart = self.each(es, |case, e| {
+            let (mut text, mut slots) = (String::new(), Vec::new());
+            case.apart(e, at, &mut text, &mut slots).map(|()| (text, slots))
+        });
+        let apart = apart.into_iter().collect::<Result<Vec<_>, String>>()?;
+        let (text, first) = &apart[0];
+        if let Some((other, _)) = apart.iter().find(|(other, slots)| other != text || slots.len() != first.len()) {
+            return Err(format!("a value is now {text} and now {other}"));
+        }
+        let leaf = |slot: usize| match &first[slot] {
+            Slot::Leaf(leaf) => {
+                let is_same = |(_, slots): &(String, Vec<Slot>)| matches!(&slots[slot], Slot::Leaf(l) if l == leaf);
+                let differ = || format!("a part of {text} is now {leaf:?} and now something else");
+                if apart.iter().all(is_same) { Ok(*leaf) } else { Err(differ()) }
+            }
+            Slot::Datum(_) => {
+                let datum = |slots: &Vec<Slot>| if let Slot::Datum(e) = &slots[slot] { Some(*e) } else { None };
+                let es: Option<Vec<Expr>> = apart.iter().map(|(_, slots)| datum(slots)).collect();
+                let es = es.ok_or_else(|| format!("a part of {text} is now a datum and now a name"))?;
+                self.datum(at, &es).map(Leaf::Datum)
+            }
+        };
+        let leaves = (0..first.len()).map(leaf).collect::<Result<_, String>>()?;
+        Ok(Pattern { text: text.clone(), leaves })
+    }
+
+    /// Returns a value in terms of the call: a datum, or a tuple of data.
+    fn said(&self, at: usize, es: &[Expr]) -> Result<Said, String> {
+        let words = self.each(es, |case, e| match e.term() {
+            Term::Tuple(parts) => Some(parts.clone()),
+            Term::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
+            Term::Arg(i, _) => match case.reader.arguments[*i] {
+                Argument::Tuple(words) => Some((0..words as i64).map(|k| e.item(k)).collect::<Vec<Expr>>()),
+                _ => None,
+            },
+            _ => None,
+        });
+        if words.iter().all(Option::is_none) {
+            return self.datum(at, es).map(Said::One);
+        }
+        // A result may be the whole tuple.
+        if let Some(datum) = common(&self.each(es, |case, e| case.results(e, at))).into_iter().min() {
+            return Ok(Said::One(datum));
+        }
+        let is_returned = |case: &Case<'_>, e: Expr| at == case.end() && e == case.path.returned;
+        if self.computed == Computed::Anything && self.each(es, is_returned).into_iter().all(|is| is) {
+            return Ok(Said::One(Datum::Returned));
+        }
+        let words: Option<Vec<Vec<Expr>>> = words.into_iter().collect();
+        let words = words.filter(|all| all.iter().map(Vec::len).all_equal());
+        let words = words.ok_or("a value is now a tuple and now something else")?;
+        let word = |k: usize| self.datum(at, &words.iter().map(|all| all[k]).collect::<Vec<_>>());
+        (0..words[0].len()).map(word).collect::<Result<Vec<Datum>, String>>().map(Said::Words)
+    }
+
+    /// Returns the segments of the subevents of an event, and their roles. `shape` returns the shape in a case.
+    pub fn subevents<'s>(
+        &'s self,
+        of: &Called,
+        shape: impl Fn(&'s Case<'s>) -> &'s Symbolic,
+    ) -> Result<(Vec<Segment>, Vec<Role>), String> {
+        let shapes: Vec<&Symbolic> = self.all.iter().map(|case| shape(case)).collect();
+        let segments = &shapes[0].segments;
+        if shapes.iter().any(|shape| shape.segments != *segments) {
+            return Err("it has other subevents for other data".to_owned());
+        }
+        // A subevent that exists if a set has a node is indexed by the set, if another one is.
+        if let Times::IfAny(set) = of.times
+            && segments.iter().any(|s| s.each() != Some(Each::Nodes(set)))
+        {
+            return Err("it is there for some sets of nodes, and not for each of them".to_owned());
+        }
+        let each = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len));
+        let role = |(sub, each): (usize, Option<Each>)| {
+            let accesses: Vec<&Access> = shapes.iter().map(|shape| &shape.accesses[sub]).collect();
+            self.role(of, (sub, each), &accesses)
+        };
+        let roles = each.enumerate().map(role).collect::<Result<_, String>>()?;
+        Ok((segments.clone(), roles))
+    }
+
+    fn role(&self, of: &Called, (sub, each): (usize, Option<Each>), accesses: &[&Access]) -> Result<Role, String> {
+        let (at, first) = (of.event, accesses[0]);
+        let sort = |a: &&Access| {
+            let writes = a.writes.as_ref().map(std::mem::discriminant);
+            (a.family, a.node.is_some(), a.cell.is_some(), a.reads.map(|r| std::mem::discriminant(&r)), writes)
+        };
+        let sort = accesses.iter().map(sort).all_equal();
+        if !sort {
+            return Err("a subevent depends on the call".to_owned());
+        }
+        let family = first.family.name;
+        let nodes: Vec<Expr> = accesses.iter().filter_map(|a| a.node).collect();
+        let stamp_node = match first.node.map(|_| self.pattern(at, &nodes)).transpose()? {
             None => None,
-            Some(_) => match seen[0].0.sub.writes {
-                Some(Writes::Is(_)) => {
-                    let values = seen.iter().filter_map(|(s, _)| match s.sub.writes {
-                        Some(Writes::Is(v)) => Some((&s.env, v)),
-                        _ => None,
-                    });
-                    Some(match said(values.collect(), objects)? {
-                        Said::One(datum) => Write::Is(datum),
-                        Said::Words(words) => Write::Words(words),
-                    })
-                }
-                Some(Writes::Copy(_)) => {
-                    let from = one(seen.iter().map(|(_, copied)| *copied), "what it copies")?;
-                    Some(Write::Copy(from.ok_or("it copies nothing")?))
-                }
-                Some(Writes::Step(_)) if after.is_some() => after.map(Write::Words),
-                Some(Writes::Step(_)) => {
-                    let from = one(seen.iter().map(|(_, from)| *from), "what it depends on")?;
-                    let from = from.ok_or("it depends on nothing")?;
-                    let seen: Vec<&Seen> = seen.iter().map(|(s, _)| s).collect();
-                    Some(Write::Plus(from, added(&seen, objects, libraries)?))
-                }
-                None => unreachable!("all of them write"),
+            Some(Pattern { leaves, .. }) => match &leaves[..] {
+                [leaf] => Some(*leaf),
+                _ => return Err(format!("the node of {family} is always the same")),
             },
         };
-    if (reads.is_some() || writes.is_some()) && cell.is_none() {
-        return Err("it reads or writes no cell".to_owned());
+        let cells: Vec<Expr> = accesses.iter().filter_map(|a| a.cell).map(|(x, n)| Expr::tuple([x, n])).collect();
+        let cell = first.cell.map(|_| self.pattern(at, &cells)).transpose()?;
+        let words = self.words(at, accesses);
+        let reads = match first.reads {
+            None => None,
+            Some(ReadsTerm::Any) => Some(words.as_ref().map_or(Read::Any, |(before, _)| Read::Words(before.clone()))),
+            Some(ReadsTerm::Is(_) | ReadsTerm::IsNot(_)) => {
+                let value = |a: &&Access| match a.reads {
+                    Some(ReadsTerm::Is(v) | ReadsTerm::IsNot(v)) => Some(v),
+                    _ => None,
+                };
+                let values: Vec<Expr> = accesses.iter().filter_map(value).collect();
+                Some(match (first.reads, self.said(at, &values)?) {
+                    (Some(ReadsTerm::IsNot(_)), Said::One(datum)) => Read::IsNot(datum),
+                    (Some(ReadsTerm::IsNot(_)), Said::Words(_)) => return Err("it does not read a tuple".to_owned()),
+                    (_, Said::One(datum)) => Read::Is(datum),
+                    (_, Said::Words(words)) => Read::Words(words),
+                })
+            }
+        };
+        let writes = match &first.writes {
+            None => None,
+            Some(Written::Is(_)) => {
+                let value = |a: &&Access| if let Some(Written::Is(v)) = a.writes { Some(v) } else { None };
+                Some(match self.said(at, &accesses.iter().filter_map(value).collect::<Vec<_>>())? {
+                    Said::One(datum) => Write::Is(datum),
+                    Said::Words(words) => Write::Words(words),
+                })
+            }
+            Some(Written::Copy(from)) => Some(Write::Copy(*from)),
+            Some(Written::Sum(from, _)) => {
+                let added = |a: &&Access| if let Some(Written::Sum(_, k)) = a.writes { Some(k) } else { None };
+                let added: Vec<Expr> = accesses.iter().filter_map(added).collect();
+                Some(Write::Plus(*from, self.datum(at, &added)?))
+            }
+            Some(Written::Words(_)) => {
+                let (_, after) = words.ok_or("what it writes is computed from what it read, and no sum")?;
+                Some(Write::Words(after))
+            }
+        };
+        let initial = reads.as_ref().and_then(|_| self.initial(of, accesses));
+        let each_event = if let Times::Each(each) = of.times { Some(each) } else { None };
+        let ended = (of.times == Times::Ended).then_some(Each::Ended(at));
+        Ok(Role {
+            name: format!("{}.{family}", of.method),
+            words: format!("{family} of {}", of.method),
+            library: of.library,
+            method: of.method,
+            arguments: of.arguments.clone(),
+            position: (if at == self.all[0].end() { 0 } else { at }, sub),
+            each: each.or(each_event).or(ended),
+            each_event: each_event.is_some(),
+            stamps: first.family,
+            family: family.to_owned(),
+            stamp_node,
+            cell,
+            reads,
+            writes,
+            initial,
+            in_loop: false,
+            above: Vec::new(),
+        })
     }
-    let first = &seen[0].0;
-    let initials = seen.iter().filter_map(|(s, _)| {
-        let cell = s.sub.cell?;
-        Some((&s.env, libraries.of(&s.event.call).init(&s.world, cell)))
-    });
-    // An initial value that is not in terms of the call stays unknown.
-    let initial = reads.as_ref().and_then(|_| initial(initials.collect(), objects));
-    let method = first.event.call.method;
-    let library = first.event.call.library;
-    Ok(Role {
-        name: format!("{method}.{family}"),
-        words: format!("{family} of {method}"),
-        library,
-        position,
-        each,
-        each_event: each_event.is_some(),
-        family,
-        stamp_node,
-        cell,
-        reads,
-        writes,
-        initial,
-        in_loop: false,
-        above: Vec::new(),
-        seen: seen.into_iter().map(|(s, _)| s).collect(),
-    })
+
+    /// Returns the words that an event reads and writes, if it updates a state of several words. The read words are
+    /// results of the calls below, in some order, for which each case says what is written.
+    fn words(&self, at: usize, accesses: &[&Access]) -> Option<(Vec<Datum>, Vec<Datum>)> {
+        let functions = accesses.iter().map(|a| match &a.writes {
+            Some(Written::Words(function)) => Some(function),
+            _ => None,
+        });
+        let functions: Vec<&CasesTerm> = functions.collect::<Option<_>>()?;
+        let results = common(&self.all.iter().map(|case| case.once()).collect::<Vec<_>>());
+        results.into_iter().permutations(functions[0].before.len()).find_map(|before| {
+            let after = self.all.iter().zip(&functions).map(|(case, function)| self.applied(case, function, &before));
+            let after: Vec<Vec<Expr>> = after.collect::<Option<_>>()?;
+            let word = |k: usize| self.datum(at, &after.iter().map(|all| all[k]).collect::<Vec<_>>()).ok();
+            let after = (0..before.len()).map(word).collect::<Option<Vec<Datum>>>()?;
+            Some((before.into_iter().map(Datum::Result).collect(), after))
+        })
+    }
+
+    /// Returns the words that a function makes of the words with these results, if the conditions of the case decide
+    /// it, and the result is that of the call.
+    fn applied(&self, case: &Case<'_>, function: &CasesTerm, before: &[usize]) -> Option<Vec<Expr>> {
+        let names: Vec<&str> = case.path.made().map(|(_, made)| made.name).collect();
+        let words = before.iter().map(|&position| Term::Var(Var { name: names[position], ..result(position) }).into());
+        let words: Vec<Expr> = words.collect();
+        let shaper = Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided };
+        let with = |e: Expr| {
+            let word = |var: &Var| function.before.iter().position(|word| word == var).map(|k| words[k]);
+            let e = e.replaced(&mut |term| if let Term::Var(var) = term { word(var) } else { None });
+            case.reader.simplified(e)
+        };
+        let holds = |e: Expr| shaper.holds(with(e));
+        let chosen = function.cases.iter().find(|one| holds(one.when) != Some(false))?;
+        let is_known = holds(chosen.when) == Some(true);
+        let is_result = case.are_equal(with(chosen.result), case.path.returned);
+        (is_known && is_result).then(|| chosen.after(&words).into_iter().map(with).collect())
+    }
+
+    /// Returns the initial value of the cell of a subevent, if it is a datum.
+    fn initial(&self, of: &Called, accesses: &[&Access]) -> Option<Datum> {
+        let [below, above] = self.libraries;
+        let library = if of.event == self.all[0].end() { above } else { below }.get(of.library)?;
+        match library.initial() {
+            Initial::Value(v) => Some(Datum::Constant(v)),
+            Initial::Function(_) => None,
+            Initial::OfObject => {
+                let init = |(case, a): (&&Case<'_>, &&Access)| match a.cell?.0.term() {
+                    Term::Arg(i, name) => Some(mowgli_core::expr::initial(Expr::from(Term::Arg(*i, name)))),
+                    Term::Part(..) => {
+                        let shaper = Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided };
+                        shaper.declared(a.cell?.0).ok().map(|object| object.init)
+                    }
+                    _ => None,
+                };
+                let init: Option<Vec<Expr>> = self.all.iter().zip(accesses).map(init).collect();
+                self.datum(of.event, &init?).ok()
+            }
+        }
+    }
 }

@@ -1,64 +1,70 @@
 //! Templates: the events and subevents of every call of a method, whatever its thread, node and arguments are.
 //!
-//! Symbolic execution of a body gives the paths through it ([`crate::paths`]). The term of the body shows which calls a
-//! path makes, how often, with which arguments and under which conditions. The shapes of these calls are Rust
-//! functions, so they are read off runs of the path. So are the sets and keys of specifications in which their
-//! subevents are. If a shape depends on whether two data are equal, the path has a kind of calls for each case.
+//! Symbolic execution of a body gives the paths through it ([`crate::paths`]): which calls it makes, how often, with
+//! which arguments and under which conditions. The terms of the shapes give the subevents of these calls
+//! ([`crate::shapes`]). If a shape depends on whether two data are equal, the path has a kind of calls for each case.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::Term;
-use mowgli_core::ids::{Loc, Name};
-use mowgli_core::method::Returns;
+use mowgli_core::expr::{Expr, Function, Op, Term, Var};
+use mowgli_core::ids::{Name, Node};
+use mowgli_core::library::Library;
+use mowgli_core::method::{self, Returns};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Part, World};
 
-use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
-use crate::paths::{Path, Reader};
-use crate::pattern::{ADDED, Argument, Computed, Datum, Env, Named, Times, numbers_in, pattern};
-use crate::role::subevents;
-use crate::runs::{Data, Done, Run, SPECIAL, Site, Stop, classes};
+use crate::classes::Classes;
+use crate::kind::{Form, Guard, Kind, Untold, Way};
+use crate::paths::{Decided, Made, Path, Reader, result};
+use crate::pattern::{Argument, Datum, Times};
+use crate::role::{Called, Case, Cases, Computed};
+use crate::shapes::{self, Shaper, Stop, Symbolic, element, only_reads};
 use crate::source::Source;
 
-/// A kind of calls, with the path that their body takes and its runs.
-struct Branch {
+/// A kind of calls, with its case.
+struct Branch<'a> {
     kind: Kind,
-    path: Path,
-    runs: Vec<Run>,
-}
-
-/// The calls of one form, of one path.
-struct Of<'a> {
-    method: Name,
-    arguments: &'a [Argument],
-    sites: &'a [Site],
-    path: &'a Path,
-    objects: &'a BTreeSet<Loc>,
+    case: Case<'a>,
 }
 
 /// The most comparisons of data that distinguish shapes of one path.
 const DEEPEST: usize = 3;
 
-/// The seeds of the data of runs.
-const SEEDS: [i64; 2] = [1, 3];
+/// The nodes of the threads of the worlds in which the forms of calls are looked up. The numbers of threads and nodes
+/// differ.
+const PLACES: [&[u8]; 4] = [&[1], &[2, 1], &[2, 3, 1, 3], &[3, 4, 2, 1, 4]];
 
-impl Source<'_> {
-    /// Makes the templates of all kinds of calls.
-    ///
-    /// # Errors
-    /// Lists the kinds that have no template.
-    pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Untold>> {
-        let worlds = self.worlds();
-        let objects: BTreeSet<Loc> = worlds.iter().flat_map(|(before, _)| before.objects.keys().copied()).collect();
+/// The results that distinguish calls of objects with a writer and readers.
+const SPECIAL: [Val; 4] = [Val::Bool(true), Val::Bool(false), Val::Bot, Val::Unit];
+
+impl<'a> Source<'a> {
+    /// True if objects have a writer and readers.
+    pub(crate) fn has_roles(&self) -> bool {
+        let form = self.specification.get(self.library).and_then(|library| library.object());
+        form.is_some_and(|form| form.parts.contains(&Part::Roles))
+    }
+
+    /// Returns worlds with objects, in which clients make calls of all forms.
+    pub(crate) fn worlds(&self) -> Vec<World> {
+        let of_place = |places: &&[u8]| {
+            let nodes: Vec<Node> = places.iter().copied().map(Node).collect();
+            let empty = World::new(places.iter().copied().max().unwrap_or(1), &nodes);
+            let bound = Bound { objects: 2, threads: nodes.len(), nodes: empty.nodes, ..Bound::default() };
+            self.subject.worlds(&empty, &bound, &|| false)
+        };
+        PLACES.iter().flat_map(of_place).collect()
+    }
+
+    /// Returns the forms of the calls that clients make: methods, with the forms of their arguments.
+    fn forms(&self, worlds: &[World]) -> Result<BTreeSet<(Name, Vec<Argument>)>, Vec<Untold>> {
         let mut forms: BTreeSet<(Name, Vec<Argument>)> = BTreeSet::new();
         let mut untold = Vec::new();
-        for (before, _) in &worlds {
-            for thread in before.tids() {
-                for call in self.subject.calls(before, thread, &Bound { objects: 2, ..Bound::default() }, &|| false) {
+        for world in worlds {
+            for thread in world.tids() {
+                for call in self.subject.calls(world, thread, &Bound { objects: 2, ..Bound::default() }, &|| false) {
                     match call.args.iter().map(|v| Argument::of(*v)).collect() {
                         Ok(arguments) => {
                             forms.insert((call.method, arguments));
@@ -68,6 +74,10 @@ impl Source<'_> {
                 }
             }
         }
+        untold.dedup();
+        if !untold.is_empty() {
+            return Err(untold);
+        }
         // A client may give `_` wherever a method takes an identifier.
         let identifiers = |(method, arguments): &(Name, Vec<Argument>)| {
             let options = arguments.iter().map(|a| match a {
@@ -76,12 +86,20 @@ impl Source<'_> {
             });
             options.multi_cartesian_product().map(|arguments| (*method, arguments)).collect::<Vec<_>>()
         };
-        let forms: BTreeSet<(Name, Vec<Argument>)> = forms.iter().flat_map(identifiers).collect();
-        let mut branches = Vec::new();
-        for (method, arguments) in &forms {
+        Ok(forms.iter().flat_map(identifiers).collect())
+    }
+
+    /// Makes the templates of all kinds of calls.
+    ///
+    /// # Errors
+    /// Lists the kinds that have no template.
+    pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Untold>> {
+        let worlds = self.worlds();
+        let (mut branches, mut untold) = (Vec::new(), Vec::new());
+        for (method, arguments) in self.forms(&worlds)? {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
-            match self.branches((*method, arguments), &worlds, &objects) {
+            match self.branches((method, &arguments), &worlds) {
                 Ok(told) => branches.extend(numbered(&name, told)),
                 Err(why) => untold.push(Untold { kind: name, why }),
             }
@@ -93,17 +111,17 @@ impl Source<'_> {
         if !untold.is_empty() {
             return Err(untold);
         }
-        let alike = self.alike(&branches, &objects);
+        let alike = self.alike(&branches);
         Ok(alike.unwrap_or_else(|| branches.into_iter().map(|branch| branch.kind).collect()))
     }
 
     /// Makes one kind of all branches that do the same for different data. This is enough for updates of a state of
     /// several words, and only tried for these.
-    fn alike(&self, branches: &[Branch], objects: &BTreeSet<Loc>) -> Option<Vec<Kind>> {
+    fn alike(&self, branches: &[Branch<'a>]) -> Option<Vec<Kind>> {
         if !branches.iter().all(|branch| branch.kind.has_words()) {
             return None;
         }
-        let mut groups: Vec<Vec<&Branch>> = Vec::new();
+        let mut groups: Vec<Vec<&Branch<'a>>> = Vec::new();
         for branch in branches {
             let skeleton = branch.kind.skeleton();
             match groups.iter_mut().find(|group| group[0].kind.skeleton() == skeleton) {
@@ -111,10 +129,10 @@ impl Source<'_> {
                 None => groups.push(vec![branch]),
             }
         }
-        let whole = |group: Vec<&Branch>| {
-            let runs: Vec<&Run> = group.iter().flat_map(|branch| &branch.runs).collect();
-            let path = Path { equal: Vec::new(), ..group[0].path.clone() };
-            let kind = self.explained(&runs, &path, &[], (objects, Computed::Always)).ok()?;
+        let whole = |group: Vec<&Branch<'a>>| {
+            let cases: Vec<&Case<'a>> = group.iter().map(|branch| &branch.case).collect();
+            let method = group[0].kind.forms[0].method;
+            let kind = self.explained(method, cases, Computed::Always).ok()?;
             let name = group.iter().map(|branch| &branch.kind.name).join("+");
             let forms = group.iter().flat_map(|branch| branch.kind.forms.clone()).collect();
             let mut kind = Kind { name, forms, ways: group[0].kind.ways.clone(), ..kind };
@@ -125,19 +143,14 @@ impl Source<'_> {
     }
 
     /// Makes the kinds of the calls of one form: one or more for each path through the body.
-    fn branches(
-        &self,
-        (method, arguments): (Name, &[Argument]),
-        worlds: &[(World, Arc<World>)],
-        objects: &BTreeSet<Loc>,
-    ) -> Result<Vec<Branch>, String> {
+    fn branches(&self, (method, arguments): (Name, &[Argument]), worlds: &[World]) -> Result<Vec<Branch<'a>>, String> {
         let bodies = self.implementation.bodies().ok_or("its body is a Rust function, which cannot be read")?;
         let body = bodies.get(method.text()).ok_or("it has no body, so no call of it returns")?;
-        let sites = self.sites(arguments, worlds);
         let has_roles = self.has_roles();
-        let sizes = if has_roles { BTreeMap::new() } else { sizes(arguments, &sites) };
-        let fresh = std::cell::Cell::new(0);
-        let mut reader = Reader { below: self.below, arguments, sizes, has_roles, has_rounds: false, fresh };
+        let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };
+        let arguments = arguments.to_vec();
+        let below = self.below;
+        let mut reader = Reader { below, arguments, sizes, has_roles, has_rounds: false, fresh: Cell::new(0) };
         loop {
             let paths = reader.paths(body)?;
             if paths.is_empty() {
@@ -145,15 +158,13 @@ impl Source<'_> {
             }
             let mut branches = Vec::new();
             let mut has_rounds = false;
-            for (path, given) in paths.iter().zip(self.given(&reader, &paths)?) {
-                let of = Of { method, arguments, sites: &sites, path, objects };
-                match self.of_path(&of, &given) {
+            for (path, given) in paths.iter().zip(given(&reader, &paths)?) {
+                match self.of_path(method, &reader, path, &given) {
                     Ok(told) => branches.extend(told),
                     Err(Stop::No(why)) => return Err(why),
+                    Err(Stop::Undecided(e)) => return Err(format!("its shapes depend on `{e}`")),
                     Err(Stop::HasRounds) if !reader.has_rounds => has_rounds = true,
-                    Err(Stop::HasRounds | Stop::Open(_)) => {
-                        return Err("what it leaves out does not only read".to_owned());
-                    }
+                    Err(Stop::HasRounds) => return Err("what it leaves out does not only read".to_owned()),
                 }
             }
             if !has_rounds {
@@ -163,201 +174,166 @@ impl Source<'_> {
         }
     }
 
-    /// Returns the guards of each path. The result of a call is one of them if the object has a writer and readers.
-    fn given(&self, reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, String> {
-        if !reader.has_roles {
-            return Ok(paths.iter().map(|path| path.guards.clone()).collect());
-        }
-        let special = |path: &Path| match path.returned.term() {
-            Term::Val(v) if SPECIAL.contains(v) && v.int().is_none() => Some(*v),
-            _ => None,
-        };
-        let classes: BTreeSet<Val> = paths.iter().filter_map(special).collect();
-        let is = |value: Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(value), are_equal };
-        let of_path = |path: &Path| {
-            let returned = match special(path) {
-                Some(value) => vec![is(value, true)],
-                None => classes.iter().map(|value| is(*value, false)).collect(),
-            };
-            match classes.iter().find(|value| special(path).is_none() && reader.may_be(path, **value)) {
-                Some(value) => Err(format!("whether it returns {value} is not known")),
-                None => Ok([returned, path.guards.clone()].concat()),
-            }
-        };
-        paths.iter().map(of_path).collect()
+    /// Describes the calls that templates are about: the methods with the forms of their arguments, and the size of the
+    /// objects if templates know it.
+    pub(crate) fn covers(&self, kinds: &[Kind]) -> Vec<String> {
+        let forms = kinds.iter().flat_map(|kind| &kind.forms);
+        let forms: BTreeSet<String> =
+            forms.map(|form| format!("{}({})", form.method, form.arguments.iter().join(", "))).collect();
+        let size = if self.has_roles() { None } else { self.size(&self.worlds()) };
+        let size = size.filter(|size| *size != 1).map(|size| format!("objects of size {size}"));
+        forms.into_iter().chain(size).collect()
+    }
+
+    /// Returns the size of the objects, if all have the same one.
+    fn size(&self, worlds: &[World]) -> Option<i64> {
+        let objects = worlds.iter().flat_map(|world| world.objects_of(self.library));
+        objects.map(|(_, object)| object.size as i64).all_equal_value().ok()
+    }
+
+    /// Returns the sizes of the objects that are arguments, if all objects have the same size.
+    fn sizes(&self, arguments: &[Argument], worlds: &[World]) -> BTreeMap<usize, i64> {
+        let size = self.size(worlds);
+        let locations = (0..arguments.len()).filter(|i| arguments[*i] == Argument::Location);
+        locations.filter_map(|i| Some((i, size?))).collect()
     }
 
     /// Makes the kinds of one path: one for each way in which the calls below happen, and for each case of its shapes.
-    fn of_path(&self, of: &Of<'_>, given: &[Guard]) -> Result<Vec<Branch>, Stop> {
-        let runs = self.at_all(of, given)?;
-        let ways: BTreeSet<Vec<Way>> = runs.into_iter().map(|run| run.ways).collect();
-        let mut branches = Vec::new();
-        for ways in ways {
-            branches.extend(self.cases(of, &ways, given, 0)?);
+    fn of_path(
+        &self,
+        method: Name,
+        reader: &Reader<'a>,
+        path: &Path,
+        given: &[Guard],
+    ) -> Result<Vec<Branch<'a>>, Stop> {
+        for call in
+            path.made().flat_map(|(_, made)| &made.left_out).chain(path.left_out.iter().flat_map(|(_, all)| all))
+        {
+            if !only_reads(shape_of(reader.below.get(call.library), call.method)?) {
+                return Err(Stop::HasRounds);
+            }
         }
+        let returned = given.iter().filter(|guard| guard.one == Datum::Returned).filter_map(|guard| {
+            let Datum::Constant(v) = guard.other else { return None };
+            Some(Decided { condition: path.returned.is(v), holds: guard.are_equal, is_fact: false })
+        });
+        let decided: Vec<Decided> = path.decided.iter().cloned().chain(returned).collect();
+        let mut branches = self.cases(method, reader, path, given, (decided, 0))?;
+        branches.sort_by(|a, b| a.kind.ways.cmp(&b.kind.ways));
         Ok(branches)
     }
 
-    /// Makes the runs of a path at all sites, with data that are as different as they can be.
-    fn at_all(&self, of: &Of<'_>, given: &[Guard]) -> Result<Vec<Run>, Stop> {
-        let mut runs = Vec::new();
-        for seed in SEEDS {
-            let data = Data::satisfying(given.iter().chain(&known(of.path)).filter(|g| is_chosen(g)), seed);
-            let words = || given.iter().map(Guard::to_string).join(" and ");
-            let data = data.ok_or_else(|| Stop::No(format!("no data were found of which {}", words())))?;
-            for site in of.sites {
-                runs.extend(self.runs(of.path, (of.method, of.arguments), site, &data)?);
-            }
-        }
-        if runs.is_empty() {
-            let conditions = of.path.decided.iter().map(|d| format!("`{}` {}", d.condition, d.holds)).join(" and ");
-            return Err(Stop::No(match conditions.as_str() {
-                "" => "no call of this form can be made".to_owned(),
-                _ => format!("in no world that was tried is {conditions}"),
-            }));
-        }
-        Ok(runs)
-    }
-
-    /// Makes the kinds of one path where the calls below happen in these ways. If the shapes depend on whether two data
-    /// are equal, there are two kinds: one where they are equal, and one where they differ.
-    fn cases(&self, of: &Of<'_>, ways: &[Way], given: &[Guard], depth: usize) -> Result<Vec<Branch>, Stop> {
-        let mut runs = self.at_all(of, given)?;
-        runs.retain(|run| run.ways == ways);
-        match self.tells_apart(of, ways, given, &mut runs)? {
-            Some(_) if depth == DEEPEST => Err(Stop::No("its shapes depend on too many data".to_owned())),
-            Some((one, other)) => {
-                let with = |are_equal| [given, &[Guard { one, other, are_equal }]].concat();
-                let [yes, no] = [with(true), with(false)].map(|given| self.cases(of, ways, &given, depth + 1));
-                Ok(yes?.into_iter().chain(no?).collect())
-            }
-            None => {
-                let computed = if self.has_roles() { Computed::Anything } else { Computed::No };
-                let all: Vec<&Run> = runs.iter().collect();
-                let kind = self.explained(&all, of.path, given, (of.objects, computed)).map_err(Stop::No)?;
-                let results = given.iter().flat_map(|g| [g.one, g.other]).flat_map(|datum| match datum {
-                    Datum::Result(event) | Datum::Sum(event, _) => event..event + 1,
-                    Datum::Results(first, words) => first..first + words,
-                    _ => 0..0,
-                });
-                if !results.chain(ways.iter().map(|(event, _)| *event)).all(|event| kind.is_once(event)) {
-                    return Err(Stop::No("what tells branches apart is one of several results".to_owned()));
-                }
-                let form = Form { method: of.method, arguments: of.arguments.to_vec(), given: given.to_vec() };
-                let kind = Kind { forms: vec![form], ways: ways.to_vec(), ..kind };
-                Ok(vec![Branch { kind, path: of.path.clone(), runs }])
-            }
-        }
-    }
-
-    /// Finds two data such that the shapes of a path depend on whether they are equal. Adds the runs with equal and
-    /// special data.
-    fn tells_apart(
+    /// Makes the kinds of one path under these conditions. If the shapes depend on whether two data are equal, there
+    /// are two kinds: one where they are equal, and one where they differ.
+    fn cases(
         &self,
-        of: &Of<'_>,
-        ways: &[Way],
-        given: &[Guard],
-        runs: &mut Vec<Run>,
-    ) -> Result<Option<(Datum, Datum)>, Stop> {
-        let data = self.data(of);
-        let constants = SPECIAL.map(Datum::Constant);
-        let pairs = data.iter().copied().tuple_combinations().chain(data.iter().copied().cartesian_product(constants));
-        let is_decided = |(one, other): &(Datum, Datum)| given.iter().any(|g| (g.one, g.other) == (*one, *other));
-        let pairs: Vec<(Datum, Datum)> = pairs.filter(|pair| !is_decided(pair)).collect();
-        let chosen: Vec<Guard> = given.iter().copied().chain(known(of.path)).filter(is_chosen).collect();
-        let mut probe = |site: &Site, pairs: &[(Datum, Datum)]| {
-            let equal = pairs.iter().map(|&(one, other)| Guard { one, other, are_equal: true });
-            let guards: Vec<Guard> = chosen.iter().copied().chain(equal).collect();
-            let Some(data) = Data::satisfying(&guards, SEEDS[0]) else { return Ok(None) };
-            let mut made = self.runs(of.path, (of.method, of.arguments), site, &data)?;
-            made.retain(|run| run.ways == ways && run.is_real);
-            let done: Vec<Vec<Done>> = made.iter().map(Run::done).collect();
-            runs.extend(made);
-            Ok((!done.is_empty()).then_some(done))
-        };
-        for site in [of.sites.first(), of.sites.last()].into_iter().flatten() {
-            let mut usual = None;
-            for site in of.sites.iter().filter(|other| Arc::ptr_eq(&other.world, &site.world)) {
-                usual = probe(site, &[])?.map(|done| (site, done));
-                if usual.is_some() {
-                    break;
-                }
-            }
-            let Some((site, usual)) = usual else { continue };
-            let single = pairs.iter().map(|pair| vec![*pair]);
-            let double = pairs.iter().tuple_combinations().map(|(one, other)| vec![*one, *other]);
-            for pairs in single.chain(double) {
-                if probe(site, &pairs)?.is_some_and(|done| done != usual) {
-                    return Ok(pairs.first().copied());
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Lists the data of a path: arguments, the results of calls that are made once, and sums that are passed on.
-    fn data(&self, of: &Of<'_>) -> Vec<Datum> {
-        let of_argument = |(i, argument): (usize, &Argument)| match argument {
-            Argument::Data => vec![Datum::Argument(i)],
-            Argument::Tuple(words) => (0..*words).map(|word| Datum::Word(i, word)).collect(),
-            _ => Vec::new(),
-        };
-        let has_result = |call: &mowgli_core::body::CallTerm| {
-            let methods = self.below.get(call.library).map(|library| library.methods()).unwrap_or_default();
-            methods.iter().any(|m| m.name == call.method && m.returns != Returns::Nothing)
-        };
-        let is_one = |times: Times| matches!(times, Times::Once | Times::Ended);
-        let made = of.path.made().enumerate().filter(|(_, (times, made))| is_one(*times) && has_result(&made.call));
-        let results: Vec<Datum> = made.map(|(position, _)| Datum::Result(position)).collect();
-        let is_sum = |datum: &Datum| matches!(datum, Datum::Sum(of, _) if results.contains(&Datum::Result(*of)));
-        let sums: Vec<Datum> = of.path.data.iter().copied().filter(is_sum).collect();
-        of.arguments.iter().enumerate().flat_map(of_argument).chain(results).chain(sums).collect()
-    }
-
-    /// Makes the kind of calls that take a path, from its runs.
-    fn explained(
-        &self,
-        runs: &[&Run],
+        method: Name,
+        reader: &Reader<'a>,
         path: &Path,
         given: &[Guard],
-        (objects, computed): (&BTreeSet<Loc>, Computed),
-    ) -> Result<Kind, String> {
-        let made: Vec<_> = path.made().collect();
-        let positions = made.len();
-        // The instances of each position, with the results that came before.
-        let mut seen: Vec<Vec<Instance>> = vec![Vec::new(); positions];
-        let mut own = Vec::new();
-        let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).chain(path.equal.iter().copied());
-        let equal: Arc<[(Datum, Datum)]> = classes(equal).iter().flat_map(represented).collect();
-        let added: Arc<[i64]> = path.added().chain(ADDED).unique().collect();
-        for run in runs {
-            let known_equal = Env { equal: Arc::clone(&equal), added: Arc::clone(&added), computed, ..run.env.clone() };
-            let mut results = vec![None; positions];
-            let mut passed: Vec<((usize, usize), Val)> = Vec::new();
-            let mut named: Vec<(Named, u64)> = Vec::new();
-            for (i, &(position, at)) in run.placed.iter().enumerate() {
-                let event = run.events[i].clone();
-                results[position] = Some(run.results[i]);
-                passed.retain(|(of, _)| of.0 != position);
-                let data = event.call.args.iter().enumerate().filter(|(_, v)| computed != Computed::No && v.is_data());
-                passed.extend(data.map(|(argument, v)| ((position, argument), *v)));
-                named.retain(|(of, _)| of.0 != position);
-                if computed == Computed::Anything {
-                    named.extend(numbers_of(position, &event.call));
-                }
-                let (passed, named) = (passed.clone(), named.clone());
-                let env = Env { results: so_far(&results), passed, named, ..known_equal.at(at) };
-                // An event without subevents is compared by its arguments only, so it gets a stand-in subevent.
-                let sub = run.shapes[i].first().copied().unwrap_or(run.shapes[run.events.len()][0]);
-                let world = Arc::clone(&run.world);
-                seen[position].push((Seen { world, event, sub, env }, run.shapes[i].clone()));
+        (decided, depth): (Vec<Decided>, usize),
+    ) -> Result<Vec<Branch<'a>>, Stop> {
+        match self.shapes(method, reader, path, &decided) {
+            Err(Stop::Undecided(_)) if depth == DEEPEST => Err("its shapes depend on too many data".to_owned().into()),
+            Err(Stop::Undecided(condition)) => {
+                let guard = reader.guard(condition, true);
+                let guard =
+                    guard.ok_or_else(|| format!("its shapes depend on `{condition}`, which compares no two data"))?;
+                let with = |are_equal: bool| {
+                    let given = [given, &[Guard { are_equal, ..guard }]].concat();
+                    let new = Decided { condition, holds: are_equal, is_fact: false };
+                    self.cases(method, reader, path, &given, ([&decided[..], &[new]].concat(), depth + 1))
+                };
+                Ok(with(true)?.into_iter().chain(with(false)?).collect())
             }
-            let returned = Some(run.result).filter(|_| computed == Computed::Anything);
-            let env = Env { results: so_far(&results), passed, returned, ..known_equal };
-            let event = Event { thread: env.thread, call: run.call.clone(), ret: run.result };
-            let shape = run.shapes[run.events.len()].clone();
-            own.push((Seen { world: Arc::clone(&run.world), event, sub: shape[0], env }, shape));
+            Err(stop) => Err(stop),
+            Ok((ways, own)) => {
+                let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other));
+                let classes = Classes::of(equal.chain(path.equal.iter().copied()));
+                let computed = if self.has_roles() { Computed::Anything } else { Computed::No };
+                let branch = |(ways, shapes): (Vec<Way>, Vec<Symbolic>)| {
+                    let (path, decided, own) = (path.clone(), decided.clone(), own.clone());
+                    let case = Case { reader: reader.clone(), path, decided, classes: classes.clone(), shapes, own };
+                    let kind = self.explained(method, vec![&case], computed).map_err(Stop::No)?;
+                    let results = given.iter().flat_map(|g| [g.one, g.other]).flat_map(|datum| match datum {
+                        Datum::Result(event) | Datum::Sum(event, _) => event..event + 1,
+                        Datum::Results(first, words) => first..first + words,
+                        _ => 0..0,
+                    });
+                    if !results.chain(ways.iter().map(|(event, _)| *event)).all(|event| kind.is_once(event)) {
+                        return Err("what tells branches apart is one of several results".to_owned().into());
+                    }
+                    let form = Form { method, arguments: reader.arguments.clone(), given: given.to_vec() };
+                    Ok(Branch { kind: Kind { forms: vec![form], ways, ..kind }, case })
+                };
+                ways.into_iter().map(branch).collect()
+            }
         }
+    }
+
+    /// Returns the shapes of the calls of a path, for each choice of the ways in which they happen, and the shape of
+    /// the client's call.
+    #[expect(clippy::type_complexity, reason = "two lists, one of them of pairs")]
+    fn shapes(
+        &self,
+        method: Name,
+        reader: &Reader<'a>,
+        path: &Path,
+        decided: &[Decided],
+    ) -> Result<(Vec<(Vec<Way>, Vec<Symbolic>)>, Symbolic), Stop> {
+        let shaper = Shaper { reader, parts: self.implementation.parts(), decided };
+        let mut all: Vec<(Vec<Way>, Vec<Symbolic>)> = vec![Default::default()];
+        for (position, (times, element, made)) in placed(path).enumerate() {
+            let library = reader.below.get(made.call.library);
+            let args = made.call.args.iter().map(|e| with_element(*e, element, times)).collect::<Vec<_>>();
+            let has_result = returns(library, made.call.method);
+            let name = Var { name: made.name, ..result(position) };
+            let result = if has_result { Term::Var(name).into() } else { Expr::from(Val::Unit) };
+            let called = shapes::Called { args: &args, result, times };
+            let ways = shaper.ways(shape_of(library, made.call.method)?, called)?;
+            if ways.is_empty() {
+                return Err(format!("{} cannot happen", made.call).into());
+            }
+            if ways.len() > 1 && made.ends_loop {
+                return Err("a call in a loop can happen in several ways".to_owned().into());
+            }
+            let several = ways.len() > 1;
+            let with = |(known, shapes): (Vec<Way>, Vec<Symbolic>)| {
+                let one = move |(way, shape): (usize, Symbolic)| {
+                    let way = several.then_some((position, way));
+                    (known.iter().copied().chain(way).collect(), [&shapes[..], &[shape]].concat())
+                };
+                ways.clone().into_iter().enumerate().map(one).collect::<Vec<_>>()
+            };
+            all = all.into_iter().flat_map(with).collect();
+        }
+        let specified = self.specification.get(self.library);
+        let takes = specified.and_then(|of| of.methods().iter().find(|m| m.name == method.text())).map(|m| m.takes);
+        let args = takes.unwrap_or_default().iter().enumerate().map(|(i, (name, _))| Term::Arg(i, name).into());
+        let args: Vec<Expr> = args.collect();
+        let result = if returns(specified, method.text()) { path.returned } else { Val::Unit.into() };
+        let called = shapes::Called { args: &args, result, times: Times::Once };
+        let own = match shaper.ways(shape_of(specified, method.text())?, called) {
+            Err(Stop::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &Term::Ret => {
+                return Err(format!(
+                    "only some threads of an object may call it, and `{e}` is not known of the thread"
+                )
+                .into());
+            }
+            other => other?,
+        };
+        let one = own.into_iter().exactly_one().map_err(|ways| format!("it can happen in {} ways", ways.count()))?;
+        Ok((all, one))
+    }
+
+    /// Makes the kind of calls of these cases, which take paths with the same calls.
+    fn explained(&self, method: Name, cases: Vec<&Case<'a>>, computed: Computed) -> Result<Kind, String> {
+        let path = &cases[0].path;
+        let made: Vec<_> = placed(path).collect();
+        let end = made.len();
+        let libraries = [self.below, self.specification];
+        let takes_part = takes_part(&cases);
+        let cases = Cases { all: cases, computed, libraries, parts: self.implementation.parts() };
         let mut kind = Kind {
             name: String::new(),
             forms: Vec::new(),
@@ -369,89 +345,146 @@ impl Source<'_> {
             subs: Vec::new(),
             promised: Vec::new(),
             left_out: path.left_out.as_ref().map(|(position, _)| *position),
-            takes_part: (0..runs[0].call.args.len()).filter(|i| runs.iter().all(|r| r.env.takes_part(*i))).collect(),
+            takes_part,
         };
-        for (position, instances) in seen.iter().enumerate() {
-            let (times, made) = made[position];
-            if instances.is_empty() {
-                return Err(format!("{} is made in no run", made.call));
-            }
+        for (position, (times, _, of)) in made.iter().enumerate() {
+            let argument = |i: usize| {
+                let es = cases.all.iter().map(|case| {
+                    let (times, element, made) = placed(&case.path).nth(position)?;
+                    made.call.args.get(i).map(|e| with_element(*e, element, times))
+                });
+                es.collect::<Option<Vec<Expr>>>().ok_or_else(|| format!("{} has other arguments elsewhere", of.call))
+            };
             // Sets of nodes are seen by the subevents that there are for each of them.
-            let named = |call: &Call| call.args.iter().copied().filter(|v| v.nodes().is_none()).collect::<Vec<_>>();
-            let arguments = instances.iter().map(|(s, _)| (&s.env, Val::tuple(&named(&s.event.call))));
-            let arguments = pattern(arguments, objects)?;
-            kind.made.push((made.call.library, Name::new(made.call.method), arguments));
-            let (subs, mut roles) = subevents(instances, position, times, objects, self.below)?;
+            let is_set =
+                |i: usize| takes(self.below.get(of.call.library), of.call.method, i) == Some(method::Kind::Nodes);
+            let pattern =
+                |i: usize| if is_set(i) { Ok(None) } else { cases.pattern(position, &argument(i)?).map(Some) };
+            let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, String>>()?;
+            let (library, method) = (of.call.library, Name::new(of.call.method));
+            kind.made.push((library, method, crate::pattern::tuple(arguments.iter().flatten())));
+            let called = Called { event: position, library, method, arguments, times: *times };
+            let (subs, mut roles) = cases.subevents(&called, |case| &case.shapes[position])?;
             let above = path.above.iter().filter(|(high, _)| *high == position).map(|(_, low)| Datum::Result(*low));
             let above: Vec<Datum> = above.collect();
             for role in &mut roles {
-                role.in_loop = made.ends_loop || kind.left_out == Some(position);
+                role.in_loop = of.ends_loop || kind.left_out == Some(position);
                 role.above.clone_from(&above);
             }
             kind.subs.push(subs);
             kind.concrete.extend(roles);
         }
-        let (promised, roles) = subevents(&own, 0, Times::Once, objects, self.specification)?;
-        kind.promised = promised;
-        kind.abstract_ = roles;
+        let forms: Vec<&Vec<Argument>> = cases.all.iter().map(|case| &case.reader.arguments).collect();
+        let argument = |i: usize| -> Result<Option<crate::pattern::Pattern>, String> {
+            if forms.iter().any(|form| form.len() <= i || form[i] == Argument::Nodes) {
+                return Ok(None);
+            }
+            cases.pattern(end, &vec![Term::Arg(i, "argument").into(); forms.len()]).map(Some)
+        };
+        let arguments = (0..forms[0].len()).map(argument).collect::<Result<Vec<_>, String>>().unwrap_or_default();
+        let called = Called { event: end, library: self.library, method, arguments, times: Times::Once };
+        (kind.promised, kind.abstract_) = cases.subevents(&called, |case| &case.own)?;
         Ok(kind)
     }
 }
 
-/// True if runs choose their data so that a guard holds. The result of a call follows from the path.
-fn is_chosen(guard: &Guard) -> bool {
-    guard.one != Datum::Returned
-}
-
-/// Pairs each datum of a class with the one that templates have in its place: a constant, or else the first datum.
-fn represented(class: &BTreeSet<Datum>) -> Vec<(Datum, Datum)> {
-    let constant = class.iter().copied().find(|datum| matches!(datum, Datum::Constant(_)));
-    if let Some(constant) = constant {
-        return class.iter().filter(|datum| **datum != constant).map(|datum| (*datum, constant)).collect();
+/// Returns the guards of each path. The result of a call is one of them if the object has a writer and readers.
+fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, String> {
+    if !reader.has_roles {
+        return Ok(paths.iter().map(|path| path.guards.clone()).collect());
     }
-    let mut rest = class.iter().copied();
-    let first = rest.next();
-    // Sums of equal results are equal too.
-    let sums = |first, other| match (first, other) {
-        (Datum::Result(a), Datum::Result(b)) => ADDED.map(|k| (Datum::Sum(a, k), Datum::Sum(b, k))).to_vec(),
-        _ => Vec::new(),
+    let special = |path: &Path| match path.returned.term() {
+        Term::Val(v) if SPECIAL.contains(v) => Some(*v),
+        _ => None,
     };
-    let pairs = rest.filter_map(|other| Some((first?, other)));
-    pairs.flat_map(|(first, other)| [vec![(first, other)], sums(first, other)].concat()).collect()
+    let classes: BTreeSet<Val> = paths.iter().filter_map(special).collect();
+    let is = |value: Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(value), are_equal };
+    let of_path = |path: &Path| {
+        let returned = match special(path) {
+            Some(value) => vec![is(value, true)],
+            None => classes.iter().map(|value| is(*value, false)).collect(),
+        };
+        match classes.iter().find(|value| special(path).is_none() && reader.may_be(path, **value)) {
+            Some(value) => Err(format!("whether it returns {value} is not known")),
+            None => Ok([returned, path.guards.clone()].concat()),
+        }
+    };
+    paths.iter().map(of_path).collect()
 }
 
-/// Returns the equalities that hold where the loops of a path end.
-fn known(path: &Path) -> Vec<Guard> {
-    path.equal.iter().map(|&(one, other)| Guard { one, other, are_equal: true }).collect()
+/// Lists the calls of a path, with how often each is made and the variable for what it is made for.
+fn placed(path: &Path) -> impl Iterator<Item = (Times, Option<Var>, &Made)> {
+    path.steps.iter().flat_map(|step| step.calls.iter().map(|made| (step.times, step.element, made)))
 }
 
-/// Returns the sizes of the objects that are arguments, if all objects have the same size.
-fn sizes(arguments: &[Argument], sites: &[Site]) -> BTreeMap<usize, i64> {
-    let size = |i: usize| {
-        let objects = sites.iter().filter_map(|site| site.before.objects.get(&site.names[i]?.loc()?));
-        Some((i, objects.map(|object| object.size as i64).all_equal_value().ok()?))
+/// Puts the variable for an index in place of the variable for what a `for` goes through.
+fn with_element(e: Expr, var: Option<Var>, times: Times) -> Expr {
+    let Some(var) = var else { return e };
+    let of = match times {
+        Times::Each(each) => element(each),
+        _ => shapes::MEMBER,
     };
-    (0..arguments.len()).filter(|i| arguments[*i] == Argument::Location).filter_map(size).collect()
+    e.replaced(&mut |term| if *term == Term::Var(var) { Some(Term::Var(of).into()) } else { None })
+}
+
+fn returns(library: Option<&dyn Library>, method: &str) -> bool {
+    let methods = library.map(|library| library.methods()).unwrap_or_default();
+    methods.iter().any(|m| m.name == method && m.returns != Returns::Nothing)
+}
+
+fn takes(library: Option<&dyn Library>, method: &str, argument: usize) -> Option<method::Kind> {
+    let methods = library.map(|library| library.methods()).unwrap_or_default();
+    Some(methods.iter().find(|m| m.name == method)?.takes.get(argument)?.1)
+}
+
+/// Returns the shape of the calls of a method.
+fn shape_of<'l>(library: Option<&'l dyn Library>, method: &str) -> Result<&'l mowgli_core::shape::ShapeTerm, String> {
+    let library = library.ok_or("a call is of no library below")?;
+    let shapes = library.shape_terms();
+    let shapes =
+        shapes.ok_or_else(|| format!("the shapes of {} are a Rust function, and not terms", library.name()))?;
+    shapes.get(method).ok_or_else(|| format!("{} has no shape of {method}", library.name()))
+}
+
+/// Returns the arguments that are objects in which the thread takes part in all cases.
+fn takes_part(cases: &[&Case<'_>]) -> Vec<usize> {
+    let of = |e: Expr| match e.term() {
+        Term::Of(Function::Members, x) => match x.term() {
+            Term::Arg(i, _) => Some(*i),
+            _ => None,
+        },
+        _ => None,
+    };
+    // In all members, in those but the first one, or in the list of the first one.
+    let among = |e: Expr| match e.term() {
+        Term::Of(Function::Rest, all) => of(*all),
+        Term::Tuple(parts) => match &parts[..] {
+            [one] => match one.term() {
+                Term::Of(Function::First, all) => of(*all),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => of(e),
+    };
+    let in_case = |case: &&Case<'_>| {
+        let is_me = |d: &&Decided| d.holds;
+        let known = case.decided.iter().filter(is_me).filter_map(|d| match d.condition.term() {
+            Term::Op(Op::In, me, all) if *me.term() == Term::Me => among(*all),
+            _ => None,
+        });
+        known.collect::<BTreeSet<usize>>()
+    };
+    let all: Vec<BTreeSet<usize>> = cases.iter().map(in_case).collect();
+    all[0].iter().copied().filter(|i| all.iter().all(|known| known.contains(i))).collect()
 }
 
 /// Returns the branches of the calls of one form with their names: that of the form, with numbers if there are several.
-fn numbered(name: &str, mut branches: Vec<Branch>) -> Vec<Branch> {
+fn numbered<'a>(name: &str, mut branches: Vec<Branch<'a>>) -> Vec<Branch<'a>> {
     let several = branches.len() > 1;
     for (i, Branch { kind, .. }) in branches.iter_mut().enumerate() {
         kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
         kind.name_roles();
     }
     branches
-}
-
-/// Returns the numbers in the names that are arguments of an event.
-fn numbers_of(event: usize, call: &Call) -> Vec<(Named, u64)> {
-    let names = call.args.iter().enumerate().filter(|(_, v)| matches!(v, Val::Loc(_) | Val::Wid(_)));
-    names.flat_map(|(i, v)| numbers_in(*v).into_iter().map(move |(slot, n)| ((event, i, slot), n))).collect()
-}
-
-/// Returns the results so far, in order; later ones are unknown.
-fn so_far(results: &[Option<Val>]) -> Vec<Val> {
-    // A marker that equals no datum keeps the positions.
-    results.iter().map(|r| r.unwrap_or(Val::Top)).collect()
 }

@@ -54,7 +54,7 @@ pub(crate) fn obligations(source: &Source<'_>, untold: &[Untold]) -> Result<Vec<
 fn promised(source: &Source<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeSet<String>> {
     let mut promised: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
     let bound = Bound::default();
-    for (world, _) in source.worlds() {
+    for world in source.worlds() {
         for thread in world.tids() {
             for call in source.subject.calls(&world, thread, &bound, &|| false) {
                 let families = promised.entry(call.method).or_default();

@@ -13,8 +13,8 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, index, value};
 use mowgli_core::library::Libraries;
+use mowgli_core::parts::Parts;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
 use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::bal::{BalOverSv, Method as Barrier};
 use mowgli_libraries::catalogue::{catalogue, named};
@@ -519,8 +519,8 @@ impl<I: Implementation> Implementation for Says<I> {
         self.0.target()
     }
 
-    fn declare(&self, world: &mut World) {
-        self.0.declare(world);
+    fn parts(&self) -> Option<&Parts> {
+        self.0.parts()
     }
 
     fn bodies(&self) -> Option<&Bodies> {

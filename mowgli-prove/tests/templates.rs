@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mowgli_core::algebra::{Spec, SubView, events, id, same};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edited, Edits};
+use mowgli_core::event::{Event, Shape};
 use mowgli_core::expr::{Expr, all_nodes, here, me, members};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Reshaping;
+use mowgli_core::parts::Parts as PartTerms;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{self, Method as Barrier};
@@ -26,7 +30,7 @@ use mowgli_prove::prove::{Options, executions, prove};
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
-use mowgli_rdma::wait::Method as Wait;
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 use crate::common::{ByTwo, source};
 
@@ -70,6 +74,45 @@ fn what_has_no_template_is_named() {
     assert!(in_two_steps.iter().all(|why| why.starts_with("CAS: ")), "{in_two_steps:?}");
 }
 
+/// Gives calls the shapes that they have, by a Rust function.
+struct Unchanged;
+
+impl Reshaping for Unchanged {
+    fn shapes(&self, _: &World, _: &Event, known: Vec<Shape>) -> Vec<Shape> {
+        known
+    }
+}
+
+fn thread_of(s: &SubView<'_>) -> Option<Val> {
+    Some(s.event.thread.into())
+}
+
+/// A proof reads shapes, declared objects, and the sets and keys of specifications from their terms. A Rust function in
+/// their place is named.
+#[test]
+fn what_is_a_rust_function_is_named() {
+    let all = catalogue();
+    let nlock = named(&all, "nlock").unwrap();
+    let declared = "Acq: its objects are declared by a Rust function, and not by `parts`";
+    assert_eq!(of_variant("nlock", "release-by-write").first().map(String::as_str), Some(declared));
+    let below = nlock.below.clone().reshaped(WAIT, Unchanged);
+    let published = source(nlock, Arc::new(NlockOverWait));
+    let whys = Source { below: &below, ..published }.kinds().err().unwrap_or_default();
+    let shapes = "the shapes of rdma-wait-rmw are a Rust function, and not terms";
+    assert!(whys.len() == 2 && whys.iter().all(|untold| untold.why == shapes), "{whys:?}");
+    let kinds = source(nlock, Arc::new(NlockOverWait)).kinds().unwrap();
+    let model = |change: fn(&mut Spec)| {
+        let below = nlock.below.clone().respecified(WAIT, change);
+        let (specification, library) = (&nlock.specification, NLOCK);
+        Model::new(Parts { kinds: &kinds, specification, library, below: &below }).err()
+    };
+    assert_eq!(model(|_| {}), None);
+    let keyed = model(|spec| spec.empty("never", &(same(thread_of) - same(thread_of))));
+    assert_eq!(keyed.as_deref(), Some("the key thread_of is a Rust function"));
+    let in_set = model(|spec| spec.empty("never", &(events(|_: &SubView<'_>| true).on() - id())));
+    assert!(in_set.is_some_and(|why| why.ends_with("is a Rust function")));
+}
+
 /// An implementation without terms.
 struct InRust;
 
@@ -78,8 +121,8 @@ impl Implementation for InRust {
         NLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        NlockOverWait.declare(world);
+    fn parts(&self) -> Option<&PartTerms> {
+        NlockOverWait.parts()
     }
 }
 
@@ -560,8 +603,8 @@ impl Implementation for OneCas {
         ScRmwOverNlock.target()
     }
 
-    fn declare(&self, world: &mut World) {
-        ScRmwOverNlock.declare(world);
+    fn parts(&self) -> Option<&PartTerms> {
+        ScRmwOverNlock.parts()
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -7,7 +7,7 @@
 use mowgli_core::algebra::{Rel, Set, Spec, po, ppo, same, same_event, stamped, stamps};
 
 use crate::stamp::RdmaStamp::{self, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
-use crate::way::{WORDS, queue_pair, target};
+use crate::way::{QUEUE_PAIR, TARGET, WORDS};
 
 pub(crate) mod addresses;
 pub(crate) mod crashes;
@@ -49,10 +49,10 @@ pub(crate) fn published(awaited: &Rel, atomic_reads: Set) -> Axioms {
     let [rf, mo, rb] = c.coherence();
     // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
     let nfo = c
-        .orient("nfo", (local_reads().cross(&local_writes()) | far_reads().cross(&remote_writes())) & same(queue_pair))
+        .orient("nfo", (local_reads().cross(&local_writes()) | far_reads().cross(&remote_writes())) & same(QUEUE_PAIR))
         .named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
     // rao: a strict total order on the atomic reads of each node
-    let rao = c.order("rao", atomic_reads, target).named("rao", "the atomic read of {a} comes before that of {b}");
+    let rao = c.order("rao", atomic_reads, TARGET).named("rao", "the atomic read of {a} comes before that of {b}");
 
     // rf_e = rf \ ([aCW]; (po n rf); [aCR])
     let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
@@ -132,7 +132,7 @@ fn remote_writes() -> Set {
 
 /// Program order on one queue pair.
 fn in_order() -> Rel {
-    po() & same(queue_pair)
+    po() & same(QUEUE_PAIR)
 }
 
 /// `[aNRW]; iso^-1; after`: from the remote write of an update to what comes `after` its read.

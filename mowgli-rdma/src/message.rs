@@ -10,7 +10,7 @@ use mowgli_core::algebra::{Spec, SubView, id, po, reads, same, writes};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Initial, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
@@ -108,8 +108,11 @@ impl Library for Message {
     }
 
     /// No message has this value, so that a `Recv` before every `Send` has no result.
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        if cell.loc == QUEUE { NOTHING } else { world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init) }
+    fn initial(&self) -> Initial {
+        Initial::Function(|world, cell| match cell.loc {
+            QUEUE => NOTHING,
+            _ => world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init),
+        })
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {

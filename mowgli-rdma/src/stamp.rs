@@ -282,6 +282,14 @@ impl Kind for RdmaStamp {
         self.queue_pair().map_or(self, |q| self.by(Qp { to: node(q.to), ..q }))
     }
 
+    fn target(self) -> Option<Node> {
+        self.node()
+    }
+
+    fn channel(self) -> Option<u8> {
+        self.queue_pair().map(|q| q.number)
+    }
+
     fn about(self) -> String {
         let by = match self.queue_pair() {
             Some(Qp { number: number @ 2.., .. }) => format!(", by queue pair {number}"),

@@ -83,10 +83,6 @@ impl Library for Tso {
         wait::fault(world, thread, call, Method::TABLE)
     }
 
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        Method::of(&event.call).of_wait()?.step(read)
-    }
-
     /// Identifiers count operations and polls; sets remember what was put into them.
     fn is_remembered(&self, call: &Call) -> bool {
         let method = Method::of(call);

@@ -9,13 +9,13 @@
 use std::iter;
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
+use mowgli_core::algebra::{Attribute, Key, Rel, Spec, po, same, stamps};
 use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::shape::{Found, ShapeTerm, Shapes, WritesTerm, other_than, shape, shapes, step, step_of};
+use mowgli_core::shape::{Found, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::value::Val;
@@ -26,8 +26,8 @@ use crate::crash::{self, CRASH, Crash, cut_off};
 use crate::message::Message;
 use crate::stamp::RdmaStamp::{aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
-pub(crate) use crate::way::queue_pair;
-pub use crate::way::{WORDS, target};
+pub(crate) use crate::way::QUEUE_PAIR;
+pub use crate::way::{TARGET, WORDS};
 use crate::way::{Way, queue};
 
 methods! {
@@ -118,10 +118,7 @@ pub fn is_unread(word: &Object) -> bool {
 pub struct Wait;
 
 /// The identifier of an operation or a wait, as a key.
-#[must_use]
-pub fn wid(s: &SubView) -> Option<Val> {
-    s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
-}
+pub const WID: Key = Key::by("wid", &[Attribute::Identifier]);
 
 /// What is wrong with a call of the memory beyond what the table says: the way in which it is made.
 pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::Method]) -> Option<String> {
@@ -195,10 +192,6 @@ impl Library for Wait {
         })
     }
 
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        Method::of(&event.call).step(read)
-    }
-
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }
@@ -229,7 +222,7 @@ pub fn consistency(with_rao: bool) -> Spec {
 
 /// An operation and a later Wait on its identifier.
 fn awaited() -> Rel {
-    po() & same(wid)
+    po() & same(WID)
 }
 
 /// RDMA-WAIT-RMW with these switches.
@@ -305,18 +298,10 @@ impl Method {
             _ => false,
         }
     }
-
-    /// The sum that RFAA and FAA make of the value that they read: v_R + v, modulo 2^64 as network cards and CPUs add. A value
-    /// other than an integer has no sum. So an addition that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
-    pub(crate) fn step(self, read: Val) -> Option<Val> {
-        match self.usual().0 {
-            Self::RFAA { v, .. } | Self::FAA { v, .. } => read.plus(v.int()?),
-            _ => None,
-        }
-    }
 }
 
-/// The shapes of calls where nothing crashes.
+/// The shapes of calls where nothing crashes. RFAA and FAA add modulo 2^64, as network cards and CPUs do. A value other than
+/// an integer has no sum. So an addition that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
 pub(crate) fn shapes() -> &'static Shapes {
     shapes! { Method:
         Write { x, v } => { aCW: writes x at home, v }
@@ -325,20 +310,20 @@ pub(crate) fn shapes() -> &'static Shapes {
             if (ret().is(v1)) { aCAS: updates x at home, v1 => v2 } else { aMF; aCR: reads x at home, ret() }
         }
         Xchg { x, v } => { aCAS: updates x at home, ret() => v }
-        FAA { x, .. } => { aCAS: updates x at home, ret() => step() }
+        FAA { x, v } => { aCAS: updates x at home, ret() => plus(v) }
         Mfence {} => { aMF }
         Get { x, y, .. } => { (got(x, y, None)) }
         Put { x, y, .. } => { (sent(x, y, None)) }
         Wait { .. } => { aWT }
         Rfence { n } => { aRF(n) }
         RCAS { x, y, v1, v2, .. } => { (swapped(x, y, v1, v2, None)) }
-        RFAA { x, y, .. } => { (updated(x, y, step_of, None)) }
+        RFAA { x, y, v, .. } => { (updated(x, y, |old| sum(old, v), None)) }
         RXchg { x, y, v, .. } => { (updated(x, y, |_| v.into(), None)) }
         GetBy { w, x, y, .. } => { (got(x, y, Some(w))) }
         PutBy { w, x, y, .. } => { (sent(x, y, Some(w))) }
         RfenceBy { w, n } => { aRF(n, queue(w)) }
         RCASBy { w, x, y, v1, v2, .. } => { (swapped(x, y, v1, v2, Some(w))) }
-        RFAABy { w, x, y, .. } => { (updated(x, y, step_of, Some(w))) }
+        RFAABy { w, x, y, v, .. } => { (updated(x, y, |old| sum(old, v), Some(w))) }
         RXchgBy { w, x, y, v, .. } => { (updated(x, y, |_| v.into(), Some(w))) }
         GetWords { w, xs, ys, .. } => {
             for k in (range(0, xs.len())) {

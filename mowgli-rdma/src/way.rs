@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::SubView;
+use mowgli_core::algebra::{Attribute, Key, SubView};
 use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Name, Node};
-use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 
-use crate::stamp::{Qp, RdmaStamp};
+use crate::stamp::Qp;
 
 /// By which of the thread's queue pairs to the node, and whether there is a completion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,16 +91,10 @@ impl fmt::Display for Way {
 pub const WORDS: usize = 8;
 
 /// The node that a subevent of the NIC is about, as a key.
-#[must_use]
-pub fn target(s: &SubView) -> Option<Val> {
-    RdmaStamp::of(s.sub.stamp).node().map(Val::Node)
-}
+pub const TARGET: Key = Key::by("target", &[Attribute::Target]);
 
 /// The queue pair of a subevent of the NIC: thread, node and number.
-pub(crate) fn queue_pair(s: &SubView) -> Option<Val> {
-    let q = RdmaStamp::of(s.sub.stamp).queue_pair()?;
-    Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(q.to), Val::Int(i64::from(q.number))]))
-}
+pub(crate) const QUEUE_PAIR: Key = Key::by("queue_pair", &[Attribute::Thread, Attribute::Target, Attribute::Channel]);
 
 /// Whether a subevent is of an operation that has no completion.
 pub(crate) fn is_unsignalled(s: &SubView) -> bool {

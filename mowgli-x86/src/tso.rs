@@ -17,13 +17,14 @@
 //! A location is a value like any other. A word may hold one, and a value that was read can be the address of the next
 //! access. An access to a value that is not the location of a word is a fault of the program.
 
-use mowgli_core::algebra::{Spec, cell, po, same, same_event, stamped};
+use mowgli_core::algebra::{CELL, Spec, po, same, same_event, stamped};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
-use mowgli_core::shape::{Shapes, shapes, step};
+use mowgli_core::parts::ObjectTerm;
+use mowgli_core::shape::{Shapes, plus, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
@@ -57,6 +58,12 @@ pub fn word() -> Object {
     Object::new(X86).at(MACHINE)
 }
 
+/// A word, as a part of an implementation.
+#[must_use]
+pub fn word_term() -> ObjectTerm {
+    ObjectTerm::new(X86).at(MACHINE)
+}
+
 /// x86-TSO as a library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tso;
@@ -87,17 +94,12 @@ impl Library for Tso {
         }
     }
 
-    /// Computes the value that FAA writes, from the one that it reads. Only integers have a sum.
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        if let Method::FAA { k, .. } = Method::of(&event.call) { read.plus(k.int()?) } else { None }
-    }
-
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Read { x } => { R: reads x, ret() }
             Write { x, v } => { W: writes x, v }
             CAS { x, v1, v2 } => { if (ret().is(v1)) { U: updates x, ret() => v2 } else { F; R: reads x, ret() } }
-            FAA { x, .. } => { U: updates x, ret() => step() }
+            FAA { x, k } => { U: updates x, ret() => plus(k) }
             Xchg { x, v } => { U: updates x, ret() => v }
             Mfence {} => { F }
         })
@@ -108,7 +110,7 @@ impl Library for Tso {
         let [rf, mo, rb] = c.coherence();
 
         // uniproc: each word alone is sequentially consistent
-        let po_loc = (po() & same(cell)).named("po-loc", "{a} comes before {b} in its thread, at the same word");
+        let po_loc = (po() & same(CELL)).named("po-loc", "{a} comes before {b} in its thread, at the same word");
         c.irreflexive("uniproc", &(po_loc | &rf | &mo | &rb).plus());
 
         // A read of the processor's own buffer orders nothing; a failed CAS empties the buffer before it reads.

@@ -37,8 +37,6 @@ pub struct Proved {
 pub enum Word {
     /// The claim holds in general.
     Proved,
-    /// Locally sound for every client, if the shapes of calls are right, because they were read off samples of runs.
-    FromSamples,
     /// Not locally sound: a client refutes it.
     Refuted,
     /// Neither proved nor refuted.
@@ -52,18 +50,17 @@ impl Word {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Proved => "proved",
-            Self::FromSamples => "proved (shapes from samples)",
             Self::Refuted => "refuted",
             Self::Undecided => "undecided",
             Self::Contradiction => "contradiction",
         }
     }
 
-    /// Combines a proof and a refutation into a verdict; `proved` is the verdict for a proof alone.
-    pub(crate) fn of(is_proved: bool, is_refuted: bool, proved: Self) -> Self {
+    /// Combines a proof and a refutation into a verdict.
+    pub(crate) fn of(is_proved: bool, is_refuted: bool) -> Self {
         match (is_proved, is_refuted) {
             (true, true) => Self::Contradiction,
-            (true, false) => proved,
+            (true, false) => Self::Proved,
             (false, true) => Self::Refuted,
             (false, false) => Self::Undecided,
         }
@@ -81,13 +78,12 @@ pub trait Found {
     /// Whether the verdict is the expected one; `None` if it is undecided.
     fn is_expected(&self) -> Option<bool>;
 
-    /// Returns the exit code: 0 for the expected verdict, 1 for another, 2 for a contradiction. It is 3 for an open
-    /// claim, or one that rests on samples.
+    /// Returns the exit code: 0 for the expected verdict, 1 for another, 2 for a contradiction, 3 for an open claim.
     fn code(&self) -> u8 {
         match (self.word(), self.is_expected()) {
             (Word::Contradiction, _) => 2,
             (_, Some(false)) => 1,
-            (Word::FromSamples, _) | (_, None) => 3,
+            (_, None) => 3,
             (_, Some(true)) => 0,
         }
     }
@@ -203,7 +199,7 @@ fn is_refuted(checked: &Checked) -> bool {
 
 impl Found for Proved {
     fn word(&self) -> Word {
-        Word::of(self.proof.is_proved(), self.refutation.is_some(), Word::FromSamples)
+        Word::of(self.proof.is_proved(), self.refutation.is_some())
     }
 
     fn title(&self) -> String {
@@ -214,7 +210,7 @@ impl Found for Proved {
     fn is_expected(&self) -> Option<bool> {
         let refuted = is_unsound(self.expected);
         match self.word() {
-            Word::Proved | Word::FromSamples => Some(!refuted),
+            Word::Proved => Some(!refuted),
             Word::Refuted => Some(refuted),
             Word::Contradiction => Some(false),
             Word::Undecided => None,
@@ -234,7 +230,10 @@ impl Found for Proved {
         proof.concretisation.iter().for_each(|line| out.push_str(&format!("g: {line}\n")));
         out.push_str(&looked_at(proof));
         out.push_str(&format!("{}: {}", self.title(), self.word().text()));
-        out.push_str(if proof.is_proved() { ", for every client\n" } else { "\n" });
+        match proof.is_proved() {
+            true => out.push_str(&format!(", for every client\n  covers {}\n", proof.covers.join(", "))),
+            false => out.push('\n'),
+        }
         if !proof.is_proved() {
             open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
         }
@@ -249,7 +248,7 @@ impl Found for Proved {
         json!({
             "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof),
-            "g": self.proof.concretisation, "executions": self.proof.executions,
+            "g": self.proof.concretisation, "executions": self.proof.executions, "covers": self.proof.covers,
             "open": if self.proof.is_proved() { Vec::new() } else { open(&self.proof) },
             "client": refutation.and_then(Checked::litmus), "why": refutation.map(Checked::explanation), "seconds": self.time.as_secs_f64(),
         })
@@ -375,8 +374,8 @@ mod tests {
         row.why = None;
         let proof = Proof { rows: vec![row], executions: 1, ..Proof::default() };
         let sound = Proved { proof: proof.clone(), refutation: None, expected: Expected::Sound, ..refuted };
-        assert_eq!((sound.word().text(), sound.code()), ("proved (shapes from samples)", 3));
-        assert!(sound.text().contains("proved (shapes from samples), for every client"), "{}", sound.text());
+        assert_eq!((sound.word().text(), sound.code()), ("proved", 0));
+        assert!(sound.text().contains("proved, for every client"), "{}", sound.text());
         let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
         let both = Proved { proof, ..refuted };
         assert_eq!((both.word(), both.code()), (Word::Contradiction, 2));

@@ -109,7 +109,7 @@ impl Theorem {
 
 impl Found for Told {
     fn word(&self) -> Word {
-        Word::of(self.proof.is_proved(), self.refutation.is_some(), Word::Proved)
+        Word::of(self.proof.is_proved(), self.refutation.is_some())
     }
 
     fn title(&self) -> String {
@@ -118,7 +118,7 @@ impl Found for Told {
 
     fn is_expected(&self) -> Option<bool> {
         match self.word() {
-            Word::Proved | Word::FromSamples => Some(self.variant == "published"),
+            Word::Proved => Some(self.variant == "published"),
             Word::Contradiction => Some(false),
             Word::Refuted => Some(self.variant != "published"),
             Word::Undecided => None,

@@ -573,7 +573,7 @@ fn proved(args: &[&str]) -> (serde_json::Value, Option<i32>) {
 fn sv_is_proved_and_its_obligations_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let (told, code) = proved(&["sv", "--timeout", "30", "--emit", &folder.path().display().to_string()]);
-    assert_eq!((told["verdict"].as_str(), code), (Some(FROM_SAMPLES), Some(3)), "{told}");
+    assert_eq!((told["verdict"].as_str(), code), (Some("proved"), Some(0)), "{told}");
     let obligations = told["obligations"].as_array().unwrap();
     assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved"), "{told}");
     // An obligation that no solver was asked has no answers, but names the way in which it was closed.
@@ -600,9 +600,6 @@ fn sv_is_proved_and_its_obligations_are_written() {
     assert!(files.iter().any(split));
 }
 
-/// The verdict on an implementation that is proved.
-const FROM_SAMPLES: &str = "proved (shapes from samples)";
-
 fn broken_variants_of_sv_are_refuted() {
     for variant in ["fence-of-puts", "first-target-only"] {
         let (told, code) = proved(&["sv", "--timeout", "2", "--search", "20", "--variant", variant]);
@@ -615,10 +612,7 @@ fn broken_variants_of_sv_are_refuted() {
 
 fn what_is_over_a_library_is_proved() {
     let (told, code) = proved(&["slock", "--over", "wlock,sv"]);
-    assert_eq!(
-        (told["library"].as_str(), told["verdict"].as_str(), code),
-        (Some("slock"), Some(FROM_SAMPLES), Some(3))
-    );
+    assert_eq!((told["library"].as_str(), told["verdict"].as_str(), code), (Some("slock"), Some("proved"), Some(0)));
 }
 
 fn what_cannot_be_proved_is_named() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
-use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamped, stamps, writes};
+use mowgli_core::algebra::{CELL, Spec, SubView, id, po, reads, same, same_event, stamped, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
@@ -679,7 +679,7 @@ impl Library for LiteralSc {
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
+        let mo = c.order("mo", writes(), CELL);
         let rb = (rf.inv().then(&mo) | initial) - id();
         let sqp = same(|s: &SubView| {
             Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(RdmaStamp::of(s.sub.stamp).node()?)]))

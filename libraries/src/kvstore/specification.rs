@@ -2,10 +2,10 @@
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, same_event, stamped, stamps};
-use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, numbered, ret};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Initial, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, other_than, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
@@ -86,9 +86,11 @@ impl Library for Kvstore {
         Method::TABLE
     }
 
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        let values = world.objects.get(&cell.loc).map_or(&[][..], initial);
-        values.get(usize::from(cell.node.0) - 1).copied().unwrap_or(Val::Bot)
+    fn initial(&self) -> Initial {
+        Initial::Function(|world, cell| {
+            let values = world.objects.get(&cell.loc).map_or(&[][..], initial);
+            values.get(usize::from(cell.node.0) - 1).copied().unwrap_or(Val::Bot)
+        })
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {

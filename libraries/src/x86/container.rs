@@ -13,7 +13,7 @@ use mowgli_core::algebra::{Spec, SubView, events, po, stamped};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Initial, Library};
 use mowgli_core::method::{self, Method};
 use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
@@ -87,8 +87,8 @@ impl Library for Container {
         results
     }
 
-    fn init(&self, _: &World, _: Cell) -> Val {
-        empty()
+    fn initial(&self) -> Initial {
+        Initial::Value(empty())
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {

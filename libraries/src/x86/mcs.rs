@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 
 use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::expr::{Expr, me};
+use mowgli_core::expr::{Expr, all_threads, me};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, word};
+use mowgli_core::parts::{Parts, parts};
+use mowgli_x86::tso::{Method as Tso, word_term};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -52,12 +52,17 @@ impl Implementation for Mcs {
         MCSLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        for x in world.locations(MCSLOCK) {
-            let records = world.tids().map(|t| record(x, t));
-            let words = records.flat_map(|r| [next(r), locked(r)]).chain([tail(x)]);
-            world.objects.extend(words.map(|x| (x.loc(), word())).collect::<Vec<_>>());
-        }
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                tail(x) => word_term();
+                for t in (all_threads()) {
+                    next(record(x, t)) => word_term();
+                    locked(record(x, t)) => word_term();
+                }
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -4,7 +4,7 @@
 //! [`field`] is a word of the record at a location that was read, which is [`NULL`] where there is none.
 
 pub use mowgli_x86::X86Stamp::{self, *};
-pub use mowgli_x86::tso::{MACHINE, Method as Tso, cas, faa, mfence, read, word, write, xchg};
+pub use mowgli_x86::tso::{MACHINE, Method as Tso, cas, faa, mfence, read, word, word_term, write, xchg};
 
 pub use super::{NULL, field};
 pub use crate::prelude::any::*;

@@ -7,8 +7,8 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, all_threads, me};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, word};
+use mowgli_core::parts::{Parts, parts};
+use mowgli_x86::tso::{Method as Tso, word_term};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -31,8 +31,13 @@ impl Implementation for Spin {
         SPINLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        world.objects.extend(world.locations(SPINLOCK).into_iter().map(|x| (taken(x).loc(), word())));
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                taken(x) => word_term();
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -60,10 +65,13 @@ impl Implementation for Flags {
         SPINLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        let flags = |x| world.tids().map(move |t| (flag(x, t).loc(), word()));
-        let all: Vec<_> = world.locations(SPINLOCK).into_iter().flat_map(flags).collect();
-        world.objects.extend(all);
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                for t in (all_threads()) { flag(x, t) => word_term(); }
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

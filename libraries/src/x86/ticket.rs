@@ -7,8 +7,8 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::world::World;
-use mowgli_x86::tso::{Method as Tso, word};
+use mowgli_core::parts::{Parts, parts};
+use mowgli_x86::tso::{Method as Tso, word_term};
 
 use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -36,9 +36,14 @@ impl Implementation for Ticket {
         TICKETLOCK
     }
 
-    fn declare(&self, world: &mut World) {
-        let words = world.locations(TICKETLOCK).into_iter().flat_map(|x| [next(x), serving(x)]);
-        world.objects.extend(words.map(|x| (x.loc(), word())).collect::<Vec<_>>());
+    fn parts(&self) -> Option<&Parts> {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            parts! { x =>
+                next(x) => word_term();
+                serving(x) => word_term();
+            }
+        });
+        Some(&PARTS)
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -2,12 +2,12 @@
 
 use super::{Axioms, from_update};
 use crate::stamp::RdmaStamp::{aCAS, aNAR};
-use mowgli_core::algebra::{cell, stamps};
+use mowgli_core::algebra::{CELL, stamps};
 
 pub(crate) fn patch(a: &mut Axioms) {
     // gao: for each location a strict total order on aNAR u aCAS; so = ... u gao u [aNRW]; iso^-1; gao
     let atomics = stamps(|a| matches!(a, aNAR(_) | aCAS));
-    let gao = a.spec.order("gao", atomics, cell).named("gao", "the atomic {a} comes before the atomic {b}");
+    let gao = a.spec.order("gao", atomics, CELL).named("gao", "the atomic {a} comes before the atomic {b}");
     let global = from_update(&a.iso, &gao)
         .named("global", "{a} is over before {b}: updates by the card and by a CPU exclude each other");
     a.more_so.extend([gao, global]);

@@ -1,7 +1,7 @@
 //! The conditions for robustness in the algebra, over the specification of RDMA-TSO, for proofs about all programs. A
 //! test compares them with `conditions`, which computes them for one program.
 
-use mowgli_core::algebra::{Rel, Set, Spec, cell, po, reads, same, stamps, writes};
+use mowgli_core::algebra::{CELL, Rel, Set, Spec, po, reads, same, stamps, writes};
 
 use super::conditions::Cpu;
 use crate::stamp::RdmaStamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
@@ -37,7 +37,7 @@ impl Default for Relations {
         let sc = (&po | &rf | &mo | &rb).named("sc", "{a} before {b}");
         let all = reads().or(&writes());
         let conflict =
-            (same(cell) & (writes().cross(&all) | all.cross(&writes()))).named("conflict", "{a} and {b} meet");
+            (same(CELL) & (writes().cross(&all) | all.cross(&writes()))).named("conflict", "{a} and {b} meet");
         Self { rf, mo, rb, po, sc, conflict, iso, pf, spec }
     }
 }
@@ -62,7 +62,7 @@ impl Relations {
     fn preserved(to: fn(RdmaStamp, RdmaStamp) -> bool) -> Rel {
         use mowgli_core::stamp::Kind as _;
         let (one, two) = (RdmaStamp::all(1), |a: RdmaStamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
-        let sqp = po() & same(wait::queue_pair);
+        let sqp = po() & same(wait::QUEUE_PAIR);
         let rows = one.iter().flat_map(|&row| {
             let columns = |is: &dyn Fn(RdmaStamp) -> bool| {
                 let of = one.iter().filter(|c| is(**c)).map(|c| family(*c));
@@ -83,7 +83,7 @@ impl Relations {
         let [nlr, nrw] = [stamps(|a| matches!(a, aNLR(_))), stamps(|a| matches!(a, aNRW(_)))];
         let [nrr, nlw] = [stamps(|a| matches!(a, aNRR(_))), stamps(|a| matches!(a, aNLW(_)))];
         let (fence, all) = (stamps(|a| matches!(a, aRF(_))), stamps(|_: RdmaStamp| true));
-        let sqp = po() & same(wait::queue_pair);
+        let sqp = po() & same(wait::QUEUE_PAIR);
         let parts = [
             ("oppo", Self::preserved(order(cpu)) | &self.iso),
             ("a put that is polled, from its source", self.iso.between(&nlr, &nrw).then(&self.pf)),

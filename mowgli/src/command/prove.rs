@@ -71,8 +71,7 @@ impl Solver {
     }
 }
 
-/// Proves implementations and theorems. Returns 0 if every verdict is expected, 1 if one is not, 3 if one is undecided
-/// or rests on samples.
+/// Proves implementations and theorems. Returns 0 if every verdict is expected, 1 if one is not, 3 if one is undecided.
 pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let known = catalogue.names();
     let theorems = THEOREMS.iter().map(|t| t.name);

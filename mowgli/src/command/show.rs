@@ -114,6 +114,9 @@ fn implementation(entry: &Entry, library: &dyn Library, variant: &Variant) -> St
         (None, None, false) => "  Bodies that edits have changed cannot be printed.\n",
         (None, None, true) => "  Its bodies are Rust functions, which cannot be printed.\n",
     };
+    if let Some(parts) = variant.implementation.parts().map(ToString::to_string).filter(|text| !text.is_empty()) {
+        let _ = write!(text, "\n  Objects that it declares:\n{}\n", indented(&indented(&parts)));
+    }
     let Some(bodies) = own.or(before) else { return text };
     for (name, body) in bodies.iter() {
         let takes = library.methods().iter().find(|m| m.name == name).map_or(&[][..], |m| m.takes);

@@ -1,0 +1,315 @@
+//! The objects that an implementation needs, as terms: `loc(I)` (LOCO Def. 3.9).
+//!
+//! A term says for which objects, threads and nodes there is a part, on which node it lives, and with which value it
+//! begins. So provers and readers know it for every world. [`parts!`] is the notation.
+//!
+//! ```
+//! use mowgli_core::expr::{all_threads, initial, node};
+//! use mowgli_core::ids::{Loc, Name, Node};
+//! use mowgli_core::parts::{ObjectTerm, parts};
+//! use mowgli_core::world::{Object, World};
+//!
+//! const LAMP: Name = Name::literal("lamp");
+//! const WORD: Name = Name::literal("word");
+//! let parts = parts! { x =>
+//!     x.part("light", []) => ObjectTerm::new(WORD).at(node(x)).init(initial(x));
+//!     for t in (all_threads()) { x.part("seen", [t]) => ObjectTerm::new(WORD).at(node(t)); }
+//! };
+//! let mut world = World::new(2, &[Node(2)]);
+//! world.objects.insert(Loc::new("x"), Object::new(LAMP).at(Node(1)).init(7.into()));
+//! parts.declare(LAMP, &mut world);
+//! assert_eq!(world.objects[&Loc::new("x.light")], Object::new(WORD).at(Node(1)).init(7.into()));
+//! assert_eq!(world.objects[&Loc::new("x.seen_1")], Object::new(WORD).at(Node(2)));
+//! assert_eq!(parts.to_string(), "x.light: word at node(x) = initial(x)\nx.seen[t] for t in all_threads: word at node(t)");
+//! ```
+
+use std::fmt;
+
+use mowgli_judge::expr::{Expr, Surroundings, Term, Var};
+
+use crate::ids::{Loc, Name, Node, Tid};
+use crate::value::Val;
+use crate::world::{Object, World};
+
+pub use crate::parts;
+
+/// The parts of the objects of a library. A part whose name does not mention the object belongs to the library, and
+/// exists once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parts(Vec<PartTerm>);
+
+/// Objects with one name and different indices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartTerm {
+    /// The variables of the name, outermost first, each with the set or tuple that it goes through.
+    pub each: Vec<(Var, Expr)>,
+    /// The name.
+    pub name: Expr,
+    /// The object.
+    pub object: ObjectTerm,
+}
+
+/// An object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObjectTerm {
+    /// The library whose object it is.
+    pub library: Name,
+    /// The node that it lives on, if it lives on one. For the node of an object without one it is node 1.
+    pub node: Option<Expr>,
+    /// The initial value.
+    pub init: Expr,
+    /// The threads that take part, as a tuple.
+    pub members: Option<Expr>,
+    /// The size.
+    pub size: Expr,
+}
+
+impl ObjectTerm {
+    /// Returns an object with initial value 0, no node, no members and size 1.
+    #[must_use]
+    pub fn new(library: Name) -> Self {
+        Self { library, node: None, init: 0.into(), members: None, size: 1.into() }
+    }
+
+    /// Returns the same object on this node.
+    #[must_use]
+    pub fn at(self, node: impl Into<Expr>) -> Self {
+        Self { node: Some(node.into()), ..self }
+    }
+
+    /// Returns the same object with this initial value.
+    #[must_use]
+    pub fn init(self, init: impl Into<Expr>) -> Self {
+        Self { init: init.into(), ..self }
+    }
+
+    /// Returns the same object with these members.
+    #[must_use]
+    pub fn members(self, members: impl Into<Expr>) -> Self {
+        Self { members: Some(members.into()), ..self }
+    }
+
+    /// Returns the same object with this size.
+    #[must_use]
+    pub fn size(self, size: impl Into<Expr>) -> Self {
+        Self { size: size.into(), ..self }
+    }
+
+    fn eval(&self, around: &Around<'_>) -> Object {
+        let node = |e: Expr| if let Val::Node(n) = e.eval(around) { n } else { Node(1) };
+        let members = self.members.map(|all| all.elements(around)).unwrap_or_default();
+        Object {
+            library: self.library,
+            node: self.node.map(node),
+            init: self.init.eval(around),
+            members: members.iter().filter_map(|v| if let Val::Thread(t) = v { Some(*t) } else { None }).collect(),
+            size: self.size.eval(around).int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
+        }
+    }
+}
+
+impl PartTerm {
+    /// Returns the part with this name.
+    #[must_use]
+    pub fn new(name: Expr, object: ObjectTerm) -> Self {
+        Self { each: Vec::new(), name, object }
+    }
+
+    /// Returns these parts for each element of a set or tuple.
+    #[must_use]
+    pub fn each(name: &'static str, all: impl Into<Expr>, parts: impl FnOnce(Expr) -> Vec<Self>) -> Vec<Self> {
+        let (var, all) = (Var::fresh(name), all.into());
+        let mut parts = parts(Term::Var(var).into());
+        parts.iter_mut().for_each(|part| part.each.insert(0, (var, all)));
+        parts
+    }
+
+    fn is_of_library(&self) -> bool {
+        let mut found = false;
+        self.name.each(&mut |e| found |= matches!(e.term(), Term::Arg(..)));
+        !found
+    }
+
+    fn declare(&self, each: &[(Var, Expr)], around: &Around<'_>, found: &mut Vec<(Loc, Object)>) {
+        let Some(((var, all), rest)) = each.split_first() else {
+            let Val::Loc(name) = self.name.eval(around) else { panic!("{} is no location", self.name) };
+            found.push((name, self.object.eval(around)));
+            return;
+        };
+        for value in all.elements(around) {
+            self.declare(rest, &Around { bound: Some((*var, value, around)), ..*around }, found);
+        }
+    }
+}
+
+impl Parts {
+    /// Returns the parts of an object with this name. [`parts!`] calls this.
+    #[must_use]
+    pub fn of(name: &'static str, parts: impl FnOnce(Expr) -> Vec<PartTerm>) -> Self {
+        Var::number_from(0);
+        Self(parts(Term::Arg(0, name).into()))
+    }
+
+    /// Returns these parts and more.
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
+        self.0.extend(more.0);
+        self
+    }
+
+    /// Adds the parts of the objects of a library to a world.
+    ///
+    /// # Panics
+    /// If the name of a part is no location.
+    pub fn declare(&self, library: Name, world: &mut World) {
+        let objects: Vec<[Val; 1]> = world.locations(library).into_iter().map(|x| [x.into()]).collect();
+        let mut found = Vec::new();
+        for part in &self.0 {
+            let once: &[[Val; 1]] = &[[Val::Unit]];
+            for object in if part.is_of_library() { once } else { &objects } {
+                part.declare(&part.each, &Around { world, object, bound: None }, &mut found);
+            }
+        }
+        world.objects.extend(found);
+    }
+
+    /// Returns the object with a name, if it is one of these parts: for `x.seen[me]` the object of `x.seen[t]` with
+    /// `me` in place of `t`.
+    #[must_use]
+    pub fn get(&self, name: Expr) -> Option<ObjectTerm> {
+        self.0.iter().find_map(|part| {
+            let mut known = Vec::new();
+            is_instance(part.name, name, &mut known).then(|| part.object.replaced(&known))
+        })
+    }
+}
+
+/// True if `name` is `pattern` with other expressions for the variables and the object of the pattern. Finds them.
+fn is_instance(pattern: Expr, name: Expr, known: &mut Vec<(Expr, Expr)>) -> bool {
+    match (pattern.term(), name.term()) {
+        (Term::Var(_) | Term::Arg(..), _) => match known.iter().find(|(e, _)| *e == pattern) {
+            Some((_, e)) => *e == name,
+            None => {
+                known.push((pattern, name));
+                true
+            }
+        },
+        (Term::Part(of, role, indices), Term::Part(other, as_role, others)) => {
+            role == as_role
+                && indices.len() == others.len()
+                && is_instance(*of, *other, known)
+                && indices.iter().zip(others).all(|(e, other)| is_instance(*e, *other, known))
+        }
+        _ => pattern == name,
+    }
+}
+
+impl ObjectTerm {
+    fn replaced(&self, known: &[(Expr, Expr)]) -> Self {
+        let with =
+            |e: Expr| e.replaced(&mut |term| known.iter().find(|(from, _)| from.term() == term).map(|(_, to)| *to));
+        Self {
+            library: self.library,
+            node: self.node.map(with),
+            init: with(self.init),
+            members: self.members.map(with),
+            size: with(self.size),
+        }
+    }
+}
+
+/// The surroundings of a part: its object, and the variable of the innermost `for` with the outer surroundings.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    world: &'a World,
+    object: &'a [Val],
+    bound: Option<(Var, Val, &'a Around<'a>)>,
+}
+
+impl Surroundings for Around<'_> {
+    fn world(&self) -> &World {
+        self.world
+    }
+
+    fn thread(&self) -> Tid {
+        panic!("a part belongs to no thread: go through `all_threads()`")
+    }
+
+    fn args(&self) -> &[Val] {
+        self.object
+    }
+
+    fn ret(&self) -> Option<Val> {
+        None
+    }
+
+    fn var(&self, var: Var) -> Option<Val> {
+        let (bound, value, outer) = self.bound?;
+        if bound == var { Some(value) } else { outer.var(var) }
+    }
+}
+
+/// A line for each part.
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(PartTerm::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl fmt::Display for PartTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)?;
+        self.each.iter().try_for_each(|(var, all)| write!(f, " for {} in {all}", var.name))?;
+        write!(f, ": {}", self.object)
+    }
+}
+
+/// As in programs, without what is usual.
+impl fmt::Display for ObjectTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.library.fmt(f)?;
+        self.node.map_or(Ok(()), |node| write!(f, " at {node}"))?;
+        if self.size != 1.into() {
+            write!(f, " size {}", self.size)?;
+        }
+        if self.init != 0.into() {
+            write!(f, " = {}", self.init)?;
+        }
+        self.members.map_or(Ok(()), |members| write!(f, " of {members}"))
+    }
+}
+
+/// The parts of an object of a library that an implementation needs: [`Parts`].
+///
+/// | | |
+/// |---|---|
+/// | `x =>` | the name of the object, before all parts |
+/// | `name => object;` | an object with this name, an [`Expr`]; the object is an [`ObjectTerm`] |
+/// | `for t in (s) { .. }` | once for each element of a set or tuple |
+/// | `(parts);` | the parts of a list of [`PartTerm`] |
+#[macro_export]
+macro_rules! parts {
+    (@all) => { Vec::<$crate::parts::PartTerm>::new() };
+    (@all for $t:ident in ($all:expr) { $($inner:tt)* } $($rest:tt)*) => {{
+        let mut parts = $crate::parts::PartTerm::each(stringify!($t), $all, |$t| $crate::parts!(@all $($inner)*));
+        parts.extend($crate::parts!(@all $($rest)*));
+        parts
+    }};
+    (@all ($parts:expr); $($rest:tt)*) => {{
+        let mut parts: Vec<$crate::parts::PartTerm> = $parts.into_iter().collect();
+        parts.extend($crate::parts!(@all $($rest)*));
+        parts
+    }};
+    (@all $name:expr => $object:expr; $($rest:tt)*) => {{
+        let mut parts = vec![$crate::parts::PartTerm::new($name, $object)];
+        parts.extend($crate::parts!(@all $($rest)*));
+        parts
+    }};
+    ($x:ident => $($all:tt)*) => {
+        $crate::parts::Parts::of(stringify!($x), |$x| {
+            let _ = $x;
+            $crate::parts!(@all $($all)*)
+        })
+    };
+}

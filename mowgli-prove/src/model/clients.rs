@@ -1,0 +1,250 @@
+//! Clients: calls, threads, nodes and objects, and the assumptions that clients satisfy.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+
+use crate::encode::Partner;
+use crate::kind::Kind;
+use crate::pattern::Argument;
+use crate::term::{INT, Term, Theory, all, and, app, equal, implies, not, or, symbol};
+
+use super::symbols::{
+    ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, TUPLE, constant, ended_at, ends_of, number_in, own,
+    passed_to, place_sort, result_of, the,
+};
+use super::values::guarded;
+use super::{Model, Obligation, library};
+
+impl Model<'_> {
+    /// Returns the theory of calls and their subevents with the assumptions of the implemented library. Also returns
+    /// the obligations that the implementation satisfies the assumptions of the libraries below. The theory has no
+    /// consistency predicate, because a library below guarantees it only if its assumptions hold.
+    ///
+    /// # Errors
+    /// If an assumption or a template says something that first-order logic cannot express.
+    pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), String> {
+        let mut theory = Theory::default();
+        let concrete = self.concrete();
+        self.clients(&mut theory);
+        self.subevents(&mut theory, &concrete);
+        self.program_order(&mut theory, &concrete);
+        self.shared(&mut theory, &concrete)?;
+        self.libraries(&mut theory, &concrete)?;
+        self.promises_of(&mut theory)?;
+        self.given_by_clients(&mut theory)?;
+        let mut obligations = Vec::new();
+        for encoding in self.owed.iter().filter(|e| e.side.sort == SUB) {
+            theory.comment(&format!("What {} is owed.", library(encoding)));
+            self.vocabulary(&mut theory, &concrete, encoding)?;
+            theory.0.extend(encoding.relations.0.iter().cloned());
+            let said = encoding.demands.iter().map(|(name, ..)| *name);
+            for ((law, partner), name) in encoding.demanded().into_iter().zip(&encoding.partners).zip(said) {
+                if let Some(partner) = partner {
+                    obligations.push(self.partnered(library(encoding), name, partner));
+                } else {
+                    let of = law.of.iter().map(|v| ((*v).to_owned(), SUB)).collect();
+                    let name = format!("{} is owed: {}", library(encoding), law.words);
+                    let (from, to) = (law.from.clone(), law.to.clone());
+                    obligations.push(Obligation { name, of, hints: Vec::new(), from, to });
+                }
+            }
+        }
+        Ok((theory, obligations))
+    }
+
+    /// True if the theory of executions has the assumptions on clients. A loop that waits needs them: it waits for an
+    /// owed call.
+    pub(crate) fn speaks_of_owed(&self) -> bool {
+        let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
+        has_loops && self.owed.iter().any(|e| e.side.sort == ABS)
+    }
+
+    /// Adds the assumptions of the implemented library as axioms.
+    pub(super) fn given_by_clients(&self, theory: &mut Theory) -> Result<(), String> {
+        let promises = self.promises();
+        for encoding in self.owed.iter().filter(|e| e.side.sort == ABS) {
+            theory.comment(&format!("What {} is owed, and given.", library(encoding)));
+            self.vocabulary(theory, &promises, encoding)?;
+            theory.0.extend(encoding.relations.0.iter().cloned());
+            for (law, partner) in encoding.demanded().into_iter().zip(&encoding.partners) {
+                if partner.is_none() {
+                    theory.axiom(&law.words, law.closed(ABS));
+                }
+            }
+            for (mate, partner) in self.mates() {
+                theory.function(&mate, &[ABS], ABS);
+                let a = symbol("a");
+                let has = partner.is(&a, &app(&mate, std::slice::from_ref(&a)));
+                let given = app(&partner.of, std::slice::from_ref(&a));
+                theory.axiom("each has its partner", all(&[("a", ABS)], implies(given, has)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the formula "clients owe these two calls to each other", if clients owe any.
+    pub(crate) fn partners(&self, (k, c): (&Kind, Term), (l, d): (&Kind, Term)) -> Option<Term> {
+        let promises = |kind: &Kind, call: &Term| {
+            kind.abstract_.iter().filter(|r| r.each.is_none()).map(|r| the(r, call, &own(call))).collect::<Vec<Term>>()
+        };
+        let pairs = promises(k, &c).into_iter().cartesian_product(promises(l, &d)).collect::<Vec<_>>();
+        let mates = self.mates();
+        let ways = mates.iter().flat_map(|(_, partner)| {
+            pairs.iter().map(|(a, b)| and([app(&partner.of, std::slice::from_ref(a)), partner.is(a, b)]))
+        });
+        let ways: Vec<Term> = ways.collect();
+        (self.speaks_of_owed() && !ways.is_empty()).then(|| or(ways))
+    }
+
+    /// Returns the functions from promises to the partners that clients owe them.
+    #[must_use]
+    pub fn mates(&self) -> Vec<(String, Partner)> {
+        let given = self.owed.iter().filter(|e| e.side.sort == ABS).flat_map(|e| e.partners.iter().flatten());
+        given.enumerate().map(|(i, partner)| (format!("mate.{i}"), partner.clone())).collect()
+    }
+
+    /// Returns the obligation that each subevent has its partner: in the same call, or in the call of a partner of one
+    /// of its promises.
+    fn partnered(&self, of: &str, words: &str, partner: &Partner) -> Obligation {
+        let (concrete, promises) = (self.concrete(), self.promises());
+        let a = symbol("a");
+        let call = concrete.call(&a);
+        let promised = promises.roles.iter().map(|(_, r)| the(r, &call, &own(&call)));
+        let mates = self.mates();
+        let mates = promised.cartesian_product(&mates).map(|(promise, (mate, _))| app(mate, &[promise]));
+        let calls: Vec<Term> = mates.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
+        let roles = concrete.roles.iter().filter(|(_, r)| r.library.text() == of && r.each.is_none());
+        let there = roles
+            .cartesian_product(&calls)
+            .map(|((kind, role), call)| and([self.is_kind(kind, call), partner.is(&a, &the(role, call, &own(call)))]));
+        Obligation {
+            name: format!("{of} is owed: {words}"),
+            of: vec![("a".to_owned(), SUB)],
+            hints: Vec::new(),
+            from: app(&partner.of, std::slice::from_ref(&a)),
+            to: or(there),
+        }
+    }
+
+    /// Declares calls, threads, nodes and arguments.
+    pub(super) fn clients(&self, theory: &mut Theory) {
+        theory.comment("Clients: calls of any number of threads on any number of nodes.");
+        for sort in ["Call", "Thread", "Node", "Location", "Identifier", "Value", SUB, ABS] {
+            theory.sort(sort);
+        }
+        if self.count_sort() != INT {
+            theory.sort(self.count_sort());
+        }
+        if self.has_rounds() {
+            Self::rounds_of_loops(theory);
+        }
+        theory.elements("Kind", self.parts.kinds.iter().map(|k| format!("kind.{}", k.name)));
+        theory.function("kind", &["Call"], "Kind");
+        theory.function("thread", &["Call"], "Thread");
+        theory.function("node", &["Thread"], "Node");
+        theory.function("home", &["Location"], "Node");
+        theory.function("init", &["Location"], "Value");
+        let forms = || self.parts.kinds.iter().flat_map(|k| &k.forms);
+        let most = forms().map(|f| f.arguments.len()).max().unwrap_or(0);
+        for i in 0..most {
+            let has = |argument| forms().any(|f| f.arguments.get(i) == Some(&argument));
+            for (argument, name, sort) in [
+                (Argument::Location, "location", "Location"),
+                (Argument::Identifier, "identifier", "Identifier"),
+                (Argument::Node, "node", "Node"),
+                (Argument::Data, "datum", "Value"),
+            ] {
+                if has(argument) {
+                    theory.function(&format!("{name}.{i}"), &["Call"], sort);
+                }
+            }
+            if has(Argument::Nodes) {
+                theory.function(&format!("in.{i}"), &["Call", "Node"], "Bool");
+            }
+            let tuple = |argument: &Argument| if let Argument::Tuple(words) = argument { *words } else { 0 };
+            let words = forms().filter_map(|f| f.arguments.get(i)).map(tuple).max().unwrap_or(0);
+            for word in 0..words {
+                theory.function(&format!("datum.{i}.{word}"), &["Call"], "Value");
+            }
+        }
+        for kind in self.parts.kinds {
+            let sort = |event: usize| {
+                let of_event = kind.concrete.iter().find(|r| r.position.0 == event && r.each_event);
+                place_sort(of_event.and_then(|r| r.each))
+            };
+            let events: BTreeSet<usize> = kind.concrete.iter().map(|r| r.position.0).collect();
+            for event in events {
+                theory.function(&result_of(&kind.name, event), &["Call", sort(event)], "Value");
+            }
+            for (event, argument) in kind.passed() {
+                theory.function(&passed_to(&kind.name, event, argument), &["Call", sort(event)], "Value");
+            }
+            for named in kind.named() {
+                theory.function(&number_in(&kind.name, named), &["Call", sort(named.0)], "Value");
+            }
+        }
+        for event in self.parts.kinds.iter().flat_map(ends_of).collect::<BTreeSet<usize>>() {
+            theory.function(&ended_at(event), &["Call"], "Thread");
+        }
+        if self.speaks_of_returned() {
+            theory.function(RETURNED, &["Call"], "Value");
+        }
+        for value in &self.constants {
+            theory.function(&constant(*value), &[], "Value");
+        }
+        for (one, other) in self.constants.iter().tuple_combinations() {
+            let [a, b] = [one, other].map(|v| symbol(&constant(*v)));
+            theory.axiom(&format!("{one} is not {other}"), not(equal(a, b)));
+        }
+        if self.sums() {
+            theory.comment("Sums, and which values have one.");
+            theory.function("plus", &["Value", "Value"], "Value");
+            theory.function("have.sum", &["Value", "Value"], "Bool");
+        }
+        for n in self.sizes() {
+            theory.function(&format!("{TUPLE}{n}"), &vec!["Value"; n], "Value");
+        }
+        let c = symbol("c");
+        for kind in self.parts.kinds.iter().filter(|k| !k.given().is_empty()) {
+            let given = and(kind.given().iter().map(|guard| guarded(kind, *guard, &c)));
+            let words = format!("what the data of {} are like", kind.words());
+            theory.axiom(&words, all(&[("c", "Call")], implies(self.is_kind(kind, &c), given)));
+        }
+        theory.function("nth.call", &["Call"], self.count_sort());
+        theory.function("po.call", &["Call", "Call"], "Bool");
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
+        let thread = |a: &Term| app("thread", std::slice::from_ref(a));
+        let same = equal(thread(&a), thread(&b));
+        let two = [("a", "Call"), ("b", "Call")];
+        theory.axiom("po is irreflexive", all(&[("a", "Call")], not(po(&a, &a))));
+        theory.axiom(
+            "po is transitive",
+            all(&[("a", "Call"), ("b", "Call"), ("c", "Call")], implies(and([po(&a, &b), po(&b, &c)]), po(&a, &c))),
+        );
+        theory.axiom("po is inside threads", all(&two, implies(po(&a, &b), same.clone())));
+        let differ = not(equal(a.clone(), b.clone()));
+        theory
+            .axiom("po is total on each thread", all(&two, implies(and([same, differ]), or([po(&a, &b), po(&b, &a)]))));
+        self.objects(theory);
+        self.numbers(theory);
+    }
+
+    /// Declares the iterations of loops with effects, and their total order.
+    fn rounds_of_loops(theory: &mut Theory) {
+        theory.comment("Rounds of loops, one after the other.");
+        theory.sort(ROUND);
+        theory.function(IS_ROUND, &["Call", ROUND], "Bool");
+        theory.function(EARLIER_ROUND, &[ROUND, ROUND], "Bool");
+        theory.function(NO_ROUND, &[], ROUND);
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let earlier = |a: &Term, b: &Term| app(EARLIER_ROUND, &[a.clone(), b.clone()]);
+        theory.axiom("no round is earlier than itself", all(&[("a", ROUND)], not(earlier(&a, &a))));
+        let path = and([earlier(&a, &b), earlier(&b, &c)]);
+        let three = [("a", ROUND), ("b", ROUND), ("c", ROUND)];
+        theory.axiom("earlier rounds are transitive", all(&three, implies(path, earlier(&a, &c))));
+        let one = or([equal(a.clone(), b.clone()), earlier(&a, &b), earlier(&b, &a)]);
+        theory.axiom("of two rounds one is earlier", all(&[("a", ROUND), ("b", ROUND)], one));
+    }
+}

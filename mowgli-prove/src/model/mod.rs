@@ -1,0 +1,335 @@
+//! The theory of all executions of an implementation, and of the promises of its specification.
+//!
+//! **Computes**: from the kinds of calls (the templates) and the specifications below, a first-order theory. Given g,
+//! the map from promises to subevents, also the obligations of LOCO Def. 3.13, conditions 1 to 3.
+//!
+//! **Invariant**: every axiom holds in every consistent execution of every client, read as a structure: the calls of
+//! the client, the subevents of their implementations, and happens-before. So every statement that a solver derives
+//! holds in all of these executions. No axiom bounds the number of calls.
+//!
+//! **Example**: for `slock`, each call is an acquire or a release. An axiom for each role says in which calls its
+//! subevent is; another says that each such call has the subevent. `po` is defined: by `po.call` between two calls, and
+//! by the positions of the template inside one call.
+//!
+//! **Correct because**: see `docs/prove.md`, "Why this implies Def. 3.13". The prover reads executions of small clients
+//! as structures (`witness.rs`) and evaluates every axiom in each. The test `the_encoding_agrees_with_the_judge`
+//! compares the translation of the algebra with the judge.
+//!
+//! **Cost**: two axioms for each role, and one definition for each of `po`, `to` and each set and key. The definition
+//! of `po` has one disjunct for each pair of roles of one kind. The number of calls, threads and nodes does not matter.
+
+mod clients;
+mod family;
+mod obligations;
+mod promises;
+mod stamps;
+mod subevents;
+mod symbols;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mowgli_core::ids::Name;
+use mowgli_core::library::Libraries;
+use mowgli_core::value::Val;
+use mowgli_judge::algebra::Spec;
+
+use crate::encode::{Encoding, Side, encode};
+use crate::kind::{Kind, Role};
+use crate::pattern::Each;
+use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
+
+use self::family::Family;
+pub(crate) use self::stamps::NODES;
+pub use self::stamps::Stamps;
+pub use self::symbols::{
+    ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, NO_ROUND, OTHER,
+    RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of,
+};
+pub(crate) use self::symbols::{ended, ends_of, location, own, the, thread};
+use self::symbols::{in_range, place_sort};
+use self::values::constants;
+pub(crate) use self::values::{data_of, datum_of, guards_of};
+
+/// Prefix of the names of assumptions: conditions that clients owe to libraries.
+const OWED: &str = "owed.";
+
+/// Returns the name of the library that an encoding belongs to.
+fn library(encoding: &Encoding) -> &str {
+    let prefix = encoding.side.prefix.as_str();
+    prefix.strip_prefix(OWED).unwrap_or(prefix).trim_end_matches('.')
+}
+
+/// A statement for the solver to show: `from` implies `to`, in every execution.
+#[derive(Clone, Debug)]
+pub struct Obligation {
+    /// A description in the words of the paper.
+    pub name: String,
+    /// The constants of the statement, with their sorts.
+    pub of: Vec<(String, &'static str)>,
+    /// Instances of axioms for these constants: they help a solver, and follow from the theory.
+    pub hints: Vec<Term>,
+    /// The hypothesis, beside the theory.
+    pub from: Term,
+    /// The goal.
+    pub to: Term,
+}
+
+/// The error for specifications with pairs that come in turn.
+const COUNTED: &str = "pairs that come in turn are counted, which is not first-order";
+
+/// The input of a [`Model`].
+pub struct Parts<'a> {
+    /// The kinds of calls.
+    pub kinds: &'a [Kind],
+    /// The library with its specification.
+    pub specification: &'a Libraries,
+    /// The name of the library.
+    pub library: Name,
+    /// The libraries below.
+    pub below: &'a Libraries,
+}
+
+/// A subevent or promise that a call may have.
+pub struct Thing {
+    /// The sort of its term.
+    pub sort: &'static str,
+    /// The term for it.
+    pub thing: Term,
+    /// The condition under which the call has it.
+    pub given: Term,
+    /// The facts about it under this condition.
+    pub facts: Term,
+    /// The choice that gives it a source, if it is a subevent that reads.
+    pub source: Option<String>,
+    /// True if it is a subevent that writes.
+    pub writes: bool,
+}
+
+/// The map g: for each kind and position of a promise, the role of the subevent that stands for the promise.
+pub type Concretisation = BTreeMap<(usize, usize), usize>;
+
+/// The theory, except for the part that depends on g.
+pub struct Model<'a> {
+    /// The kinds of calls and the libraries.
+    pub parts: Parts<'a>,
+    stamps: Stamps,
+    /// The theory of executions of the implementation.
+    pub below: Theory,
+    /// The specifications below.
+    pub lower: Vec<Encoding>,
+    upper: Encoding,
+    /// The assumptions of the libraries below and of the implemented library, encoded.
+    pub owed: Vec<Encoding>,
+    /// The constant values in templates.
+    pub constants: BTreeSet<Val>,
+}
+
+impl<'a> Model<'a> {
+    /// Builds the theory of the executions of an implementation.
+    ///
+    /// # Errors
+    /// If a specification or a template says something that first-order logic cannot express.
+    pub fn new(parts: Parts<'a>) -> Result<Self, String> {
+        let stamps = Stamps::of(parts.below)?;
+        let several = parts.below.names().count() > 1;
+        let side = |name: Name| Side {
+            sort: SUB,
+            prefix: format!("{name}."),
+            shared: "",
+            own: several.then(|| format!("of.{name}")),
+        };
+        let encoded = |name: Name| {
+            let spec = parts.below.spec(name).expect("a name of the set");
+            let encoding = encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))?;
+            if encoding.turns.is_empty() { Ok(encoding) } else { Err(format!("{name}: {COUNTED}")) }
+        };
+        let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
+        if parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
+            let negative = parts.below.names().find(|name| parts.below.spec(*name).is_some_and(Spec::denies_a_path));
+            if let Some(name) = negative {
+                return Err(format!("{name} says that there is no path, and what a loop has read might be on one"));
+            }
+        }
+        let spec = parts.specification.spec(parts.library).ok_or("there is no specification")?;
+        let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
+        let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
+        if !upper.turns.is_empty() {
+            return Err(format!("{}: {COUNTED}", parts.library));
+        }
+        let roles = parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let guards = parts.kinds.iter().flat_map(|k| k.given()).flat_map(|g| [g.one, g.other]);
+        let constants = constants(roles.flat_map(data_of).chain(guards)).collect();
+        let below = parts.below.names().map(|name| (name, parts.below, SUB, ""));
+        let owed = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
+        let owed = owed.filter_map(|(name, libraries, sort, shared)| {
+            let own = (several && sort == SUB).then(|| format!("of.{name}"));
+            let side = Side { sort, prefix: format!("{OWED}{name}."), shared, own };
+            Some(encode(&libraries.get(name)?.owed()?, side).map_err(|why| format!("what {name} is owed: {why}")))
+        });
+        let owed = owed.collect::<Result<Vec<_>, _>>()?;
+        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, owed, constants };
+        model.below = model.executions()?;
+        Ok(model)
+    }
+
+    fn concrete(&self) -> Family<'a> {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().map(move |r| (k, r))).collect();
+        Family { sort: SUB, shared: "", roles }
+    }
+
+    fn promises(&self) -> Family<'a> {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.abstract_.iter().map(move |r| (k, r))).collect();
+        Family { sort: ABS, shared: "abs.", roles }
+    }
+
+    /// Returns the formula "the call is of this kind".
+    #[must_use]
+    pub fn is_kind(&self, kind: &Kind, call: &Term) -> Term {
+        if self.parts.kinds.len() == 1 {
+            return truth(true);
+        }
+        equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
+    }
+
+    /// Returns for each choice below a formula that holds of each of its pairs: the goal of its first law.
+    #[must_use]
+    pub fn typed(&self) -> BTreeMap<String, Term> {
+        let laws = self.lower.iter().flat_map(|e| e.choices.iter().zip(&e.laws));
+        laws.map(|((name, _), laws)| (name.clone(), laws[0].to.clone())).collect()
+    }
+
+    /// Returns the promises of a call of a kind, and its subevents whose roles satisfy `is_named`, for the given nodes,
+    /// threads and iterations.
+    #[must_use]
+    pub fn things(
+        &self,
+        call: &Term,
+        k: usize,
+        places: [&[Term]; 3],
+        with_promises: bool,
+        is_named: &dyn Fn(&Role) -> bool,
+    ) -> Vec<Thing> {
+        let [nodes, threads, rounds] = places;
+        let kind = &self.parts.kinds[k];
+        let here = [own(call)];
+        let mut things = Vec::new();
+        for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
+            for role in roles.iter().filter(|r| if family.sort == SUB { is_named(r) } else { with_promises }) {
+                let places = match role.each {
+                    Some(Each::Nodes(_)) => nodes,
+                    Some(Each::Members(_)) => threads,
+                    Some(Each::Ended(event)) => &[ended(event, call)],
+                    Some(Each::Rounds) => rounds,
+                    None => &here,
+                };
+                for at in places {
+                    let thing = the(role, call, at);
+                    let facts = and(self.made_of(&family, role, &thing, call, at));
+                    let is_read = role.reads.is_some() && family.sort == SUB;
+                    things.push(Thing {
+                        sort: family.sort,
+                        thing,
+                        given: self.valid(kind, role, call, at),
+                        facts,
+                        source: is_read.then(|| self.reads_from(role.library)).flatten(),
+                        writes: role.writes.is_some() && family.sort == SUB,
+                    });
+                }
+            }
+        }
+        things
+    }
+
+    /// Returns the facts "this subevent has this role, belongs to this call and has this index".
+    fn made_of(&self, family: &Family<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
+        let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
+        facts.push(equal(family.place(role, it), at.clone()));
+        // A sort of index that the role does not use gets a fixed value of the call, so that the subevent is
+        // determined.
+        if family.sort == SUB {
+            let sort = place_sort(role.each);
+            let is = |of: &str, what: Term| equal(family.common(of, std::slice::from_ref(it)), what);
+            facts.extend((sort != "Node").then(|| is("at", own(call))));
+            facts.extend((sort != "Thread" && self.has_members()).then(|| is("member", thread(call))));
+            facts.extend((sort != ROUND && self.has_rounds()).then(|| is("round", symbol(NO_ROUND))));
+        }
+        facts
+    }
+
+    /// True if a role is indexed by the threads that take part in an object.
+    #[must_use]
+    pub fn has_members(&self) -> bool {
+        let is_of_threads = |r: &Role| place_sort(r.each) == "Thread";
+        self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
+    }
+
+    /// True if a role is indexed by the iterations of a loop.
+    #[must_use]
+    pub fn has_rounds(&self) -> bool {
+        self.parts.kinds.iter().any(Kind::has_rounds)
+    }
+
+    /// Returns the formula "the call has a subevent of this role with this index".
+    #[must_use]
+    pub fn valid(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Term {
+        let at = match role.each {
+            Some(each) => in_range(each, call, place),
+            None => equal(place.clone(), own(call)),
+        };
+        and([self.is_kind(kind, call), at])
+    }
+
+    fn executions(&self) -> Result<Theory, String> {
+        let mut theory = Theory::default();
+        self.clients(&mut theory);
+        theory.comment("The subevents of the implementations of the calls.");
+        let concrete = self.concrete();
+        self.subevents(&mut theory, &concrete);
+        self.program_order(&mut theory, &concrete);
+        self.counts(&mut theory, &concrete);
+        self.shared(&mut theory, &concrete)?;
+        self.libraries(&mut theory, &concrete)?;
+        for encoding in &self.lower {
+            theory.comment(&format!("The consistency predicate of {}.", library(encoding)));
+            self.vocabulary(&mut theory, &concrete, encoding)?;
+            for (name, _) in &encoding.choices {
+                theory.function(name, &[SUB, SUB], "Bool");
+            }
+            theory.0.extend(encoding.relations.0.iter().cloned());
+            let laws = encoding.of_closures().into_iter().chain(encoding.laws.iter().flatten().cloned());
+            for law in laws.chain(encoding.demanded()) {
+                theory.axiom(&law.words, law.closed(SUB));
+            }
+        }
+        if self.speaks_of_owed() {
+            self.promises_of(&mut theory)?;
+            self.given_by_clients(&mut theory)?;
+        }
+        theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
+        let [a, b] = ["a", "b"].map(symbol);
+        let hb = |a: &Term, b: &Term| app("hb", &[a.clone(), b.clone()]);
+        let pair = [("a", SUB), ("b", SUB)];
+        let parts = self.lower.iter().flat_map(|e| &e.so).map(|(_, predicate)| predicate.as_str());
+        for predicate in ["ppo"].into_iter().chain(parts) {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            theory.axiom(&format!("hb has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+        }
+        let c = symbol("c");
+        let path = and([hb(&a, &b), hb(&b, &c)]);
+        theory.axiom("hb is transitive", all(&[("a", SUB), ("b", SUB), ("c", SUB)], implies(path, hb(&a, &c))));
+        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(hb(&a, &a))));
+        Ok(theory)
+    }
+
+    /// Defines the predicate of the subevents of each library below, where there are others.
+    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_>) -> Result<(), String> {
+        for encoding in &self.lower {
+            if let Some(own) = &encoding.side.own {
+                let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == library(encoding)))?;
+                theory.define(own, &[("s", SUB)], "Bool", of);
+            }
+        }
+        Ok(())
+    }
+}

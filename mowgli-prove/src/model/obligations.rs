@@ -1,0 +1,293 @@
+//! Obligations: the conditions 1 to 3 of LOCO Def. 3.13, and lemmas that help to show them.
+
+use mowgli_core::ids::Name;
+use mowgli_judge::algebra::Choice;
+
+use crate::encode::{Encoding, Law};
+use crate::kind::{Kind, Read, Role, Write};
+use crate::pattern::{Each, Leaf, Members};
+use crate::term::{Term, all, and, app, equal, implies, not, or, symbol, truth};
+
+use super::family::Family;
+use super::symbols::{ABS, LAST, SUB, ended, location, own, place_of, the, thread};
+use super::values::{datum_of, leaf_of};
+use super::{Model, Obligation, library};
+
+/// True for roles indexed by a set that may be empty and has no named element: iterations, or threads without the
+/// first.
+fn may_be_none(role: &Role) -> bool {
+    matches!(role.each, Some(Each::Rounds | Each::Members(Members { but_first: true, .. })))
+}
+
+/// Returns the last thread of an index set of threads, or else the call's own thread.
+pub(super) fn last_of(role: &Role, call: &Term) -> Term {
+    match role.each {
+        Some(Each::Members(Members { of, .. })) => app(LAST, &[location(of, call)]),
+        Some(Each::Ended(event)) => ended(event, call),
+        _ => thread(call),
+    }
+}
+
+/// Returns the last write of a call, before a read, to the same word of its own thread.
+fn put_before<'k>(kind: &'k Kind, role: &Role) -> Option<&'k Role> {
+    let cell = role.cell.as_ref().filter(|cell| cell.leaves.contains(&Leaf::Thread))?;
+    let is_once = |r: &Role| r.each.is_none() && !r.each_event;
+    role.reads.as_ref().filter(|_| is_once(role))?;
+    let puts = |r: &&Role| r.writes.is_some() && is_once(r) && r.cell.as_ref() == Some(cell);
+    let mut before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
+    before.rfind(puts)
+}
+
+impl Obligation {
+    /// Returns the obligation as one closed formula.
+    #[must_use]
+    pub fn closed(&self) -> Term {
+        let of: Vec<(&str, &str)> = self.of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
+        all(&of, implies(self.from.clone(), self.to.clone()))
+    }
+}
+
+fn of_law(law: &Law, hints: Vec<Term>) -> Obligation {
+    let name = law.words.clone();
+    let of = law.of.iter().map(|v| ((*v).to_owned(), ABS)).collect();
+    Obligation { name, of, hints, from: law.from.clone(), to: law.to.clone() }
+}
+
+impl Model<'_> {
+    /// Returns the obligations of condition 3: the laws of the choices, the demands, and the written values.
+    ///
+    /// # Errors
+    /// If the specification says something that first-order logic cannot express.
+    pub fn consistency(&self) -> Result<Vec<Obligation>, String> {
+        let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
+        let laws = laws.chain(self.upper.of_closures());
+        let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
+        let a = symbol("a");
+        let family = self.promises();
+        for (kind, promise) in &family.roles {
+            if let Some(Write::Plus(from, datum)) = promise.writes {
+                let (_, source) = self.source(kind, promise, from, &family, &a);
+                let with = datum_of(kind, promise, datum, &family.call(&a), &family.place(promise, &a))?;
+                all.push(Obligation {
+                    name: format!("{} of {} has a sum to write", promise.family, kind.name),
+                    of: vec![("a".to_owned(), ABS)],
+                    hints: self.hints(&["a"]),
+                    from: family.is(promise, &a),
+                    to: app("have.sum", &[family.common("read", &[source]), with]),
+                });
+            }
+            if let Some(Read::IsNot(datum)) = promise.reads {
+                let value = datum_of(kind, promise, datum, &family.call(&a), &family.place(promise, &a))?;
+                all.push(Obligation {
+                    name: format!("{} does not read what it must not", promise.words),
+                    of: vec![("a".to_owned(), ABS)],
+                    hints: self.hints(&["a"]),
+                    from: family.is(promise, &a),
+                    to: not(equal(family.common("read", std::slice::from_ref(&a)), value)),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Returns the obligations of condition 2, one for each part of so': it is inside hb.
+    #[must_use]
+    pub fn carried(&self) -> Vec<Obligation> {
+        let [a, b] = ["a", "b"].map(symbol);
+        let part = |(name, predicate): &(&'static str, String)| {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+            Obligation {
+                name: format!("{name}' inside hb"),
+                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
+                hints: self.hints(&["a", "b"]),
+                from: edge,
+                to: image,
+            }
+        };
+        self.upper.so.iter().map(part).collect()
+    }
+
+    /// Returns lemmas that may help in proofs; each is shown before it is used.
+    ///
+    /// They say that the orders below are inside hb, and that some branch is never taken. Others say that a thread
+    /// reads its own earlier write to its own word.
+    #[must_use]
+    pub fn lemmas(&self) -> Vec<Vec<Obligation>> {
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let family = self.concrete();
+        let subs = |names: &[&str]| names.iter().map(|v| ((*v).to_owned(), SUB)).collect::<Vec<_>>();
+        let at = |of: &Term| family.common("at", std::slice::from_ref(of));
+        let present = |of: &Term| self.made(&family.call(of), &at(of));
+        // A part of so is inside hb by an axiom, so it needs no lemma.
+        let is_part = |e: &Encoding, name: &str| e.so.iter().any(|(_, part)| part == name);
+        let orders = self.lower.iter().flat_map(|e| e.choices.iter().filter(move |(name, _)| !is_part(e, name)));
+        let orders = orders.filter(|(_, c)| matches!(c, Choice::Order { .. }));
+        let orders = orders.map(|(name, _)| Obligation {
+            name: format!("{name} is inside hb"),
+            of: subs(&["a", "b"]),
+            hints: [present(&a), present(&b)].concat(),
+            from: app(name, &[a.clone(), b.clone()]),
+            to: app("hb", &[a.clone(), b.clone()]),
+        });
+        let found = family.roles.iter().filter_map(|(kind, role)| {
+            let put = put_before(kind, role)?;
+            let rf = self.reads_from(role.library)?;
+            let it = the(put, &family.call(&a), &own(&family.call(&a)));
+            Some(Obligation {
+                name: format!("in {} {} reads what {} wrote", kind.name, role.words, put.words),
+                of: subs(&["a"]),
+                hints: present(&a),
+                from: family.is(role, &a),
+                to: app(&rf, &[it, a.clone()]),
+            })
+        });
+        let is_told_by_data = |k: &&Kind| !k.given().is_empty() && !k.has_unknowns();
+        let branches = self.parts.kinds.iter().filter(is_told_by_data).map(|kind| Obligation {
+            name: format!("no call is {}", kind.words()),
+            of: vec![("c".to_owned(), "Call")],
+            hints: self.made(&c, &own(&c)),
+            from: self.is_kind(kind, &c),
+            to: truth(false),
+        });
+        vec![orders.collect(), found.collect(), branches.collect()]
+    }
+
+    /// Returns the reads-from choice of a library below.
+    pub(super) fn reads_from(&self, of: Name) -> Option<String> {
+        let encoding = self.lower.iter().find(|e| library(e) == of.text())?;
+        let mut choices = encoding.choices.iter().filter(|(_, c)| matches!(c, Choice::ReadsFrom { .. }));
+        choices.next().map(|(name, _)| name.clone())
+    }
+
+    /// Returns the kind of the calls of which a lemma says that there are none.
+    #[must_use]
+    pub fn none_of(&self, lemma: &Obligation) -> Option<usize> {
+        let is = |k: &Kind| lemma.to == truth(false) && lemma.from == self.is_kind(k, &symbol("c"));
+        self.parts.kinds.iter().position(is)
+    }
+
+    /// Returns the formulas "the calls of these promises have their subevents".
+    pub(super) fn hints(&self, of: &[&str]) -> Vec<Term> {
+        let promises = self.promises();
+        let at = |of: &Term| promises.common("at", std::slice::from_ref(of));
+        let present = |name: &&str| self.present(&promises.call(&symbol(name)), &at(&symbol(name)));
+        of.iter().flat_map(present).collect()
+    }
+
+    /// Returns the formulas "the call has its promises and the subevents of its implementation", for one index each.
+    fn present(&self, call: &Term, node: &Term) -> Vec<Term> {
+        [self.made(call, node), self.there(ABS, &self.promises(), call, node)].concat()
+    }
+
+    /// Returns the formulas "the call has the subevents of its implementation".
+    pub(super) fn made(&self, call: &Term, node: &Term) -> Vec<Term> {
+        self.there(SUB, &self.concrete(), call, node)
+    }
+
+    pub(super) fn there(&self, sort: &str, family: &Family<'_>, call: &Term, node: &Term) -> Vec<Term> {
+        let there = family
+            .roles
+            .iter()
+            .map(|(kind, role)| self.there_is(kind, role, sort, call, &place_of(role, call, node, &thread(call))));
+        there.collect()
+    }
+
+    /// Returns the formula "if the call should have a subevent of this role with this index, it has it".
+    pub(crate) fn there_is(&self, kind: &Kind, role: &Role, sort: &str, call: &Term, place: &Term) -> Term {
+        let family = if sort == SUB { self.concrete() } else { self.promises() };
+        let mut made = self.made_of(&family, role, &the(role, call, place), call, place);
+        // Move the role behind the call and the node, because that is easier for solvers.
+        made[..3].rotate_left(1);
+        let made = and(made);
+        implies(self.valid(kind, role, call, place), made)
+    }
+
+    /// Returns the obligations of condition 1 if this role stands for a promise, and the number of cases that hold by
+    /// definition. Returns `None` if the role cannot stand for it.
+    ///
+    /// # Errors
+    /// If a stamp needs something that first-order logic cannot express.
+    pub fn stands_for(
+        &self,
+        kind: &Kind,
+        promise: &Role,
+        role: &Role,
+    ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
+        // A promise without an index set can be represented by the last of the subevents for threads, but not by those
+        // for nodes.
+        if (promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_)))) || may_be_none(role) {
+            return Ok(None);
+        }
+        let [c, n, k] = ["c", "n", "k"].map(symbol);
+        let given = self.valid(kind, promise, &c, &n);
+        let place = |r: &Role, at: &Term| place_of(r, &c, at, &last_of(r, &c));
+        let the = |r: &Role, at: &Term| the(r, &c, &place(r, at));
+        let stamp = |r: &Role, at: &Term| -> Result<(String, Option<Term>), String> {
+            let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
+            Ok((r.family.clone(), node))
+        };
+        let of: Vec<(String, &'static str)> = vec![("c".into(), "Call"), ("n".into(), "Node"), ("k".into(), "Node")];
+        let mut all = Vec::new();
+        let mut plain = 0;
+        let image = the(role, &n);
+        let exists = self.valid(kind, role, &c, &place(role, &n));
+        let words = format!("{} of {}", promise.family, kind.name);
+        if matches!(role.each, Some(Each::Nodes(_))) && role.each != promise.each {
+            all.push(Obligation {
+                name: format!("g({words}) exists"),
+                of: of.clone(),
+                hints: Vec::new(),
+                from: given.clone(),
+                to: exists,
+            });
+        }
+        let (family, node) = stamp(promise, &n)?;
+        for (other, has_node) in &self.stamps.families {
+            let a0 = (other.as_str(), has_node.then(|| k.clone()));
+            for is_before in [true, false] {
+                let ordered = |x: (&str, Option<Term>)| {
+                    let a0 = a0.clone();
+                    if is_before { self.stamps.before(a0, x) } else { self.stamps.before(x, a0) }
+                };
+                let wanted = ordered((&family, node.clone()));
+                if wanted == truth(false) {
+                    continue;
+                }
+                let mut ways = Vec::new();
+                let mut places = vec![n.clone()];
+                places.extend(has_node.then(|| k.clone()));
+                let roles = kind.concrete.iter().filter(|r| !may_be_none(r));
+                for (one, at) in roles.flat_map(|r| places.iter().map(move |at| (r, at))) {
+                    let (f, m) = stamp(one, at)?;
+                    let keeps = ordered((&f, m));
+                    let is_for_nodes = matches!(one.each, Some(Each::Nodes(_)));
+                    let is_it = one.name == role.name && (at == &n || !is_for_nodes);
+                    let it = the(one, at);
+                    let edge = if is_before { [it, image.clone()] } else { [image.clone(), it] };
+                    let reaches = if is_it { truth(true) } else { app("hb", &edge) };
+                    let there = self.valid(kind, one, &c, &place(one, at));
+                    // The image is known to exist.
+                    let there = if is_it || !is_for_nodes { truth(true) } else { there };
+                    // The hypothesis `wanted` already says when the order is kept.
+                    let keeps = if keeps == wanted { truth(true) } else { keeps };
+                    ways.push(and([there, keeps, reaches]));
+                }
+                let to = or(ways);
+                if to == truth(true) {
+                    plain += 1;
+                    continue;
+                }
+                let side = if is_before { "before" } else { "after" };
+                all.push(Obligation {
+                    name: format!("condition 1 for {words}, a0 = {other} {side} it"),
+                    of: of.clone(),
+                    hints: Vec::new(),
+                    from: and([given.clone(), wanted]),
+                    to,
+                });
+            }
+        }
+        Ok(Some((all, plain)))
+    }
+}

@@ -1,0 +1,103 @@
+//! The stamp order, by families of stamps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mowgli_core::library::Libraries;
+use mowgli_core::stamp::Stamp;
+
+use crate::kind::Role;
+use crate::term::{Term, and, equal, not, or, truth};
+
+use super::Model;
+use super::family::Family;
+
+/// The nodes that stand for all others in questions about stamps, which are Rust functions. A stamp order and a set of
+/// stamps must be the same for all of these nodes.
+pub(crate) const NODES: u8 = 3;
+
+/// The order of two families of stamps: for equal nodes, and for different nodes.
+type Ordered = (bool, bool);
+
+/// The stamp order, by families.
+pub struct Stamps {
+    pub(crate) order: BTreeMap<(String, String), Ordered>,
+    /// The families, with whether they have a member for each node.
+    pub families: Vec<(String, bool)>,
+}
+
+impl Stamps {
+    /// Returns the order of a set of libraries.
+    ///
+    /// # Errors
+    /// If the order depends on more than whether two nodes are equal.
+    pub fn of(libraries: &Libraries) -> Result<Self, String> {
+        let named = |stamp: Stamp| {
+            let text = stamp.to_string();
+            match text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), n.parse::<u8>().ok()?))) {
+                Some((family, n)) => (family, Some(n)),
+                None => (text, None),
+            }
+        };
+        let all: Vec<(Stamp, (String, Option<u8>))> =
+            libraries.stamps(NODES).into_iter().map(|s| (s, named(s))).collect();
+        let mut order: BTreeMap<(String, String), (Option<bool>, Option<bool>)> = BTreeMap::new();
+        for (a, (f, m)) in &all {
+            for (b, (g, n)) in &all {
+                let known = order.entry((f.clone(), g.clone())).or_default();
+                let is = libraries.to(*a, *b);
+                let with_nodes = m.is_some() && n.is_some();
+                let places = if with_nodes && m != n { [false, true] } else { [true, !with_nodes] };
+                for (matters, known) in places.into_iter().zip([&mut known.0, &mut known.1]) {
+                    if matters && *known.get_or_insert(is) != is {
+                        return Err(format!("whether {f} is before {g} depends on which nodes they are for"));
+                    }
+                }
+            }
+        }
+        let order = order.into_iter().map(|(k, (x, y))| (k, (x == Some(true), y == Some(true)))).collect();
+        let families: BTreeSet<(String, bool)> = all.into_iter().map(|(_, (f, n))| (f, n.is_some())).collect();
+        Ok(Self { order, families: families.into_iter().collect() })
+    }
+
+    /// Returns the formula "this stamp is before that one".
+    pub(super) fn before(&self, (f, m): (&str, Option<Term>), (g, n): (&str, Option<Term>)) -> Term {
+        match self.order.get(&(f.to_owned(), g.to_owned())) {
+            None | Some((false, false)) => truth(false),
+            Some((true, true)) => truth(true),
+            Some((same, _)) => {
+                let is_same = equal(m.unwrap_or(truth(true)), n.unwrap_or(truth(true)));
+                if *same { is_same } else { not(is_same) }
+            }
+        }
+    }
+}
+
+impl Model<'_> {
+    /// Returns the formula "the stamp of the first subevent is before that of the second".
+    pub(super) fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, String> {
+        let nodes = |s: &Term| -> Result<Term, String> {
+            let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
+            let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
+            let given: Vec<(&Role, Term)> = given.collect::<Result<_, String>>()?;
+            Ok(if given.is_empty() { truth(true) } else { family.by_role(s, given) })
+        };
+        let same = equal(nodes(a)?, nodes(b)?);
+        let families: BTreeSet<&str> = family.roles.iter().map(|(_, r)| r.family.as_str()).collect();
+        let is_in = |of: &str, s: &Term| family.has_role(s, |r| Ok(r.family == of));
+        let mut ways = Vec::new();
+        for from in &families {
+            let mut later = Vec::new();
+            for to in &families {
+                let how = match self.stamps.order.get(&((*from).to_owned(), (*to).to_owned())) {
+                    None | Some((false, false)) => continue,
+                    Some((true, true)) => truth(true),
+                    Some((true, false)) => same.clone(),
+                    Some((false, true)) => not(same.clone()),
+                };
+                later.push(and([is_in(to, b)?, how]));
+            }
+            ways.push(and([is_in(from, a)?, or(later)]));
+        }
+        Ok(or(ways))
+    }
+}

@@ -1,0 +1,321 @@
+//! Symbolic shapes: the subevents of the calls of a path, in terms of the client's call.
+//!
+//! **Computes** from the shape term of a method ([`ShapeTerm`]), the arguments and the result of a call, and the
+//! conditions that are known, the ways in which the call can happen. Each way lists the subevents as expressions.
+//!
+//! **Invariant**: for every call of the path whose conditions hold, the evaluated shape is one of these ways, with the
+//! expressions evaluated.
+//!
+//! **Example**: the call `Write(x.copy[node(me)], v)` has the shape `aCW: writes x at node(x), v`. An implementation
+//! that declares `x.copy[n]` at `n` gives it the subevent `aCW: writes x.copy[node(me)] at node(me), v`.
+//!
+//! **Correct because** each case of [`Shaper::extend`] is the one of [`Shapes::of`](mowgli_core::shape::Shapes::of) on
+//! unknown values. A condition that is not known is an error ([`Stop::Undecided`]), and the caller splits the path.
+//!
+//! **Cost**: the size of the shape, times the number of ways.
+
+use std::collections::BTreeMap;
+
+use mowgli_core::expr::{Expr, Function, Op, Term, Var};
+use mowgli_core::ids::Node;
+use mowgli_core::parts::{ObjectTerm, Parts};
+use mowgli_core::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
+use mowgli_core::value::Val;
+
+use crate::paths::{Decided, Reader, UNKNOWN, is_contradiction};
+use crate::pattern::{Each, Segment, Times};
+
+/// The variable for the node that indexes a subevent or its event.
+pub(crate) const AT: Var = Var { number: UNKNOWN - 1, name: "n" };
+/// The variable for the thread that indexes a subevent or its event.
+pub(crate) const MEMBER: Var = Var { number: UNKNOWN - 2, name: "t" };
+
+/// Returns the variable for the elements of an index set.
+pub(crate) fn element(of: Each) -> Var {
+    if matches!(of, Each::Nodes(_)) { AT } else { MEMBER }
+}
+
+/// The reason for which a path has no template.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stop {
+    /// A loop has effects, and the path was read as if it had none.
+    HasRounds,
+    /// The subevents of a call depend on this condition, which the path does not decide.
+    Undecided(Expr),
+    /// The path has something that no template can say.
+    No(String),
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Self {
+        Self::No(why)
+    }
+}
+
+/// A value that a subevent writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Written {
+    Is(Expr),
+    /// The value that the subevent at this position of the event reads.
+    Copy(usize),
+    /// The integer that the subevent at this position reads, plus this value.
+    Sum(usize, Expr),
+    /// A function of the words that the subevent reads.
+    Words(CasesTerm),
+}
+
+/// A subevent in terms of the client's call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    pub family: Family,
+    /// The node of the stamp, if it has one.
+    pub node: Option<Expr>,
+    /// The location and node of the cell, if it touches one.
+    pub cell: Option<(Expr, Expr)>,
+    pub reads: Option<ReadsTerm>,
+    pub writes: Option<Written>,
+}
+
+/// One way in which a call can happen.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Symbolic {
+    pub segments: Vec<Segment>,
+    pub accesses: Vec<Access>,
+    /// The numbers of the variables for values that subevents read, each with the position of its subevent.
+    found: BTreeMap<usize, usize>,
+}
+
+/// The call of a shape.
+#[derive(Clone, Copy)]
+pub(crate) struct Called<'a> {
+    pub args: &'a [Expr],
+    pub result: Expr,
+    /// The number of times that the path makes it.
+    pub times: Times,
+}
+
+/// The evaluation of shapes under the conditions of a path.
+pub(crate) struct Shaper<'a> {
+    pub reader: &'a Reader<'a>,
+    /// The objects that the implementation declares.
+    pub parts: Option<&'a Parts>,
+    pub decided: &'a [Decided],
+}
+
+impl Shaper<'_> {
+    /// Returns the ways in which a call can happen.
+    pub fn ways(&self, shape: &ShapeTerm, call: Called<'_>) -> Result<Vec<Symbolic>, Stop> {
+        let mut ways = vec![Symbolic::default()];
+        self.extend(shape, &BTreeMap::new(), None, call, &mut ways)?;
+        ways.iter_mut().for_each(|way| way.segments.retain(|segment| segment.len > 0));
+        Ok(ways)
+    }
+
+    fn extend(
+        &self,
+        shape: &ShapeTerm,
+        vars: &BTreeMap<usize, Expr>,
+        inside: Option<Each>,
+        call: Called<'_>,
+        ways: &mut Vec<Symbolic>,
+    ) -> Result<(), Stop> {
+        match shape {
+            ShapeTerm::Sub(sub) => {
+                for way in ways {
+                    self.push(sub, vars, inside, call, way)?;
+                }
+                Ok(())
+            }
+            ShapeTerm::Seq(parts) => parts.iter().try_for_each(|part| self.extend(part, vars, inside, call, ways)),
+            ShapeTerm::If(condition, yes, no) => {
+                let condition = self.reduced(*condition, vars, call);
+                let Some(holds) = self.holds(condition) else {
+                    return Err(match inside {
+                        Some(_) => {
+                            Stop::No(format!("which subevents there are for one of several depends on `{condition}`"))
+                        }
+                        None => Stop::Undecided(condition),
+                    });
+                };
+                self.extend(if holds { yes } else { no }, vars, inside, call, ways)
+            }
+            ShapeTerm::For(var, set, part) => {
+                let set = self.reduced(*set, vars, call);
+                let with = |e: Expr| vars.clone().into_iter().chain([(var.number, e)]).collect();
+                if let Some(elements) = elements(set) {
+                    return elements.into_iter().try_for_each(|e| self.extend(part, &with(e), inside, call, ways));
+                }
+                let each = self.reader.set(set);
+                let each =
+                    each.ok_or_else(|| format!("it has subevents for each of {set}, which is no set of the call"))?;
+                if inside.is_some() || matches!(call.times, Times::Each(_) | Times::Ended) {
+                    return Err("it is there for each node, and each has subevents for each node".to_owned().into());
+                }
+                ways.iter_mut().for_each(|way| way.segments.push(Segment { times: Times::Each(each), len: 0 }));
+                self.extend(part, &with(Term::Var(element(each)).into()), Some(each), call, ways)
+            }
+            ShapeTerm::Either(terms) => {
+                let before = std::mem::take(ways);
+                for term in terms {
+                    let mut own = before.clone();
+                    self.extend(term, vars, inside, call, &mut own)?;
+                    ways.append(&mut own);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn push(
+        &self,
+        sub: &SubTerm,
+        vars: &BTreeMap<usize, Expr>,
+        inside: Option<Each>,
+        call: Called<'_>,
+        way: &mut Symbolic,
+    ) -> Result<(), Stop> {
+        let (here, e) = (way.accesses.len(), |e: Expr| self.reduced(e, vars, call));
+        let cell = match &sub.cell {
+            None => None,
+            Some(cell) => {
+                let node = cell.node.map_or_else(|| Node(1).into(), e);
+                Some((e(cell.loc), self.node(node)?))
+            }
+        };
+        let reads = sub.reads.map(|reads| match reads {
+            ReadsTerm::Is(v) => ReadsTerm::Is(e(v)),
+            ReadsTerm::IsNot(v) => ReadsTerm::IsNot(e(v)),
+            ReadsTerm::Any => ReadsTerm::Any,
+        });
+        let source = |var: &Var| -> Result<usize, Stop> {
+            let from = *way.found.get(&var.number).ok_or_else(|| format!("{} is not read before", var.name))?;
+            let segment = |position: usize| segment_of(&way.segments, position);
+            let is_once = segment(from).is_none_or(|at| way.segments[at].times == Times::Once);
+            let is_near = inside.is_some() && segment(from) == way.segments.len().checked_sub(1);
+            if is_once || is_near {
+                Ok(from)
+            } else {
+                Err("what a subevent copies is read for another node".to_owned().into())
+            }
+        };
+        let writes = sub.writes.as_ref().map(|writes| {
+            Ok::<_, Stop>(match writes {
+                WritesTerm::Is(v) => Written::Is(e(*v)),
+                WritesTerm::Copy(var) => Written::Copy(source(var)?),
+                WritesTerm::Sum(var, k) => Written::Sum(var.as_ref().map_or(Ok(here), source)?, e(*k)),
+                WritesTerm::Words(function) => {
+                    let case = |case: &Case| Case {
+                        when: e(case.when),
+                        words: case.words.iter().map(|(k, v)| (*k, e(*v))).collect(),
+                        result: e(case.result),
+                    };
+                    let cases = function.cases.iter().map(case).collect();
+                    Written::Words(CasesTerm { before: function.before.clone(), cases })
+                }
+                WritesTerm::Step(_) => {
+                    return Err("what it writes is a Rust function of what it reads".to_owned().into());
+                }
+            })
+        });
+        let access = Access {
+            family: sub.stamp.family,
+            node: self.stamp_node(&sub.stamp, &e)?,
+            cell,
+            reads,
+            writes: writes.transpose()?,
+        };
+        if let Some(var) = sub.found {
+            way.found.insert(var.number, here);
+        }
+        match way.segments.last_mut().filter(|_| inside.is_some()) {
+            Some(segment) => segment.len += 1,
+            None => way.segments.push(Segment { times: Times::Once, len: 1 }),
+        }
+        way.accesses.push(access);
+        Ok(())
+    }
+
+    /// Returns the node of a stamp. Templates know no other index.
+    fn stamp_node(&self, stamp: &StampTerm, e: &dyn Fn(Expr) -> Expr) -> Result<Option<Expr>, Stop> {
+        match &stamp.index[..] {
+            [] => Ok(None),
+            [node] => self.node(e(*node)).map(Some),
+            _ => Err(format!("the stamp {stamp} has an index beside its node").into()),
+        }
+    }
+
+    /// Returns the node that an expression is. The implementation says where its objects live.
+    fn node(&self, e: Expr) -> Result<Expr, Stop> {
+        match e.term() {
+            Term::Of(Function::Node, of) if matches!(of.term(), Term::Part(..)) => {
+                let on = self.declared(*of)?.node.ok_or_else(|| format!("{of} lives on no node"))?;
+                self.node(self.reader.simplified(on))
+            }
+            _ => Ok(e),
+        }
+    }
+
+    /// Returns the object with a name, as the implementation declares it.
+    pub fn declared(&self, name: Expr) -> Result<ObjectTerm, Stop> {
+        let parts = self.parts.ok_or("its objects are declared by a Rust function, and not by `parts`".to_owned())?;
+        Ok(parts.get(name).ok_or_else(|| format!("the implementation does not declare {name}"))?)
+    }
+
+    fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>, call: Called<'_>) -> Expr {
+        let known = e.replaced(&mut |term| match term {
+            Term::Arg(i, _) => call.args.get(*i).copied(),
+            Term::Ret => Some(call.result),
+            Term::Var(var) => vars.get(&var.number).copied(),
+            _ => None,
+        });
+        self.reader.simplified(known)
+    }
+
+    /// Decides a condition, if what is known decides it.
+    pub fn holds(&self, condition: Expr) -> Option<bool> {
+        match condition.term() {
+            Term::Val(v) => Some(*v == Val::Bool(true)),
+            Term::Of(Function::Not, of) => self.holds(*of).map(|holds| !holds),
+            Term::Op(op @ (Op::And | Op::Or), a, b) => {
+                let ends = *op == Op::Or;
+                match (self.holds(*a), self.holds(*b)) {
+                    (Some(one), _) | (_, Some(one)) if one == ends => Some(ends),
+                    (Some(_), Some(_)) => Some(!ends),
+                    _ => None,
+                }
+            }
+            _ => [true, false].into_iter().find(|holds| {
+                let other = Decided { condition, holds: !holds, is_fact: false };
+                is_contradiction(&[self.decided, &[other]].concat())
+                    || self.decided.iter().any(|d| d.condition == condition && d.holds == *holds)
+            }),
+        }
+    }
+}
+
+/// Returns the position of the segment with a subevent.
+fn segment_of(segments: &[Segment], position: usize) -> Option<usize> {
+    let mut end = 0;
+    segments.iter().position(|segment| {
+        end += segment.len;
+        position < end
+    })
+}
+
+/// Returns the elements of a list, or of the set of one node.
+fn elements(set: Expr) -> Option<Vec<Expr>> {
+    match set.term() {
+        Term::Of(Function::Only, node) => Some(vec![*node]),
+        _ => crate::paths::listed(set),
+    }
+}
+
+/// True if a shape only reads, whatever the call is about.
+pub(crate) fn only_reads(shape: &ShapeTerm) -> bool {
+    match shape {
+        ShapeTerm::Sub(sub) => sub.reads.is_some() && sub.writes.is_none(),
+        ShapeTerm::Seq(parts) | ShapeTerm::Either(parts) => parts.iter().all(only_reads),
+        ShapeTerm::If(_, yes, no) => only_reads(yes) && only_reads(no),
+        ShapeTerm::For(_, _, part) => only_reads(part),
+    }
+}
