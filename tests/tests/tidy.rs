@@ -56,6 +56,31 @@ fn paths_in_documents_exist() {
     }
 }
 
+/// Returns the last cell of each row of the glossary's tables of terms, as the texts between backticks.
+fn homes_of_terms(glossary: &str) -> Vec<Vec<&str>> {
+    let terms = glossary.split("## Words that we do not use").next().unwrap();
+    let rows = terms.lines().filter(|line| line.starts_with("| "));
+    let last = rows.filter_map(|line| line.strip_suffix(" |").and_then(|row| row.rsplit(" | ").next()));
+    last.map(|cell| cell.split('`').skip(1).step_by(2).collect()).collect()
+}
+
+#[test]
+fn the_glossary_names_files_and_items_that_exist() {
+    let glossary = text("docs/glossary.md");
+    for spans in homes_of_terms(&glossary) {
+        let (paths, items): (Vec<&str>, Vec<&str>) = spans.into_iter().partition(|span| span.contains('/'));
+        for path in &paths {
+            assert!(root().join(path).exists(), "docs/glossary.md names {path}");
+        }
+        let files: Vec<String> = paths.iter().filter(|path| path.ends_with(".rs")).map(|path| text(path)).collect();
+        for item in items {
+            let name = item.trim_end_matches('!');
+            let is_in = |file: &String| file.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
+            assert!(files.iter().any(is_in), "docs/glossary.md: {item} is not in {paths:?}");
+        }
+    }
+}
+
 #[test]
 fn the_readme_has_the_example_whole() {
     assert!(text("README.md").contains(&text("mowgli/examples/latch.rs")));
