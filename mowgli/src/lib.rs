@@ -45,7 +45,7 @@ pub mod theorems;
 
 pub use command::main_with;
 
-/// The README's example is a doc test.
+/// The Rust blocks of the README are doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

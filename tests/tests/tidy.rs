@@ -1,4 +1,4 @@
-//! Checks that the documents are true: paths exist, the README's example is the example, layers hold.
+//! Checks that the documents are true: paths exist, the book's example is the example, layers hold.
 
 use std::path::{Path, PathBuf};
 
@@ -82,8 +82,8 @@ fn the_glossary_names_files_and_items_that_exist() {
 }
 
 #[test]
-fn the_readme_has_the_example_whole() {
-    assert!(text("README.md").contains(&text("mowgli/examples/latch.rs")));
+fn the_book_has_the_example_whole() {
+    assert!(text("docs/library.md").contains(&text("mowgli/examples/latch.rs")));
 }
 
 #[test]
