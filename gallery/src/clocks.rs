@@ -6,11 +6,11 @@ use mowgli_core::world::Form;
 use mowgli_libraries::prelude::*;
 
 methods! {
-    /// What a thread asks its clock of a lease.
+    /// The questions that a thread asks its clock about a lease.
     pub enum Method of CLOCKS = "clocks" {
-        /// Whether the lease is valid still, by the own clock.
+        /// True if the lease is still valid by the clock of the thread.
         fn valid = Valid(lease: Id) -> Bool, looks;
-        /// Whether the lease is over by all clocks.
+        /// True if the lease is over by all clocks.
         fn over = Over(lease: Id) -> Bool, looks;
     }
 }

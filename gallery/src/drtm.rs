@@ -14,7 +14,7 @@ methods! {
     enum Method of DRTM = "drtm" {
         /// Writes v, unless the record is locked or leased.
         fn write = Write(x: Object, v: Value) -> Bool;
-        /// What was written, or bottom.
+        /// Returns the value, or bottom if a writer has the record.
         fn read = Read(x: Object) -> Value;
     }
 }

@@ -15,7 +15,7 @@ methods! {
     enum Method of FARM = "farm" {
         /// Writes v into both lines.
         fn write = Write(x: Object, v: Value);
-        /// What both lines are; they are a pair if they differ.
+        /// Returns the value of both lines, or the pair of them if they differ.
         fn read = Read(x: Object) -> Value;
     }
 }

@@ -9,7 +9,7 @@ use mowgli_libraries::prelude::*;
 use crate::shared::home;
 
 methods! {
-    /// What can be done with a lock.
+    /// Calls of a lock that readers share.
     pub enum Method as statements {
         /// Begins a section that no other one overlaps.
         fn acq = Acq(x: Object);

@@ -15,7 +15,7 @@ methods! {
     enum Method of OPTIMISTIC = "optimistic" {
         /// Writes v into both words.
         fn write = Write(x: Object, v: Value);
-        /// What both words are; they are a pair if they differ.
+        /// Returns the value of both words, or the pair of them if they differ.
         fn read = Read(x: Object) -> Value;
     }
 }

@@ -15,7 +15,7 @@ methods! {
     enum Method of RACE = "race" {
         /// Lets the slot have v.
         fn update = Update(x: Object, v: Value);
-        /// What the slot has, or 0.
+        /// Returns the value of the slot, or 0.
         fn lookup = Lookup(x: Object) -> Value;
     }
 }

@@ -18,7 +18,7 @@ methods! {
     enum Method of SHERMAN = "sherman" {
         /// Writes v into both words of the page.
         fn write = Write(x: Object, v: Value);
-        /// What both words are; they are a pair if they differ.
+        /// Returns the value of both words, or the pair of them if they differ.
         fn read = Read(x: Object) -> Value;
     }
 }

@@ -20,7 +20,7 @@ methods! {
         fn end = End(x: Object);
         /// Takes the word once the owner has stopped, and changes it to v.
         fn take = Take(x: Object, v: Value);
-        /// What the word has.
+        /// Returns the value of the word.
         fn look = Look(x: Object) -> Value;
     }
 }

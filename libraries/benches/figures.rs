@@ -1,7 +1,7 @@
-//! How checks grow with calls and with threads: a table, and with `--svg FILE` a figure.
+//! Measures how checks grow with calls and with threads: a table, and with `--svg FILE` a figure.
 //!
-//! Counts are what to compare between versions: clients, those that are others renamed, states, executions. The seconds depend
-//! on the machine.
+//! Compare counts between versions: clients, symmetric clients, states, executions. The seconds depend on the
+//! machine.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ const CHECKED: [(&str, &str, usize, (usize, usize)); 7] = [
 /// The longest that one check may take, in seconds.
 const LIMIT: u64 = 60;
 
-/// What a check counted.
+/// The counts of one check, and its time.
 struct Row {
     bound: (usize, usize),
     counts: [u64; 4],
@@ -121,7 +121,7 @@ fn figure(path: &PathBuf, [calls, threads]: [&[Growth]; 2]) -> Result<(), Box<dy
     Ok(())
 }
 
-/// What is shorter is drawn as so many seconds.
+/// The least number of seconds in the figure, because its scale is logarithmic.
 const SHORTEST: f64 = 0.001;
 
 fn panel(

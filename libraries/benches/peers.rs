@@ -1,7 +1,7 @@
-//! What other tools of the field measure themselves on: a stack and a queue in which each call is made by a thread of its own,
-//! so that every order of the calls is there.
+//! Measures the examples of other tools of the field: a stack and a queue. Each call has a thread of its own, so that
+//! every order of the calls occurs.
 //!
-//! The counts are what to compare between versions. The seconds of RELINCHE were measured on a machine with two cores.
+//! Compare counts between versions. The seconds of RELINCHE were measured on a machine with two cores.
 
 use std::time::Instant;
 

@@ -30,7 +30,7 @@ use crate::entry::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Method as Sv, SV};
 
 methods! {
-    /// What can be done with a barrier, of either kind.
+    /// Calls of a barrier, of either kind.
     pub enum Method as statements {
         /// `BAR(x)`: goes on when all participants have come.
         fn bar = BAR(x: Object);
@@ -155,8 +155,8 @@ impl Implementation for BalOverSv {
         })
     }
 
-    /// What LOCO Theorem 4.2 rests on: the n-th call finds n in its thread's counter, and who sees more than n of a counter
-    /// comes after the n-th call of its thread.
+    /// The invariant behind LOCO Theorem 4.2: the n-th call finds n in its thread's counter. A read of more than n from
+    /// a counter happens after the n-th call of its thread.
     fn lemmas(&self) -> Vec<Lemma> {
         let (c, d, n, t) = (call("c"), call("d"), node("n"), thread("t"));
         let count = |c: Var| c.read(SV, "Read", 1);
@@ -232,7 +232,7 @@ impl Subject for Bal {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry(of: Bal) -> Entry {
     use Expected::{Sound, Stuck, Unsound};

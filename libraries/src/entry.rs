@@ -49,9 +49,9 @@ impl Expected {
 pub struct Variant {
     /// Its name; `published` for the one in the papers.
     pub name: &'static str,
-    /// What is different, and which promise that breaks.
+    /// The difference to the published one, and the promise that it breaks.
     pub about: &'static str,
-    /// What the check must find.
+    /// The verdict that the check must find.
     pub expected: Expected,
     /// The implementation.
     pub implementation: Arc<dyn Implementation>,
@@ -67,7 +67,7 @@ pub struct Memory {
     /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
     /// network.
     pub probes: fn(bool) -> Box<dyn Probes>,
-    /// How threads crash in it, if they can.
+    /// The behaviour of threads that crash, if the model has crashes.
     pub crashing: Option<Crashing>,
 }
 
@@ -199,7 +199,7 @@ impl Entry {
         self
     }
 
-    /// What it is implemented on.
+    /// Returns the names of the libraries below, for the column `over` of tables.
     #[must_use]
     pub fn over(&self) -> String {
         self.below.names().join(", ")

@@ -1,4 +1,4 @@
-//! What all locks share: well-formed clients, the order of critical sections, and probes that see them overlap.
+//! The common part of all locks: well-formed clients, the order of critical sections, and probes that see them overlap.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::wait::{WAIT, word};
 
 methods! {
-    /// What can be done with a lock.
+    /// Calls of a lock.
     pub enum Method as statements {
         /// `Acq(x)` of this kind of lock.
         fn acq = Acq(x: Object);
@@ -32,7 +32,7 @@ methods! {
 #[derive(Clone, Copy, Debug)]
 pub struct Lock {
     pub(crate) name: Name,
-    /// How it is declared.
+    /// The form of its declaration in litmus tests.
     pub(crate) form: Form,
     /// The stamp of a fence, aMF.
     pub(crate) fence: fn() -> Stamp,
@@ -40,7 +40,7 @@ pub struct Lock {
     pub(crate) shapes: fn() -> &'static Shapes,
     /// The subevents of a Rel that are before the next Acq.
     pub(crate) lets_in: fn() -> Set,
-    /// What is promised before the order of the sections.
+    /// Adds the promises of this kind of lock beyond the order of the sections, for example NLOCK's order within a Rel.
     pub(crate) first: fn(&mut Spec),
 }
 
@@ -160,7 +160,7 @@ fn released_before(c: &mut Spec, acquires: &Set, releases: &Set) -> Rel {
     matching.then(&lo).named("lo", "{a} lets {b} in")
 }
 
-/// What follows from what clients owe: the n-th Rel of a thread is that of its n-th Acq.
+/// Lemmas that follow from the assumption about clients: the n-th Rel of a thread is that of its n-th Acq.
 fn sections() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
     let about = |words| Lemma::new(words).about(&[c, d]).given(c.is_a("Acq")).given(d.is_a("Rel"));
@@ -183,8 +183,8 @@ pub(crate) fn ticket_of(c: Var) -> Num {
     value(c.read(WAIT, "Read", 1))
 }
 
-/// What proofs about locks begin with whose tickets are taken by RFAA: which Rel is that of which Acq, and that no two Acq have
-/// one ticket.
+/// The first lemmas about locks whose tickets are taken by RFAA: each Rel is matched with its Acq, and no two Acq have
+/// the same ticket.
 pub(crate) fn tickets() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
     let taken = |c: Var| c.read(WAIT, "RFAA", 1);
@@ -237,7 +237,7 @@ pub struct Sections {
     pub library: Name,
 }
 
-/// How a section touches a word.
+/// The way in which a section accesses a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Cpu,

@@ -26,7 +26,7 @@ use mowgli_rdma::wait::{self, Method as Rdma, WAIT, Wait};
 use crate::entry::{Entry, Expected, Memory, Variant, bound, variant};
 
 methods! {
-    /// What can be done with mixed-size locations.
+    /// Calls of mixed-size locations.
     pub enum Method of MSW = "msw" {
         /// `Write(x, (v1..vk))`.
         fn write = Write(x: Local, values: Value);
@@ -111,7 +111,7 @@ impl Library for Msw {
     }
 }
 
-/// What is wrong with the size of what a call writes, or copies.
+/// Returns the error of a call whose tuple, or whose source, has another size than its target.
 fn ill_sized(world: &World, method: Method) -> Option<String> {
     let of = |x| size(world, x);
     match method {
@@ -188,7 +188,7 @@ fn first_word(tuple: Expr) -> Expr {
     Expr::tuple([tuple.first()])
 }
 
-/// What is no tuple is a fault.
+/// Returns the words of a tuple, or `None` for any other value, which makes a call an error.
 fn words_of(v: Val) -> Option<Vec<Val>> {
     if let Val::Tuple(values) = v { Some(values.parts().to_vec()) } else { None }
 }
@@ -214,7 +214,7 @@ impl Implementation for MswOverWait {
     }
 }
 
-/// What the authors had before: a guard before the words and one after, fresh with each write.
+/// The earlier implementation of the authors: a guard before the words and one after, fresh with each write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guards {
     /// Read first to last: the bug that was in LOCO (LOCO-X App. D).
@@ -223,7 +223,7 @@ pub enum Guards {
     Backward,
 }
 
-/// How many writes a thread has made: what makes guards fresh.
+/// The word that counts the writes of a thread, so that each write has a fresh guard.
 fn counter(t: impl Into<Expr>) -> Expr {
     Expr::from(Loc(MSW)).part("guards", [t.into()])
 }
@@ -318,7 +318,7 @@ impl Subject for Msw {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -99,8 +99,8 @@ impl Implementation for NlockOverWait {
         Some(&BODIES)
     }
 
-    /// What SYNC Theorem 3 rests on: a Rel sends the number after the ticket of its Acq, and who has that ticket or a later one
-    /// comes after it.
+    /// The invariant behind SYNC Theorem 3: a Rel sends the successor of the ticket of its Acq. An Acq with that ticket
+    /// or a later one happens after the Rel.
     fn lemmas(&self) -> Vec<Lemma> {
         let [c, d] = ["c", "d"].map(call);
         let sent = d.read(WAIT, "Put", 1);
@@ -124,7 +124,7 @@ impl Implementation for NlockOverWait {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

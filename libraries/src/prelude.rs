@@ -1,4 +1,4 @@
-//! What a library over RDMA is written with: `use mowgli_libraries::prelude::*;`. Over x86-TSO it is [`crate::x86::prelude`].
+//! The names for a library over RDMA: `use mowgli_libraries::prelude::*;`. Over x86-TSO use [`crate::x86::prelude`].
 //!
 //! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. [`Rdma`] and [`Shared`] have their calls, as
 //! `Rdma::put(x, y, d)` and `Shared::bcast(x, d, nodes)` in a body, and the patterns of these calls, as `Rdma::Put { x, y, d }`, for edits.
@@ -11,7 +11,7 @@ pub use mowgli_rdma::wait::{self, Method as Rdma, Wait};
 
 pub use crate::sv::{self, Method as Shared, Sv};
 
-/// What a library over any memory model is written with.
+/// The names for a library over any memory model.
 pub mod any {
     pub use mowgli_core::algebra::{
         Attribute, CELL, Key, Spec, SubView, calls, events, hb, id, po, ppo, reads, same, same_event, same_thread,

@@ -29,7 +29,7 @@ use crate::entry::{Entry, Expected, Memory, bound, variant};
 use crate::sv::{self, Method as Sv, SV};
 
 methods! {
-    /// What can be done with a ring buffer, strong or weak.
+    /// Calls of a ring buffer, strong or weak.
     pub enum Method as statements {
         /// `Submit(x, message)`, which returns whether there was room.
         fn submit = Submit(x: Object, message: Value) -> Bool;
@@ -323,7 +323,7 @@ fn early_release() -> Bodies {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry(of: Rbl) -> Entry {
     use Expected::{Blocks, Sound, Unsound};

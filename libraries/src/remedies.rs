@@ -1,4 +1,4 @@
-//! What can be inserted into programs with shared variables so that more is in order: the global fence, and waits for broadcasts.
+//! The insertions of a repair into programs with shared variables: the global fence, and waits for broadcasts.
 
 use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
@@ -15,7 +15,7 @@ use mowgli_x86::tso::X86;
 use crate::msw::MSW;
 use crate::sv::SV;
 
-/// What a library knows of repairs of the bodies that call it, if it does.
+/// Returns the insertions that a library offers to the bodies that call it, if it offers any.
 #[must_use]
 pub fn of(library: Name) -> Option<Box<dyn Remedies>> {
     match library {

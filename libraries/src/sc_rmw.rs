@@ -27,7 +27,7 @@ use crate::lock::{self, Method as Locks};
 use crate::nlock::{self, NLOCK};
 
 methods! {
-    /// What can be done with a word.
+    /// Calls of a sequentially consistent word.
     pub enum Method of SC_RMW = "sc-rmw" {
         /// `Write(x, v)`.
         fn write = Write(x: Object, v: Value);
@@ -190,7 +190,7 @@ impl Subject for ScRmw {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -46,8 +46,8 @@ pub trait Sequential: Send + Sync {
     /// The words after a call, and its result; `None` where there is none, as of what is no number.
     fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)>;
 
-    /// What a call does, as expressions of the words and the arguments, the object first: the same as [`Self::apply`]. An object
-    /// without it is checked like any other, and `prove` does not read its bodies.
+    /// Returns the transitions of [`Self::apply`] as expressions of the words and the arguments, the object first.
+    /// Without it `check` works, but `prove` has no template, because it cannot read the bodies.
     fn cases(&self, _method: &str, _words: &[Expr], _args: &[Expr]) -> Option<Vec<Case>> {
         None
     }
@@ -65,7 +65,7 @@ pub trait Sequential: Send + Sync {
 }
 
 methods! {
-    /// What can be done with a counter.
+    /// Calls of a counter.
     pub enum OfCounter of COUNTER = "counter" {
         /// `Inc(x)` returns the number and adds one.
         fn inc = Inc(x: Object) -> Value;
@@ -108,7 +108,7 @@ impl Sequential for Counter {
 }
 
 methods! {
-    /// What can be done with a queue.
+    /// Calls of a queue.
     pub enum OfQueue of QUEUE = "queue" {
         /// `Enq(x, v)` says whether there was room.
         fn enq = Enq(x: Object, v: Value) -> Bool;
@@ -120,7 +120,7 @@ methods! {
 /// A queue with room for so many values: `Enq(v)` says whether there was room, `Deq` returns the oldest or bottom.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
-    /// How many values there is room for.
+    /// The largest number of values in the queue.
     pub room: usize,
 }
 
@@ -171,7 +171,7 @@ impl Sequential for Queue {
 }
 
 methods! {
-    /// What can be done with a map.
+    /// Calls of a map.
     pub enum OfMap of MAP = "map" {
         /// `Insert(x, key, v)` where there is no value; says whether it did.
         fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
@@ -188,7 +188,7 @@ methods! {
 /// whether they did; `Lookup(k)` returns the value or bottom.
 #[derive(Clone, Copy, Debug)]
 pub struct Map {
-    /// How many keys there can be.
+    /// The number of keys: a key is a number below it.
     pub keys: usize,
 }
 
@@ -286,7 +286,7 @@ impl Linearised {
         Self { object, shapes }
     }
 
-    /// What a call makes of a state, and its result; `None` if `state` is none of this object.
+    /// Returns the state after a call, and its result. `None` if `state` is not a state of this object.
     fn apply(&self, state: Val, call: &Call) -> Option<(Val, Val)> {
         let Val::Tuple(words) = state else { return None };
         let words = Some(words.parts()).filter(|w| w.len() == self.object.start().len())?;
@@ -482,7 +482,7 @@ impl Subject for Linearised {
     }
 }
 
-/// What the catalogue says of an object.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     use Expected::{Sound, Unsound};

@@ -25,7 +25,7 @@ use mowgli_rdma::wait::{Method as RdmaWait, TARGET, WAIT, WID, Wait};
 use crate::entry::{Entry, Expected, Memory, variant};
 
 methods! {
-    /// What can be done with shared variables.
+    /// Calls of shared variables.
     pub enum Method of SV = "sv" {
         /// `Write(x, v)`: the own node's copy.
         fn write = Write(x: Object, v: Value);
@@ -187,7 +187,7 @@ impl Subject for Sv {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

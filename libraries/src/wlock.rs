@@ -100,8 +100,8 @@ impl Implementation for WlockOverSv {
         Some(&BODIES)
     }
 
-    /// What SYNC Theorem 1 rests on: a Rel has the ticket of its Acq, no two Acq have one ticket, and who has a later ticket
-    /// comes after the Rel of every earlier one.
+    /// The invariant behind SYNC Theorem 1: a Rel has the ticket of its Acq, and no two Acq have the same ticket. An
+    /// Acq with a later ticket happens after the Rel of every earlier one.
     fn lemmas(&self) -> Vec<Lemma> {
         let [c, d] = ["c", "d"].map(call);
         let seen = c.read(SV, "Read", 1);
@@ -137,7 +137,7 @@ fn by_cpu(p: Expr, x_a: Expr) -> Body {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Stuck, Unsound};

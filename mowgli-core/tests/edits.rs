@@ -18,7 +18,7 @@ use mowgli_core::world::World;
 use crate::x86_tso::{Method, word};
 
 mowgli_core::methods! {
-    /// What the implementation is of.
+    /// Calls of the library that the tests implement.
     enum Own of OWN = "own" {
         /// One.
         fn one = One(x: Object);

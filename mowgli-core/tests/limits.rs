@@ -255,7 +255,7 @@ fn a_bound_of_no_rounds_is_a_limit() {
 }
 
 methods! {
-    /// What can be done with something wide.
+    /// Calls that write many different values.
     enum Method of WIDE = "wide" {
         /// Writes it.
         fn go = Go(x: Object);
@@ -336,7 +336,7 @@ fn too_many_values_are_no_failure_of_local_soundness() {
 }
 
 methods! {
-    /// What can be done with a bell.
+    /// Calls of a bell.
     enum Bell of BELL = "bell" {
         /// Rings it so many times.
         fn ring = Ring(x: Object, n: Value);

@@ -41,7 +41,7 @@ impl Kind for Once {
 }
 
 methods! {
-    /// What can be done with something that ticks.
+    /// Calls of a clock that only ticks.
     enum Method of TICKS = "ticks" {
         /// Ticks.
         fn tick = Tick(x: Object);

@@ -5,7 +5,7 @@ use mowgli_libraries::prelude::*;
 
 methods! {
     enum Method of GATE = "gate" {
-        /// Who comes through sees all that was sent before.
+        /// Opens the gate. A thread that then finds it open sees all earlier writes.
         fn open = Open(x: Object);
         /// 1 if it is open.
         fn look = Look(x: Object) -> Value, looks;

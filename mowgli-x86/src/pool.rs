@@ -17,7 +17,7 @@ use mowgli_core::world::{Form, World};
 use crate::stamp::X86Stamp::W;
 
 methods! {
-    /// What a pool does.
+    /// The one call of a pool.
     pub enum Method of POOL = "x86-pool" {
         /// `New(x)`: a record of the pool x.
         fn new = New(x: Value) -> Handle;

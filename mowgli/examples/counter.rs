@@ -14,7 +14,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{self, Sequential};
 
 methods! {
-    /// What can be done with a tally.
+    /// Calls of a tally.
     enum Method of TALLY = "tally" {
         /// `Add(x, v)`: adds v, and returns what it was.
         fn add = Add(x: Object, v: Value) -> Value;

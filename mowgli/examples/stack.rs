@@ -8,7 +8,7 @@ use mowgli_libraries::x86::prelude::*;
 use mowgli_x86::pool::Method as Pool;
 
 methods! {
-    /// What can be done with a stack.
+    /// Calls of a stack.
     enum Method of STACK = "stack" {
         /// `Push(s, v)`: puts v on top.
         fn push = Push(s: Object, v: Value);

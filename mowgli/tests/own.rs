@@ -82,7 +82,7 @@ fn bell() -> Entry {
 
 methods! {
     enum Struck of GONG = "gong" {
-        /// How often it was struck.
+        /// Returns how often the gong was struck.
         fn struck = Struck(x: Object) -> Value, looks;
     }
 }

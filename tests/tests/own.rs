@@ -32,7 +32,7 @@ use mowgli_rdma::to;
 mod latch;
 
 methods! {
-    /// What can be done with a pile.
+    /// Calls of a pile.
     enum OfPile of PILE = "pile" {
         /// Puts something there.
         fn push = Push(x: Object);
@@ -239,7 +239,7 @@ fn a_call_of_a_library_that_nothing_specifies_is_named() {
 }
 
 methods! {
-    /// What can be done with a signal: what can be done with a latch.
+    /// Calls of a signal, which are those of a latch.
     enum OfSignal of SIGNAL = "signal" {
         /// Raises it.
         fn raise = Raise(x: Object);

@@ -27,7 +27,7 @@ pub use specification::{KVSTORE, Kvstore, Method, store};
 use store::with_valid;
 pub use store::{KvstoreOverLoco, fenced_delete, no_counter};
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Unsound};

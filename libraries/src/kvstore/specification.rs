@@ -14,7 +14,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{self, aCAS, aCR, aMF, aWT};
 
 methods! {
-    /// What can be done with a store.
+    /// Calls of a key-value store.
     pub enum Method of KVSTORE = "kvstore" {
         /// `Insert(x, key, v)` where there is no value; says whether it did.
         fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
@@ -44,7 +44,7 @@ fn copy(key: Expr) -> Expr {
     numbered(key + 1)
 }
 
-/// That a call is of a key that there is not, or by a thread that does not serve.
+/// Returns the error of a call with a key that the store does not have, or of a `Serve` by a thread that is no server.
 fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
     match method {
         Method::Insert { x, key, .. }

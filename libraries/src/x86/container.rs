@@ -44,7 +44,7 @@ impl Container {
         call.method.text() == self.methods[0].name
     }
 
-    /// What is left, and what is taken out.
+    /// Returns the rest of a state, and the value that a call takes out of it. `None` if the container is empty.
     fn taken(&self, state: Val) -> Option<(Val, Val)> {
         let Val::Tuple(values) = state else { return None };
         let values = values.parts();
@@ -150,7 +150,7 @@ impl Subject for Container {
     }
 }
 
-/// What the catalogue says of a container over words.
+/// The entry of the catalogue for a container over words, with these variants.
 #[must_use]
 pub fn entry(library: Container, variants: Vec<Variant>) -> Entry {
     let memory = Memory::x86_tso();
@@ -170,7 +170,7 @@ pub fn entry(library: Container, variants: Vec<Variant>) -> Entry {
     }
 }
 
-/// How many nodes each thread has for each object.
+/// The number of nodes that each thread has for each object.
 const NODES: usize = 4;
 
 /// The word of a node that holds its value.

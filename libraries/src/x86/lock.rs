@@ -1,4 +1,4 @@
-//! What the locks over x86-TSO share: their specification, and probes that see critical sections overlap.
+//! The common part of the locks over x86-TSO: their specification, and probes that see critical sections overlap.
 
 use mowgli_core::algebra::stamped;
 use mowgli_core::event::Call;
@@ -31,7 +31,7 @@ pub const fn lock(name: Name) -> Lock {
     }
 }
 
-/// What the catalogue says of a lock over words.
+/// The entry of the catalogue for a lock over words, with these variants.
 #[must_use]
 pub fn entry(name: Name, variants: Vec<Variant>) -> Entry {
     Entry {

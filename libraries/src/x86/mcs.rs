@@ -95,7 +95,7 @@ impl Implementation for Mcs {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Stuck, Unsound};

@@ -25,7 +25,7 @@ use crate::x86::container::{self, Container, declare_nodes, next, nodes, value};
 use crate::x86::words::{NULL, without_comparing};
 
 methods! {
-    /// What can be done with a queue.
+    /// Calls of a queue.
     pub enum Method of MSQUEUE = "msqueue" {
         /// `Enq(x, v)`.
         fn enq = Enq(x: Object, v: Value);
@@ -117,7 +117,7 @@ pub fn waiting() -> Edited {
         .without(calls!(Tso::CAS { x, .. } in Method::Deq { x: q } if x == tail(q)))
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

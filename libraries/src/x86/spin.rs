@@ -91,7 +91,7 @@ impl Implementation for Flags {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Stuck, Unsound};

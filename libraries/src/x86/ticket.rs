@@ -60,7 +60,7 @@ impl Implementation for Ticket {
     }
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Unsound};

@@ -21,7 +21,7 @@ use crate::x86::container::{self, Container, declare_nodes, next, value};
 use crate::x86::words::{NULL, without_comparing};
 
 methods! {
-    /// What can be done with a stack.
+    /// Calls of a stack.
     pub enum Method of TREIBER = "treiber" {
         /// `Push(x, v)`.
         fn push = Push(x: Object, v: Value);
@@ -91,7 +91,7 @@ pub fn without_null_check() -> impl Implementation {
     }))
 }
 
-/// What the catalogue says of it.
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};

@@ -1,4 +1,4 @@
-//! What the libraries over x86-TSO share: clients on one machine, locations as values, broken compare-and-swaps.
+//! The common part of libraries over x86-TSO: clients on one machine, locations as values, broken compare-and-swaps.
 
 use mowgli_core::body::{Body, body};
 use mowgli_core::event::Call;

@@ -60,7 +60,7 @@ impl fmt::Display for Tso {
 }
 
 methods! {
-    /// What can be done with a word.
+    /// Calls of a word.
     pub enum Method of MEMORY = "memory" {
         /// Reads it.
         fn read = Read(x: Object) -> Value;
@@ -159,7 +159,7 @@ impl Library for Memory {
 }
 
 methods! {
-    /// What can be done with a lock.
+    /// Calls of a lock.
     pub enum Section of LOCK = "lock" {
         /// Takes it.
         fn acquire = Acquire(l: Object);
