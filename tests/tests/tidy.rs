@@ -56,29 +56,42 @@ fn paths_in_documents_exist() {
     }
 }
 
-/// Returns the last cell of each row of the glossary's tables of terms, as the texts between backticks.
-fn homes_of_terms(glossary: &str) -> Vec<Vec<&str>> {
-    let terms = glossary.split("## Words that we do not use").next().unwrap();
-    let rows = terms.lines().filter(|line| line.starts_with("| "));
+/// Returns the last cell of each row of the tables in a text, as the texts between backticks.
+fn last_cells(text: &str) -> Vec<Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with("| "));
     let last = rows.filter_map(|line| line.strip_suffix(" |").and_then(|row| row.rsplit(" | ").next()));
     last.map(|cell| cell.split('`').skip(1).step_by(2).collect()).collect()
 }
 
-#[test]
-fn the_glossary_names_files_and_items_that_exist() {
-    let glossary = text("docs/glossary.md");
-    for spans in homes_of_terms(&glossary) {
+/// Checks that the paths in the last cells of tables exist, and that the other texts between backticks there are items
+/// in these files.
+fn items_are_there(document: &str, tables: &str) {
+    for spans in last_cells(tables) {
         let (paths, items): (Vec<&str>, Vec<&str>) = spans.into_iter().partition(|span| span.contains('/'));
         for path in &paths {
-            assert!(root().join(path).exists(), "docs/glossary.md names {path}");
+            assert!(root().join(path).exists(), "{document} names {path}");
         }
         let files: Vec<String> = paths.iter().filter(|path| path.ends_with(".rs")).map(|path| text(path)).collect();
         for item in items {
             let name = item.trim_end_matches('!');
             let is_in = |file: &String| file.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
-            assert!(files.iter().any(is_in), "docs/glossary.md: {item} is not in {paths:?}");
+            assert!(files.iter().any(is_in), "{document}: {item} is not in {paths:?}");
         }
     }
+}
+
+#[test]
+fn the_glossary_names_files_and_items_that_exist() {
+    let glossary = text("docs/glossary.md");
+    items_are_there("docs/glossary.md", glossary.split("## Words that we do not use").next().unwrap());
+}
+
+#[test]
+fn each_invariant_names_a_test_that_exists() {
+    let architecture = text("ARCHITECTURE.md");
+    let invariants = architecture.split("## Invariants").nth(1).unwrap().split("\n## ").next().unwrap();
+    items_are_there("ARCHITECTURE.md", invariants);
+    assert!(invariants.matches("_").count() > 20, "the invariants are gone");
 }
 
 #[test]
@@ -195,7 +208,7 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     for folder in ["mowgli-judge/src", "mowgli-core/src"] {
         for file in sources(&root().join(folder)) {
             let text = std::fs::read_to_string(&file).unwrap();
-            for word in ["rdma", "aNLR", "aNRW", "Bcast"] {
+            for word in ["rdma", "aNLR", "aNRW", "Bcast", "Instant", "SystemTime"] {
                 assert!(!text.contains(word), "{} mentions {word}", file.display());
             }
         }
