@@ -17,7 +17,7 @@ methods! {
     enum Method of DERECHO = "derecho" {
         /// Sends v.
         fn send = Send(x: Object, v: Value);
-        /// The next message, or bottom if there is none.
+        /// Returns the next message, or bottom.
         fn receive = Receive(x: Object) -> Value;
     }
 }

@@ -1,5 +1,5 @@
-//! Mu's log: length, payload and canary in one WRITE. The follower looks at the first and the last to see that an entry
-//! is whole.
+//! Mu's log: length, payload and canary in one WRITE. The follower reads the first and the last to see that an entry is
+//! whole.
 //!
 //! Promises that the follower gets the entries in order, each once, and sees everything that the leader put there
 //! before. Published as Mu (Aguilera et al., OSDI 2020; LPD-EPFL/mu). Assumes that the words of one WRITE are placed in
@@ -17,7 +17,7 @@ methods! {
     enum Method of MU = "mu" {
         /// Appends v.
         fn propose = Propose(x: Object, v: Value);
-        /// The next entry, or bottom if there is none.
+        /// Returns the next entry, or bottom.
         fn follow = Follow(x: Object) -> Value;
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Promises that Seal finds the last entry whole, and that no thread finds another one afterwards. This holds whatever
 //! operations of the dead writer are still under way. CORFU (Balakrishnan et al., NSDI 2012) seals its storage in this
-//! way before it recovers from it; DARE and Mu close the dead leader's connection instead. Assumes that entry and tail
-//! go over one queue pair, and that all change the tail by the card. A dead writer makes no more calls, but its earlier
-//! operations may arrive later, or never.
+//! way before recovery. DARE and Mu close the dead leader's connection instead. Assumes that entry and tail go over one
+//! queue pair, and that all change the tail by the card. A dead writer makes no more calls, but its earlier operations
+//! may arrive later, or never.
 
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;

@@ -16,8 +16,8 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use plotters::prelude::*;
 
-/// A library, the variant that is checked, and the most calls of two threads, and the most threads with as many calls as make
-/// a client that does something.
+/// A library, its variant, the most calls of two threads, and the most threads. With more threads each makes as many
+/// calls as a meaningful client needs.
 const CHECKED: [(&str, &str, usize, (usize, usize)); 7] = [
     ("sv", "published", 2, (3, 1)),
     ("bal", "published", 4, (4, 1)),

@@ -1,5 +1,5 @@
-//! BAL, barriers: when a thread leaves `BAR(x)`, what every participant did before its own call has happened,
-//! as far as the nodes of the participants are concerned.
+//! BAL, barriers: when a thread leaves `BAR(x)`, everything before the calls of the other participants has happened, on
+//! the nodes of the participants.
 //!
 //! LOCO §4, Def. 4.1, Theorem 4.2. It deliberately does not promise anything about nodes without a participant; the
 //! transitive variant (§4.3) does.

@@ -7,10 +7,10 @@ use crate::entry::Entry;
 use crate::rbl::{self, Rbl};
 use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock};
 
-/// The entry of this name.
+/// Returns the entry of this name.
 ///
 /// # Errors
-/// If there is none; the message says which there are.
+/// If no entry has this name; the message lists the names.
 pub fn named<'a>(all: &'a [Entry], name: &str) -> Result<&'a Entry, String> {
     let known = || all.iter().map(|e| e.name).join(", ");
     all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))

@@ -30,14 +30,14 @@ pub enum Expected {
     Unsound,
     /// Not locally sound, and no wrong outcome.
     NotLocallySound,
-    /// Nothing wrong but that some client never ends, though the specification lets all its calls return.
+    /// Locally sound, but some client never ends although the specification allows all its calls to return.
     Blocks,
-    /// Nothing wrong but that some execution is stuck though the specification could go on.
+    /// Locally sound, but some execution is stuck although the specification could continue.
     Stuck,
 }
 
 impl Expected {
-    /// True if no call of a client has a wrong outcome, and none is kept from returning.
+    /// True if no client has a wrong outcome, and all its calls return.
     #[must_use]
     pub fn is_correct(self) -> bool {
         matches!(self, Self::Sound | Self::NotLocallySound)
@@ -55,17 +55,17 @@ pub struct Variant {
     pub expected: Expected,
     /// The implementation.
     pub implementation: Arc<dyn Implementation>,
-    /// The bounds that are checked by default, up to the first at which it is not sound, or does not end.
+    /// The default bounds. A check stops at the first at which the variant is not sound, or does not end.
     pub bounds: Vec<Bound>,
 }
 
-/// A memory model, as libraries are built on it and clients see them through it.
+/// A memory model: the base of libraries, and the view of clients on them.
 #[derive(Clone)]
 pub struct Memory {
     /// The model alone.
     pub libraries: Libraries,
-    /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
-    /// network.
+    /// Probes: clients that observe a library through the model. The argument is true if a thread may access memory of
+    /// its own node through a network.
     pub probes: fn(bool) -> Box<dyn Probes>,
     /// The behaviour of threads that crash, if the model has crashes.
     pub crashing: Option<Crashing>,
@@ -99,7 +99,7 @@ impl Memory {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// The memory model that it is built on in the end, which clients may use beside it.
+    /// The memory model at the base of the stack, which clients may use too.
     pub memory: Memory,
     /// The specification alone.
     pub specification: Libraries,
@@ -107,21 +107,21 @@ pub struct Entry {
     pub below: Libraries,
     /// Objects and calls.
     pub subject: Box<dyn Subject>,
-    /// Ways to see a wrong outcome that are its own, beside those of the memory model.
+    /// Probes of this library, in addition to those of the memory model.
     pub probes: Vec<Box<dyn Probes>>,
     /// The implementations, the published one first.
     pub variants: Vec<Variant>,
 }
 
 impl Variant {
-    /// This variant, with clients that write these values.
+    /// Returns this variant with clients that write these values.
     #[must_use]
     pub fn writing(mut self, values: &[i64]) -> Self {
         self.bounds.iter_mut().for_each(|b| b.values = values.to_vec());
         self
     }
 
-    /// This variant, checked within another bound too.
+    /// Returns this variant with one more bound.
     #[must_use]
     pub(crate) fn and(mut self, bound: Bound) -> Self {
         self.bounds.push(bound);
@@ -151,16 +151,16 @@ impl Entry {
         self
     }
 
-    /// The entry with its implementation, which is to be sound within these bounds of threads, nodes and calls. Clients write
-    /// two values, where methods have any.
+    /// Adds the published implementation, which must be sound within these bounds of threads, nodes and calls. Clients
+    /// write two values if methods take values.
     #[must_use]
     pub fn published(self, implementation: impl Implementation + 'static, bounds: &[(usize, u8, usize)]) -> Self {
         let published = variant("published", "the implementation", Expected::Sound, implementation, bounds);
         self.with(published.writing(&[1, 2]))
     }
 
-    /// The entry with one more variant, which is to be unsound within the bounds of the first. What is different its edits
-    /// say.
+    /// Adds a variant that must be unsound within the bounds of the first one. The description of the variant is that
+    /// of its edits.
     #[must_use]
     pub fn broken(self, name: &'static str, implementation: impl Implementation + 'static) -> Self {
         let about = Name::new(&implementation.edits().join(", ")).text();
@@ -169,7 +169,7 @@ impl Entry {
         self.with(Variant { bounds, ..broken })
     }
 
-    /// The entry where a thread of each client may crash, whose threads make at most so many calls together.
+    /// Lets one thread of each client crash, and limits the calls of all threads together.
     #[must_use]
     pub fn crashing(mut self, total: usize) -> Self {
         let bounds = self.variants.iter_mut().flat_map(|v| &mut v.bounds);
@@ -206,7 +206,7 @@ impl Entry {
     }
 
     /// The bound at which the whole stack below is compared with the specification: two threads on two nodes, with as
-    /// many calls each as a client needs that the specification says anything of.
+    /// many calls each as a client needs to satisfy the assumption of the specification.
     #[must_use]
     pub fn through(&self) -> Bound {
         let bounds = (1..).map(|calls| bound(2, 2, calls));
@@ -216,17 +216,17 @@ impl Entry {
             .unwrap_or_else(|| bound(2, 2, 1))
     }
 
-    /// The implementation of this name.
+    /// Returns the variant of this name.
     ///
     /// # Errors
-    /// If there is none; the message says which there are.
+    /// If no variant has this name; the message lists the names.
     pub fn variant(&self, name: &str) -> Result<&Variant, String> {
         let known = || self.variants.iter().map(|v| v.name).join(", ");
         let found = self.variants.iter().find(|v| v.name == name);
         found.ok_or_else(|| format!("{} has no variant {name}; there are {}", self.name, known()))
     }
 
-    /// Returns the variant that runs by default: the first that is expected to be correct, so the published one if it is.
+    /// Returns the variant that runs by default: the published one, or the first that is expected to be correct.
     ///
     /// # Errors
     /// If no variant is expected to be correct.
@@ -258,7 +258,7 @@ impl Entry {
         bound.covered(&*self.subject, Name::literal(self.name), expired)
     }
 
-    /// The clients within a bound of which the specification says anything; none where it is of another library.
+    /// Returns the clients within a bound that satisfy the specification's assumption; none for another library's one.
     ///
     /// # Errors
     /// If the time is up before there are all, or they are too many.
@@ -280,13 +280,13 @@ pub fn variant(
     Variant { name, about, expected, implementation: Arc::new(implementation), bounds }
 }
 
-/// At most so many threads, nodes, and calls of each thread; one object, one round of loops, the value 1.
+/// The bound of so many threads, nodes and calls of each thread, with one object, one iteration and the value 1.
 #[must_use]
 pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
 }
 
-/// Three calls in all that write two values: what tells data apart needs few calls.
+/// Returns the bound of three calls in all that write two values: mistakes that distinguish data need few calls.
 pub(crate) fn few_calls() -> Bound {
     Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
 }

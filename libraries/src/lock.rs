@@ -28,7 +28,7 @@ methods! {
     }
 }
 
-/// A lock as a library, over the stamps of any memory model: Acq is a fence, and the kinds differ in what a Rel is.
+/// A lock as a library, over the stamps of any memory model: Acq is a fence, and the kinds differ in their Rel.
 #[derive(Clone, Copy, Debug)]
 pub struct Lock {
     pub(crate) name: Name,
@@ -45,8 +45,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// A lock of this name, declared by it and its node, with these shapes: Acq is this fence, and the subevents of a Rel with the
-    /// stamps that let the next thread in are before the next Acq.
+    /// Returns a lock of this name, declared by its name and node, with these shapes. Acq has the stamp `fence`. The
+    /// subevents of a Rel in `lets_in` come before the next Acq.
     #[must_use]
     pub const fn new(name: Name, fence: fn() -> Stamp, shapes: fn() -> &'static Shapes, lets_in: fn() -> Set) -> Self {
         let form = Form { kind: name.text(), parts: &[Part::Node] };
@@ -80,7 +80,7 @@ impl Library for Lock {
         held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
 
-    /// Lock-well-formed, as `is_well_formed` has it: every Acq has the next call of its thread and lock for its Rel.
+    /// States `is_well_formed` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
     fn owed(&self) -> Option<Spec> {
         let (acquires, releases) = (stamped((self.fence)()), (self.lets_in)());
         let later = po() & same(LOCK);
@@ -95,8 +95,8 @@ impl Library for Lock {
         Some((self.shapes)())
     }
 
-    /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, and what
-    /// comes first.
+    /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, plus
+    /// `first`.
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         (self.first)(&mut c);
@@ -117,7 +117,7 @@ impl Subject for Lock {
     }
 }
 
-/// Lock-well-formed (SYNC §4.1): on each thread and lock what begins a section and Rel alternate, and all is released in the end.
+/// Lock-well-formed (SYNC §4.1): on each thread and lock, Acq and Rel alternate, and every lock is released in the end.
 #[must_use]
 pub fn is_well_formed(events: &[&Event]) -> bool {
     let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
@@ -183,8 +183,8 @@ pub(crate) fn ticket_of(c: Var) -> Num {
     value(c.read(WAIT, "Read", 1))
 }
 
-/// The first lemmas about locks whose tickets are taken by RFAA: each Rel is matched with its Acq, and no two Acq have
-/// the same ticket.
+/// The first lemmas about locks whose tickets are taken by RFAA: each Rel has its Acq, and tickets
+/// differ.
 pub(crate) fn tickets() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
     let taken = |c: Var| c.read(WAIT, "RFAA", 1);
@@ -228,9 +228,9 @@ pub(crate) fn home(world: &World, x: Loc) -> Node {
     world.home(x).unwrap_or(Node(1))
 }
 
-/// Probes inside critical sections. Two forms, each with every way to write and to look at memory:
-///  - *torn*: one section writes a word twice, another looks at it once and must not see it in between;
-///  - *exchange*: two sections each write a word and look at the other's; one of them must see the other.
+/// Probes inside critical sections. They have two forms, each with every way to write and to read memory:
+///  - *torn*: one section writes a word twice, another reads it once and must not see it in between;
+///  - *exchange*: two sections each write a word and read the other's; one of them must see the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Sections {
     /// The kind of lock.
@@ -253,7 +253,7 @@ fn call(method: &'static str, args: &[Val]) -> Call {
     Call::new(WAIT, method, args)
 }
 
-/// The calls that write `v`; `None` if the thread cannot do so in this way.
+/// The calls that write `v`; `None` if the thread cannot write in this way.
 fn writes(world: &mut World, t: Tid, x: Loc, node: Node, v: i64, way: Access) -> Option<Vec<Call>> {
     let here = world.node_of(t);
     world.objects.insert(x, word(node));
@@ -280,7 +280,7 @@ fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Access) -> Option<S
     Some(if way == Access::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
 }
 
-/// For each pair of threads with a section on one lock of this kind where to put calls: after what begins it, and after its Rel.
+/// Positions for calls, for each pair of threads with a section on one lock: after its Acq, and after its Rel.
 pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[Section; 2]> {
     let first = |t: usize| {
         let calls = &client.threads[t];

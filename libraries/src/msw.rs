@@ -94,7 +94,7 @@ impl Library for Msw {
         method::fault(world, thread, call, Method::TABLE).or_else(|| ill_sized(world, Method::of(call)))
     }
 
-    /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
+    /// Like RDMA-WAIT on tuples. A failed TryRead has the stamp of a wait and reads nothing.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Write { x, values } => { aCW: writes x at home, values }
@@ -158,7 +158,7 @@ impl MswOverWait {
     }
 }
 
-/// `copy` of each word of a location, which has some words `beside` those of its value.
+/// Applies `copy` to each word of a location, which has `beside` words in addition to those of its value.
 fn copy_words(x: Expr, beside: i64, copy: impl FnOnce(Expr) -> Body) -> Body {
     Body::each("k", range(0, size_of(x) + beside), copy)
 }
@@ -168,8 +168,8 @@ fn part(x: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
     x.into().part("word", [k.into()])
 }
 
-/// An injective hash in one word: the tuple itself. The first word of a location begins with the hash of what the location
-/// begins with, so that of all zeros need not be 0.
+/// An injective hash in one word: the tuple itself. The first word of a location begins with the hash of its initial
+/// value, so the hash of all zeros need not be 0.
 fn hash(tuple: Expr) -> Expr {
     tuple
 }

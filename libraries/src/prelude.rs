@@ -1,7 +1,8 @@
 //! The names for a library over RDMA: `use mowgli_libraries::prelude::*;`. Over x86-TSO use [`crate::x86::prelude`].
 //!
-//! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. [`Rdma`] and [`Shared`] have their calls, as
-//! `Rdma::put(x, y, d)` and `Shared::bcast(x, d, nodes)` in a body, and the patterns of these calls, as `Rdma::Put { x, y, d }`, for edits.
+//! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, the libraries to build on. [`Rdma`] and [`Shared`] have
+//! their calls for bodies, such as `Rdma::put(x, y, d)`. They also have patterns of these calls for edits, such as
+//! `Rdma::Put { x, y, d }`.
 
 pub use any::*;
 pub use mowgli_core::ids::{Node, NodeSet, Wid};

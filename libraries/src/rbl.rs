@@ -1,7 +1,7 @@
 //! RBL, the ring buffer: one thread submits messages, and every reader receives each of them once and in order.
 //!
-//! LOCO §5, Theorem 5.3, over shared variables. It deliberately does not promise that a submit succeeds: there may be no
-//! room as long as some reader has not received.
+//! LOCO §5, Theorem 5.3, over shared variables. It deliberately does not promise that a submit succeeds: a ring may be
+//! full as long as some reader has not received.
 
 use std::sync::{Arc, LazyLock};
 
@@ -176,7 +176,7 @@ fn tail(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
     x.into().part("tail", [t.into()])
 }
 
-/// Reads an integer. Before a proof has shown that only integers are there, any other value counts as 0.
+/// Reads an integer. Any other value counts as 0, until a proof has shown that the word has only integers.
 fn read_count(x: Expr) -> Body {
     body! { let v = Sv::read(x); v.int() }
 }
@@ -239,8 +239,8 @@ impl Implementation for RblOverSv {
 }
 
 impl Subject for Rbl {
-    /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two; where
-    /// there are several, each with room for two.
+    /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two.
+    /// Several rings each have room for two.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let sets: Vec<Vec<Tid>> = member_sets(empty, bound).take_while(|_| !expired()).collect();
         let roles: Vec<(Tid, &Vec<Tid>)> = empty.tids().cartesian_product(&sets).collect();
@@ -270,7 +270,7 @@ impl Subject for Rbl {
         for (&q, _) in world.objects.iter().filter(|(_, o)| o.library == name) {
             let Some((writer, readers)) = threads(world, q) else { continue };
             let submit = |v: Val| Call::new(name, "Submit", &[q.into(), v]);
-            // Every value by itself, and the first ones as one message.
+            // Every value alone, and the first ones as one message.
             let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
             let longer = (2..=bound.words.min(values.len())).map(|words| Val::tuple(&values[..words]));
             calls.extend(values.iter().copied().chain(longer).map(submit).filter(|_| thread == writer));
@@ -304,7 +304,7 @@ fn until_there_is_room(of: impl Implementation + 'static) -> Edited {
     of.with("a submit waits until there is room", &bodies)
 }
 
-/// A receive that tells that it has read a message before it reads it.
+/// A receive that announces a message as read before it reads it.
 fn early_release() -> Bodies {
     bodies! { Method:
         Receive { x } by readers(x) => {

@@ -65,7 +65,7 @@ impl Remedies for OfSv {
         }
     }
 
-    /// Fences of the own node, of the others, and of where the call is made.
+    /// Global fences of the thread's own node, of the others, and of the node of the access.
     fn beside(&self) -> Vec<Remedy> {
         let remedy = |text, calls| Remedy { kind: "gf", text, calls };
         vec![
@@ -85,7 +85,7 @@ fn fence(nodes: Expr) -> Vec<CallTerm> {
     vec![CallTerm::new(SV, "GF", [nodes])]
 }
 
-/// The node on which the first object lives that a call names.
+/// Returns the node of the first object that a call names.
 fn home(call: &CallTerm) -> Option<Expr> {
     let is_object = |e: &&Expr| matches!(e.term(), Term::Part(..));
     call.args.iter().find(is_object).map(|x| only(node(*x)))

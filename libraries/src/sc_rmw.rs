@@ -83,7 +83,7 @@ impl Library for ScRmw {
     }
 }
 
-/// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
+/// Reads-from and one order of the writes of each cell, all compatible with po: `so = po u rf u mo u rb`.
 pub(crate) fn sequentially_consistent() -> Spec {
     let mut c = Spec::default();
     let [rf, mo, rb] = c.coherence();
@@ -196,7 +196,7 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (3, 2, 1)];
     let published = ScRmwOverNlock;
-    // Nor does whatever else returns a value.
+    // The other calls with a result do not wait either.
     let read_no_wait = published.without(calls!(Wait::Wait { .. }));
     let write_no_lock = published.without(calls!((Locks::Acq { .. } | Locks::Rel { .. }) in Method::Write { .. }));
     let in_two_steps = published.with("a CAS is a Read and a Write", &cas_as_read_write(&published));

@@ -1,9 +1,9 @@
 //! Sequential objects made concurrent: any Rust value with an `apply` function, wrapped in a node lock.
 //!
 //! SYNC §5, last remark: what Theorem 4 does for words, the lock does for every object. The specification is
-//! linearisability, stated as for RDMA-SC-RMW: there is one order of all calls of an object, and each call finds the
-//! state that the one before it left. A counter, a queue and a map are given; another object is an
-//! `impl` [`Sequential`].
+//! linearisability, stated as for RDMA-SC-RMW: all calls of an object have one order, and each call finds the
+//! state that the previous one left. A counter, a queue and a map are given; another object is an `impl`
+//! [`Sequential`].
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub trait Sequential: Send + Sync {
     /// The words to begin with.
     fn start(&self) -> Vec<Val>;
 
-    /// The words after a call, and its result; `None` where there is none, as of what is no number.
+    /// The words after a call, and its result; `None` if the call cannot happen, for example a sum with bottom.
     fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)>;
 
     /// Returns the transitions of [`Self::apply`] as expressions of the words and the arguments, the object first.
@@ -52,7 +52,7 @@ pub trait Sequential: Send + Sync {
         None
     }
 
-    /// Calls of an object for generated clients: by itself every method with all of these values.
+    /// Returns the calls of an object for generated clients: by default every method with all of these values.
     fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
         let library = Name::literal(self.name());
         let of = |m: &Method| {
@@ -74,7 +74,7 @@ methods! {
     }
 }
 
-/// A number: `Inc` returns it and adds one, `Get` returns it.
+/// A counter: `Inc` returns the number and adds one, `Get` returns it.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter;
 
@@ -117,7 +117,7 @@ methods! {
     }
 }
 
-/// A queue with room for so many values: `Enq(v)` says whether there was room, `Deq` returns the oldest or bottom.
+/// A queue of bounded size: `Enq(v)` returns whether there was room, `Deq` returns the oldest value or bottom.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// The largest number of values in the queue.
@@ -184,8 +184,8 @@ methods! {
     }
 }
 
-/// A map from the keys `0..keys`: `Insert(k, v)` where there is none, `Update(k, v)` and `Delete(k)` where there is one say
-/// whether they did; `Lookup(k)` returns the value or bottom.
+/// A map from the keys `0..keys`. `Insert(k, v)` needs a key without a value, `Update(k, v)` and `Delete(k)` one with a
+/// value; they return whether they succeeded. `Lookup(k)` returns the value or bottom.
 #[derive(Clone, Copy, Debug)]
 pub struct Map {
     /// The number of keys: a key is a number below it.
@@ -383,9 +383,9 @@ fn lock_of(x: impl Into<Expr>) -> Expr {
     x.into().part("lock", [])
 }
 
-/// The outcomes of a method, as a function of the words before the call and the arguments of the call: a tuple of one outcome,
-/// or of none where `apply` gives none. An outcome is the result with the tuple of the words that change, each with its number.
-/// For a counter that is 4, `Inc((4), x)` is `((4, ((0, 5))))`.
+/// The outcomes of a method, as a function of the words before the call and its arguments: a tuple of one outcome, or
+/// an empty one if `apply` gives none. An outcome is the result with the tuple of the words that change, each with its
+/// number. For a counter that is 4, `Inc((4), x)` is `((4, ((0, 5))))`.
 fn outcomes(object: &Arc<dyn Sequential>, method: &'static str) -> Opaque {
     let object = Arc::clone(object);
     Opaque::new(move |args| {
@@ -425,7 +425,7 @@ fn changes(x: Expr, k: Expr, v: Expr) -> Body {
     }
 }
 
-/// The end of a body that does what the first of these cases says whose condition holds. Without one it never returns.
+/// The end of a body: the transition of the first case whose condition holds. If none holds, it never returns.
 fn by_cases(x: Expr, before: &[Expr], cases: &[Case]) -> Body {
     let first = |last: Body, then: &dyn Fn(&Case) -> Body| {
         cases.iter().rev().fold(last, |others, case| {
@@ -446,7 +446,7 @@ fn by_cases(x: Expr, before: &[Expr], cases: &[Case]) -> Body {
     }
 }
 
-/// The same, where a function of the words and the arguments says what is done.
+/// The same with a function of the words and the arguments in place of cases.
 fn by_function(x: Expr, outcomes: Expr) -> Body {
     body! {
         // Without an outcome the loop never ends.
@@ -509,7 +509,7 @@ mod tests {
 
     use super::*;
 
-    /// The cases of an object are what its `apply` does, for all small states and arguments.
+    /// Checks that the cases of an object agree with its `apply`, for all small states and arguments.
     #[test]
     fn cases_are_what_apply_does() {
         let values = [Val::Bot, Val::Int(0), Val::Int(1), Val::Int(5), Val::Unit];

@@ -124,7 +124,7 @@ fn copy(x: impl Into<Expr>, n: impl Into<Expr>) -> Expr {
     x.into().part("copy", [n.into()])
 }
 
-/// bot_n: a word that a fence gets, and that nobody looks at.
+/// bot_n: a word that a fence gets, and that nobody reads.
 fn dummy(n: impl Into<Expr>) -> Expr {
     Expr::from(Loc(SV)).part("bot", [n.into()])
 }
@@ -192,10 +192,10 @@ impl Subject for Sv {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    // A put's wait does not tell that its remote write has happened.
+    // A put's wait does not imply that its remote write has happened.
     let fence_of_puts =
         SvOverWait.replace(calls!(RdmaWait::Get { x, y, d } in Method::GF { .. } => RdmaWait::put(y, x, d)));
-    // The others never hear of it.
+    // The fence then does not cover the other targets.
     let first_target_only = SvOverWait.replace(calls!(
         |call| RdmaWait::Put { x: to, .. } in Method::Bcast { x, ns, .. } => body! { if (to == (copy(x, ns.min()))) { call } }
     ));

@@ -1,4 +1,4 @@
-//! WLOCK, the weak lock: critical sections exclude each other, and what the CPU wrote in one is seen in the next.
+//! WLOCK, the weak lock: critical sections exclude each other, and writes by the CPU in one are visible in the next.
 //!
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.

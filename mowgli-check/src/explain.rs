@@ -226,7 +226,7 @@ pub fn of_snapshot(catalogue: &Catalogue, snapshot: &str, limits: Limits<'_>) ->
 ///
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
-/// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
+/// have the outcome. Also if a limit stopped the search before the outcome was decided.
 pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> Result<Explained, Failure> {
     let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, &test, &finding.implemented)?);

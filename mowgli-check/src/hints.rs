@@ -1,10 +1,11 @@
 //! The check of a library's hints: statements that only the search uses.
 //!
-//! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution without
-//! it is not consistent. **Correct because** this is how [`Library::only_looks`] and [`Library::is_remembered`] are defined:
-//! the search leaves out iterations of loops by them, so a wrong hint loses executions and *sound* would be wrong.
-//! **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do not admit.
-//! **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such event.
+//! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution
+//! without it is not consistent. **Correct because** this is how [`Library::only_looks`] and [`Library::is_remembered`]
+//! are defined. The search leaves out iterations of loops by them, so a wrong hint loses executions and makes *sound*
+//! wrong. **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do
+//! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
+//! event.
 
 use mowgli_core::algebra::Role;
 use mowgli_core::execution::Execution;

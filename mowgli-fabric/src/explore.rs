@@ -1,10 +1,10 @@
 //! Exploration of the threads' code under every execution of the model, and not only under those that a fabric shows.
 //!
 //! The next call of a thread depends only on the results of its earlier calls. So the explorer runs the code from the
-//! beginning with the known results, up to the first call whose result is unknown, and leaves it there. This makes a
-//! [`Prog`] of the code, which the search explores like the body of a method. Calls of objects return what the
-//! specification of their library allows. If [`Group::variant`] names a variant of a library, that implementation makes
-//! its calls instead.
+//! beginning with the known results, and stops it at the first call with an unknown result. This makes a [`Prog`] of
+//! the code, which the search explores like the body of a method. Calls of objects return what the specification of
+//! their library allows. If [`Group::variant`] names a variant of a library, that implementation makes its calls
+//! instead.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -256,9 +256,9 @@ fn with(known: &[Val], v: Val) -> Vec<Val> {
 }
 
 impl Group {
-    /// Runs `body` in every thread under all executions of the model: with all results that its calls may return, in
-    /// all orders that the model allows. The code of a thread may depend only on the results of its calls. A loop that
-    /// waits for others has to be a [`Thread::until`]. A panic is an ending, too.
+    /// Runs `body` in every thread under all executions of the model, with all results that its calls may return. The
+    /// code of a thread may depend only on the results of its calls. A loop that waits for others has to be a
+    /// [`Thread::until`]. A panic is an ending, too.
     ///
     /// ```
     /// use mowgli_fabric::Group;

@@ -116,7 +116,7 @@ impl Stack {
         self.legal.exists(n).map_err(|why| Fault::Wrong(format!("{thread} polls node {n}: {why}")))
     }
 
-    /// Refuses an operation that names a word or a node which the thread cannot reach in this way, or an integer that
+    /// Refuses an operation with a word or a node that the thread cannot reach in this way, or with an integer that
     /// words do not hold.
     pub(crate) fn check(&self, thread: Tid, operation: Method) -> Result<(), Fault> {
         self.legal.check(self.world.node_of(thread), operation).map_err(|why| illegal(thread, operation, &why))

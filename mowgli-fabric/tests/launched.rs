@@ -164,7 +164,7 @@ fn by_open_mpi() {
     );
 }
 
-/// Slurm speaks PMI if it is asked to. Otherwise a file gives the meeting point.
+/// Slurm speaks PMI only with an option. Otherwise a file gives the meeting point.
 fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
     let this = this().display().to_string();
     let role = ["-N2", "-n2", &this, "role", "meets"];

@@ -1,8 +1,8 @@
-//! Expressions of bodies and shapes: first-order terms over the arguments of a call, the calling thread, earlier results in a body,
-//! and the result of the call in a shape.
+//! Expressions of bodies and shapes: first-order terms over the arguments of a call and the calling thread. In a body
+//! they also have earlier results, in a shape the result of the call.
 //!
-//! An expression is a value that every part of Mowgli can read: the search evaluates it, `show` prints it, the prover sees
-//! which data it compares. Equal expressions are one allocation, so they are `Copy` and compared by address.
+//! Every part of Mowgli can read an expression: the search evaluates it, `show` prints it, and the prover sees the data
+//! that it compares. Equal expressions are one allocation, so they are `Copy` and compared by address.
 //!
 //! ```
 //! use mowgli_judge::expr::{Expr, here, members, nodes};
@@ -34,7 +34,7 @@ static TERMS: Mutex<BTreeSet<&'static Term>> = Mutex::new(BTreeSet::new());
 #[derive(Clone, Copy)]
 pub struct Expr(&'static Term);
 
-/// A variable of a body or a shape: its number, which no other variable of the body has, and the name that its author gave it.
+/// A variable of a body or a shape: its number, which is unique in the body, and the name that its author gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Var {
     /// Its number.
@@ -178,8 +178,9 @@ pub enum Function {
     Int,
     /// The set of one node.
     Only,
-    /// Another value of the same kind: the next integer, the other truth value, a tuple with another first part, another node,
-    /// or the next object of the same library on the same node. The value itself if there is no other.
+    /// Another value of the same kind: the next integer, the other truth value, a tuple with another first part, or
+    /// another node. For an object it is the next one of the same library on the same node. The value itself if there
+    /// is no other.
     Another,
 }
 

@@ -11,8 +11,8 @@
 //! reads the initial value, so rb has it before the write of the other thread. With ppo, hb has a cycle through all
 //! four subevents.
 //!
-//! **Correct because**: each operator of [`Rel`] is evaluated by the set operation that defines it, so its code can be
-//! compared with the definition line by line. Tests compare the judge with the search on generated clients
+//! **Correct because** the set operation that defines an operator of [`Rel`] also evaluates it. So a reader can compare
+//! the code with the definition line by line. Tests compare the judge with the search on generated clients
 //! (docs/search.md, "What makes one believe it").
 //!
 //! **Cost**: at least n^2 for each relation on n subevents. A relation that occurs several times is evaluated each

@@ -10,9 +10,9 @@
 //! acyclic ppo | rfe | co | fr                    as ghb       ppo = po \ (W x R), with fences and locked instructions
 //! ```
 //!
-//! In the terms of the framework: ppo is the stamp order, `so = rfe u mo u rb`, so that ghb is hb, and uniproc is the
-//! one demand. A locked instruction is one subevent {U}, so nothing comes between what it reads and what it writes.
-//! A compare-and-swap that fails is locked too: it empties the store buffer and reads, {F, R}.
+//! In the terms of the framework ppo is the stamp order, and `so = rfe u mo u rb`. So ghb is hb, and uniproc is the one
+//! demand. A locked instruction is one subevent {U}, so nothing comes between what it reads and what it writes. A
+//! compare-and-swap that fails is locked too: it empties the store buffer and reads, {F, R}.
 //!
 //! A location is a value like any other. A word may hold one, and a value that was read can be the address of the next
 //! access. An access to a value that is not the location of a word is a fault of the program.

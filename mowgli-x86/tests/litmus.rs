@@ -27,8 +27,8 @@ fn asked<T>(world: &World, programs: &[Prog], observed: &[Cell], ask: impl FnOnc
     ask(&Problem { libraries, implementations, world, programs, observed, limits })
 }
 
-/// Returns the outcomes of a program over x, y and z, which are 0 at first: the outputs of threads, then the last
-/// values of x and y.
+/// Returns the outcomes of a program over x, y and z, initially 0: the outputs of threads, then the last values of x
+/// and y.
 fn outcomes(programs: &[Prog]) -> BTreeSet<String> {
     let world = world(programs.len(), &[("x", Val::Int(0)), ("y", Val::Int(0)), ("z", Val::Int(0))]);
     let observed = ["x", "y"].map(|x| Cell { loc: Loc::new(x), node: MACHINE });

@@ -1,4 +1,4 @@
-//! An object of one's own over RDMA: a counter, kept under a node lock.
+//! An object of your own over RDMA: a counter, kept under a node lock.
 //!
 //! `Add(x, v)` adds to the counter and returns its old value; `Get(x)` returns its value. A sequential program states
 //! the effect of each call once. It is the specification, which promises that calls of all nodes take effect one after

@@ -1,4 +1,4 @@
-//! A stack of one's own over x86-TSO: a list of nodes whose first node is swapped, like Treiber's.
+//! A stack of your own over x86-TSO: a list of nodes whose first node is swapped, like Treiber's.
 //!
 //! `Push(s, v)` puts a value on top; `Pop(s)` removes the top value and returns it, or bottom if the stack is empty.
 //! The specification is that of every stack over x86-TSO: linearisability. Only the implementation is new.

@@ -1,8 +1,8 @@
-//! A lock of one's own over x86-TSO: a ticket lock.
+//! A lock of your own over x86-TSO: a ticket lock.
 //!
 //! `Acq(l)` takes a ticket and waits until it is served, `Rel(l)` serves the next one. The specification is that of
-//! every lock over x86-TSO: `Acq` is a fence, and a thread that acquires the lock sees all that the previous holder
-//! did. Only the implementation is new.
+//! every lock over x86-TSO: `Acq` is a fence, and the new holder sees everything that the previous holder did. Only the
+//! implementation is new.
 
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::x86::lock;

@@ -1,4 +1,4 @@
-//! The command with libraries of one's own, like that of a crate that `mowgli new` writes.
+//! The command with the user's libraries, like that of a crate that `mowgli new` writes.
 //!
 //! With the environment variable [`OWN`] this program is that command; without it, it tests that command.
 
@@ -246,7 +246,7 @@ fn they_are_listed_before_those_that_are_built_in() {
     assert!(heads.contains(&"spinlock over x86-tso"), "{out}");
 }
 
-/// Without names `check` checks one's own libraries only, because the built-in ones take five minutes.
+/// Without names `check` checks the user's libraries only, because the built-in ones take five minutes.
 fn they_are_checked_where_nothing_is_named() {
     let (code, out, err) = with("latch", &["check", "--json"]);
     assert_eq!(code, 0, "{err}");

@@ -1,4 +1,4 @@
-//! The page that `report` writes, as text; `equipped.rs` looks at it in a browser.
+//! The page that `report` writes, as text; `equipped.rs` opens it in a browser.
 
 use std::process::Command;
 

@@ -147,7 +147,7 @@ fn libraries_are_checked_listed_and_shown() {
     assert!(ran.out.contains("g(Acq, F) = U of the CAS"), "{}", ran.out);
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept.ron").display().to_string();
-    // A read of the flags of others passes the write of one's own.
+    // A read of the flags of others passes the thread's write of its own flag.
     let ran = mowgli(&["check", "spinlock", "--variant", "flags", "--out", &kept]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("X86_TSO spinlock-flags\n{\n  spinlock l;\n  px = 0;"), "{}", ran.out);

@@ -24,7 +24,7 @@
 //! assert_outcomes!(test, ["z=0", "z=1"]);
 //! ```
 //!
-//! In place of a library of the catalogue there may be an [`Entry`] of one's own. Without a bound, an assertion uses
+//! In place of a library of the catalogue there may be an [`Entry`] of your own. Without a bound, an assertion uses
 //! those of the entry: `assert_sound!(entry(), "published")`.
 
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1], ..Bound::default() }
 }
 
-/// A library to check: one of the catalogue by its name, or an entry of one's own.
+/// A library to check: one of the catalogue by its name, or an entry of the user.
 pub trait Checkable {
     /// Checks a variant.
     ///
@@ -127,9 +127,9 @@ macro_rules! assert_unsound {
     };
 }
 
-/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, for example
-/// `a=0 z=1`. A test without any execution that ends has none, and must say so by the line `vacuous`. An entry of one's
-/// own may come first: the test then has its objects and statements.
+/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, for example `a=0
+/// z=1`. A test without any execution that ends has none, and must say so by the line `vacuous`. An entry of your own
+/// may come first: the test then has its objects and statements.
 #[macro_export]
 macro_rules! assert_outcomes {
     ($litmus:expr, $outcomes:expr $(,)?) => {

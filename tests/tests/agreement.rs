@@ -183,8 +183,8 @@ proptest! {
     }
 }
 
-/// Checks that the judge rejects a consistent execution that was changed: without its sources, with a pair of events
-/// that do not exist, and with another value read.
+/// Checks that the judge rejects a consistent execution with a change: no sources, a pair of events that do not exist,
+/// or another value read.
 #[test]
 fn the_judge_rejects_what_was_changed() {
     let client = (

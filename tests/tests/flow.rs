@@ -127,7 +127,7 @@ proptest! {
 }
 
 /// A loop that counts to four ends after more iterations than the bound allows, and each iteration continues from the
-/// writes of the last one. The search must not report that it waits in vain before it has met the bound.
+/// writes of the last one. The search must not report that it waits for ever before it has met the bound.
 #[test]
 fn rounds_beyond_the_bound_go_on_from_each_other() {
     let x = Loc::new("x");
@@ -153,7 +153,7 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
 }
 
 /// Checks that an answer that is complete within a bound on iterations stays the same with two more. An exception are
-/// programs without any execution that ends, because one thread waits in vain. There the other threads may reach the
+/// programs without any execution that ends, because one thread waits for ever. There the other threads may reach the
 /// larger bound before the search finds that out.
 fn is_as_complete_as_it_says(
     libraries: &Libraries,

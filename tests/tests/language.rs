@@ -236,7 +236,7 @@ fn registers_stand_in_tuples() {
     assert!(error.contains("it is several numbers"), "{error}");
 }
 
-/// A call of a library of one's own prints computed arguments as data too.
+/// A call of a user's library prints computed arguments as data too.
 #[test]
 fn registers_are_printed_as_data() {
     let test = parse("t", "X86_TSO t { treiber s; }\n P1 ;\n a := 1 ;\n s.push((a, a + 1)) ;\n s.push(a) ;\n").unwrap();

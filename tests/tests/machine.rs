@@ -325,8 +325,8 @@ fn agree_in_part_on_messages(part: u32) {
     }
 }
 
-/// Three kinds of wrong axioms disagree with the machine: a message may be skipped, it may be received twice, or a
-/// receive does not synchronise with the send.
+/// Three kinds of wrong axioms disagree with the machine: a message may be skipped or received twice, or a receive does
+/// not synchronise with the send.
 #[test]
 fn other_axioms_of_messages_are_noticed() {
     let published = || tso::switched(Switches::MESSAGES);

@@ -150,7 +150,7 @@ fn no_test_is_of_a_memory_model_of_ones_own() {
     assert!(said.starts_with("lock is over a memory model of its own"), "{said}");
 }
 
-/// Returns a lock over a memory model of one's own. The libraries that are built in do not have its stamps.
+/// Returns a lock over a user's memory model. The libraries that are built in do not have its stamps.
 fn lock() -> Entry {
     let memory = || Libraries::over(own::to).with(own::Memory);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() };

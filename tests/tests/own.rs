@@ -1,4 +1,4 @@
-//! Libraries of one's own, whose methods the format of litmus tests does not know.
+//! Users' libraries, whose methods the format of litmus tests does not contain.
 
 use std::sync::Arc;
 
@@ -243,7 +243,7 @@ methods! {
     enum OfSignal of SIGNAL = "signal" {
         /// Raises it.
         fn raise = Raise(x: Object);
-        /// Looks at it.
+        /// Reads it.
         fn look = Check(x: Object) -> Value;
     }
 }
@@ -309,7 +309,7 @@ impl Subject for Signal {
     }
 }
 
-/// Checks a signal through its whole stack, with these entries of one's own.
+/// Checks a signal through its whole stack, with these entries of the user.
 fn through(own: Vec<Entry>) -> Result<&'static str, String> {
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
     let (about, expected) = ("a latch", Expected::Sound);
@@ -330,8 +330,8 @@ fn through(own: Vec<Entry>) -> Result<&'static str, String> {
     Ok(checked.verdict())
 }
 
-/// The stack of a library of one's own continues through other libraries of one's own, down to the memory model. The
-/// check uses their implementations.
+/// The stack of a user's library continues through other libraries of the user, down to the memory model. The check
+/// uses their implementations.
 #[test]
 fn a_stack_of_ones_own_is_checked_through() {
     assert_eq!(through(vec![latch::entry()]), Ok("no-wrong-outcome"));

@@ -1,9 +1,9 @@
 //! The key-value store of LOCO: lookups take no lock, all else is done under a lock per key.
 //!
 //! LOCO §6.2, LOCO-X App. I, Theorem I.3: a linearisable map. Each node has an index of all keys, which its dedicated
-//! thread keeps by what it receives from the other nodes. There are no threads here but the client's, so what the
-//! dedicated thread does for one message is a method, `Serve`, of the last thread on each node; the specification
-//! promises nothing of it. It deliberately does not promise that calls return if a node has no thread that serves alone.
+//! thread keeps by what it receives from the other nodes. Here only clients have threads. So a method `Serve` of the
+//! last thread on each node is one step of the dedicated thread, for one message. The specification promises nothing
+//! about it. It deliberately does not promise that calls return if a node has no thread that serves alone.
 
 mod specification;
 mod store;

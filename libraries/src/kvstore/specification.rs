@@ -137,8 +137,8 @@ impl Library for Kvstore {
         })
     }
 
-    /// Linearisable (Herlihy and Wing): a call is from its aMF to its other subevent, and where one must take effect before
-    /// another it does not begin after the other ends.
+    /// Linearisable (Herlihy and Wing): a call lasts from its aMF to its other subevent. If one call must take effect
+    /// before another, it does not begin after the other ends.
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let [rf, mo, rb] = c.coherence_as([

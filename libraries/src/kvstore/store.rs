@@ -96,7 +96,7 @@ impl Entry {
 /// True if a word of an index holds an entry. Its owner need not exist.
 fn is_entry(word: Expr) -> Expr {
     let Entry { owner, nth, .. } = Entry::of(word);
-    // Only of a number from 0 to 255 it is the number of the thread with this number: `thread` of any other value is thread 1.
+    // For a number from 0 to 255 this is the thread with that number; `thread` of any other value is thread 1.
     let is_thread = number(thread(owner)).is(owner);
     let is_natural = nth.int().is(nth) & !nth.below(0);
     word.len().is(3) & is_thread & is_natural

@@ -1,12 +1,12 @@
 //! Stacks and queues as libraries: linearisable.
 //!
-//! As for RDMA-SC-RMW (SYNC §5) there is one order of the calls of an object that change it, in the order of the program,
-//! and each finds the state that the one before it left. A call that changes the object is a fence {F}. One that finds it
-//! empty only reads {R}: it deliberately does not promise that earlier writes of its thread are seen by then.
+//! As for RDMA-SC-RMW (SYNC §5), the calls that change an object have one order, which contains po. Each call finds the
+//! state that the previous one left. A call that changes the object is a fence {F}. One that finds it empty only reads
+//! {R}: it deliberately does not promise that earlier writes of its thread are seen by then.
 //!
-//! The calls of a stack all meet at its top, and so is `po u rf u mo u rb`. A queue has two ends: that something is taken
-//! out before something else is put in is no promise, since who puts in at one end does not look at the other one. An
-//! order of the calls in which the two change places has the same results, so that is a promise about order and about no
+//! The calls of a stack all meet at its top, and so is `po u rf u mo u rb`. A queue has two ends. A Deq
+//! before an Enq is no promise, because an Enq does not read the other end. An order of the calls in
+//! which the two change places has the same results, so that is a promise about order and about no
 //! result.
 
 use mowgli_core::algebra::{Spec, SubView, events, po, stamped};

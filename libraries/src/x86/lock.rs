@@ -45,8 +45,8 @@ pub fn entry(name: Name, variants: Vec<Variant>) -> Entry {
     }
 }
 
-/// Probes inside critical sections: one that writes a word twice beside one that reads it, and two that each write a word
-/// and read the other's.
+/// Probes inside critical sections: a section writes a word twice while another reads it, or two sections each write a
+/// word and read the other's.
 #[derive(Clone, Copy, Debug)]
 pub struct Sections {
     /// The kind of lock.

@@ -1,4 +1,4 @@
-//! The lock of Mellor-Crummey and Scott: threads that wait form a queue, and each looks at a word of its own.
+//! The lock of Mellor-Crummey and Scott: threads that wait form a queue, and each polls a word of its own.
 //!
 //! *Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors* (TOCS 1991, Fig. 5). A thread's record has
 //! two words, `next` and `locked`; its location is what the word `tail` of the lock and the record before it hold.

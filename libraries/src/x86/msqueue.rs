@@ -3,9 +3,9 @@
 //! *Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms* (PODC 1996, Fig. 1). Nodes are used
 //! once, so the counters of the figure, and the second look at head and tail that goes with them, are not needed.
 //!
-//! In the figure a thread that finds the tail lagging behind moves it on, which is what makes the queue lock-free. That is
-//! [`MsQueue`]. The implementation that is checked by default waits for the thread that has linked its node ([`waiting`]), so
-//! that its loops only look: rounds with effects are bounded, and in those that are guessed the bound is reached.
+//! In the figure a thread that finds the tail lagging behind moves it on, which is what makes the queue lock-free. That
+//! is [`MsQueue`]. The implementation that is checked by default waits for the thread that has linked its node
+//! ([`waiting`]), so its loops only read. Iterations with effects are bounded, and guessed ones reach the bound.
 
 use std::sync::{Arc, LazyLock};
 

@@ -96,7 +96,7 @@ impl Implementation for Flags {
 pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Stuck, Unsound};
     let read_then_write = Spin.replace(calls!(Tso::CAS { x, v1, v2 } => in_two_steps(x, v1, v2)));
-    // A flag is still in the store buffer when the others are looked at.
+    // A flag is still in the store buffer when the thread reads the others.
     let flags = Flags.without(calls!(Tso::Mfence {}));
     let never_free = Spin.replace(calls!(Tso::Write { x, .. } in Method::Rel { .. } => Tso::write(x, 1)));
     let variants = vec![

@@ -35,7 +35,7 @@ pub(crate) fn without_comparing(x: Expr, v1: Expr, v2: Expr) -> Body {
 /// No location: what a word holds that nobody has written.
 pub const NULL: Val = Val::Int(0);
 
-/// A word of the record at a location that was read. Of what is no location there is none, and an access to it is a fault.
+/// A word of the record at a location that was read. Any other value has no such word, and an access to it is an error.
 #[must_use]
 pub fn field(record: impl Into<Expr>, role: &'static str) -> Expr {
     record.into().part(role, [])

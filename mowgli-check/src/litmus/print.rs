@@ -251,8 +251,8 @@ fn parts(output: Val) -> &'static [Val] {
     if let Val::Tuple(parts) = output { parts.parts() } else { &[] }
 }
 
-/// True if a call returns a value that programs can use: by its method, or, for a user's library, by the value that it
-/// returned, if that is known.
+/// True if a call returns a value that programs can use. Its method decides that, or, for a user's library, its result
+/// if that is known.
 #[must_use]
 pub fn has_result(call: &Call, returned: Option<Val>) -> bool {
     let method = call.method.text();

@@ -219,8 +219,8 @@ pub fn wrong(all: &[Done]) -> Option<String> {
     })
 }
 
-/// For each converter and command, returns the time at which the command was sent, and that of the first read that
-/// found it or a later one.
+/// Returns two times for each converter and command: when the command was sent, and the first read that found it or a
+/// later one.
 pub fn followed(all: &[Done]) -> Vec<(u64, u64)> {
     let (commands, converters) = parts(all);
     let first = |looks: &[Look], command: &Command| {

@@ -101,8 +101,8 @@ fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The description that a process sends of its node: the fingerprint of its group, its address in hexadecimal digits,
-/// and the key and base address of its memory.
+/// The description that a process sends of its node: the fingerprint of its group, its address in hexadecimal, and the
+/// key and base of its memory.
 type Said = (String, String, u64, u64);
 
 impl<'a> Ofi<'a> {

@@ -12,8 +12,8 @@ use crate::word::unpacked;
 /// The largest number of operations of a thread that are under way.
 const MOST: usize = 256;
 
-/// The number of calls per poll, where polls are rarely needed: if nothing is under way from an endpoint that is not
-/// the node's, and between operations that a thread posts in sequence.
+/// The number of calls per poll if polls are rarely needed. That is so if an endpoint other than the node's has no
+/// pending operation, and between operations that a thread posts in sequence.
 const SELDOM: u64 = 16;
 
 /// The port number of operations that do not belong to a run.
