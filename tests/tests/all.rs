@@ -19,5 +19,6 @@ mod robust;
 mod switches;
 mod tidy;
 mod values;
+mod words;
 mod x86;
 mod x86_libraries;

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Expr, ItemMod, ItemUse, Macro, Token, UseName, UseRename, UseTree, VisRestricted, parse_quote};
 
-use crate::tidy::{CRATES, root, sources};
+use crate::tidy::{crates, root, sources};
 
 /// A module by its path in the crate; the crate itself is empty.
 type Module = Vec<String>;
@@ -104,13 +104,18 @@ fn in_circles(files: &BTreeMap<Module, String>) -> Vec<String> {
     files.keys().filter(|from| needs(&imports, from).contains(from)).map(|from| from.join("::")).collect()
 }
 
+/// The circles that are known, by crate. A network over libfabric opens the ports of its threads, and a port accesses its
+/// network.
+const KNOWN: [(&str, &[&str]); 1] = [("mowgli-fabric", &["ofi", "ofi::port"])];
+
 #[test]
 fn files_import_in_one_direction() {
-    for crate_ in CRATES {
-        let folder = root().join(crate_).join("src");
+    for crate_ in crates() {
+        let folder = root().join(&crate_).join("src");
         let source = |file: &Path| std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let files = sources(&folder).iter().map(|file| (module(&folder, file), source(file))).collect();
-        assert_eq!(in_circles(&files), [""; 0], "files of {crate_} import each other");
+        let known = KNOWN.iter().find(|(of, _)| *of == crate_).map_or(&[][..], |(_, files)| *files);
+        assert_eq!(in_circles(&files), known, "files of {crate_} import each other");
     }
 }
 

@@ -10,7 +10,7 @@ mod place;
 mod pmi;
 
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -317,11 +317,4 @@ impl Drop for Company {
             crate::left::clear(child.id());
         }
     }
-}
-
-/// Resolves a host to its first address.
-fn resolved(host: &str) -> Result<SocketAddr, String> {
-    use std::net::ToSocketAddrs;
-    let mut all = host.to_socket_addrs().map_err(|e| format!("{host}: {e}"))?;
-    all.next().ok_or_else(|| format!("{host} has no address"))
 }

@@ -4,7 +4,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 use super::pmi::Pmi;
-use super::resolved;
 
 /// The place of a process in its company.
 #[derive(Clone, Debug)]
@@ -157,6 +156,13 @@ impl Meeting {
             Self::Launcher(number) => Err(format!("PMI_FD={number} was not asked")),
         }
     }
+}
+
+/// Resolves a host to its first address.
+fn resolved(host: &str) -> Result<SocketAddr, String> {
+    use std::net::ToSocketAddrs;
+    let mut all = host.to_socket_addrs().map_err(|e| format!("{host}: {e}"))?;
+    all.next().ok_or_else(|| format!("{host} has no address"))
 }
 
 #[cfg(test)]
