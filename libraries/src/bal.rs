@@ -32,7 +32,7 @@ use crate::sv::{self, Method as Sv, SV};
 methods! {
     /// Calls of a barrier, of either kind.
     pub enum Method as statements {
-        /// `BAR(x)`: goes on when all participants have come.
+        /// `BAR(x)` returns when all participants have called it.
         fn bar = BAR(x: Object);
     }
 }

@@ -1,4 +1,4 @@
-//! A library that can be checked: specification, what it is implemented on, variants, default bounds.
+//! A library that can be checked: its specification, the libraries below, its variants and default bounds.
 
 use std::sync::Arc;
 

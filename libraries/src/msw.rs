@@ -228,7 +228,7 @@ fn counter(t: impl Into<Expr>) -> Expr {
     Expr::from(Loc(MSW)).part("guards", [t.into()])
 }
 
-/// The place of word k of `words`, in the order in which they are read.
+/// The index of the word that is read as number k of `words` words.
 fn nth(k: Expr, words: Expr, backward: bool) -> Expr {
     if backward { words - k - 1 } else { k }
 }

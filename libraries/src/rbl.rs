@@ -99,7 +99,7 @@ impl Library for Rbl {
         Method::TABLE
     }
 
-    /// There is no message to begin with.
+    /// A ring begins without a message.
     fn initial(&self) -> Initial {
         Initial::Value(Val::Bot)
     }

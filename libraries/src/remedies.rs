@@ -28,7 +28,7 @@ pub fn of(library: Name) -> Option<Box<dyn Remedies>> {
     }
 }
 
-/// Those of SV.
+/// The insertions of SV.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfSv;
 
@@ -91,7 +91,7 @@ fn home(call: &CallTerm) -> Option<Expr> {
     call.args.iter().find(is_object).map(|x| only(node(*x)))
 }
 
-/// Those of mixed-size words: waits for what was put or got.
+/// The insertions of mixed-size words: waits for puts and gets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfMsw;
 

@@ -120,7 +120,7 @@ fn locked(x: Expr, inside: Body) -> Body {
     body! { Locks::acq(NLOCK, lock_of(x)); inside; Locks::rel(NLOCK, lock_of(x)) }
 }
 
-/// `get` under the lock of an object, and then what has come.
+/// `get` under the lock of an object, and then the value that it got.
 fn result(x: Expr, get: Body) -> Body {
     body! { locked(x, get); Wait::wait(x.wid("d")); Wait::read(got(x, me())) }
 }

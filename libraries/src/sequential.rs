@@ -110,7 +110,7 @@ impl Sequential for Counter {
 methods! {
     /// Calls of a queue.
     pub enum OfQueue of QUEUE = "queue" {
-        /// `Enq(x, v)` says whether there was room.
+        /// `Enq(x, v)` returns whether there was room.
         fn enq = Enq(x: Object, v: Value) -> Bool;
         /// `Deq(x)` returns the oldest value or bottom.
         fn deq = Deq(x: Object) -> Value;
@@ -173,11 +173,11 @@ impl Sequential for Queue {
 methods! {
     /// Calls of a map.
     pub enum OfMap of MAP = "map" {
-        /// `Insert(x, key, v)` where there is no value; says whether it did.
+        /// `Insert(x, key, v)` if the key has no value; returns whether it had none.
         fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
-        /// `Update(x, key, v)` where there is a value; says whether it did.
+        /// `Update(x, key, v)` if the key has a value; returns whether it had one.
         fn update = Update(x: Object, key: Value, v: Value) -> Bool;
-        /// `Delete(x, key)` where there is a value; says whether it did.
+        /// `Delete(x, key)` if the key has a value; returns whether it had one.
         fn delete = Delete(x: Object, key: Value) -> Bool;
         /// `Lookup(x, key)`: the value or bottom.
         fn lookup = Lookup(x: Object, key: Value) -> Value;

@@ -27,15 +27,15 @@ use crate::entry::{Entry, Expected, Memory, variant};
 methods! {
     /// Calls of shared variables.
     pub enum Method of SV = "sv" {
-        /// `Write(x, v)`: the own node's copy.
+        /// `Write(x, v)`: writes the copy of the thread's node.
         fn write = Write(x: Object, v: Value);
-        /// `Read(x)`: the own node's copy.
+        /// `Read(x)`: reads the copy of the thread's node.
         fn read = Read(x: Object) -> Value, looks;
-        /// `Bcast(x, d, ns)`: sends the own node's copy to these nodes.
+        /// `Bcast(x, d, ns)`: sends the copy of the thread's node to these nodes.
         fn bcast = Bcast(x: Object, d: Id, ns: Nodes);
-        /// `Wait(d)`: the own node's copy may be written again.
+        /// `Wait(d)`: waits until the copy of the thread's node may be written again.
         fn wait = Wait(d: Id), looks;
-        /// `GF(ns)`: everything towards these nodes has reached them.
+        /// `GF(ns)`: waits until everything towards these nodes has reached them.
         fn gf = GF(ns: Nodes), looks;
     }
 }

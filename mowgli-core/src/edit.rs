@@ -11,7 +11,7 @@
 //! use mowgli_core::simple::Over;
 //!
 //! methods! {
-//!     /// What can be done with a word.
+//!     /// Calls of a word.
 //!     enum Word of WORD = "word" {
 //!         /// Writes the word.
 //!         fn write = Write(x: Object, v: Value);
@@ -20,7 +20,7 @@
 //!     }
 //! }
 //! methods! {
-//!     /// What can be done with a lamp.
+//!     /// Calls of a lamp.
 //!     enum Method of LAMP = "lamp" {
 //!         /// Lights the lamp.
 //!         fn light = Light(x: Object);

@@ -35,7 +35,7 @@
 //! }
 //!
 //! methods! {
-//!     /// What can be done with a word of memory.
+//!     /// Calls of a word of memory.
 //!     enum Method of MEMORY = "memory" {
 //!         /// Reads the word.
 //!         fn read = Read(x: Object) -> Value;

@@ -42,7 +42,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// use mowgli_core::value::Val;
 ///
 /// methods! {
-///     /// What can be done with a lamp.
+///     /// Calls of a lamp.
 ///     pub enum Method of LAMP = "lamp" {
 ///         /// `Set(x, v)`: from now on the lamp shows `v`.
 ///         fn set = Set(x: Object, v: Value);

@@ -16,15 +16,15 @@ use mowgli_rdma::stamp::RdmaStamp::{self, aCAS, aCR, aMF, aWT};
 methods! {
     /// Calls of a key-value store.
     pub enum Method of KVSTORE = "kvstore" {
-        /// `Insert(x, key, v)` where there is no value; says whether it did.
+        /// `Insert(x, key, v)` if the key has no value; returns whether it had none.
         fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
-        /// `Update(x, key, v)` where there is a value; says whether it did.
+        /// `Update(x, key, v)` if the key has a value; returns whether it had one.
         fn update = Update(x: Object, key: Value, v: Value) -> Bool;
-        /// `Delete(x, key)` where there is a value; says whether it did.
+        /// `Delete(x, key)` if the key has a value; returns whether it had one.
         fn delete = Delete(x: Object, key: Value) -> Bool;
         /// `Lookup(x, key)`: the value or bottom.
         fn lookup = Lookup(x: Object, key: Value) -> Value;
-        /// `Serve(x)`: what the dedicated thread does for one message.
+        /// `Serve(x)`: one step of the dedicated thread, for one message.
         fn serve = Serve(x: Object);
     }
 }
@@ -39,7 +39,7 @@ pub fn store(values: &[Val]) -> Object {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kvstore;
 
-/// The node that stands for a key in a cell: what is stored is the same for all nodes.
+/// The node that stands for a key in a cell, because all nodes have the same stored value.
 fn copy(key: Expr) -> Expr {
     numbered(key + 1)
 }
@@ -114,7 +114,7 @@ impl Library for Kvstore {
             && world.objects_of(KVSTORE).iter().all(|(x, _)| nodes.iter().all(|n| all_served(*x, n)))
     }
 
-    /// A call does what it does at some instant between its aMF and its other subevent.
+    /// A call takes effect at some instant between its aMF and its other subevent.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Insert { x, key, v } => {
@@ -160,7 +160,7 @@ impl Library for Kvstore {
 }
 
 impl Subject for Kvstore {
-    /// Stores for so many keys, each empty, and each with the value 7 for the first key.
+    /// Stores with each number of keys, empty, and with the value 7 for the first key.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
         let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();

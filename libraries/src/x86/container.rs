@@ -28,14 +28,14 @@ use crate::entry::{Entry, Memory, Variant};
 use crate::sc_rmw::sequentially_consistent;
 use crate::x86::words::field;
 
-/// A container: what is put in, and what is taken out or bottom.
+/// A container: one method puts a value in, the other takes one out or returns bottom.
 #[derive(Clone, Copy, Debug)]
 pub struct Container {
     /// The library's name.
     pub name: Name,
     /// The methods: one that puts a value in, and one that takes one out.
     pub methods: &'static [Method],
-    /// Whether what was put in last is taken out first.
+    /// True for a stack: the value that was put in last is taken out first.
     pub is_stack: bool,
 }
 
@@ -120,7 +120,7 @@ fn puts_in(s: &SubView) -> bool {
     s.event.call.args.len() > 1
 }
 
-/// One order of the calls, of which it is no promise that something is taken out before something else is put in.
+/// One order of the calls. It does not promise that a value is taken out before another is put in.
 fn with_two_ends() -> Spec {
     let mut c = Spec::default();
     let sentences = ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];

@@ -104,7 +104,7 @@ pub fn entry() -> Entry {
         Mcs.replace(calls!(Tso::Xchg { x, v } => body! { let last = Tso::read(x); Tso::write(x, v); last }));
     // The mark may overwrite the release.
     let link_first = Mcs.swap(calls!(Tso::Write { x, .. } in Method::Acq { x: l } if locked(own(l)) == x));
-    // A thread that finds itself to be no longer the last goes on as if it were.
+    // A thread that finds that it is no longer the last continues as if it were.
     let no_hand_over =
         Mcs.replace(calls!(Tso::CAS { x, v1, v2 } in Method::Rel { .. } => body! { Tso::cas(x, v1, v2); v1 }));
     let variants = vec![

@@ -29,7 +29,7 @@ methods! {
     pub enum Method of MSQUEUE = "msqueue" {
         /// `Enq(x, v)`.
         fn enq = Enq(x: Object, v: Value);
-        /// `Deq(x)`: what was put in first or bottom.
+        /// `Deq(x)` returns the oldest value or bottom.
         fn deq = Deq(x: Object) -> Value;
     }
 }
@@ -94,7 +94,7 @@ impl Implementation for MsQueue {
                         if (first == last) {
                             if (second == NULL) { break Val::Bot } else { Tso::cas(tail(x), last, second) }
                         } else {
-                            // Where there is no second one, the three do not belong together.
+                            // If there is no second node, the three reads do not belong together.
                             if (second != NULL) {
                                 let v = Tso::read(value(second));
                                 let found = Tso::cas(head(x), first, second);

@@ -25,7 +25,7 @@ methods! {
     pub enum Method of TREIBER = "treiber" {
         /// `Push(x, v)`.
         fn push = Push(x: Object, v: Value);
-        /// `Pop(x)`: what was pushed last or bottom.
+        /// `Pop(x)` returns the newest value or bottom.
         fn pop = Pop(x: Object) -> Value;
     }
 }
@@ -82,7 +82,7 @@ impl Implementation for Treiber {
     }
 }
 
-/// A pop that does not look whether there is a node: what is no location is taken for one.
+/// A pop that does not check for a node, so it takes any value for a location.
 #[must_use]
 pub fn without_null_check() -> impl Implementation {
     Treiber.replace(calls!(Tso::Read { x } in Method::Pop { x: s } if x == top(s) => body! {

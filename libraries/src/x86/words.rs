@@ -22,12 +22,12 @@ impl<T: Subject> Subject for OneMachine<T> {
     }
 }
 
-/// A compare-and-swap that is no longer one: a read, and then a write.
+/// A compare-and-swap that is not atomic: a read, and then a write.
 pub(crate) fn in_two_steps(x: Expr, v1: Expr, v2: Expr) -> Body {
     body! { let v = Tso::read(x); if (v == v1) { Tso::write(x, v2) } v }
 }
 
-/// A compare-and-swap that does not compare: a write, as if it had found what it looked for.
+/// A compare-and-swap that does not compare: a write, as if it had found the expected value.
 pub(crate) fn without_comparing(x: Expr, v1: Expr, v2: Expr) -> Body {
     body! { Tso::write(x, v2); v1 }
 }
