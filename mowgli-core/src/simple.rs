@@ -7,30 +7,32 @@ use std::sync::Arc;
 
 use crate::algebra::Spec;
 use crate::body::Bodies;
-use crate::event::{Call, Event, Reads, Shape, Sub, Writes};
+use crate::event::{Call, Event, Reads, Shape, Sub};
 use crate::expr::Expr;
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::{Initial, Library};
 use crate::method::{self, Method, Methods, Returns};
 use crate::parts::{ObjectTerm, Parts, parts};
+use crate::shape::Shapes;
 use crate::soundness::client::{Bound, Subject, object_names};
 use crate::value::Val;
 use crate::world::{Object, World};
 
-/// A library by its method table `M`, the shape of a call, and its specification. Its clients make every call of the
+/// A library by its method table `M`, the shapes of its calls, and its specification. Its clients make every call of the
 /// table, with as many objects as the bound has.
 pub struct Simple<M> {
-    shape: fn(&World, &Event, M) -> Shape,
+    shapes: &'static Shapes,
     spec: fn(&mut Spec),
     init: Option<Val>,
+    methods: PhantomData<fn() -> M>,
 }
 
 impl<M> Simple<M> {
-    /// Returns the library whose events have this `shape`, and whose consistency predicate is this `spec`. The shape is
-    /// `stmp(e)` with the accesses of each subevent, and is empty for an impossible event.
-    pub fn new(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
-        Self { shape, spec, init: None }
+    /// Returns the library whose calls have these shapes, written with [`shapes!`](crate::shape::shapes), and whose
+    /// consistency predicate is this `spec`.
+    pub fn new(shapes: &'static Shapes, spec: fn(&mut Spec)) -> Self {
+        Self { shapes, spec, init: None, methods: PhantomData }
     }
 
     /// Returns the same with this initial value of its cells in place of 0. It is necessary if calls return a value
@@ -64,18 +66,21 @@ impl<M: Methods> Library for Simple<M> {
         M::METHODS
     }
 
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(self.shapes)
+    }
+
     /// # Panics
     /// If the shape is wrong.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let shape = (self.shape)(world, event, M::of(&event.call));
-        if let Some(mistake) = mistake::<M>(event, &shape) {
+        if let Some(mistake) = self.wrong_shape(world, event) {
             panic!("the shape of {} of {}: {mistake}", event.call, M::LIBRARY);
         }
-        Some(shape).filter(|shape| !shape.is_empty()).into_iter().collect()
+        self.shapes.of(world, event).into_iter().filter(|shape| !shape.is_empty()).collect()
     }
 
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
-        mistake::<M>(event, &(self.shape)(world, event, M::of(&event.call)))
+        self.shapes.of(world, event).iter().find_map(|shape| mistake::<M>(event, shape))
     }
 
     fn initial(&self) -> Initial {
@@ -92,7 +97,7 @@ impl<M: Methods> Library for Simple<M> {
 /// Returns an error if the result of a call is a value that no subevent reads.
 fn not_read(event: &Event, shape: &[Sub]) -> Option<String> {
     let reads = shape.iter().any(|sub| sub.reads == Some(Reads::Is(event.ret)));
-    let what = "it returns a value, and no subevent reads it: one is to be Sub::read(stamp, cell, event.ret), whatever the value is";
+    let what = "it returns a value, and no subevent reads it: one is to be `stamp: reads x at n, ret()`, whatever the value is";
     (!reads).then(|| what.to_owned())
 }
 
@@ -101,19 +106,7 @@ fn not_read(event: &Event, shape: &[Sub]) -> Option<String> {
 fn mistake<M: Methods>(event: &Event, shape: &[Sub]) -> Option<String> {
     let is_asked =
         event.ret == Val::Top && method::find(M::METHODS, &event.call).is_some_and(|m| m.returns == Returns::Value);
-    let of = |(i, sub): (usize, &Sub)| match sub.writes? {
-        Writes::Is(_) => None,
-        Writes::Step(_) => Some(format!(
-            "subevent {i} writes what Library::step makes of what another one reads, and Simple has no step: write an impl \
-             Library"
-        )),
-        Writes::Copy(from) if shape.get(from).is_some_and(|sub| sub.reads.is_some()) => None,
-        Writes::Copy(from) => Some(format!(
-            "subevent {i} copies what subevent {from} reads, which reads nothing or is not there; they are counted from 0"
-        )),
-    };
-    let unread = || not_read(event, shape).filter(|_| is_asked);
-    unread().or_else(|| shape.iter().enumerate().find_map(of))
+    not_read(event, shape).filter(|_| is_asked)
 }
 
 impl<M: Methods> Subject for Simple<M> {
@@ -220,8 +213,10 @@ impl<M> Implementation for Over<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::expr::ret;
     use crate::ids::Node;
     use crate::methods;
+    use crate::shape::shapes;
     use crate::stamp::{Kind, Kinds};
 
     /// Reads and writes.
@@ -267,8 +262,8 @@ mod tests {
     }
 
     /// Asks for the shapes and the results of a call.
-    fn asked(shape: fn(&World, &Event, Word) -> Shape, method: Word) -> (usize, Vec<Val>) {
-        let library = Simple::new(shape, |_| {});
+    fn asked(shapes: &'static Shapes, method: Word) -> (usize, Vec<Val>) {
+        let library = Simple::<Word>::new(shapes, |_| {});
         let mut world = World::new(1, &[Node(1)]);
         world.objects.insert(Loc::new("x"), Object::new(CELL));
         let event = Event { thread: Tid(1), call: method.into(), ret: Val::Unit };
@@ -280,7 +275,7 @@ mod tests {
     #[test]
     fn there_are_worlds_with_as_many_objects_as_the_bound_says() {
         let bound = Bound { objects: 9, ..Bound::default() };
-        let worlds = Simple::new(good, |_| {}).worlds(&World::new(1, &[Node(1)]), &bound, &|| false);
+        let worlds = Simple::<Word>::new(good(), |_| {}).worlds(&World::new(1, &[Node(1)]), &bound, &|| false);
         let counts: Vec<usize> = worlds.iter().map(|world| world.objects.len()).collect();
         assert_eq!(counts, (1..=9).collect::<Vec<_>>());
         assert!(worlds[7].objects.contains_key(&Loc::new("x8")) && worlds[2].objects.contains_key(&Loc::new("z")));
@@ -290,18 +285,18 @@ mod tests {
         Loc::new("x")
     }
 
-    fn good(_: &World, event: &Event, method: Word) -> Shape {
-        match method {
-            Word::Set { x, v } => [Sub::write(W, x.on(Node(1)), v)].into(),
-            Word::Get { x } => [Sub::read(R, x.on(Node(1)), event.ret)].into(),
+    fn good() -> &'static Shapes {
+        shapes! { Word:
+            Set { x, v } => { W: writes x, v }
+            Get { x } => { R: reads x, ret() }
         }
     }
 
     #[test]
     fn values_that_are_returned_are_those_that_are_read() {
-        assert_eq!(asked(good, Word::Get { x: x() }), (1, vec![Val::Int(5)]));
-        assert_eq!(asked(good, Word::Set { x: x(), v: 7.into() }), (1, vec![Val::Unit]));
-        let library = Simple::new(good, |_| {});
+        assert_eq!(asked(good(), Word::Get { x: x() }), (1, vec![Val::Int(5)]));
+        assert_eq!(asked(good(), Word::Set { x: x(), v: 7.into() }), (1, vec![Val::Unit]));
+        let library = Simple::<Word>::new(good(), |_| {});
         let looks = |call: Word| library.only_looks(&Event { thread: Tid(1), call: call.into(), ret: Val::Unit });
         assert!(looks(Word::Get { x: x() }) && !looks(Word::Set { x: x(), v: 7.into() }));
     }
@@ -309,22 +304,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "the shape of Get(x) of cell: it returns a value, and no subevent reads it")]
     fn a_result_that_nothing_reads_is_told() {
-        let _ = asked(|_, _, _| [Sub::quiet(R)].into(), Word::Get { x: x() });
-    }
-
-    #[test]
-    #[should_panic(expected = "the shape of Set(x, 7) of cell: subevent 0 copies what subevent 5 reads")]
-    fn a_copy_of_nothing_is_told() {
-        let _ = asked(
-            |_, _, _| [Sub::write(W, x().on(Node(1)), Writes::Copy(5))].into(),
-            Word::Set { x: x(), v: 7.into() },
-        );
-    }
-
-    #[test]
-    #[should_panic(expected = "and Simple has no step")]
-    fn a_step_is_told() {
-        let of = |_: &World, _: &Event, _: Word| [Sub::update(W, x().on(Node(1)), Reads::Any, Writes::Step(0))].into();
-        let _ = asked(of, Word::Set { x: x(), v: 7.into() });
+        let quiet = shapes! { Word: Set { x, v } => { W: writes x, v } Get { .. } => { R } };
+        let _ = asked(quiet, Word::Get { x: x() });
     }
 }

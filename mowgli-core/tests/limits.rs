@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::x86_tso::Tso::F;
 use crate::x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Method as Word, Spin, Tso, read, to, word, write};
 use mowgli_core::algebra::Spec;
 use mowgli_core::body::bodies;
@@ -19,6 +20,7 @@ use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
+use mowgli_core::shape::shapes;
 use mowgli_core::simple::{Over, Simple};
 use mowgli_core::soundness::client::{Bound, MOST, Subject, are_at_most, clients, well_formed, worlds};
 use mowgli_core::soundness::properties::{Specified, properties};
@@ -348,7 +350,7 @@ methods! {
 #[test]
 fn too_many_clients_to_be_probed_are_no_verdict() {
     let verdict = |values: i64| {
-        let bell = Simple::new(|_: &World, _: &Event, _: Bell| [Sub::quiet(Tso::F)].into(), |_| {});
+        let bell = Simple::<Bell>::new(shapes! { Bell: Ring { .. } => { F } }, |_| {});
         let word = |_: &World, x: Loc| vec![(x.part("word"), word())];
         let bodies = bodies! { Bell: Ring { x, .. } => { Word::write(x.part("word", []), 1) } };
         let a_write_for_a_fence = Over::<Bell>::terms(bodies).parts(word);

@@ -12,10 +12,10 @@ methods! {
     }
 }
 
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Open { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n.into()), x.on(n), 1)).collect(),
-        Method::Look { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
+fn shapes() -> &'static Shapes {
+    shapes! { Method:
+        Open { x } => { for n in (all_nodes()) { aGF(n): writes x at n, 1 } }
+        Look { x } => { aCR: reads x at here, ret() }
     }
 }
 
@@ -39,7 +39,7 @@ fn bodies() -> Bodies {
 fn entry() -> Entry {
     let gate = Over::<Method>::terms(bodies()).part("opened", sv::variable());
     let no_fence = gate.clone().without(calls!(Shared::GF { .. }));
-    Entry::rdma(Simple::new(shape, spec), Sv).published(gate, &[(2, 2, 2)]).broken("no-fence", no_fence)
+    Entry::rdma(Simple::<Method>::new(shapes(), spec), Sv).published(gate, &[(2, 2, 2)]).broken("no-fence", no_fence)
 }
 
 /// Returns the value that the second thread gets from a word of node 3, after it has seen the gate open. The first

@@ -12,10 +12,10 @@ methods! {
 }
 
 /// A raise is a global fence, which raises the latch on every node; a check is a CPU read on the own node.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Raise { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n.into()), x.on(n), 1)).collect(),
-        Method::Check { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
+fn shapes() -> &'static Shapes {
+    shapes! { Method:
+        Raise { x } => { for n in (all_nodes()) { aGF(n): writes x at n, 1 } }
+        Check { x } => { aCR: reads x at here, ret() }
     }
 }
 
@@ -45,6 +45,6 @@ fn bodies() -> Bodies {
 pub fn entry() -> Entry {
     let latch = Over::<Method>::terms(bodies()).part("raised", sv::variable());
     let no_fence = latch.clone().without(calls!(Shared::GF { .. }));
-    Entry::rdma(Simple::new(shape, spec), Sv).published(latch, &[(2, 2, 2)]).broken("no-fence", no_fence)
+    Entry::rdma(Simple::<Method>::new(shapes(), spec), Sv).published(latch, &[(2, 2, 2)]).broken("no-fence", no_fence)
 }
 mowgli::main!(entry());

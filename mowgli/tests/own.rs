@@ -72,12 +72,10 @@ methods! {
 
 /// Returns a bell whose method table is wrong: `Ring` writes, although the table says that it only looks.
 fn bell() -> Entry {
-    fn shape(world: &World, event: &Event, Method::Ring { x }: Method) -> Shape {
-        [Sub::write(aCW, x.on(world.node_of(event.thread)), 1)].into()
-    }
+    let shapes = shapes! { Method: Ring { x } => { aCW: writes x at here, 1 } };
     let bodies = bodies! { Method: Ring { x } => { Shared::write(x.part("rung", []), 1) } };
     let over = Over::<Method>::terms(bodies).part("rung", sv::variable());
-    Entry::rdma(Simple::new(shape, |_| {}), Sv).published(over, &[(2, 2, 1)])
+    Entry::rdma(Simple::<Method>::new(shapes, |_| {}), Sv).published(over, &[(2, 2, 1)])
 }
 
 methods! {
@@ -115,12 +113,7 @@ impl Implementation for Function {
 /// Returns a gong whose shape does not say which subevent reads its result. The implementation of a `foreign` gong
 /// makes a variable whose name a client can use. The body of a gong that `panics` does so in a world of three nodes.
 fn gong(which: &str) -> Entry {
-    fn unread(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
-        [Sub::read(aCR, x.on(world.node_of(event.thread)), Reads::Any)].into()
-    }
-    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
-        [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
-    }
+    let unread = shapes! { Struck: Struck { x } => { aCR: reads x at here } };
     let is_foreign = which == "foreign";
     let panics = which == "panics";
     let body = move |world: &World, x: Loc| {
@@ -129,18 +122,20 @@ fn gong(which: &str) -> Entry {
         sv::read(x.part(homes[world.all_nodes().len() - 1]))
     };
     let count = move |_: &World, x: Loc| if is_foreign { Loc::new("count") } else { x.part("count") };
-    let library = Simple::new(if is_foreign || panics { read } else { unread }, |_| {});
+    let library = Simple::<Struck>::new(if is_foreign || panics { read() } else { unread }, |_| {});
     let over = Function { body: Box::new(body), count: Box::new(count) };
     Entry::rdma(library, Sv).published(over, if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
 }
 
+/// Returns the shape of a call that reads how often the gong was struck.
+fn read() -> &'static Shapes {
+    shapes! { Struck: Struck { x } => { aCR: reads x at here, ret() } }
+}
+
 /// Returns a gong whose body is this function, and does not end.
 fn endless(body: fn(Loc) -> Prog) -> Entry {
-    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
-        [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
-    }
     let over = Function { body: Box::new(move |_, x| body(x)), count: Box::new(|_, x| x.part("count")) };
-    Entry::rdma(Simple::new(read, |_| {}), Sv).published(over, &[(1, 1, 1)])
+    Entry::rdma(Simple::<Struck>::new(read(), |_| {}), Sv).published(over, &[(1, 1, 1)])
 }
 
 fn idle() -> Prog {
@@ -165,14 +160,11 @@ methods! {
 }
 
 fn letters() -> Simple<Letter> {
-    fn shape(world: &World, event: &Event, method: Letter) -> Shape {
-        let n = world.node_of(event.thread);
-        match method {
-            Letter::Leave { x, v } => [Sub::write(aCW, x.on(n), v)].into(),
-            Letter::Look { x } => [Sub::read(aCR, x.on(n), event.ret)].into(),
-        }
-    }
-    Simple::new(shape, |c| {
+    let shapes = shapes! { Letter:
+        Leave { x, v } => { aCW: writes x at here, v }
+        Look { x } => { aCR: reads x at here, ret() }
+    };
+    Simple::new(shapes, |c| {
         c.reads_from("rf", reads(), writes());
     })
 }
