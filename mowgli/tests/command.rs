@@ -37,6 +37,15 @@ fn a_library_is_shown_as_the_papers_write_it() {
         assert!(shown.out.contains(part), "{part} is not in\n{}", shown.out);
     }
     assert!(!shown.out.contains("let ppo"), "{}", shown.out);
+    let latex = mowgli(&["show", "bal", "--latex"]).out;
+    for part in [
+        "\\paragraph{Subevents}\n\\begin{alltt}\nBAR(x):\n",
+        "\\mathit{round} &\\triangleq [\\mathsf{aGF}] \\mathbin{;}",
+        "x.count[t] for t in members(x): sv",
+        "sv::GF(nodes(members(x)));",
+    ] {
+        assert!(latex.contains(part), "{part} is not in\n{latex}");
+    }
     is_bad(&["show", "bal:nothing"], &["bal has no variant nothing; there are published"]);
 }
 

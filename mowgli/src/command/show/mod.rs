@@ -1,9 +1,12 @@
 //! `mowgli show`.
 
+mod latex;
+
 use std::fmt::Write;
 
 use clap::Args;
 use itertools::Itertools;
+use mowgli_core::body::{Bodies, Body};
 use mowgli_core::library::Library;
 use mowgli_core::method::{Kind, Method, Returns};
 use mowgli_libraries::catalogue::named;
@@ -11,12 +14,16 @@ use mowgli_libraries::entry::{Entry, Variant};
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
+use latex::Section;
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  mowgli show bal\n  mowgli show bal:no-fence")]
+#[command(after_help = "Examples:\n  mowgli show bal\n  mowgli show bal:no-fence\n  mowgli show bal --latex")]
 pub(super) struct ShowArgs {
     /// A library, as bal, or one of its variants, as bal:no-fence.
     name: String,
+    /// Prints LaTeX for a paper's appendix. It needs the packages amsmath, amssymb and alltt.
+    #[arg(long)]
+    latex: bool,
 }
 
 pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, String> {
@@ -30,8 +37,11 @@ pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, St
         None => entry.variants.first(),
     };
     let library = entry.library()?;
-    let mut text = interface(library);
     let spec = own_relations(&cat(catalogue, name)?);
+    if args.latex {
+        return Ok(in_latex(entry, library, &spec, variant));
+    }
+    let mut text = interface(library);
     let _ = write!(
         text,
         "\nSpecification in cat, beside ppo and hb (all of it: mowgli cat {name}):\n{}\n",
@@ -41,6 +51,24 @@ pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, St
         text += &implementation(entry, library, variant);
     }
     Ok(text)
+}
+
+/// Returns the same in LaTeX.
+fn in_latex(entry: &Entry, library: &dyn Library, spec: &str, variant: Option<&Variant>) -> String {
+    let code = |heading: &str, text: String| Section::Code(heading.to_owned(), text);
+    let methods = library.methods().iter().map(signature).join("\n");
+    let objects = library.object().map(|form| code("Objects", form.example()));
+    let mut sections: Vec<Section> = objects.into_iter().chain([code("Methods", methods)]).collect();
+    sections.extend(subevents(library).map(|text| code("Subevents", text)));
+    sections.push(Section::Relations("Specification".to_owned(), spec.to_owned()));
+    if let Some(variant) = variant {
+        let implementation = &variant.implementation;
+        let heading = format!("Implementation `{}` over {}", variant.name, entry.over());
+        let parts = implementation.parts().map(ToString::to_string).filter(|text| !text.is_empty());
+        sections.extend(parts.map(|text| code("Declared objects", text)));
+        sections.extend(implementation.bodies().map(|all| code(&heading, bodies(library, all))));
+    }
+    latex::page(&format!("Library {}", library.name()), &sections)
 }
 
 /// Returns a specification's own relations and demands, without those that all have: the vocabulary, ppo and hb.
@@ -63,14 +91,34 @@ fn interface(library: &dyn Library) -> String {
     for method in library.methods() {
         let _ = writeln!(text, "  {}\n     {}", signature(method), method.about.trim());
     }
-    let Some(shapes) = library.shape_terms() else { return text };
-    text += "\nSubevents of a call, with what each reads and writes:\n";
-    for method in library.methods() {
-        let arguments = method.takes.iter().map(|(name, _)| name).join(", ");
-        let shape = shapes.get(method.name).map(ToString::to_string).unwrap_or_default();
-        let _ = writeln!(text, "  {}({arguments}):\n{}", method.name, indented(&indented(&shape)));
+    if let Some(subevents) = subevents(library) {
+        let _ = write!(text, "\nSubevents of a call, with what each reads and writes:\n{}\n", indented(&subevents));
     }
     text
+}
+
+/// Lists the shapes of the calls of each method, if they are terms.
+fn subevents(library: &dyn Library) -> Option<String> {
+    let shapes = library.shape_terms()?;
+    let of = |method: &Method| {
+        let shape = shapes.get(method.name).map(ToString::to_string).unwrap_or_default();
+        format!("{}:\n{}", head(method), indented(&shape))
+    };
+    Some(library.methods().iter().map(of).join("\n"))
+}
+
+/// `Write(x, v)`.
+fn head(method: &Method) -> String {
+    format!("{}({})", method.name, method.takes.iter().map(|(name, _)| name).join(", "))
+}
+
+/// Lists bodies as pseudo-code.
+fn bodies(library: &dyn Library, bodies: &Bodies) -> String {
+    let of = |(name, body): (&str, &Body)| {
+        let method = library.methods().iter().find(|m| m.name == name);
+        format!("{}:\n{}", method.map_or_else(|| name.to_owned(), head), indented(&body.to_string()))
+    };
+    bodies.iter().map(|(name, body)| of((name, body))).join("\n\n")
 }
 
 /// `Write(x: object, v: value)`.
@@ -117,11 +165,8 @@ fn implementation(entry: &Entry, library: &dyn Library, variant: &Variant) -> St
     if let Some(parts) = variant.implementation.parts().map(ToString::to_string).filter(|text| !text.is_empty()) {
         let _ = write!(text, "\n  Objects that it declares:\n{}\n", indented(&indented(&parts)));
     }
-    let Some(bodies) = own.or(before) else { return text };
-    for (name, body) in bodies.iter() {
-        let takes = library.methods().iter().find(|m| m.name == name).map_or(&[][..], |m| m.takes);
-        let arguments = takes.iter().map(|(name, _)| name).join(", ");
-        let _ = writeln!(text, "\n  {name}({arguments}):\n{}", indented(&indented(&body.to_string())));
+    if let Some(all) = own.or(before) {
+        let _ = write!(text, "\n{}\n", indented(&bodies(library, all)));
     }
     text
 }
