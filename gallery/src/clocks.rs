@@ -55,3 +55,5 @@ impl Library for Time {
         c
     }
 }
+
+impl Hints for Time {}

@@ -77,14 +77,16 @@ impl<M: Methods> Library for Dying<M> {
         events.windows(2).all(|pair| !self.is_end(pair[0]) || pair[0].thread != pair[1].thread)
     }
 
+    fn spec(&self) -> Spec {
+        self.kind.spec()
+    }
+}
+
+impl<M: Methods> Hints for Dying<M> {
     /// A call that waits for an end need not return if the end does not come.
     fn must_return(&self, _: &World, events: &[&Event]) -> bool {
         let ends = |x: Loc| events.iter().any(|e| self.is_end(e) && e.call.loc(0) == x);
         events.iter().all(|e| !(self.waits)(M::of(&e.call)) || ends(e.call.loc(0)))
-    }
-
-    fn spec(&self) -> Spec {
-        self.kind.spec()
     }
 }
 

@@ -76,14 +76,6 @@ impl Library for Guard {
         lock::is_well_formed(events)
     }
 
-    fn may_wait(&self, call: &Call) -> bool {
-        !matches!(Method::of(call), Method::Rel { .. })
-    }
-
-    fn owes(&self, events: &[&Event]) -> Vec<Call> {
-        lock::held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
-    }
-
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let stamp = match Method::of(&event.call) {
             Method::Acq { .. } | Method::Share { .. } => aMF,
@@ -102,6 +94,16 @@ impl Library for Guard {
         let section = (&later - later.then(&later)).between(&begins, &ends);
         c.so([&section.inv().then(&lo).named("lo", "{a} lets {b} in")]);
         c
+    }
+}
+
+impl Hints for Guard {
+    fn may_wait(&self, call: &Call) -> bool {
+        !matches!(Method::of(call), Method::Rel { .. })
+    }
+
+    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        lock::held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
 }
 

@@ -149,6 +149,8 @@ impl<M: Methods> Library for Kind<M> {
     }
 }
 
+impl<M: Methods> Hints for Kind<M> {}
+
 impl<M: Methods> Subject for Kind<M> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let with = |objects: Vec<Object>| {

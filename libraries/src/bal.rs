@@ -16,7 +16,7 @@ use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
@@ -103,6 +103,8 @@ impl Library for Bal {
         c
     }
 }
+
+impl Hints for Bal {}
 
 /// The barrier of a call, and how often its thread has come to it before.
 const BARRIER_AND_ROUND: Key = Key::by("barrier_and_round", &[Argument(0), Count]);

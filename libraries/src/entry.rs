@@ -5,7 +5,7 @@ use std::sync::Arc;
 use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::crashes::Crashing;
@@ -132,13 +132,13 @@ impl Variant {
 impl Entry {
     /// A library over RDMA-WAIT-RMW that is its own subject, to be implemented on another one.
     #[must_use]
-    pub fn rdma(library: impl Library + Subject + Clone + 'static, below: impl Library + 'static) -> Self {
+    pub fn rdma(library: impl Hints + Subject + Clone + 'static, below: impl Hints + 'static) -> Self {
         Self::new(Memory::rdma_wait(), library, Libraries::over(mowgli_rdma::to).with(below), Vec::new())
     }
 
     /// A library over x86-TSO that is its own subject, to be implemented on words of memory. Its clients run on one machine.
     #[must_use]
-    pub fn x86(library: impl Library + Subject + Clone + 'static) -> Self {
+    pub fn x86(library: impl Hints + Subject + Clone + 'static) -> Self {
         let entry =
             Self::new(Memory::x86_tso(), library.clone(), Libraries::over(mowgli_x86::to).with(Tso), Vec::new());
         Self { subject: Box::new(OneMachine(library)), ..entry }
@@ -181,7 +181,7 @@ impl Entry {
     #[must_use]
     pub fn new(
         memory: Memory,
-        library: impl Library + Subject + Clone + 'static,
+        library: impl Hints + Subject + Clone + 'static,
         below: Libraries,
         variants: Vec<Variant>,
     ) -> Self {
@@ -242,7 +242,7 @@ impl Entry {
     ///
     /// # Errors
     /// If the specification has no library of the entry's name.
-    pub fn library(&self) -> Result<&dyn Library, String> {
+    pub fn library(&self) -> Result<&dyn Hints, String> {
         self.specification.get(Name::literal(self.name)).ok_or_else(|| {
             let known = self.specification.names().join(", ");
             format!(

@@ -8,7 +8,7 @@ use mowgli_core::algebra::{Key, Rel, Set, Spec, po, same, stamped};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::Shapes;
 use mowgli_core::soundness::client::{Bound, Client, Subject, object_names};
@@ -71,15 +71,6 @@ impl Library for Lock {
         is_well_formed(events)
     }
 
-    /// An Acq waits until nobody holds the lock.
-    fn may_wait(&self, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Acq { .. })
-    }
-
-    fn owes(&self, events: &[&Event]) -> Vec<Call> {
-        held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
-    }
-
     /// States `is_well_formed` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
     fn owed(&self) -> Option<Spec> {
         let (acquires, releases) = (stamped((self.fence)()), (self.lets_in)());
@@ -103,6 +94,17 @@ impl Library for Lock {
         let lo = released_before(&mut c, &stamped((self.fence)()), &(self.lets_in)());
         c.so([&lo]);
         c
+    }
+}
+
+impl Hints for Lock {
+    /// An Acq waits until nobody holds the lock.
+    fn may_wait(&self, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Acq { .. })
+    }
+
+    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, Opaque, all_threads, initial, me, node, number, range, ret, size as size_of};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
@@ -72,24 +72,6 @@ impl Library for Msw {
         Method::TABLE
     }
 
-    fn returns(
-        &self,
-        world: &World,
-        _: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        let Method::TryRead { x } = Method::of(call) else { return vec![Val::Unit] };
-        let mut values = cells(Cell { loc: x, node: world.node_of(thread) });
-        values.push(Val::Bot);
-        values
-    }
-
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         method::fault(world, thread, call, Method::TABLE).or_else(|| ill_sized(world, Method::of(call)))
     }
@@ -108,6 +90,26 @@ impl Library for Msw {
     fn spec(&self) -> Spec {
         // as RDMA-WAIT, without rao
         wait::consistency(false)
+    }
+}
+
+impl Hints for Msw {
+    fn returns(
+        &self,
+        world: &World,
+        _: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let Method::TryRead { x } = Method::of(call) else { return vec![Val::Unit] };
+        let mut values = cells(Cell { loc: x, node: world.node_of(thread) });
+        values.push(Val::Bot);
+        values
+    }
+
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
     }
 }
 

@@ -27,7 +27,7 @@ pub mod any {
     };
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
-    pub use mowgli_core::library::{Initial, Libraries, Library};
+    pub use mowgli_core::library::{Hints, Initial, Libraries, Library};
     pub use mowgli_core::method::methods;
     pub use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
     pub use mowgli_core::program::{Prog, prog};

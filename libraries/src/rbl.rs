@@ -14,7 +14,7 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, here, me, members, nodes, only, range, ret, size};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Initial, Libraries, Library};
+use mowgli_core::library::{Hints, Initial, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
@@ -104,10 +104,6 @@ impl Library for Rbl {
         Initial::Value(Val::Bot)
     }
 
-    fn only_looks(&self, event: &Event) -> bool {
-        event.ret == Val::Bot || event.ret == Val::Bool(false)
-    }
-
     /// Only the writer submits, and only readers receive. A call that fails touches nothing.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
@@ -145,6 +141,12 @@ impl Library for Rbl {
             Self::Weak => c.empty("not-missed", &(hb().inv() & fb)),
         }
         c
+    }
+}
+
+impl Hints for Rbl {
+    fn only_looks(&self, event: &Event) -> bool {
+        event.ret == Val::Bot || event.ret == Val::Bool(false)
     }
 }
 

@@ -11,7 +11,7 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, all_threads, initial, me, node, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, plus, shapes};
@@ -57,18 +57,6 @@ impl Library for ScRmw {
         Method::TABLE
     }
 
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        match Method::of(&event.call) {
-            Method::Read { .. } => true,
-            Method::CAS { v1, .. } => event.ret != v1,
-            Method::Write { .. } | Method::FAA { .. } => false,
-        }
-    }
-
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Write { x, v } => { aMF: writes x, v }
@@ -80,6 +68,20 @@ impl Library for ScRmw {
 
     fn spec(&self) -> Spec {
         sequentially_consistent()
+    }
+}
+
+impl Hints for ScRmw {
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        match Method::of(&event.call) {
+            Method::Read { .. } => true,
+            Method::CAS { v1, .. } => event.ret != v1,
+            Method::Write { .. } | Method::FAA { .. } => false,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, Opaque, all_threads, me, node, range};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Initial, Libraries, Library};
+use mowgli_core::library::{Hints, Initial, Libraries, Library};
 use mowgli_core::method::{Method, methods};
 use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
 pub use mowgli_core::shape::Case;
@@ -304,14 +304,6 @@ impl Library for Linearised {
         self.object.methods()
     }
 
-    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        let states = cells(state(call.loc(0)));
-        let mut results: Vec<Val> = states.iter().filter_map(|s| Some(self.apply(*s, call)?.1)).collect();
-        results.sort();
-        results.dedup();
-        results
-    }
-
     fn initial(&self) -> Initial {
         Initial::Value(Val::tuple(&self.object.start()))
     }
@@ -329,6 +321,16 @@ impl Library for Linearised {
     /// As for RDMA-SC-RMW: `so = po u rf u mo u rb`. Every call is an update, so rf goes from each to the next.
     fn spec(&self) -> Spec {
         sc_rmw::sequentially_consistent()
+    }
+}
+
+impl Hints for Linearised {
+    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        let states = cells(state(call.loc(0)));
+        let mut results: Vec<Val> = states.iter().filter_map(|s| Some(self.apply(*s, call)?.1)).collect();
+        results.sort();
+        results.dedup();
+        results
     }
 }
 

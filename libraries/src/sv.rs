@@ -12,7 +12,7 @@ use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, initial, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
@@ -63,10 +63,6 @@ impl Library for Sv {
         Method::TABLE
     }
 
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Write { x, v } => { aCW: writes x at here, v }
@@ -112,6 +108,12 @@ impl Library for Sv {
         // so = iso u rf_e u pf u rb u mo
         c.so([&iso, &rf_e, &pf, &rb, &mo]);
         c
+    }
+}
+
+impl Hints for Sv {
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
     }
 }
 

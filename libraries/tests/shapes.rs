@@ -7,7 +7,7 @@ use std::mem::discriminant;
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Name, NodeSet, Wid};
-use mowgli_core::library::Library;
+use mowgli_core::library::Hints;
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::soundness::client::{Bound, Subject, worlds};
 use mowgli_core::value::Val;
@@ -31,7 +31,7 @@ fn world(subject: &dyn Subject) -> World {
 }
 
 /// Some arguments of a kind.
-fn arguments(library: &dyn Library, world: &World, kind: Kind) -> Vec<Val> {
+fn arguments(library: &dyn Hints, world: &World, kind: Kind) -> Vec<Val> {
     let objects = || world.locations(library.name()).into_iter().map(Val::from);
     match kind {
         Kind::Local | Kind::Address | Kind::Placed | Kind::Object => objects().collect(),
@@ -46,7 +46,7 @@ fn arguments(library: &dyn Library, world: &World, kind: Kind) -> Vec<Val> {
 }
 
 /// The calls of a method that have no fault.
-fn calls(library: &dyn Library, world: &World, method: &Method) -> Vec<Event> {
+fn calls(library: &dyn Hints, world: &World, method: &Method) -> Vec<Event> {
     let with_results = |call: Call, thread| {
         let results = [Val::Unit, Val::Int(0), Val::Int(7), Val::Bool(true), Val::Bool(false), Val::Bot];
         results.map(|ret| Event { thread, call: call.clone(), ret })
@@ -99,7 +99,7 @@ fn kind(shape: &Shape) -> Vec<String> {
 }
 
 /// The text of the shapes of a library, each with the first events that happen in different ways.
-fn told(library: &dyn Library, world: &World) -> String {
+fn told(library: &dyn Hints, world: &World) -> String {
     let shapes = library.shape_terms().unwrap_or_else(|| panic!("{} has no terms", library.name()));
     let mut text = format!("threads on nodes {:?}\n", world.threads.iter().map(|n| n.0).collect::<Vec<_>>());
     for (x, object) in &world.objects {
@@ -137,7 +137,7 @@ fn events_of_memory_models_have_the_shapes_that_the_text_says() {
     crashing.crashes.threads.extend(crashing.tids().last());
     let words_of_tso = world(&tso::Words { rmw: true });
     let words_of_x86 = world(&x86_tso::Words);
-    let all: [(&dyn Library, &World); 6] = [
+    let all: [(&dyn Hints, &World); 6] = [
         (&wait::Wait, &words),
         (&tso::Tso, &words_of_tso),
         (&Message, &words),
@@ -157,7 +157,7 @@ fn shapes_are_those_of_the_terms() {
     let entries_of_x86 = x86::catalogue();
     let of_entries =
         entries.iter().chain(&entries_of_x86).map(|e| (e.library().expect("a library"), world(&*e.subject)));
-    let memories: [(&dyn Library, World); 2] =
+    let memories: [(&dyn Hints, World); 2] =
         [(&wait::Wait, world(&wait::Words { rmw: true })), (&tso::Tso, world(&tso::Words { rmw: true }))];
     for (library, world) in of_entries.chain(memories) {
         let terms = library.shape_terms().expect("terms");

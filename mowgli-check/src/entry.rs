@@ -4,7 +4,7 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::implementation::misdeclared;
-use mowgli_core::library::Library;
+use mowgli_core::library::Hints;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, worlds};
@@ -54,7 +54,7 @@ fn of_one_model(entry: &Entry) -> Result<(), String> {
 
 /// Checks that the shapes of a call are right, whatever it returns. Also checks that it writes nothing if the library
 /// says that it only looks.
-fn is_as_said(library: &dyn Library, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Result<(), String> {
+fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Result<(), String> {
     let right = |event: &Event| {
         let mistake = library.wrong_shape(world, event);
         mistake.map_or(Ok(()), |m| Err(format!("the shape of {call} of {}: {m}", place(library, call))))
@@ -76,19 +76,19 @@ fn is_as_said(library: &dyn Library, world: &World, thread: Tid, call: &Call, bo
 }
 
 /// Returns the name of a library, and the place where it declares the method of a call.
-fn place(library: &dyn Library, call: &Call) -> String {
+fn place(library: &dyn Hints, call: &Call) -> String {
     let place = method::find(library.methods(), call).map(|m| format!(" ({})", m.place));
     format!("{}{}", library.name(), place.unwrap_or_default())
 }
 
 /// Returns the error message for an event that writes a cell although the library says that it only looks.
-fn no_look(library: &dyn Library, event: &Event, cell: Option<Cell>) -> String {
+fn no_look(library: &dyn Hints, event: &Event, cell: Option<Cell>) -> String {
     let name = place(library, &event.call);
     let table = method::find(library.methods(), &event.call);
     let (says, remedy) = if table.is_some_and(|m| m.looks) {
         (format!("the method table of {name}"), "take `, looks` out of the table".to_owned())
     } else {
-        (format!("Library::only_looks of {name}"), "let it be false of this call".to_owned())
+        (format!("Hints::only_looks of {name}"), "let it be false of this call".to_owned())
     };
     let cell = cell.map_or_else(String::new, |cell| format!(" {} on node {}", cell.loc, cell.node));
     format!(

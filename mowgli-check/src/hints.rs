@@ -1,7 +1,7 @@
 //! The check of a library's hints: statements that only the search uses.
 //!
 //! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution
-//! without it is not consistent. **Correct because** this is how [`Library::only_looks`] and [`Library::is_remembered`]
+//! without it is not consistent. **Correct because** this is how [`Hints::only_looks`] and [`Hints::is_remembered`]
 //! are defined. The search leaves out iterations of loops by them, so a wrong hint loses executions and makes *sound*
 //! wrong. **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do
 //! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
@@ -11,7 +11,7 @@ use mowgli_core::algebra::Role;
 use mowgli_core::execution::Execution;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client};
@@ -63,15 +63,15 @@ fn each(libraries: &Libraries, world: &World, client: &Client, visit: &mut dyn F
 /// Leaves each event out of an execution that a hint calls dispensable, and judges the rest.
 fn in_execution(
     libraries: &Libraries,
-    library: &dyn Library,
+    library: &dyn Hints,
     execution: &Execution,
     left_out: &mut usize,
 ) -> Result<(), String> {
     for (e, event) in execution.events.iter().enumerate().filter(|(_, e)| e.call.library == library.name()) {
         let hint = if library.only_looks(event) {
-            "Library::only_looks is true of it"
+            "Hints::only_looks is true of it"
         } else if !library.is_remembered(&event.call) && is_unread(libraries, execution, e) {
-            "Library::is_remembered is false of it, and nothing reads what it writes"
+            "Hints::is_remembered is false of it, and nothing reads what it writes"
         } else {
             continue;
         };
@@ -101,6 +101,7 @@ mod tests {
     use mowgli_core::algebra::Spec;
     use mowgli_core::event::{Event, Shape};
     use mowgli_core::ids::Name;
+    use mowgli_core::library::Library;
     use mowgli_core::method::Method;
     use mowgli_libraries::bal::{self, Bal};
     use mowgli_libraries::catalogue::catalogue;
@@ -127,12 +128,14 @@ mod tests {
             true
         }
 
-        fn only_looks(&self, _: &Event) -> bool {
-            true
-        }
-
         fn spec(&self) -> Spec {
             Bal::Plain.spec()
+        }
+    }
+
+    impl Hints for Idle {
+        fn only_looks(&self, _: &Event) -> bool {
+            true
         }
     }
 
@@ -141,7 +144,7 @@ mod tests {
         let entry = bal::entry(Bal::Plain);
         let specification = Libraries::like(&entry.memory.libraries).with(Idle);
         let why = check(&Entry { specification, ..entry }, &bound(2, 2, 1), 10, &|| false).unwrap_err();
-        assert!(why.starts_with("bal says more than is true: Library::only_looks is true of it, for BAR("), "{why}");
+        assert!(why.starts_with("bal says more than is true: Hints::only_looks is true of it, for BAR("), "{why}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The plain semantics `[[p]]_t` within a bound (LOCO §3.1), with calls replaced by implementations on the way.
 //!
 //! Three restrictions keep it finite. The first two lose no outcomes:
-//!  - A call returns only values that its library deems possible ([`crate::library::Library::returns`]).
+//!  - A call returns only values that its library deems possible ([`crate::library::Hints::returns`]).
 //!  - A round of a loop that only looks and does not break is left out. An execution without it is consistent whenever
 //!    one with it is, and has the same outcome.
 //!  - Other loops are unrolled up to a bound ([`Unfolding::hit`]). A round that does not break can be left out too if

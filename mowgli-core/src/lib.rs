@@ -13,7 +13,7 @@
 //! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
 //! use mowgli_core::ids::{Loc, Name, Node};
 //! use mowgli_core::implementation::Implementations;
-//! use mowgli_core::library::{Libraries, Library};
+//! use mowgli_core::library::{Hints, Libraries, Library};
 //! use mowgli_core::method::{self, methods};
 //! use mowgli_core::problem::{Limits, Problem};
 //! use mowgli_core::program::prog;
@@ -63,6 +63,7 @@
 //!         c
 //!     }
 //! }
+//! impl Hints for Memory {}
 //!
 //! let [x, y] = ["x", "y"].map(Loc::new);
 //! let thread = |mine: Loc, other: Loc| prog! { write(mine, 1); read(other) };

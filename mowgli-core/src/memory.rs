@@ -5,7 +5,7 @@ use std::fmt;
 use crate::algebra::{Rel, Spec};
 use crate::event::{Event, Shape, Sub};
 use crate::ids::{Loc, Name, Node, Tid};
-use crate::library::{Libraries, Library};
+use crate::library::{Hints, Libraries, Library};
 use crate::method::{self, methods};
 use crate::stamp::{Kind, Kinds};
 use crate::world::{Object, World};
@@ -80,6 +80,8 @@ impl Library for Memory {
         spec
     }
 }
+
+impl Hints for Memory {}
 
 /// The memory alone, with the specification that this function writes.
 pub(crate) fn libraries(specification: fn(&mut Spec)) -> Libraries {

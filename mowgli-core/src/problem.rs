@@ -3,7 +3,7 @@
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event};
 use crate::implementation::Implementations;
-use crate::library::{Libraries, Library};
+use crate::library::{Hints, Libraries};
 use crate::program::Prog;
 use crate::runs::{Stop, initial_value};
 use crate::value::Val;
@@ -50,7 +50,7 @@ impl Problem<'_> {
     }
 
     /// True if `says` holds for every library and its own events.
-    pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library, &[&Event]) -> bool) -> bool {
+    pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Hints, &[&Event]) -> bool) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| says(l, &own))

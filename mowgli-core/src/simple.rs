@@ -11,7 +11,7 @@ use crate::event::{Call, Event, Reads, Shape, Sub};
 use crate::expr::Expr;
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
-use crate::library::{Initial, Library};
+use crate::library::{Hints, Initial, Library};
 use crate::method::{self, Method, Methods, Returns};
 use crate::parts::{ObjectTerm, Parts, parts};
 use crate::shape::Shapes;
@@ -79,10 +79,6 @@ impl<M: Methods> Library for Simple<M> {
         self.shapes.of(world, event).into_iter().filter(|shape| !shape.is_empty()).collect()
     }
 
-    fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
-        self.shapes.of(world, event).iter().find_map(|shape| mistake::<M>(event, shape))
-    }
-
     fn initial(&self) -> Initial {
         self.init.map_or(Initial::OfObject, Initial::Value)
     }
@@ -91,6 +87,12 @@ impl<M: Methods> Library for Simple<M> {
         let mut c = Spec::default();
         (self.spec)(&mut c);
         c
+    }
+}
+
+impl<M: Methods> Hints for Simple<M> {
+    fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
+        self.shapes.of(world, event).iter().find_map(|shape| mistake::<M>(event, shape))
     }
 }
 

@@ -12,10 +12,10 @@
 //! call that may fail or succeed on the same memory does not fail for ever.
 //!
 //! A thread waits in a call for ever in two cases. Either the call never returns, for example a poll without an
-//! operation. Or it may wait for calls of others ([`crate::library::Library::may_wait`]), and the calls in which
+//! operation. Or it may wait for calls of others ([`crate::library::Hints::may_wait`]), and the calls in which
 //! threads wait cannot return together: no consistent execution has these calls after those that have returned.
 //! Some specifications cover only threads that meet their obligations, for example those that release their locks. For
-//! these, each thread makes the calls that it still owes at the end ([`crate::library::Library::owes`]). Nothing comes
+//! these, each thread makes the calls that it still owes at the end ([`crate::library::Hints::owes`]). Nothing comes
 //! after those in hb.
 
 use std::cell::RefCell;
@@ -31,7 +31,7 @@ use crate::flow::{self, Idle, Runs, Wait, Waits};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::judge::{judge, repeats};
-use crate::library::Library;
+use crate::library::Hints;
 use crate::problem::{Found, Problem};
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
@@ -452,7 +452,7 @@ impl Problem<'_> {
     /// True if a consistent execution has these runs, no later part comes before an earlier one, and every
     /// specification covers them.
     fn is_prefix(&self, continued: &Continued) -> Result<bool, Stop> {
-        let is_said = |library: &dyn Library, own: &[&Event]| {
+        let is_said = |library: &dyn Hints, own: &[&Event]| {
             library.admits(self.world, own) && library.is_well_formed(self.world, own)
         };
         if !self.all_say(&continued.events(), is_said) {

@@ -13,7 +13,7 @@ use mowgli_core::enumerate::rechosen;
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
@@ -175,7 +175,7 @@ fn clients_are_made_until_the_time_is_up() {
     let placed = Bound { nodes: 40, ..many.clone() };
     assert_eq!(worlds(&Lock, &placed, &late_after(5_000)), Err(Stop::Time));
     let alternating = Bound { threads: 1, calls: 40, ..many };
-    let begun = well_formed(&Lock as &dyn Library, &Lock, &[alternating], &late_after(5_000));
+    let begun = well_formed(&Lock as &dyn Hints, &Lock, &[alternating], &late_after(5_000));
     assert!(!begun.so_far().0.0.is_empty() && begun.all() == Err(Stop::Time));
     let few = Bound { threads: 1, nodes: 1, calls: 40, ..two };
     assert!(!are_at_most(&Lock, &few, 1_000) && are_at_most(&Lock, &Bound { calls: 3, ..few }, 14));
@@ -285,6 +285,8 @@ impl Library for Wide {
         Spec::default()
     }
 }
+
+impl Hints for Wide {}
 
 impl Implementation for Wide {
     fn target(&self) -> Name {

@@ -9,7 +9,7 @@ use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
@@ -163,7 +163,7 @@ fn a_deadlock_by_the_specification_is_no_bug() {
     };
     let bound = Bound { threads: 2, nodes: 1, calls: 4, ..Bound::default() };
     assert!(
-        well_formed(&Lock as &dyn Library, &TwoLocks, &[bound], &|| false)
+        well_formed(&Lock as &dyn Hints, &TwoLocks, &[bound], &|| false)
             .all()
             .unwrap()
             .0

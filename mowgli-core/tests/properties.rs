@@ -3,7 +3,7 @@
 use mowgli_core::algebra::{Spec, events, hb, po, same_event};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
@@ -93,6 +93,8 @@ impl Library for Ticks {
         c
     }
 }
+
+impl Hints for Ticks {}
 
 impl Subject for Ticks {
     fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementations, add_parts};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
@@ -23,7 +23,7 @@ pub struct Stack {
     pub world: World,
     /// The implementations.
     pub implementations: Implementations,
-    libraries: BTreeMap<Name, Arc<dyn Library>>,
+    libraries: BTreeMap<Name, Arc<dyn Hints>>,
     /// The variant by which each library runs.
     running: BTreeMap<Name, Variant>,
     legal: Legal,
@@ -57,7 +57,7 @@ impl Stack {
     fn of(
         world: World,
         running: BTreeMap<Name, Variant>,
-        libraries: BTreeMap<Name, Arc<dyn Library>>,
+        libraries: BTreeMap<Name, Arc<dyn Hints>>,
     ) -> Result<Self, String> {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
         Ok(Self { legal: Legal::new(world.nodes, Self::words(&world))?, world, implementations, libraries, running })

@@ -44,6 +44,88 @@ pub trait Library: Send + Sync {
         method::objects(self.methods(), call)
     }
 
+    /// Returns the fault of a call that no program may make. For example, its location does not exist, it has too few
+    /// arguments, or the library does not have its method. A program that makes it is not well defined, whatever the
+    /// call might return, and callers ask nothing else about it.
+    /// A call that merely cannot return some result has no fault, and its list of shapes with that result is empty. By
+    /// default the table of methods decides.
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        method::fault(world, thread, call, self.methods())
+    }
+
+    /// Returns the shapes of calls as terms, which provers and readers can analyse. By default `None`; then
+    /// [`Self::shapes`] is a function.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        None
+    }
+
+    /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
+    /// no execution has the event. By default the meaning of [`Self::shape_terms`]; each library has one of the two.
+    ///
+    /// # Panics
+    /// If the call has a fault: see [`Self::fault`].
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+        let terms = self.shape_terms();
+        terms.unwrap_or_else(|| panic!("{} has neither shape_terms nor shapes", self.name())).of(world, event)
+    }
+
+    /// Returns the value that a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the
+    /// subevent on which it depends reads `read`. Returns `None` if an event with this result cannot read that. The
+    /// search calls it with every value. By default [`Self::shape_terms`] says it.
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        self.shape_terms()?.step(event, read)
+    }
+
+    /// Returns the initial values of its cells. By default those of the objects.
+    fn initial(&self) -> Initial {
+        Initial::OfObject
+    }
+
+    /// Returns the initial value of a cell, as [`Self::initial`] says it.
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        match self.initial() {
+            Initial::OfObject => world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init),
+            Initial::Value(v) => v,
+            Initial::Function(of) => of(world, cell),
+        }
+    }
+
+    /// True if the plain execution alone permits consistency, which is part of the consistency predicate. Otherwise the
+    /// execution is inconsistent, so an implementation must not end with such events. For the assumptions about clients
+    /// see [`Self::is_well_formed`]. `events` are those of this library, by thread, in program order.
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        !self.has_rounds() || is_in_rounds(world, events)
+    }
+
+    /// True if the calls of each thread about an object come in rounds, and all members of the object take part in each
+    /// round. Then `admits` accepts exactly that, and proofs for all clients use it.
+    fn has_rounds(&self) -> bool {
+        false
+    }
+
+    /// True if the specification covers these calls, given as in [`Self::admits`]. Otherwise every execution is
+    /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because
+    /// nothing can be violated. The answer must not depend on results and data arguments, because executions that share
+    /// a search may differ in these.
+    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        let _ = (world, events);
+        true
+    }
+
+    /// Returns [`Self::is_well_formed`] in the algebra: demands on program order alone, without choices, that hold
+    /// exactly if it is true. Proofs for all clients use this, because they cannot analyse a function. `None` if it is
+    /// not stated.
+    fn owed(&self) -> Option<Spec> {
+        None
+    }
+
+    /// The consistency predicate.
+    fn spec(&self) -> Spec;
+}
+
+/// Hints about a library for engines. They say nothing about which executions are consistent, but a wrong one loses
+/// executions. `mowgli_check::hints` compares them with the definition on small clients.
+pub trait Hints: Library {
     /// Returns the values that a call may return to a thread with these `earlier` calls, of all libraries. Only
     /// remembered ones matter: see [`Self::is_remembered`]. `cells` returns the possible values of a cell. Superfluous
     /// results are harmless, but a missing one loses executions.
@@ -89,70 +171,11 @@ pub trait Library: Send + Sync {
         own.any(|e| !self.only_looks(e) && self.is_remembered(&e.call))
     }
 
-    /// Returns the fault of a call that no program may make. For example, its location does not exist, it has too few
-    /// arguments, or the library does not have its method. A program that makes it is not well defined, whatever the
-    /// call might return, and callers ask nothing else about it.
-    /// A call that merely cannot return some result has no fault, and its list of shapes with that result is empty. By
-    /// default the table of methods decides.
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        method::fault(world, thread, call, self.methods())
-    }
-
-    /// Returns the shapes of calls as terms, which provers and readers can analyse. By default `None`; then
-    /// [`Self::shapes`] is a function.
-    fn shape_terms(&self) -> Option<&Shapes> {
-        None
-    }
-
-    /// Returns the ways in which an event can happen: `stmp(e)` with the accesses of each subevent. If there are none,
-    /// no execution has the event. By default the meaning of [`Self::shape_terms`]; each library has one of the two.
-    ///
-    /// # Panics
-    /// If the call has a fault: see [`Self::fault`].
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let terms = self.shape_terms();
-        terms.unwrap_or_else(|| panic!("{} has neither shape_terms nor shapes", self.name())).of(world, event)
-    }
-
     /// Returns the error in the shapes of an event with its remedy, if the library can detect one. By default `None`.
     /// The result [`Val::Top`] stands for whatever the call returns.
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
         let _ = (world, event);
         None
-    }
-
-    /// Returns the value that a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the
-    /// subevent on which it depends reads `read`. Returns `None` if an event with this result cannot read that. The
-    /// search calls it with every value. By default [`Self::shape_terms`] says it.
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        self.shape_terms()?.step(event, read)
-    }
-
-    /// Returns the initial values of its cells. By default those of the objects.
-    fn initial(&self) -> Initial {
-        Initial::OfObject
-    }
-
-    /// Returns the initial value of a cell, as [`Self::initial`] says it.
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        match self.initial() {
-            Initial::OfObject => world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init),
-            Initial::Value(v) => v,
-            Initial::Function(of) => of(world, cell),
-        }
-    }
-
-    /// True if the plain execution alone permits consistency, which is part of the consistency predicate. Otherwise the
-    /// execution is inconsistent, so an implementation must not end with such events. For the assumptions about clients
-    /// see [`Self::is_well_formed`]. `events` are those of this library, by thread, in program order.
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        !self.has_rounds() || is_in_rounds(world, events)
-    }
-
-    /// True if the calls of each thread about an object come in rounds, and all members of the object take part in each
-    /// round. Then `admits` accepts exactly that, and proofs for all clients use it.
-    fn has_rounds(&self) -> bool {
-        false
     }
 
     /// True if an implementation must return from all these calls, given as in [`Self::admits`]. False if a call waits
@@ -178,30 +201,11 @@ pub trait Library: Send + Sync {
         Vec::new()
     }
 
-    /// True if the specification covers these calls, given as in [`Self::admits`]. Otherwise every execution is
-    /// consistent, because it needs no choices, and there are no edges or demands. Checks skip such clients, because
-    /// nothing can be violated. The answer must not depend on results and data arguments, because executions that share
-    /// a search may differ in these.
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        let _ = (world, events);
-        true
-    }
-
-    /// Returns [`Self::is_well_formed`] in the algebra: demands on program order alone, without choices, that hold
-    /// exactly if it is true. Proofs for all clients use this, because they cannot analyse a function. `None` if it is
-    /// not stated.
-    fn owed(&self) -> Option<Spec> {
-        None
-    }
-
     /// True if an event only looks, so that a round of such events that does not break has no lasting effect. Return
     /// true only if the event can be removed from every consistent execution. By default the table decides.
     fn only_looks(&self, event: &Event) -> bool {
         method::find(self.methods(), &event.call).is_some_and(|m| m.looks)
     }
-
-    /// The consistency predicate.
-    fn spec(&self) -> Spec;
 }
 
 /// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6, over a stamp
@@ -229,7 +233,7 @@ impl Order {
 const COMPARED: u8 = 3;
 
 struct Entry {
-    library: Arc<dyn Library>,
+    library: Arc<dyn Hints>,
     spec: Spec,
 }
 
@@ -249,7 +253,7 @@ impl Libraries {
 
     /// Adds `library`, which replaces a library of the same name.
     #[must_use]
-    pub fn with(mut self, library: impl Library + 'static) -> Self {
+    pub fn with(mut self, library: impl Hints + 'static) -> Self {
         let entry = Entry { spec: library.spec(), library: Arc::new(library) };
         self.entries.insert(entry.library.name(), Arc::new(entry));
         self
@@ -282,7 +286,7 @@ impl Libraries {
 
     /// Returns the library of this name, to build another one on it.
     #[must_use]
-    pub fn shared(&self, name: Name) -> Arc<dyn Library> {
+    pub fn shared(&self, name: Name) -> Arc<dyn Hints> {
         Arc::clone(&self.entries[&name].library)
     }
 
@@ -352,7 +356,7 @@ impl Libraries {
 
     /// Returns the library of this name.
     #[must_use]
-    pub fn get(&self, name: Name) -> Option<&dyn Library> {
+    pub fn get(&self, name: Name) -> Option<&dyn Hints> {
         self.entries.get(&name).map(|e| &*e.library)
     }
 
@@ -372,11 +376,11 @@ impl Libraries {
     /// # Panics
     /// If this set does not have the library of the call. Programs are checked against their libraries before they run.
     #[must_use]
-    pub fn of(&self, call: &Call) -> &dyn Library {
+    pub fn of(&self, call: &Call) -> &dyn Hints {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
-    /// Returns the calls that a thread owes after these events of its own, of all libraries; see [`Library::owes`].
+    /// Returns the calls that a thread owes after these events of its own, of all libraries; see [`Hints::owes`].
     #[must_use]
     pub fn owes(&self, events: &[&Event]) -> Vec<Call> {
         let of_library = |(name, entry): (&Name, &Arc<Entry>)| {
@@ -387,7 +391,7 @@ impl Libraries {
     }
 
     /// True if an iteration of a loop with these events, after these `earlier` ones of its thread, is remembered; see
-    /// [`Library::remembers`].
+    /// [`Hints::remembers`].
     pub fn remember(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
         self.entries.values().any(|entry| entry.library.remembers(world, earlier, round))
     }
@@ -407,7 +411,7 @@ pub trait Reshaping: Send + Sync {
 
 /// A library with a [`Reshaping`].
 struct Reshaped<R> {
-    of: Arc<dyn Library>,
+    of: Arc<dyn Hints>,
     by: R,
 }
 
@@ -428,6 +432,44 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.loc(call)
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        self.of.fault(world, thread, call)
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+        self.by.shapes(world, event, self.of.shapes(world, event))
+    }
+
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        self.of.step(event, read)
+    }
+
+    fn initial(&self) -> Initial {
+        self.of.initial()
+    }
+
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        self.of.admits(world, events)
+    }
+
+    fn has_rounds(&self) -> bool {
+        self.of.has_rounds()
+    }
+
+    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        self.by.is_well_formed(world, self.of.is_well_formed(world, events))
+    }
+
+    fn owed(&self) -> Option<Spec> {
+        self.of.owed()
+    }
+
+    fn spec(&self) -> Spec {
+        self.of.spec()
+    }
+}
+
+impl<R: Reshaping> Hints for Reshaped<R> {
     fn returns(
         &self,
         world: &World,
@@ -447,32 +489,8 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.remembers(world, earlier, round)
     }
 
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        self.of.fault(world, thread, call)
-    }
-
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        self.by.shapes(world, event, self.of.shapes(world, event))
-    }
-
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
         self.of.wrong_shape(world, event)
-    }
-
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        self.of.step(event, read)
-    }
-
-    fn initial(&self) -> Initial {
-        self.of.initial()
-    }
-
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        self.of.admits(world, events)
-    }
-
-    fn has_rounds(&self) -> bool {
-        self.of.has_rounds()
     }
 
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
@@ -487,20 +505,8 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.owes(events)
     }
 
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        self.by.is_well_formed(world, self.of.is_well_formed(world, events))
-    }
-
-    fn owed(&self) -> Option<Spec> {
-        self.of.owed()
-    }
-
     fn only_looks(&self, event: &Event) -> bool {
         self.of.only_looks(event)
-    }
-
-    fn spec(&self) -> Spec {
-        self.of.spec()
     }
 }
 

@@ -82,7 +82,7 @@ pub struct Method {
     pub returns: Returns,
     /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
     pub is_statement: bool,
-    /// Whether a call only looks: see [`Library::only_looks`](crate::library::Library::only_looks).
+    /// Whether a call only looks: see [`Hints::only_looks`](crate::library::Hints::only_looks).
     pub looks: bool,
     /// The place of the table: a file and a line.
     pub place: &'static str,

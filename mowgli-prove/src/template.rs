@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::expr::{Expr, Function, Op, Term, Var};
 use mowgli_core::ids::{Name, Node};
-use mowgli_core::library::Library;
+use mowgli_core::library::Hints;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
@@ -427,18 +427,18 @@ fn with_element(e: Expr, var: Option<Var>, times: Times) -> Expr {
     e.replaced(&mut |term| if *term == Term::Var(var) { Some(Term::Var(of).into()) } else { None })
 }
 
-fn returns(library: Option<&dyn Library>, method: &str) -> bool {
+fn returns(library: Option<&dyn Hints>, method: &str) -> bool {
     let methods = library.map(|library| library.methods()).unwrap_or_default();
     methods.iter().any(|m| m.name == method && m.returns != Returns::Nothing)
 }
 
-fn takes(library: Option<&dyn Library>, method: &str, argument: usize) -> Option<method::Kind> {
+fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<method::Kind> {
     let methods = library.map(|library| library.methods()).unwrap_or_default();
     Some(methods.iter().find(|m| m.name == method)?.takes.get(argument)?.1)
 }
 
 /// Returns the shape of the calls of a method.
-fn shape_of<'l>(library: Option<&'l dyn Library>, method: &str) -> Result<&'l mowgli_core::shape::ShapeTerm, String> {
+fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l mowgli_core::shape::ShapeTerm, String> {
     let library = library.ok_or("a call is of no library below")?;
     let shapes = library.shape_terms();
     let shapes =

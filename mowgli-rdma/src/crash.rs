@@ -10,7 +10,7 @@ use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, events, same};
 use mowgli_core::event::{Call, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Name, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
@@ -105,10 +105,6 @@ impl Library for Crash {
         events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
     }
 
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
     /// A point of the thread that orders nothing but what is in order without it.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
@@ -125,6 +121,12 @@ impl Library for Crash {
             .named("dead", "{b} is told that the thread of {a} is dead");
         c.so([&dead]);
         c
+    }
+}
+
+impl Hints for Crash {
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
     }
 }
 

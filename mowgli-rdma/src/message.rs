@@ -10,7 +10,7 @@ use mowgli_core::algebra::{Spec, SubView, id, po, reads, same, writes};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::library::{Initial, Library};
+use mowgli_core::library::{Hints, Initial, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
@@ -83,30 +83,6 @@ impl Library for Message {
         })
     }
 
-    /// A `Recv` waits for a message that nobody else takes.
-    fn may_wait(&self, call: &Call) -> bool {
-        matches!(Method::of(call), Method::Recv {})
-    }
-
-    /// A `Recv` returns what was sent, never the initial value of the queue.
-    fn returns(
-        &self,
-        world: &World,
-        _: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        match Method::of(call) {
-            Method::Recv {} => {
-                let mut sent = cells(Cell { loc: QUEUE, node: world.node_of(thread) });
-                sent.retain(|v| *v != NOTHING);
-                sent
-            }
-            Method::Send { .. } | Method::SendBy { .. } => vec![Val::Unit],
-        }
-    }
-
     /// No message has this value, so that a `Recv` before every `Send` has no result.
     fn initial(&self) -> Initial {
         Initial::Function(|world, cell| match cell.loc {
@@ -139,5 +115,31 @@ impl Library for Message {
         // so = recv u (recv^-1; [Send]; po; [Send]; recv), by queue pair
         c.so([&recv, &turn]);
         c
+    }
+}
+
+impl Hints for Message {
+    /// A `Recv` waits for a message that nobody else takes.
+    fn may_wait(&self, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Recv {})
+    }
+
+    /// A `Recv` returns what was sent, never the initial value of the queue.
+    fn returns(
+        &self,
+        world: &World,
+        _: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        match Method::of(call) {
+            Method::Recv {} => {
+                let mut sent = cells(Cell { loc: QUEUE, node: world.node_of(thread) });
+                sent.retain(|v| *v != NOTHING);
+                sent
+            }
+            Method::Send { .. } | Method::SendBy { .. } => vec![Val::Unit],
+        }
     }
 }

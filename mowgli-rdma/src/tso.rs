@@ -11,7 +11,7 @@ use mowgli_core::algebra::{Rel, Spec, events, in_turn, same_event};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method;
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
@@ -59,56 +59,8 @@ impl Library for Tso {
         Method::TABLE
     }
 
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        match Method::of(call) {
-            Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } | Method::FAA { x, .. } => {
-                cells(Cell { loc: x, node: world.node_of(thread) })
-            }
-            Method::PollAny {} => open_completions(world, earlier),
-            Method::TryPoll { .. } | Method::TryPollAny {} | Method::Arm {} | Method::Event {} => {
-                Queue::after(world, earlier).results(call)
-            }
-            _ => result(world, earlier, call).into_iter().collect(),
-        }
-    }
-
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         wait::fault(world, thread, call, Method::TABLE)
-    }
-
-    /// Identifiers count operations and polls; sets remember what was put into them.
-    fn is_remembered(&self, call: &Call) -> bool {
-        let method = Method::of(call);
-        let looks = method.waits() || matches!(method, Method::SetAdd { .. } | Method::SetRemove { .. });
-        looks || is_operation(call)
-    }
-
-    /// A round whose operations are those that its polls take leaves no completion behind, and takes none of before. Without it the
-    /// identifiers of later operations are others, which are still all different.
-    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
-        let own = || round.iter().filter(|e| e.call.library == TSO && !has_failed(e));
-        let queue_pairs = || own().filter_map(|e| polled(world, e).or_else(|| queue_pair(world, &e.call)));
-        let is_even = |events: &[Event], q: Qp| {
-            let (issued, taken) = issued_and_taken(world, events, q);
-            issued == taken
-        };
-        let keeps = |method: Method| {
-            matches!(method, Method::SetAdd { .. } | Method::SetRemove { .. } | Method::Arm {} | Method::Event {})
-        };
-        own().any(|e| keeps(Method::of(&e.call))) || !queue_pairs().all(|q| is_even(earlier, q) && is_even(round, q))
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        let method = Method::of(&event.call);
-        let looks = matches!(method, Method::SetIsEmpty { .. }) || has_failed(event);
-        looks || method.of_wait().is_some_and(|m| m.only_looks(event.ret))
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
@@ -147,6 +99,56 @@ impl Library for Tso {
 
     fn spec(&self) -> Spec {
         polling(&pf())
+    }
+}
+
+impl Hints for Tso {
+    fn returns(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        match Method::of(call) {
+            Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } | Method::FAA { x, .. } => {
+                cells(Cell { loc: x, node: world.node_of(thread) })
+            }
+            Method::PollAny {} => open_completions(world, earlier),
+            Method::TryPoll { .. } | Method::TryPollAny {} | Method::Arm {} | Method::Event {} => {
+                Queue::after(world, earlier).results(call)
+            }
+            _ => result(world, earlier, call).into_iter().collect(),
+        }
+    }
+
+    /// Identifiers count operations and polls; sets remember what was put into them.
+    fn is_remembered(&self, call: &Call) -> bool {
+        let method = Method::of(call);
+        let looks = method.waits() || matches!(method, Method::SetAdd { .. } | Method::SetRemove { .. });
+        looks || is_operation(call)
+    }
+
+    /// A round whose operations are those that its polls take leaves no completion behind, and takes none of before. Without it the
+    /// identifiers of later operations are others, which are still all different.
+    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
+        let own = || round.iter().filter(|e| e.call.library == TSO && !has_failed(e));
+        let queue_pairs = || own().filter_map(|e| polled(world, e).or_else(|| queue_pair(world, &e.call)));
+        let is_even = |events: &[Event], q: Qp| {
+            let (issued, taken) = issued_and_taken(world, events, q);
+            issued == taken
+        };
+        let keeps = |method: Method| {
+            matches!(method, Method::SetAdd { .. } | Method::SetRemove { .. } | Method::Arm {} | Method::Event {})
+        };
+        own().any(|e| keeps(Method::of(&e.call))) || !queue_pairs().all(|q| is_even(earlier, q) && is_even(round, q))
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        let method = Method::of(&event.call);
+        let looks = matches!(method, Method::SetIsEmpty { .. }) || has_failed(event);
+        looks || method.of_wait().is_some_and(|m| m.only_looks(event.ret))
     }
 }
 

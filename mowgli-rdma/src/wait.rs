@@ -13,7 +13,7 @@ use mowgli_core::algebra::{Attribute, Key, Rel, Spec, po, same, stamps};
 use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Found, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -192,14 +192,6 @@ impl Library for Wait {
         })
     }
 
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        Method::of(&event.call).only_looks(event.ret)
-    }
-
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes())
     }
@@ -210,6 +202,16 @@ impl Library for Wait {
 
     fn spec(&self) -> Spec {
         consistency(true)
+    }
+}
+
+impl Hints for Wait {
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        Method::of(&event.call).only_looks(event.ret)
     }
 }
 

@@ -8,7 +8,7 @@
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
@@ -46,6 +46,16 @@ impl Library for Pool {
         Method::TABLE
     }
 
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method: New { .. } => { W } })
+    }
+
+    fn spec(&self) -> Spec {
+        Spec::default()
+    }
+}
+
+impl Hints for Pool {
     fn returns(
         &self,
         _: &World,
@@ -56,13 +66,5 @@ impl Library for Pool {
     ) -> Vec<Val> {
         let gone = earlier.iter().filter(|e| e.call == *call).count();
         records(call.loc(0), thread).nth(gone).into_iter().collect()
-    }
-
-    fn shape_terms(&self) -> Option<&Shapes> {
-        Some(shapes! { Method: New { .. } => { W } })
-    }
-
-    fn spec(&self) -> Spec {
-        Spec::default()
     }
 }

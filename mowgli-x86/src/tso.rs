@@ -21,7 +21,7 @@ use mowgli_core::algebra::{CELL, Spec, po, same, same_event, stamped};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::ObjectTerm;
 use mowgli_core::shape::{Shapes, plus, shapes};
@@ -81,19 +81,6 @@ impl Library for Tso {
         Method::TABLE
     }
 
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
-    /// True for reads, fences and a compare-and-swap that failed, because they only order their neighbours.
-    fn only_looks(&self, event: &Event) -> bool {
-        match Method::of(&event.call) {
-            Method::Read { .. } | Method::Mfence {} => true,
-            Method::CAS { v1, .. } => event.ret != v1,
-            _ => false,
-        }
-    }
-
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Read { x } => { R: reads x, ret() }
@@ -121,6 +108,21 @@ impl Library for Tso {
         // so = iso u rfe u mo u rb
         c.so([&iso, &rfe, &mo, &rb]);
         c
+    }
+}
+
+impl Hints for Tso {
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
+    /// True for reads, fences and a compare-and-swap that failed, because they only order their neighbours.
+    fn only_looks(&self, event: &Event) -> bool {
+        match Method::of(&event.call) {
+            Method::Read { .. } | Method::Mfence {} => true,
+            Method::CAS { v1, .. } => event.ret != v1,
+            _ => false,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use mowgli_core::algebra::{CELL, Spec, SubView, id, po, reads, same, same_event,
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
@@ -657,25 +657,19 @@ impl Library for LiteralSc {
     fn name(&self) -> Name {
         TSO
     }
+
     fn methods(&self) -> &'static [method::Method] {
         Tso.methods()
     }
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        t: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        Tso.returns(world, earlier, t, call, cells)
-    }
+
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
         Tso.admits(world, events)
     }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Tso.shapes(world, event)
     }
+
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let (rf, initial) = c.reads_from("rf", reads(), writes());
@@ -713,6 +707,19 @@ impl Library for LiteralSc {
         c.irreflexive("ob", &ob);
         c.so([&ob.named("ob", "{a} is observed before {b}")]);
         c
+    }
+}
+
+impl Hints for LiteralSc {
+    fn returns(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        t: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        Tso.returns(world, earlier, t, call, cells)
     }
 }
 

@@ -12,7 +12,7 @@ use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::judge::judge;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
@@ -74,6 +74,8 @@ impl Library for Pile {
         c
     }
 }
+
+impl Hints for Pile {}
 
 /// Returns the place of the last push, in every pile.
 fn top() -> Loc {
@@ -142,12 +144,14 @@ impl Library for Glance {
         Pile.shapes(world, event)
     }
 
-    fn only_looks(&self, _: &Event) -> bool {
-        true
-    }
-
     fn spec(&self) -> Spec {
         Pile.spec()
+    }
+}
+
+impl Hints for Glance {
+    fn only_looks(&self, _: &Event) -> bool {
+        true
     }
 }
 
@@ -257,7 +261,7 @@ fn of_latch(call: &Call) -> Call {
 }
 
 /// Applies `of` to the specification of the latch.
-fn ask<T>(of: impl FnOnce(&dyn Library) -> T) -> T {
+fn ask<T>(of: impl FnOnce(&dyn Hints) -> T) -> T {
     of(latch::entry().library().expect("the example specifies it"))
 }
 
@@ -278,6 +282,8 @@ impl Library for Signal {
         ask(|library| library.spec())
     }
 }
+
+impl Hints for Signal {}
 
 /// A signal is a latch.
 struct SignalOverLatch;

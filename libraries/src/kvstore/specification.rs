@@ -5,7 +5,7 @@ use mowgli_core::algebra::{Spec, same_event, stamped, stamps};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, numbered, ret};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
-use mowgli_core::library::{Initial, Library};
+use mowgli_core::library::{Hints, Initial, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, other_than, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
@@ -97,23 +97,6 @@ impl Library for Kvstore {
         method::fault(world, thread, call, Method::TABLE).or_else(|| misplaced(world, thread, Method::of(call)))
     }
 
-    /// There is a thread on each node that does nothing but serve, once for each message from another node.
-    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
-        let serves = |e: &Event| matches!(Method::of(&e.call), Method::Serve { .. });
-        let is_announced = |e: &Event| {
-            matches!(Method::of(&e.call), Method::Insert { .. } | Method::Delete { .. }) && e.ret == Val::Bool(true)
-        };
-        let is_dedicated = |t: Tid| events.iter().filter(|e| e.thread == t).map(|e| serves(e)).all_equal();
-        let all_served = |x: Loc, n: Node| {
-            let of_store = || events.iter().filter(|e| e.call.loc(0) == x);
-            let messages = of_store().filter(|e| world.node_of(e.thread) != n && is_announced(e)).count();
-            messages == of_store().filter(|e| world.node_of(e.thread) == n && serves(e)).count()
-        };
-        let nodes: NodeSet = world.threads.iter().copied().collect();
-        world.tids().all(is_dedicated)
-            && world.objects_of(KVSTORE).iter().all(|(x, _)| nodes.iter().all(|n| all_served(*x, n)))
-    }
-
     /// A call takes effect at some instant between its aMF and its other subevent.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
@@ -156,6 +139,25 @@ impl Library for Kvstore {
         let before = call.then(&lin).named("lin", "{a} took effect before {b}");
         c.so([&call, &before]);
         c
+    }
+}
+
+impl Hints for Kvstore {
+    /// There is a thread on each node that does nothing but serve, once for each message from another node.
+    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
+        let serves = |e: &Event| matches!(Method::of(&e.call), Method::Serve { .. });
+        let is_announced = |e: &Event| {
+            matches!(Method::of(&e.call), Method::Insert { .. } | Method::Delete { .. }) && e.ret == Val::Bool(true)
+        };
+        let is_dedicated = |t: Tid| events.iter().filter(|e| e.thread == t).map(|e| serves(e)).all_equal();
+        let all_served = |x: Loc, n: Node| {
+            let of_store = || events.iter().filter(|e| e.call.loc(0) == x);
+            let messages = of_store().filter(|e| world.node_of(e.thread) != n && is_announced(e)).count();
+            messages == of_store().filter(|e| world.node_of(e.thread) == n && serves(e)).count()
+        };
+        let nodes: NodeSet = world.threads.iter().copied().collect();
+        world.tids().all(is_dedicated)
+            && world.objects_of(KVSTORE).iter().all(|(x, _)| nodes.iter().all(|n| all_served(*x, n)))
     }
 }
 

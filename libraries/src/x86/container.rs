@@ -13,7 +13,7 @@ use mowgli_core::algebra::{Spec, SubView, events, po, stamped};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::{Initial, Library};
+use mowgli_core::library::{Hints, Initial, Library};
 use mowgli_core::method::{self, Method};
 use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
@@ -76,17 +76,6 @@ impl Library for Container {
         self.methods
     }
 
-    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        if self.puts(call) {
-            return vec![Val::Unit];
-        }
-        let states = cells(state(call.loc(0)));
-        let mut results: Vec<Val> = states.iter().map(|s| self.taken(*s).map_or(Val::Bot, |(_, v)| v)).collect();
-        results.sort();
-        results.dedup();
-        results
-    }
-
     fn initial(&self) -> Initial {
         Initial::Value(empty())
     }
@@ -107,6 +96,19 @@ impl Library for Container {
 
     fn spec(&self) -> Spec {
         if self.is_stack { sequentially_consistent() } else { with_two_ends() }
+    }
+}
+
+impl Hints for Container {
+    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        if self.puts(call) {
+            return vec![Val::Unit];
+        }
+        let states = cells(state(call.loc(0)));
+        let mut results: Vec<Val> = states.iter().map(|s| self.taken(*s).map_or(Val::Bot, |(_, v)| v)).collect();
+        results.sort();
+        results.dedup();
+        results
     }
 }
 

@@ -28,7 +28,7 @@ use crate::algebra::{Spec, SubView, events, hb};
 use crate::event::{Call, Event, Shape, Sub};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
-use crate::library::{Libraries, Library, Reshaping};
+use crate::library::{Hints, Libraries, Reshaping};
 use crate::outcome::Outcome;
 use crate::program::Prog;
 use crate::stamp::Stamp;
@@ -220,7 +220,7 @@ impl Reshaping for Crashing {
 }
 
 /// Adds the demand that a missing subevent never comes before one that has happened.
-fn promise(spec: &mut Spec, library: Arc<dyn Library>, is_issued: fn(Stamp) -> bool) {
+fn promise(spec: &mut Spec, library: Arc<dyn Hints>, is_issued: fn(Stamp) -> bool) {
     let may_be_missing =
         move |s: &SubView| s.sub.cell.is_none() && s.world.may_stop(s.event.thread) && is_issued(s.sub.stamp);
     // A subevent that touches no memory in the whole shape is neither missing nor observable.

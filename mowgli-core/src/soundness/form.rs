@@ -20,7 +20,7 @@ use super::client::{Bound, Subject};
 use crate::algebra::{CELL, Choice, Expr, Key, Rel, Set, Spec, SubView};
 use crate::event::{Call, Event};
 use crate::ids::{Node, Tid};
-use crate::library::Library;
+use crate::library::Hints;
 use crate::value::Val;
 use crate::world::World;
 
@@ -55,7 +55,7 @@ pub struct ByForm {
 /// assert!(monotone(&c).unwrap_err().contains("unordered"));
 /// ```
 #[must_use]
-pub fn by_form(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> ByForm {
+pub fn by_form(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> ByForm {
     let decomposable = decomposable(spec).and_then(|needs| {
         looked_at(spec, library, subject)?;
         Ok(needs)
@@ -193,7 +193,7 @@ fn is_cell(key: &Key) -> bool {
 
 /// Checks the calls of small clients: each touches only its arguments, and each that a specification counts has a
 /// location.
-fn looked_at(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> Result<(), String> {
+fn looked_at(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> Result<(), String> {
     let functions = Functions::of(spec);
     let bound = Bound { objects: 2, ..Bound::default() };
     let empty = World::new(2, &[Node(1), Node(2)]);
@@ -209,7 +209,7 @@ fn looked_at(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> Resul
 
 fn looked_at_call(
     functions: &Functions,
-    library: &dyn Library,
+    library: &dyn Hints,
     world: &World,
     thread: Tid,
     call: &Call,

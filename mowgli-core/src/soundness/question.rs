@@ -11,7 +11,7 @@ use super::progress::Progress;
 use crate::execution::Execution;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations, add_parts};
-use crate::library::{Libraries, Library};
+use crate::library::{Hints, Libraries};
 use crate::outcome::Outcome;
 use crate::problem::{Found, Limits, Problem};
 use crate::runs::Stop;
@@ -60,7 +60,7 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    pub(super) fn library(&self) -> &dyn Library {
+    pub(super) fn library(&self) -> &dyn Hints {
         self.specification.get(self.library).expect("the library that is checked")
     }
 

@@ -4,7 +4,7 @@
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
 use crate::implementation::{Implementation, add_parts};
-use crate::library::{Libraries, Library};
+use crate::library::{Hints, Libraries};
 use crate::value::Val;
 use crate::world::World;
 
@@ -42,7 +42,7 @@ pub fn shapes(libraries: &Libraries, calls: &[(World, Tid, Call)], tell: &mut dy
 }
 
 /// Returns the possible results of a call if cells hold small numbers or their initial values.
-fn results(library: &dyn Library, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
+fn results(library: &dyn Hints, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
     if library.fault(world, thread, call).is_some() {
         return Vec::new();
     }

@@ -10,7 +10,7 @@ use mowgli_core::algebra::{CELL, Spec, SubView, po, same, same_thread, stamped};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
@@ -91,23 +91,31 @@ impl Library for Changed {
     fn name(&self) -> Name {
         MEMORY
     }
+
     fn methods(&self) -> &'static [method::Method] {
         Method::TABLE
     }
-    fn is_remembered(&self, call: &Call) -> bool {
-        Memory.is_remembered(call)
-    }
-    fn only_looks(&self, event: &Event) -> bool {
-        Memory.only_looks(event)
-    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Memory.shapes(world, event)
     }
+
     fn admits(&self, _: &World, events: &[&Event]) -> bool {
         (self.admits)(events)
     }
+
     fn spec(&self) -> Spec {
         (self.spec)()
+    }
+}
+
+impl Hints for Changed {
+    fn is_remembered(&self, call: &Call) -> bool {
+        Memory.is_remembered(call)
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        Memory.only_looks(event)
     }
 }
 
@@ -118,17 +126,6 @@ impl Library for Memory {
 
     fn methods(&self) -> &'static [method::Method] {
         Method::TABLE
-    }
-
-    fn is_remembered(&self, _: &Call) -> bool {
-        false
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        match Method::of(&event.call) {
-            Method::CAS { old, .. } => event.ret != old,
-            method => !matches!(method, Method::Write { .. }),
-        }
     }
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
@@ -155,6 +152,19 @@ impl Library for Memory {
         let rf_e = (&rf - same_thread()).named("rf", "{b} read what {a} wrote");
         c.so([&rf_e, &mo, &rb]);
         c
+    }
+}
+
+impl Hints for Memory {
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        match Method::of(&event.call) {
+            Method::CAS { old, .. } => event.ret != old,
+            method => !matches!(method, Method::Write { .. }),
+        }
     }
 }
 
@@ -213,6 +223,8 @@ impl Library for Lock {
         c
     }
 }
+
+impl Hints for Lock {}
 
 /// The lock over one word, and ways to get it wrong or to make the proof harder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

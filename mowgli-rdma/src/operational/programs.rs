@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
-use mowgli_core::library::Library;
+use mowgli_core::library::{Hints, Library};
 use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;

@@ -6,7 +6,7 @@ use std::fmt;
 
 use itertools::Itertools;
 use mowgli_core::event::{Cell, Event};
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
@@ -109,7 +109,7 @@ pub struct Search {
 }
 
 /// Returns the pairs of stamp families that a program has in its threads, in program order; pairs within one call too.
-fn families(library: &dyn Library, (world, client): &(World, Client)) -> BTreeSet<(String, String)> {
+fn families(library: &dyn Hints, (world, client): &(World, Client)) -> BTreeSet<(String, String)> {
     let mut pairs = BTreeSet::new();
     for (thread, calls) in world.tids().zip(&client.threads) {
         let mut before = BTreeSet::new();
@@ -136,7 +136,7 @@ const GROUP: usize = 256;
 /// A model, whole and without each pivot.
 struct Asked<'a> {
     model: Model,
-    library: &'a dyn Library,
+    library: &'a dyn Hints,
     whole: Under,
     pivots: &'a [Pivot],
     weaker: Vec<Under>,
@@ -217,7 +217,7 @@ pub fn search(
     (expired, part): (&(dyn Fn() -> bool + Sync), Option<&Part<'_>>),
     progress: &dyn Fn(usize, usize),
 ) -> Search {
-    let library: &dyn Library = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
+    let library: &dyn Hints = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
     let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
     let asked = Asked { model, library, whole: (model, whole(model)), pivots, weaker, expired };
     let none = |pivot: &Pivot| Found { pivot: pivot.clone(), programs: Vec::new(), occurs: false };
