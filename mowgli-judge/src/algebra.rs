@@ -151,7 +151,7 @@ pub enum Members {
     Calls(&'static [&'static str]),
     /// The members of two sets.
     Either(Arc<(Set, Set)>),
-    /// What both of two sets have.
+    /// The common members of two sets.
     Both(Arc<(Set, Set)>),
     /// The same set, under a name.
     Named(&'static str, Arc<Set>),

@@ -582,8 +582,8 @@ impl Shapes {
         self.all.iter().find(|(name, _)| *name == method).map(|(_, term)| term).or(self.rest.as_ref())
     }
 
-    /// Returns the value that the update of an event writes if it reads `read`; `None` if no event with this result reads
-    /// that, or if the terms do not say what it writes.
+    /// Returns the value that the update of an event writes if it reads `read`. Returns `None` if no event with this
+    /// result reads that, or if the terms do not give the written value.
     #[must_use]
     pub fn step(&self, event: &Event, read: Val) -> Option<Val> {
         let writes = self.get(event.call.method.text())?.computed()?;

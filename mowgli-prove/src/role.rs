@@ -511,8 +511,8 @@ impl Cases<'_, '_> {
         })
     }
 
-    /// Returns the words that a function makes of the words with these results, if the conditions of the case decide
-    /// it, and the result is that of the call.
+    /// Returns the words that a function makes of the words with these results. The conditions of the case must decide
+    /// it, and the result must be that of the call.
     fn applied(&self, case: &Case<'_>, function: &CasesTerm, before: &[usize]) -> Option<Vec<Expr>> {
         let names: Vec<&str> = case.path.made().map(|(_, made)| made.name).collect();
         let words = before.iter().map(|&position| Term::Var(Var { name: names[position], ..result(position) }).into());

@@ -1,7 +1,7 @@
 //! Symbolic shapes: the subevents of the calls of a path, in terms of the client's call.
 //!
-//! **Computes** from the shape term of a method ([`ShapeTerm`]), the arguments and the result of a call, and the
-//! conditions that are known, the ways in which the call can happen. Each way lists the subevents as expressions.
+//! **Computes** the ways in which a call can happen. The input is the shape term of its method ([`ShapeTerm`]), its
+//! arguments, its result, and the known conditions. Each way lists the subevents as expressions.
 //!
 //! **Invariant**: for every call of the path whose conditions hold, the evaluated shape is one of these ways, with the
 //! expressions evaluated.

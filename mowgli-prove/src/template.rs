@@ -271,8 +271,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the shapes of the calls of a path, for each choice of the ways in which they happen, and the shape of
-    /// the client's call.
+    /// Returns the shapes of the calls of a path for each choice of their ways, and the shape of the client's call.
     #[expect(clippy::type_complexity, reason = "two lists, one of them of pairs")]
     fn shapes(
         &self,

@@ -33,7 +33,7 @@ pub(super) enum Placement {
     Remote,
 }
 
-/// How large clients or programs get.
+/// Bounds on the size of clients or programs.
 #[derive(Args)]
 pub(super) struct Shape {
     /// At most this many threads.
@@ -64,7 +64,7 @@ impl Shape {
     }
 }
 
-/// What a check may be limited to.
+/// Limits of a check.
 #[derive(Args)]
 pub(super) struct Within {
     #[command(flatten)]
@@ -93,7 +93,7 @@ pub(super) struct Within {
     /// At most this many members of an object: readers of a ring buffer, participants of a barrier.
     #[arg(long, value_name = "M", value_parser = at_least_one)]
     members: Option<u64>,
-    /// How many threads of a client may crash, each at any point. Then outcomes are compared: see docs/models.md, Crashes.
+    /// The number of threads of a client that may crash, each at any point. Then outcomes are compared: see docs/models.md, Crashes.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     crashes: Option<u64>,
 }

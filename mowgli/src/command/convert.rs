@@ -20,7 +20,7 @@ use crate::litmus::{run, x86};
 pub(super) struct ConvertArgs {
     /// A litmus test: Mowgli's, or one that begins with X86_64.
     file: PathBuf,
-    /// What it is converted to.
+    /// The format to convert to.
     #[arg(long, value_enum, value_name = "FORM")]
     to: Form,
     /// Seconds for all outcomes of the test, which a C program has to know.

@@ -23,7 +23,7 @@ pub(super) struct ExplainArgs {
     /// For a litmus test: replace these libraries by their implementations, from left to right.
     #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
     implemented: Vec<String>,
-    /// Which assertion of the litmus test, from 1; all if not given.
+    /// The number of one assertion of the litmus test, from 1; all if not given.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     assertion: Option<u64>,
     /// Explain the stuck executions of a litmus test, and not its assertions.

@@ -50,10 +50,10 @@ pub(super) struct GenerateArgs {
     /// Also programs with remote read-modify-writes.
     #[arg(long)]
     rmw: bool,
-    /// What is written.
+    /// The kind of output.
     #[arg(long, value_enum, default_value_t = Emit::Litmus)]
     emit: Emit,
-    /// Where files go; without it litmus tests and JSON go to standard output.
+    /// The folder for files; without it litmus tests and JSON go to standard output.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]

@@ -59,7 +59,7 @@ pub(super) struct LitmusArgs {
     /// Print counts of the search on standard error.
     #[arg(long)]
     stats: bool,
-    /// How outcomes are found, for tests of RDMA_TSO.
+    /// The method that finds outcomes, for tests of RDMA_TSO.
     #[arg(long, value_enum, default_value_t, conflicts_with = "implemented")]
     engine: EngineArg,
     /// The network whose rules tests of CORE_RMA are solved under.

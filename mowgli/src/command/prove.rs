@@ -34,7 +34,7 @@ pub(super) struct ProveArgs {
     /// Only implementations over this library, as nlock; of several, over all of them.
     #[arg(long, value_name = "LIBRARY", value_delimiter = ',')]
     over: Vec<String>,
-    /// Who is asked; of both, both must answer.
+    /// The solver; with both, both must show each obligation.
     #[arg(long, value_enum, default_value_t = Solver::Z3)]
     solver: Solver,
     /// Seconds for one question to a solver.

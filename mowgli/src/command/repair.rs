@@ -39,10 +39,10 @@ pub(super) struct RepairArgs {
     /// At most this many insertions.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = at_least_one)]
     most: u64,
-    /// Of a library at most this many repairs, each of which takes a check of all clients.
+    /// The most repairs of a library, each of which takes a check of all clients.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     first: u64,
-    /// Of a library: ask about the same insertions in every place, not only in the first that does.
+    /// For a library: ask about the same insertions in every place, not only in the first that is enough.
     #[arg(long)]
     everywhere: bool,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use super::bounds::Placement;
 use super::out::{files, parsed, text_of, told, worst};
 use super::stages::check_bounds;
 
-/// How a page can be filled.
+/// The sources of a page.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page"
@@ -41,7 +41,7 @@ pub(super) struct ReportArgs {
     /// Beside each counterexample the least to insert, as `mowgli repair` finds it, within as many seconds again.
     #[arg(long)]
     repair: bool,
-    /// How clients may access memory of their own node in the search for a wrong outcome.
+    /// The accesses of clients to memory of their own node in the search for a wrong outcome.
     #[arg(long, value_enum, default_value = "any")]
     placement: Placement,
     /// Seconds for each implementation and each test.

@@ -54,10 +54,10 @@ pub(super) struct RunArgs {
     /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// What it runs over.
+    /// The fabric to run over.
     #[arg(long, value_enum, default_value_t = Fabric::Machine)]
     fabric: Fabric,
-    /// How often each test is run.
+    /// The number of runs of each test.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
     /// The seed of the first run over the machine; each has the next one.

@@ -48,7 +48,7 @@ pub(super) struct ServeArgs {
     bounds: Bounds,
 }
 
-/// What is asked of a test, beside its outcomes.
+/// A question about a test, beside its outcomes.
 #[derive(Args, Clone, Default)]
 struct Asked {
     /// Find the least to insert, too.

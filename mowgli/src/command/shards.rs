@@ -20,7 +20,7 @@ fn share(text: &str) -> Result<Piece, String> {
     piece.ok_or_else(|| format!("`{text}` is no share; the third of sixteen is 3/16, and there are at most {MOST}"))
 }
 
-/// Which share of a run is looked at.
+/// The share of a run to explore.
 #[derive(Args)]
 pub(super) struct Share {
     /// Look at a share of the work only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge` puts all
@@ -135,7 +135,7 @@ pub(super) struct MergeArgs {
     /// Wait until all shards are done, and show how far they are.
     #[arg(long)]
     watch: bool,
-    /// Where the command itself would have written: --out of `check` or `generate`.
+    /// The file or folder that the command itself would have written: --out of `check` or `generate`.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

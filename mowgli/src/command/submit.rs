@@ -17,10 +17,10 @@ pub(super) struct SubmitArgs {
     /// The scheduler.
     #[arg(value_enum)]
     scheduler: Scheduler,
-    /// How many shards; by an estimate, so that each takes half a minute or more, if not given.
+    /// The number of shards; by an estimate, so that each takes half a minute or more, if not given.
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) shards: Option<usize>,
-    /// Where the jobs, and what they find, go.
+    /// The folder for the jobs and their results.
     #[arg(long, value_name = "DIR", default_value = "shards")]
     dir: PathBuf,
     /// Cores of each shard.

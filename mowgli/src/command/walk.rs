@@ -14,7 +14,7 @@ use crate::litmus::run;
 pub(super) struct WalkArgs {
     /// A litmus test of RDMA_TSO.
     file: PathBuf,
-    /// Which run: equal seeds give equal runs.
+    /// The seed of the run: equal seeds give equal runs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Seconds before it gives up.

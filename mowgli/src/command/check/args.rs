@@ -27,7 +27,7 @@ pub(in super::super) struct CheckArgs {
     pub(super) variant: Option<String>,
     #[command(flatten)]
     pub(super) within: Within,
-    /// How clients may access memory of their own node in the search for a wrong outcome; `any` if not given, `remote` for
+    /// The accesses of clients to memory of their own node in the search for a wrong outcome; `any` if not given, `remote` for
     /// --through.
     #[arg(long, value_enum)]
     pub(super) placement: Option<Placement>,
