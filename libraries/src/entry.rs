@@ -296,7 +296,7 @@ mod tests {
     use super::*;
     use crate::sv::{SV, Sv};
 
-    /// `--mutate-spec` changes specifications, with crashes too.
+    /// `mowgli worth` changes specifications, with crashes too.
     #[test]
     fn what_was_changed_in_a_specification_stays_so_where_threads_crash() {
         let memory = Memory::rdma_wait();

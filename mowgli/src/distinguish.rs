@@ -1,4 +1,4 @@
-//! The `check --distinguish` command: the smallest client that distinguishes two specifications of one library.
+//! The `distinguish` command: the smallest client that distinguishes two specifications of one library.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The `check --mutate-spec` command: which broken variants does each axiom of a specification catch?
+//! The `worth` command: which broken variants does each axiom of a specification catch?
 //!
 //! The command weakens the specification in one place, and checks the broken variants against the result. Only this
 //! place catches the variants that pass now.

@@ -1,9 +1,9 @@
-//! The `check --necessity` and `check --mutants` commands: which operations of an implementation are needed, and which
+//! The `necessity` and `mutants` commands: which operations of an implementation are needed, and which
 //! mistakes does the check notice?
 //!
-//! Both commands change each operation in turn, and check the changed implementation. `--necessity` leaves the
+//! Both commands change each operation in turn, and check the changed implementation. `necessity` leaves the
 //! operation out, or removes a node from a set. The operation is needed if the check then fails. A change that keeps
-//! all clients from ending is vacuous: nothing wrong can happen, and nothing else either. `--mutants` changes the
+//! all clients from ending is vacuous: nothing wrong can happen, and nothing else either. `mutants` changes the
 //! operation in every way that the method tables give, within the bounds of `check`. It also checks whether clients
 //! end. A surviving mutant means that the bound is too small, or that the body has more than it needs.
 
@@ -239,7 +239,7 @@ impl Necessity {
         let larger = Bound { calls: last.calls + 1, total: last.total.map(|total| total + 1), ..last.clone() };
         let variant = if self.variant == "published" { String::new() } else { format!(" --variant {}", self.variant) };
         Some(format!(
-            "a survivor may need a larger bound: try mowgli check {}{variant} --mutants {}",
+            "a survivor may need a larger bound: try mowgli mutants {}{variant} {}",
             self.library,
             arguments(&larger)
         ))

@@ -1,4 +1,4 @@
-//! The `check --spec` command: whether specifications are monotone, decomposable and satisfiable within a bound.
+//! The `spec` command: whether specifications are monotone, decomposable and satisfiable within a bound.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

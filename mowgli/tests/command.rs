@@ -445,51 +445,49 @@ fn bad_checks() {
 
 #[test]
 fn further_questions_have_answers_and_errors() {
-    is_bad(&["check", "--spec", "nothing"], &["no specification nothing", "rdma-wait-rmw"]);
-    is_bad(&["check", "--distinguish", "bal"], &["name the two specifications"]);
-    is_bad(&["check", "--distinguish", "bal", "rbl"], &["different methods"]);
-    is_bad(&["check", "--distinguish", "bal", "nothing"], &["no library nothing"]);
-    is_bad(
-        &["check", "--necessity", "bal", "--variant", "no-fence"],
-        &["unsound", "ask about an implementation that is"],
-    );
+    is_bad(&["spec", "nothing"], &["no specification nothing", "rdma-wait-rmw"]);
+    is_bad(&["distinguish", "bal"], &["name the two specifications"]);
+    is_bad(&["distinguish", "bal", "rbl"], &["different methods"]);
+    is_bad(&["distinguish", "bal", "nothing"], &["no library nothing"]);
+    is_bad(&["necessity", "bal", "--variant", "no-fence"], &["unsound", "ask about an implementation that is"]);
     is_bad(&["check", "--necessity", "--through", "bal"], &["cannot be used with"]);
-    let spec = mowgli(&["check", "--spec", "nlock", "--json"]);
+    let former = mowgli(&["check", "--spec", "spinlock", "--threads", "1", "--calls", "1"]);
+    assert!(former.err.contains("`mowgli check --spec` is `mowgli spec` now"), "{}", former.err);
+    let spec = mowgli(&["spec", "nlock", "--json"]);
     assert!(
         spec.code == 0 && spec.out.starts_with(r#"{"spec":"nlock","monotone":true,"decomposable":true"#),
         "{}",
         spec.out
     );
     // A property that follows from the form of a specification needs no search.
-    let form = mowgli(&["check", "--spec", "rbl-weak", "--timeout", "0", "--json"]);
+    let form = mowgli(&["spec", "rbl-weak", "--timeout", "0", "--json"]);
     let line: serde_json::Value = serde_json::from_str(&form.out).expect("JSON");
     assert!(line["in_every_size"]["monotone"] == true && line["monotone"] == true, "{line}");
     assert!(line["complete"] == false && line["satisfiable"].is_null(), "{line}");
-    let needed = mowgli(&["check", "--necessity", "bal", "--json"]);
+    let needed = mowgli(&["necessity", "bal", "--json"]);
     assert_eq!(needed.code, 0);
     assert!(needed.out.lines().all(|l| l.starts_with(r#"{"library":"bal","variant":"published","operation":"BAR: "#)));
     assert_eq!(needed.out.lines().filter(|l| l.contains(r#""needed":"yes""#)).count(), 4);
-    let mutants = mowgli(&["check", "--mutants", "ticketlock"]);
+    let mutants = mowgli(&["mutants", "ticketlock"]);
     for said in [
         "Acq: FAA                 left out                   caught",
         "Acq: FAA                 k + 1                      blocks: clients no longer end",
         "Acq: FAA                 after what follows it      equivalent: there is nothing to change",
         "Rel: Write               made twice                 caught: an execution is stuck",
         "12 of 14 mutants are caught, 2 survive, 0 are undecided; 4 are equivalent",
-        "try mowgli check ticketlock --mutants --threads 2 --nodes 1 --calls 5",
+        "try mowgli mutants ticketlock --threads 2 --nodes 1 --calls 5",
     ] {
         assert!(mutants.code == 0 && mutants.out.contains(said), "{}", mutants.out);
     }
-    let apart = mowgli(&["check", "--distinguish", "bal", "bal-transitive", "--json"]);
+    let apart = mowgli(&["distinguish", "bal", "bal-transitive", "--json"]);
     assert!(apart.code == 0 && apart.out.contains(r#""allowed_by":"bal""#), "{}", apart.out);
-    let through = mowgli(&["check", "bal", "--through"]);
+    let through = mowgli(&["through", "bal"]);
     assert!(through.code == 0 && through.out.contains("no-wrong-outcome"), "{}", through.out);
     // A thread that crashes within a call of the lock below makes none of the calls after it.
-    let crashed =
-        mowgli(&["check", "counter", "--through", "--crashes", "1", "--threads", "2", "--nodes", "1", "--calls", "1"]);
+    let crashed = mowgli(&["through", "counter", "--crashes", "1", "--threads", "2", "--nodes", "1", "--calls", "1"]);
     let said = ["crashes 1: no-wrong-outcome", "stuck: an execution of this client never ends"];
     assert!(crashed.code == 1 && said.iter().all(|s| crashed.out.contains(s)), "{}", crashed.out);
-    let worth = mowgli(&["check", "--mutate-spec", "nlock"]);
+    let worth = mowgli(&["worth", "nlock"]);
     assert!(worth.code == 0 && worth.out.contains("no longer caught: no-rfence"), "{}", worth.out);
 }
 
@@ -1013,12 +1011,12 @@ fn a_clock_that_is_always_late_is_never_an_answer() {
         vec!["explain", &core],
         [&["check", "bal"][..], &small].concat(),
         [&["check", "bal", "--variant", "no-fence"][..], &small].concat(),
-        vec!["check", "bal", "--through"],
-        vec!["check", "--spec", "nlock"],
-        vec!["check", "--necessity", "bal"],
-        vec!["check", "--mutate-spec", "nlock"],
-        vec!["check", "--distinguish", "bal", "bal-transitive"],
-        vec!["check", "--distinguish", "bal", "bal"],
+        vec!["through", "bal"],
+        vec!["spec", "nlock"],
+        vec!["necessity", "bal"],
+        vec!["worth", "nlock"],
+        vec!["distinguish", "bal", "bal-transitive"],
+        vec!["distinguish", "bal", "bal"],
         vec!["robust", &tso],
         vec!["robust", &rmw],
         models("RDMA_TSO", "RDMA_SC").to_vec(),
@@ -1104,10 +1102,10 @@ fn clients_without_end_are_not_waited_for() {
         &["check", "wlock", "--threads", "1", "--nodes", "2", "--calls", "2", "--objects", "60"],
         &["check", "sv", "--threads", "2", "--nodes", "2", "--calls", "12"],
         &["check", "sv", "--threads", "9", "--nodes", "9", "--calls", "1"],
-        &["check", "sv", "--through", "--calls", "12"],
-        &["check", "sv", "--necessity", "--threads", "9", "--nodes", "9"],
-        &["check", "--spec", "bal", "--threads", "30", "--nodes", "1"],
-        &["check", "--distinguish", "rbl", "rbl-weak", "--threads", "20", "--nodes", "1", "--objects", "3"],
+        &["through", "sv", "--calls", "12"],
+        &["necessity", "sv", "--threads", "9", "--nodes", "9"],
+        &["spec", "bal", "--threads", "30", "--nodes", "1"],
+        &["distinguish", "rbl", "rbl-weak", "--threads", "20", "--nodes", "1", "--objects", "3"],
     ];
     for args in large {
         let start = std::time::Instant::now();
@@ -1171,8 +1169,8 @@ fn an_interrupt_ends_long_work_and_says_so() {
         &["litmus", &large],
         &["robust", &large],
         &["check", "sv"],
-        &["check", "--spec", "msw"],
-        &["check", "--distinguish", "rbl", "rbl-weak"],
+        &["spec", "msw"],
+        &["distinguish", "rbl", "rbl-weak"],
         &["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC", "--calls", "5"],
     ];
     for args in commands {

@@ -22,8 +22,8 @@ const LIMITED: [(&str, &[&str], &str); 7] = [
     ("check", &["--timeout", "1"], "two minutes, as the README says"),
     ("check rbl", &["--timeout", "1"], "proofs/tests/loco_theorem_5_3_rbl.rs has the finding"),
     ("check kvstore", &["--timeout", "1"], "proofs/tests/loco_x_theorem_i_3_kvstore.rs has the finding"),
-    ("check slock --through", &["--timeout", "1"], "some ten seconds; tests/tests/questions.rs asks the same"),
-    ("check --distinguish rbl rbl-weak", &["--timeout", "1"], "half a minute"),
+    ("through slock", &["--timeout", "1"], "some ten seconds; tests/tests/questions.rs asks the same"),
+    ("distinguish rbl rbl-weak", &["--timeout", "1"], "half a minute"),
     ("generate --model rdma-tso --out tso", &["--timeout", "1"], "minutes"),
     ("generate table6", &["--timeout", "1"], "half a minute"),
 ];

@@ -360,9 +360,9 @@ fn loops_wait_by_calls_that_only_look() {
 fn other_commands_know_them() {
     let (code, out, err) = ran(&["cat", "latch"]);
     assert!(code == 0 && out.contains("seen"), "{out}{err}");
-    let (code, out, err) = ran(&["check", "--spec", "latch"]);
+    let (code, out, err) = ran(&["spec", "latch"]);
     assert!(code == 0 && out.contains("decomposable  yes"), "{out}{err}");
-    let (code, out, err) = ran(&["check", "--mutate-spec", "latch"]);
+    let (code, out, err) = ran(&["worth", "latch"]);
     assert!(code == 0 && out.contains("without seen of so"), "{out}{err}");
     let (code, out, err) = ran(&["report", "latch", &litmus("latch"), "--json"]);
     assert!(code == 0 && out.contains("\"library\":\"latch\"") && out.contains("x.raise"), "{out}{err}");
@@ -440,7 +440,7 @@ fn a_body_that_never_ends_is_told() {
     for which in ["a recursion", "a reader", "a writer"] {
         let (code, out, err) = with(which, &["check"]);
         assert!(code == 3 && out.contains(recursion), "{which}: {out}{err}");
-        let (code, out, err) = with(which, &["check", "--mutants"]);
+        let (code, out, err) = with(which, &["mutants"]);
         assert!(code == 2 && err.contains("are Rust functions, whose operations are not known"), "{which}: {out}{err}");
     }
     let (code, _, err) = with("an endless for", &["check"]);
@@ -468,7 +468,7 @@ fn a_call_that_writes_does_not_only_look() {
 }
 
 fn stacks_go_down_through_them() {
-    let args = ["check", "latch", "--through", "--threads", "2", "--nodes", "2", "--calls", "1"];
+    let args = ["through", "latch", "--threads", "2", "--nodes", "2", "--calls", "1"];
     let (code, out, err) = with("latch", &args);
     assert!(code == 0 && out.contains("no-wrong-outcome"), "{out}{err}");
 }

@@ -69,8 +69,8 @@ fn every_verdict_is_that_of_one_process() {
     is_as_one(&["check", "rbl", "--variant", "waits-for-room", "--json"], 2, r#""progress":"blocks""#);
     is_as_one(&["check", "bal", "--variant", "exact-count", "--json"], 2, r#""progress":"stuck""#);
     is_as_one(&["check", "treiber", "--loops", "0"], 3, "a loop with effects reached the bound on rounds");
-    is_as_one(&["check", "sv", "--through", "--json"], 3, r#""verdict":"no-wrong-outcome""#);
-    is_as_one(&["check", "slock", "--variant", "no-fence", "--through", "--json"], 3, r#""verdict":"unsound""#);
+    is_as_one(&["through", "sv", "--json"], 3, r#""verdict":"no-wrong-outcome""#);
+    is_as_one(&["through", "slock", "--variant", "no-fence", "--json"], 3, r#""verdict":"unsound""#);
 }
 
 /// Writes tests to a folder: one of them is wrong.
@@ -142,10 +142,7 @@ fn programs_and_weaker_specifications_are_shared_too() {
     };
     told(&["generate", "--pivot", "R1", "--procs", "1", "--actions", "6"], "forall (");
     told(&["generate", "--model", "rdma-tso", "--actions", "2"], "forbidden (");
-    told(
-        &["check", "bal", "--mutate-spec", "--threads", "2", "--nodes", "2", "--calls", "1"],
-        "the whole catches no-fence",
-    );
+    told(&["worth", "bal", "--threads", "2", "--nodes", "2", "--calls", "1"], "the whole catches no-fence");
 }
 
 #[test]

@@ -159,10 +159,10 @@ fn libraries_are_checked_listed_and_shown() {
     assert!(page.out.contains(r#""verdict":"unsound""#) && page.out.contains(r#""stamp":"W""#), "{}", page.out);
     let cat = mowgli(&["cat", "spinlock"]);
     assert_eq!(cat.code, 0, "{}", cat.err);
-    let spec = mowgli(&["check", "--spec", "spinlock", "--threads", "2", "--calls", "2"]);
+    let spec = mowgli(&["spec", "spinlock", "--threads", "2", "--calls", "2"]);
     assert_eq!(spec.code, 0, "{}{}", spec.out, spec.err);
-    assert_eq!(mowgli(&["check", "--distinguish", "spinlock", "ticketlock", "--calls", "2"]).code, 0);
-    let across = mowgli(&["check", "--distinguish", "spinlock", "wlock"]);
+    assert_eq!(mowgli(&["distinguish", "spinlock", "ticketlock", "--calls", "2"]).code, 0);
+    let across = mowgli(&["distinguish", "spinlock", "wlock"]);
     assert!(across.code == 2 && across.err.contains("are over different memory models"), "{}", across.err);
     let unknown = mowgli(&["check", "spin"]);
     assert!(unknown.code == 2 && unknown.err.contains("no library spin; there are sv, "), "{}", unknown.err);

@@ -34,7 +34,7 @@ pub(super) enum Placement {
 }
 
 /// Bounds on the size of clients or programs.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(super) struct Shape {
     /// At most this many threads.
     #[arg(long, value_name = "T", value_parser = at_least_one)]
@@ -65,7 +65,7 @@ impl Shape {
 }
 
 /// Limits of a check.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(super) struct Within {
     #[command(flatten)]
     shape: Shape,

@@ -1,6 +1,7 @@
 //! The `check` command and its further questions.
 
 mod args;
+mod asked;
 mod estimates;
 mod implementations;
 mod list;
@@ -9,6 +10,7 @@ mod record;
 
 pub(super) use self::args::CheckArgs;
 use self::args::{bounds, chosen};
+pub(super) use self::asked::Asked;
 use self::estimates::estimates;
 pub(super) use self::estimates::seconds;
 use self::implementations::check_implementations;

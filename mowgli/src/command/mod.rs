@@ -79,6 +79,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
+    #[command(flatten)]
+    Asked(Box<check::Asked>),
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(walk::WalkArgs),
     /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
@@ -97,7 +99,28 @@ enum Command {
     More(Box<more::More>),
 }
 
+impl Cli {
+    /// Returns the command. A question about libraries is `check` with an option.
+    fn command(self) -> Command {
+        match self.command {
+            Command::Asked(asked) => Command::Check(Box::new(asked.of_check())),
+            other => other,
+        }
+    }
+}
+
 impl Command {
+    /// Warns of an option that is a command of its own now.
+    fn warn_of_former(&self) {
+        if let Self::Check(args) = self
+            && let Some((option, command)) = args.former()
+        {
+            eprintln!(
+                "warning: `mowgli check {option}` is `mowgli {command}` now; the next version has no such option"
+            );
+        }
+    }
+
     /// True if the results by the time of Ctrl-C are worth printing; other commands end at once.
     fn keeps_what_is_done(&self) -> bool {
         match self {
@@ -156,20 +179,22 @@ fn run(own: Vec<Entry>) -> ExitCode {
         }
     };
     let cli = Cli::parse();
-    if cli.command.keeps_what_is_done()
+    cli.command.warn_of_former();
+    let command = cli.command();
+    if command.keeps_what_is_done()
         && let Err(e) = ctrlc::set_handler(stop)
     {
         eprintln!("warning: Ctrl-C stops at once: {e}");
     }
     // A reader that has seen enough, such as `head`, ends the command quietly; a server outlives its readers.
-    if !cli.command.outlives_its_readers() {
+    if !command.outlives_its_readers() {
         sigpipe::reset();
     }
     let catalogue = match Catalogue::with(own) {
         Ok(catalogue) => catalogue,
         Err(message) => return ExitCode::from(told(Err(message))),
     };
-    let code = guarded("mowgli", || Ok(answered(cli.command, catalogue)));
+    let code = guarded("mowgli", || Ok(answered(command, catalogue)));
     ExitCode::from(code.unwrap_or_else(|message| told(Err(message))))
 }
 
@@ -191,7 +216,7 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
 /// Writes a run as jobs.
 fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let command = Cli::try_parse_from(["mowgli"].into_iter().chain(args.command.iter().map(String::as_str)));
-    let command = command.map(|cli| cli.command).map_err(|e| format!("what is to be submitted: {e}"))?;
+    let command = command.map(Cli::command).map_err(|e| format!("what is to be submitted: {e}"))?;
     hash(&command, catalogue)?;
     let seconds = match &command {
         Command::Check(asked) if args.shards.is_none() => check::seconds(asked, catalogue),
@@ -240,7 +265,7 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
         Err(code) => return code,
     };
     let command = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli.command,
+        Ok(cli) => cli.command(),
         Err(e) => return told(Err(format!("the shards are of a command that there is not here: {e}"))),
     };
     match hash(&command, &catalogue).and_then(|hash| shards::unchanged(&all.run, hash)) {
@@ -258,6 +283,7 @@ fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
         Command::Walk(args) => coded(walk::walked(&args)),
         Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue, book),
+        Command::Asked(asked) => check::check(&asked.of_check(), catalogue, book),
         Command::Merge(_) | Command::Submit(_) => told(Err("shards of this command cannot be merged".to_owned())),
         #[cfg(feature = "full")]
         Command::More(more) => more.done(catalogue, book, <Cli as clap::CommandFactory>::command()),

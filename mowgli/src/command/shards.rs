@@ -21,7 +21,7 @@ fn share(text: &str) -> Result<Piece, String> {
 }
 
 /// The share of a run to explore.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(super) struct Share {
     /// Look at a share of the work only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge` puts all
     /// shares together. Started again, it goes on where it was.

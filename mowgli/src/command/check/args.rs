@@ -15,7 +15,7 @@ use crate::catalogue::Catalogue;
 use crate::check::{Ask, Options};
 use crate::interrupt::Deadline;
 
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(
     after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --threads 4 --estimate\n  mowgli check bal --shard 1/2 --out 1.shard"
 )]
@@ -27,31 +27,30 @@ pub(in super::super) struct CheckArgs {
     pub(super) variant: Option<String>,
     #[command(flatten)]
     pub(super) within: Within,
-    /// The accesses of clients to memory of their own node in the search for a wrong outcome; `any` if not given, `remote` for
-    /// --through.
+    /// The accesses of clients to memory of their own node in the search for a wrong outcome; `any` if not given.
     #[arg(long, value_enum)]
     pub(super) placement: Option<Placement>,
     /// Leave out and weaken each operation of the implementations in turn, and say which are needed.
-    #[arg(long, conflicts_with_all = ["through", "out", "spec", "shard"])]
+    #[arg(long, hide = true, conflicts_with_all = ["through", "out", "spec", "shard"])]
     pub(super) necessity: bool,
     /// Change each operation of the implementations in every way that the method tables give, and say
     /// which mistakes the check notices.
-    #[arg(long, conflicts_with_all = ["through", "out", "spec", "necessity", "mutate_spec", "distinguish", "shard"])]
+    #[arg(long, hide = true, conflicts_with_all = ["through", "out", "spec", "necessity", "mutate_spec", "distinguish", "shard"])]
     pub(super) mutants: bool,
     /// Weaken the specifications in one place at a time, and say which broken variants are then no longer caught.
-    #[arg(long, conflicts_with_all = ["variant", "through", "spec", "necessity"])]
+    #[arg(long, hide = true, conflicts_with_all = ["variant", "through", "spec", "necessity"])]
     pub(super) mutate_spec: bool,
     /// Look for the smallest client that tells the two named specifications of one library apart.
-    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec", "shard"])]
+    #[arg(long, hide = true, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec", "shard"])]
     pub(super) distinguish: bool,
     /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
-    #[arg(long, conflicts_with_all = ["variant", "through", "out", "shard"])]
+    #[arg(long, hide = true, conflicts_with_all = ["variant", "through", "out", "shard"])]
     pub(super) spec: bool,
     /// Do not ask whether calls return wherever the specification lets them.
     #[arg(long)]
     pub(super) no_progress: bool,
     /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub(super) through: bool,
     /// Worker threads; all cores if not given.
     #[arg(long, value_name = "J", value_parser = at_least_one)]
@@ -73,7 +72,7 @@ pub(in super::super) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
     #[command(flatten)]
-    share: Share,
+    pub(super) share: Share,
     /// Say how many clients and executions there are, and how long it takes, from some of them, and check nothing.
     #[arg(long, conflicts_with_all = ["necessity", "mutants", "spec", "mutate_spec", "distinguish", "shard", "out", "stats", "list"])]
     pub(super) estimate: bool,

@@ -158,7 +158,7 @@ pub(super) fn check_mutations(
 /// Searches for a client that distinguishes two specifications.
 pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
     let [one, other] = &args.names[..] else {
-        return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
+        return Err("name the two specifications, as mowgli distinguish rbl rbl-weak".to_owned());
     };
     chosen(args, catalogue)?;
     let (one, other) = (named(catalogue.entries(), one)?, named(catalogue.entries(), other)?);
