@@ -1,8 +1,8 @@
 //! Bodies of methods as terms: what an implementation does for a call, built once for each method.
 //!
-//! An author writes a body with [`body!`], in the notation of the papers' figures. The closures that the macro makes of
-//! `let` run once, with a fresh variable, so what remains is a first-order term: it can be printed, compared, rewritten and
-//! reasoned about. [`Body::program`] gives its meaning, a program of the calculus of LOCO §3.1 for one thread and one call.
+//! An author writes a body with [`body!`], in the notation of the papers' figures. The macro makes a closure of each
+//! `let`, and runs it once, with a fresh variable. A first-order term remains, which can be printed, compared, rewritten
+//! and analysed. [`Body::program`] gives its meaning, a program of the calculus of LOCO §3.1 for one thread and one call.
 //!
 //! ```
 //! use mowgli_core::body::bodies;
@@ -158,8 +158,8 @@ impl Body {
         Self::sequence(None, &self, rest)
     }
 
-    /// `let var = first; rest`, or `first; rest`. What `first` does one after the other becomes statements of the whole, so that
-    /// the statement after each is the next one that is made; a value that nobody uses is left out.
+    /// Returns `let var = first; rest`, or `first; rest`. The statements of `first` become statements of the whole, so
+    /// the statement after each is the next one that is executed. A value that nobody uses is left out.
     pub(crate) fn sequence(var: Option<Var>, first: &Self, rest: Self) -> Self {
         match first.stmt() {
             Stmt::Let(inner, one, two) => Stmt::Let(*inner, one.clone(), Self::sequence(var, two, rest)).into(),
@@ -552,8 +552,8 @@ impl Body {
     }
 }
 
-/// Bodies in the notation of the figures, which is that of [`prog!`](crate::prog) with terms: a value `v` is an [`Expr`], and
-/// a statement is anything that [`Body`] is made from.
+/// Bodies in the notation of the figures. It is that of [`prog!`](crate::prog) with terms: a value `v` is an [`Expr`],
+/// and a statement is anything that converts into a [`Body`].
 ///
 /// | | |
 /// |---|---|

@@ -88,8 +88,8 @@ impl Pair<'_> {
     }
 }
 
-/// True if values out of thin air are excluded in all executions whose threads have made calls like those in `seen`,
-/// and go on in any way. `seen` has one entry for each library.
+/// True if values out of thin air are excluded in all executions whose threads begin with calls like those in `seen`.
+/// `seen` has one entry for each library.
 pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, Seen>) -> bool {
     if seen.values().all(|of| of.results.is_empty()) {
         return true;

@@ -2,8 +2,8 @@
 //!
 //! A [`Library`](library::Library) has methods, shapes for their calls, and a consistency predicate written in the
 //! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a [`program`] over other
-//! libraries for each call. [`outcome`] finds all outcomes of a program, [`soundness`] checks an implementation against
-//! a specification for all clients up to a bound, and the [`judge`] checks every execution that either shows.
+//! libraries for each call. [`outcome`] finds all outcomes of a program. [`soundness`] checks an implementation against
+//! a specification for all clients up to a bound. The [`judge`] checks every execution that either shows.
 //!
 //! The framework knows no memory model: stamps (see [`stamp`]) and a stamp order are a parameter. Here is one with a single stamp
 //! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:

@@ -1,4 +1,4 @@
-//! The method table of a library, from which follow its calls in Rust and in litmus tests, what is wrong with a call, and
+//! The method table of a library. Its calls in Rust and in litmus tests follow from it, and so do the errors of calls and
 //! the calls of generated clients.
 
 use itertools::Itertools;
@@ -64,12 +64,14 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// assert_eq!(Method::TABLE.len(), 3);
 /// ```
 ///
-/// Arguments have a [`Kind`], which says what they have to be: `Local`, `Address`, `Placed` and `Object` are locations of the
-/// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node`, `Nodes` and `Thread` are [`Node`](crate::ids::Node), [`NodeSet`](crate::ids::NodeSet) and [`Tid`];
-/// `Id`, `Way` and `Value` are [`Val`], and so are `Locals` and `Places`, tuples of such locations. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
-/// `, looks` says that a call only looks: an execution without it is consistent whenever one with it is, so that loops can wait
-/// by it; a check says so if it writes. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
-/// `as statements`, as `set(x, 1)`.
+/// Each argument has a [`Kind`]. `Local`, `Address`, `Placed` and `Object` are locations of the library's objects,
+/// [`Loc`](crate::ids::Loc) in Rust. `Node`, `Nodes` and `Thread` are [`Node`](crate::ids::Node),
+/// [`NodeSet`](crate::ids::NodeSet) and [`Tid`]. `Id`, `Way` and `Value` are [`Val`], and so are `Locals` and `Places`,
+/// tuples of such locations. The result is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
+///
+/// `, looks` marks a call that only looks. An execution without it is consistent whenever one with it is, so loops can
+/// wait by it. A check reports a marked call that writes. In litmus tests a call belongs to its object, `x.set(1)`. If
+/// `as statements` follows the name of the library, it is written `set(x, 1)`.
 ///
 /// If several libraries share one table, for example the locks, `of LAMP = "lamp"` is left out. Then the library is the
 /// first argument of each function, and of `call`, which replaces `Call::from`.
@@ -263,8 +265,9 @@ macro_rules! is_statement {
     };
 }
 
-/// All calls that a thread can make of a library with these methods: of its objects, with the values of the bound, one
-/// identifier, every node and every set of nodes. Method by method for each object, then the methods that have none.
+/// Lists the calls that a thread can make of a library with these methods: of its objects, with the values of the bound,
+/// one identifier, every node and every set of nodes. They come method by method for each object. Methods without an
+/// object come last.
 pub fn calls(
     library: Name,
     methods: &[Method],

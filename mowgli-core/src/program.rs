@@ -138,8 +138,8 @@ impl Prog {
 /// the value `()`.
 ///
 /// A wait is a `loop`, whose rounds the search knows. The search reports endless recursion behind a `;`, and an endless
-/// `for`, as errors after [`LONGEST`] instructions. It cannot stop Rust code that does not return, for example a `loop`
-/// of Rust in a body, or a function that calls itself before it returns any program.
+/// `for`, as errors after [`LONGEST`] instructions. It cannot stop Rust code that does not return. Examples are a
+/// `loop` of Rust in a body, and a function that calls itself before it returns any program.
 #[macro_export]
 macro_rules! prog {
     () => { $crate::program::Prog::unit() };

@@ -73,9 +73,10 @@ pub use mowgli_judge::shape::*;
 /// | `never` | no execution has the call |
 /// | `(p)` | the subevents of another term |
 ///
-/// `at here` means the node of the calling thread, and `at home` the node of the object; without `at` the location has one copy for all
-/// nodes. Locations and nodes are names or stand in parentheses. A value is an [`Expr`](crate::expr::Expr), of which
-/// [`ret()`](crate::expr::ret) is the result of the call, or [`other_than`], [`step`] or [`step_of`]. Behind a block stands no semicolon.
+/// `at here` means the node of the calling thread, and `at home` the node of the object. Without `at` the location has one
+/// copy for all nodes. Locations and nodes are names or stand in parentheses. A value is an [`Expr`](crate::expr::Expr),
+/// such as [`ret()`](crate::expr::ret), the result of the call. It may also be [`other_than`], [`plus`], [`sum`], [`step`]
+/// or [`step_of`]. No semicolon follows a block.
 #[macro_export]
 macro_rules! shape {
     () => { $crate::shape::ShapeTerm::nothing() };
@@ -159,11 +160,11 @@ macro_rules! cell_term {
     };
 }
 
-/// The shapes of the methods of a table, as [`shape!`] writes each, in a static. The compiler finds a misspelt method or argument,
-/// and a method that is missing. With `by members(x)` behind the arguments only the threads of that set may make the call: no
-/// execution has the call of any other. The methods that are not listed have the shapes in parentheses behind `else`, which are those of a table with the
-/// same arguments. In place of the table and its methods may stand `_ { x }`: a shape for the calls of all
-/// methods, of whatever table, where `x` is the first argument.
+/// The shapes of the methods of a table, as [`shape!`] writes each, in a static. The compiler finds a misspelt method or
+/// argument, and a method that is missing. With `by members(x)` behind the arguments only the threads of that set may make
+/// the call: no execution has the call of any other. Methods that are not listed have the shapes in parentheses behind
+/// `else`, which are those of a table with the same arguments. `_ { x }` in place of the table and its methods gives one
+/// shape for the calls of all methods, of whatever table. There `x` is the first argument.
 #[macro_export]
 macro_rules! shapes {
     (_ $({ $($x:ident),* })? => { $($shape:tt)* }) => {
@@ -275,7 +276,7 @@ mod tests {
         Loc::new("x")
     }
 
-    /// The ways in which a thread on node 1 makes a call of x, which is on node 2 and has thread 1 for its member.
+    /// Returns the ways in which a thread on node 1 makes a call of x. It is on node 2, and thread 1 takes part.
     fn ways(thread: u8, call: Word, ret: Val) -> Vec<Shape> {
         let mut world = World::new(3, &[Node(1), Node(1)]);
         world.objects.insert(x(), Object::new(WORD).at(Node(2)).members(&[Tid(1)]));

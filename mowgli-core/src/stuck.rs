@@ -2,8 +2,8 @@
 //!
 //! All operations have completed, because an execution has every subevent of its events, and each order is complete. A
 //! thread repeats a loop for ever if three conditions hold.
-//!  - Its last round reads the values that every further round will read: the last value of each cell, or an earlier
-//!    write of the round itself.
+//!  - Its last round reads the values that every further round will read. Each is the last value of a cell, or an
+//!    earlier write of the round itself.
 //!  - The cells that the round writes are written last by a round that is repeated, because a further round writes them
 //!    again.
 //!  - With these values, no other results of its calls lead out of the loop.
@@ -12,8 +12,8 @@
 //! call that may fail or succeed on the same memory does not fail for ever.
 //!
 //! A thread waits in a call for ever in two cases. Either the call never returns, for example a poll without an
-//! operation. Or it may wait for calls of others ([`crate::library::Hints::may_wait`]), and the calls in which
-//! threads wait cannot return together: no consistent execution has these calls after those that have returned.
+//! operation. Or it may wait for calls of others ([`crate::library::Hints::may_wait`]). Then the calls in which
+//! threads wait cannot return together: no consistent execution has them after those that have returned.
 //! Some specifications cover only threads that meet their obligations, for example those that release their locks. For
 //! these, each thread makes the calls that it still owes at the end ([`crate::library::Hints::owes`]). Nothing comes
 //! after those in hb.
@@ -317,8 +317,8 @@ impl Problem<'_> {
         waiting.flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
     }
 
-    /// Returns the stuck executions of the program: for each `key` of the runs and the last values of the observed
-    /// cells, one with the fewest events.
+    /// Returns the stuck executions of the program. There is one for each `key` of the runs and the last values of the
+    /// observed cells, with the fewest events.
     pub fn all_stuck<K: Ord>(&self, key: Key<'_, K>) -> Found<BTreeMap<K, Stuck>> {
         let mut all: BTreeMap<K, Stuck> = BTreeMap::new();
         let all = RefCell::new(&mut all);

@@ -535,7 +535,7 @@ pub struct Spec {
 impl Spec {
     /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write for each
     /// read. A read without a write reads the initial value. Returns the relation, and the part of `rb`
-    /// without `rf^-1; mo`: the pairs of a read of the initial value and any write of its cell.
+    /// without `rf^-1; mo`. That part has the pairs of a read of the initial value and any write of its cell.
     pub fn reads_from(&mut self, name: &'static str, reads: Set, writes: Set) -> (Rel, Rel) {
         let choice = self.choose(name, Choice::ReadsFrom { reads, writes });
         (Rel::new(Expr::Chosen(choice)), Rel::new(Expr::BeforeAny(choice)))

@@ -145,7 +145,8 @@ impl CasesTerm {
     /// Returns the function that these cases make of this many words.
     #[must_use]
     pub fn new(words: usize, cases: impl FnOnce(&[Expr]) -> Vec<Case>) -> Self {
-        let before: Vec<Var> = (0..words).map(|_| Var::fresh("word")).collect();
+        let name = |k: usize| ["w0", "w1", "w2", "w3", "w4", "w5", "w6", "w7"].get(k).copied().unwrap_or("w");
+        let before: Vec<Var> = (0..words).map(|k| Var::fresh(name(k))).collect();
         let cases = cases(&before.iter().map(|var| Term::Var(*var).into()).collect::<Vec<Expr>>());
         Self { before, cases }
     }
@@ -648,7 +649,7 @@ impl fmt::Display for WritesTerm {
     }
 }
 
-/// `word = bot: (1, word) and returns true; true: the same and returns false`.
+/// `[(v), true if w0 = bot; the same, false if true]`: the words after the call and its result, for each case.
 impl fmt::Display for CasesTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let before: Vec<Expr> = self.before.iter().map(|var| Term::Var(*var).into()).collect();

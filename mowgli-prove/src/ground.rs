@@ -197,8 +197,8 @@ impl<'a> Ground<'a> {
         self.is_false
     }
 
-    /// Returns the elements that exist, or may exist, by the given formulas: the variable with its sort, the statement
-    /// about it, and whether it exists for certain.
+    /// Returns the elements that exist, or may exist, by the given formulas. Each is a variable with its sort, the
+    /// statement about it, and true if it certainly exists.
     #[must_use]
     pub fn there(&self) -> Vec<(Variable, Term, bool)> {
         let told = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);

@@ -9,8 +9,11 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::shape::Family;
 
-use crate::model::NODES;
 use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, tuple};
+
+/// The nodes that stand for all others in questions about stamps, which are Rust functions. A stamp order and a set of
+/// stamps must be the same for all of these nodes.
+pub(crate) const NODES: u8 = 3;
 
 /// The value that a subevent of a template reads.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,9 +1,10 @@
 //! Symbolic execution of bodies: the paths through the term of a method, each with its conditions and its calls.
 //!
-//! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s: which calls are made, how
-//! often, with which arguments, what is returned, and which conditions lead there. Each `if` is decided in both ways; a
-//! `for` through threads or nodes is one [`Step`] for each of them, and one through a list is unrolled; of a loop that
-//! waits the last call of the last round is kept; a loop with effects has a step for each round before the last one.
+//! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s. A path has its calls with their
+//! arguments, how often each is made, the result, and the conditions that lead there. Each `if` is decided in both ways.
+//! A `for` through threads or nodes is one [`Step`] for each of them, and one through a list is unrolled. Of a loop that
+//! waits, the path keeps the last call of the last round. A loop with effects has a step for each round before the last
+//! one.
 //!
 //! **Invariant**: for every call that returns, some path has conditions that all hold, and the call makes the calls of
 //! that path. Reads of loops that only wait are left out.
@@ -12,8 +13,8 @@
 //! that result 1 is 0; the other only reads, and result 1 is not 0. Both return result 1.
 //!
 //! **Correct because** each case of [`Reader::follow`] is the one of [`Body::program`] on unknown values. A path is
-//! dropped only if its conditions contradict one another; conditions that no template can speak of are dropped from a
-//! path, so that it is about more calls. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
+//! dropped only if its conditions contradict one another. A condition that no template can express is dropped from its
+//! path, which is about more calls then. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
 //!
 //! **Cost**: the number of paths, of which there are at most [`MOST_PATHS`].
 

@@ -166,8 +166,8 @@ pub enum Leaf {
     Datum(Datum),
 }
 
-/// A number in a name that is an argument of an event: the positions of the event, of the argument, and of the number
-/// in the name.
+/// A number in a name that is an argument of an event. It has the positions of the event, of the argument, and of the
+/// number in the name.
 pub type Named = (usize, usize, usize);
 
 /// A value, in terms of the call: a text, and a leaf for each `#` in it.
@@ -345,7 +345,7 @@ impl Raw {
     }
 }
 
-/// Returns the text of a value, and its parts. Different values have different texts or parts: the name of a part is
+/// Returns the text of a value, and its parts. Different values have different texts or parts. The name of a part is
 /// that of its owner with a role, and the numbers in it are read without loss.
 fn taken_apart(value: Val, text: &mut String, parts: &mut Vec<Raw>) {
     let mut name = |kind: &str, name: Name, whole: Raw| {

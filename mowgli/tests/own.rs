@@ -421,7 +421,7 @@ fn what_is_wrong_with_an_entry_is_told_with_its_place() {
     };
     of(
         "a gong",
-        &["the shape of Struck(x) of gong (mowgli/tests/own.rs:", "no subevent reads it: one is to be Sub::read("],
+        &["the shape of Struck(x) of gong (mowgli/tests/own.rs:", "no subevent reads it: one is to be `stamp: reads x"],
     );
     of(
         "a foreign part",

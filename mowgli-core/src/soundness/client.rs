@@ -144,8 +144,8 @@ pub trait Subject: Send + Sync {
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call>;
 }
 
-/// Iterates over names for the objects of a world: the given ones, then the first one with a number, for example `x`,
-/// `y`, `z`, `x4`, `x5`.
+/// Iterates over names for the objects of a world. The given ones come first, then the first one with a number. An
+/// example is `x`, `y`, `z`, `x4`, `x5`.
 pub fn object_names(first: &'static [&'static str]) -> impl Iterator<Item = Loc> {
     let named = first.iter().copied().map(Loc::new);
     named.chain((first.len() + 1..).map(|n| Loc::new(&format!("{}{n}", first[0]))))

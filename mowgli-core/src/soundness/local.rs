@@ -15,8 +15,8 @@
 //! **Correct because** local soundness implies soundness (LOCO Thm. 3.14), and a failure counts only when everything is
 //! decided. Before that the search decides reads-from and the orders one by one, first those of the subevents in the
 //! image of g. Without hb in the specification, hb is `(ppo u so)+` and hb' is the largest possible one (Def. 3.13, 3).
-//! Otherwise hb may be any larger strict partial order, so the search puts each open pair into hb or keeps it out,
-//! until some g works (docs/search.md, "Implementations"). The test is `only_another_g_than_the_obvious_one_proves_it`.
+//! Otherwise hb may be any larger strict partial order. So the search puts each open pair into hb or keeps it out, until
+//! some g works (docs/search.md, "Implementations"). The test is `only_another_g_than_the_obvious_one_proves_it`.
 //!
 //! **Cost.** In a partial state the search tries at most `FEW` concretisations for each choice of stamps. In a complete
 //! one it tries all: the product of the candidates of all promises.

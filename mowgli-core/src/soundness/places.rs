@@ -1,8 +1,8 @@
 //! Places in the bodies of an implementation, beside all calls of one kind, and the units that repairs insert or remove
 //! there.
 //!
-//! Calls of one kind agree in the method of the body, in the called library and method, and in the roles of the parts
-//! among the arguments (for example `word`). They are all in loops, or all outside. An insertion is made at all of
+//! Calls of one kind agree in the method of the body and in the called library and method. They agree in the roles of
+//! the parts among the arguments, for example `word`. They are all in loops, or all outside. An insertion is made at all of
 //! them.
 
 use std::collections::{BTreeMap, BTreeSet};

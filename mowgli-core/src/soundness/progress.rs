@@ -3,11 +3,11 @@
 //! Soundness speaks of executions that end, so an implementation that never ends is sound. Two things can be wrong with it.
 //! It *blocks*: a client all of whose calls return in some consistent execution of the specification never ends. It is
 //! *stuck*: some execution of it goes round in loops for ever ([`crate::stuck`]) though the specification could go on.
-//! The specification can go on where what has returned is the beginning of one of its executions: a consistent execution
-//! of the whole client in which those calls return the same, and no call that has not begun comes before one of them in
-//! hb. (What has begun and not returned may: the others at a barrier are let go by one that is still in it.) Two locks that
-//! two threads take in opposite orders are a deadlock by the specification itself: no execution of it begins with one lock
-//! taken by each.
+//! The specification can go on if the calls that have returned are the beginning of one of its executions. That is a
+//! consistent execution of the whole client in which those calls return the same. No call that has not begun comes
+//! before one of them in hb. A call that has begun and not returned may: a thread that is still in a barrier lets the
+//! others go. Two locks that two threads take in opposite orders are a deadlock of the specification itself. No
+//! execution of it begins with one lock taken by each.
 
 use std::collections::BTreeMap;
 

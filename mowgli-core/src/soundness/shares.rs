@@ -82,8 +82,8 @@ fn units(
     units
 }
 
-/// Returns the approximate weight of a client: the number of its calls, and of the nodes in their arguments, for
-/// example the targets of a broadcast.
+/// Returns the approximate weight of a client: the number of its calls, and of the nodes in their arguments. Such nodes
+/// are the targets of a broadcast, for example.
 pub(super) fn weight(client: &Client) -> usize {
     fn size(value: &Val) -> usize {
         match value {

@@ -3,8 +3,8 @@
 //! **Computes**: from the kinds of calls (the templates) and the specifications below, a first-order theory. Given g,
 //! the map from promises to subevents, also the obligations of LOCO Def. 3.13, conditions 1 to 3.
 //!
-//! **Invariant**: every axiom holds in every consistent execution of every client, read as a structure: the calls of
-//! the client, the subevents of their implementations, and happens-before. So every statement that a solver derives
+//! **Invariant**: every axiom holds in every consistent execution of every client. The execution is read as a structure
+//! of the client's calls, the subevents of their implementations, and happens-before. So every statement that a solver derives
 //! holds in all of these executions. No axiom bounds the number of calls.
 //!
 //! **Example**: for `slock`, each call is an acquire or a release. An axiom for each role says in which calls its
@@ -40,7 +40,6 @@ use crate::pattern::Each;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
 
 use self::family::Family;
-pub(crate) use self::stamps::NODES;
 pub use self::stamps::Stamps;
 pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, NO_ROUND, OTHER,

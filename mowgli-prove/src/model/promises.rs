@@ -148,8 +148,7 @@ impl Model<'_> {
         if self.order_below(g).is_some() { names.collect() } else { Vec::new() }
     }
 
-    /// Defines reads-from by an order: the source of a read is the last write of its cell before it, if there is a
-    /// write before it. Such a write has a last one, because executions are finite.
+    /// Defines reads-from by an order: the source of a read is the last write of its cell before it, if there is one. Such a write has a last one, because executions are finite.
     fn last_source(theory: &mut Theory, name: &str, order: Term, may: Term) {
         let [a, b] = ["a", "b"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];

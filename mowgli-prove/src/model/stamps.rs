@@ -5,15 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 
-use crate::kind::Role;
-use crate::term::{Term, and, equal, not, or, truth};
-
-use super::Model;
-use super::family::Family;
-
-/// The nodes that stand for all others in questions about stamps, which are Rust functions. A stamp order and a set of
-/// stamps must be the same for all of these nodes.
-pub(crate) const NODES: u8 = 3;
+use crate::kind::NODES;
+use crate::term::{Term, equal, not, truth};
 
 /// The order of two families of stamps: for equal nodes, and for different nodes.
 type Ordered = (bool, bool);
@@ -69,35 +62,5 @@ impl Stamps {
                 if *same { is_same } else { not(is_same) }
             }
         }
-    }
-}
-
-impl Model<'_> {
-    /// Returns the formula "the stamp of the first subevent is before that of the second".
-    pub(super) fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, String> {
-        let nodes = |s: &Term| -> Result<Term, String> {
-            let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
-            let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
-            let given: Vec<(&Role, Term)> = given.collect::<Result<_, String>>()?;
-            Ok(if given.is_empty() { truth(true) } else { family.by_role(s, given) })
-        };
-        let same = equal(nodes(a)?, nodes(b)?);
-        let families: BTreeSet<&str> = family.roles.iter().map(|(_, r)| r.family.as_str()).collect();
-        let is_in = |of: &str, s: &Term| family.has_role(s, |r| Ok(r.family == of));
-        let mut ways = Vec::new();
-        for from in &families {
-            let mut later = Vec::new();
-            for to in &families {
-                let how = match self.stamps.order.get(&((*from).to_owned(), (*to).to_owned())) {
-                    None | Some((false, false)) => continue,
-                    Some((true, true)) => truth(true),
-                    Some((true, false)) => same.clone(),
-                    Some((false, true)) => not(same.clone()),
-                };
-                later.push(and([is_in(to, b)?, how]));
-            }
-            ways.push(and([is_in(from, a)?, or(later)]));
-        }
-        Ok(or(ways))
     }
 }

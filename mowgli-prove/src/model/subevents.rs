@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
 use mowgli_judge::algebra::Set;
 
 use crate::encode::Encoding;
@@ -13,7 +14,7 @@ use super::family::Family;
 use super::symbols::{
     EARLIER, EARLIER_OTHER, EARLIER_ROUND, ROUND, SUB, location, own, place_sort, role_sort, the, tuple,
 };
-use super::values::datum_of;
+use super::values::{data_of, datum_of, guards_of};
 use super::{Model, library};
 
 impl<'a> Model<'a> {
@@ -220,5 +221,95 @@ impl<'a> Model<'a> {
 
     pub(super) fn members(&self, family: &Family<'_>, set: &Set, own: &dyn Fn(&Role) -> bool) -> Result<Term, String> {
         family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(set)?))
+    }
+
+    /// Returns the formula "the stamp of the first subevent is before that of the second".
+    pub(super) fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, String> {
+        let nodes = |s: &Term| -> Result<Term, String> {
+            let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
+            let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
+            let given: Vec<(&Role, Term)> = given.collect::<Result<_, String>>()?;
+            Ok(if given.is_empty() { truth(true) } else { family.by_role(s, given) })
+        };
+        let same = equal(nodes(a)?, nodes(b)?);
+        let families: BTreeSet<&str> = family.roles.iter().map(|(_, r)| r.family.as_str()).collect();
+        let is_in = |of: &str, s: &Term| family.has_role(s, |r| Ok(r.family == of));
+        let mut ways = Vec::new();
+        for from in &families {
+            let mut later = Vec::new();
+            for to in &families {
+                let how = match self.stamps.order.get(&((*from).to_owned(), (*to).to_owned())) {
+                    None | Some((false, false)) => continue,
+                    Some((true, true)) => truth(true),
+                    Some((true, false)) => same.clone(),
+                    Some((false, true)) => not(same.clone()),
+                };
+                later.push(and([is_in(to, b)?, how]));
+            }
+            ways.push(and([is_in(from, a)?, or(later)]));
+        }
+        Ok(or(ways))
+    }
+
+    /// Returns the subevent of the same event on which the written value depends, and the term for it.
+    pub(super) fn source<'k>(
+        &self,
+        kind: &'k Kind,
+        role: &Role,
+        from: usize,
+        family: &Family<'_>,
+        of: &Term,
+    ) -> (&'k Role, Term) {
+        let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
+        let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
+        let at = if source.each.is_some() { family.place(source, of) } else { own(&family.call(of)) };
+        (source, the(source, &family.call(of), &at))
+    }
+
+    /// Adds the axiom that a subevent writes the value that another subevent of its event reads, or a sum with it.
+    pub(super) fn derived(
+        &self,
+        theory: &mut Theory,
+        (kind, role): (&Kind, &Role),
+        family: &Family<'_>,
+    ) -> Result<(), String> {
+        let s = symbol("s");
+        let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
+        let (source, term) = self.source(kind, role, from, family, &s);
+        let read = family.common("read", &[term]);
+        let wrote = family.common("wrote", std::slice::from_ref(&s));
+        let (facts, how) = match role.writes {
+            Some(Write::Plus(_, datum)) => {
+                let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s))?];
+                let has_sum = if family.sort == SUB { app("have.sum", &with) } else { truth(true) };
+                let numbers = if family.sort == SUB { self.is_sum(&wrote, &with[0], datum) } else { truth(true) };
+                (and([equal(wrote, app("plus", &with)), has_sum, numbers]), "a sum with ")
+            }
+            _ => (equal(wrote, read), ""),
+        };
+        let words = format!("{} writes {how}what {} reads in {}", role.words, source.words, kind.name);
+        theory.axiom(&words, all(&[("s", family.sort)], implies(family.is(role, &s), facts)));
+        Ok(())
+    }
+
+    /// True if a template uses the result of its call.
+    pub(super) fn speaks_of_returned(&self) -> bool {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
+        data.contains(&Datum::Returned)
+    }
+
+    /// Returns the lengths of the tuples in templates.
+    pub(super) fn sizes(&self) -> BTreeSet<usize> {
+        let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
+        let guards = self.parts.kinds.iter().flat_map(guards_of).filter_map(of_guard);
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        roles.flat_map(|role| [role.words_read(), role.words_written()]).flatten().chain(guards).collect()
+    }
+
+    /// True if a role writes a sum.
+    pub(super) fn sums(&self) -> bool {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        roles.into_iter().any(|r| matches!(r.writes, Some(Write::Plus(..))))
     }
 }

@@ -1,17 +1,12 @@
 //! Values: the data of calls, the values that subevents read and write, and sums.
 
-use std::collections::BTreeSet;
-
-use itertools::Itertools;
 use mowgli_core::value::Val;
 
 use crate::kind::{Guard, Kind, Read, Role, Write};
 use crate::pattern::{Datum, Leaf};
-use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
+use crate::term::{Term, app, equal, not};
 
-use super::Model;
-use super::family::Family;
-use super::symbols::{RETURNED, SUB, number_in, own, passed_to, plus, result_of, the, tuple, value};
+use super::symbols::{RETURNED, number_in, own, passed_to, plus, result_of, tuple, value};
 
 /// Returns the term that a leaf of a pattern names, for a call and the index of a subevent.
 pub(super) fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, String> {
@@ -114,68 +109,4 @@ pub(super) fn constants(data: impl Iterator<Item = Datum>) -> impl Iterator<Item
         Datum::Constant(value) => vec![value],
         _ => Vec::new(),
     })
-}
-
-impl Model<'_> {
-    /// Returns the subevent of the same event on which the written value depends, and the term for it.
-    pub(super) fn source<'k>(
-        &self,
-        kind: &'k Kind,
-        role: &Role,
-        from: usize,
-        family: &Family<'_>,
-        of: &Term,
-    ) -> (&'k Role, Term) {
-        let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
-        let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
-        let at = if source.each.is_some() { family.place(source, of) } else { own(&family.call(of)) };
-        (source, the(source, &family.call(of), &at))
-    }
-
-    /// Adds the axiom that a subevent writes the value that another subevent of its event reads, or a sum with it.
-    pub(super) fn derived(
-        &self,
-        theory: &mut Theory,
-        (kind, role): (&Kind, &Role),
-        family: &Family<'_>,
-    ) -> Result<(), String> {
-        let s = symbol("s");
-        let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
-        let (source, term) = self.source(kind, role, from, family, &s);
-        let read = family.common("read", &[term]);
-        let wrote = family.common("wrote", std::slice::from_ref(&s));
-        let (facts, how) = match role.writes {
-            Some(Write::Plus(_, datum)) => {
-                let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s))?];
-                let has_sum = if family.sort == SUB { app("have.sum", &with) } else { truth(true) };
-                let numbers = if family.sort == SUB { self.is_sum(&wrote, &with[0], datum) } else { truth(true) };
-                (and([equal(wrote, app("plus", &with)), has_sum, numbers]), "a sum with ")
-            }
-            _ => (equal(wrote, read), ""),
-        };
-        let words = format!("{} writes {how}what {} reads in {}", role.words, source.words, kind.name);
-        theory.axiom(&words, all(&[("s", family.sort)], implies(family.is(role, &s), facts)));
-        Ok(())
-    }
-
-    /// True if a template uses the result of its call.
-    pub(super) fn speaks_of_returned(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
-        data.contains(&Datum::Returned)
-    }
-
-    /// Returns the lengths of the tuples in templates.
-    pub(super) fn sizes(&self) -> BTreeSet<usize> {
-        let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
-        let guards = self.parts.kinds.iter().flat_map(guards_of).filter_map(of_guard);
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        roles.flat_map(|role| [role.words_read(), role.words_written()]).flatten().chain(guards).collect()
-    }
-
-    /// True if a role writes a sum.
-    pub(super) fn sums(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        roles.into_iter().any(|r| matches!(r.writes, Some(Write::Plus(..))))
-    }
 }
