@@ -18,8 +18,8 @@
 //! `a_thread_waits_in_vain_where_no_thread_can_write_its_word`.
 //!
 //! **Cost.** A pass follows every branch of each thread, which is exponential in the number of reads. So a state may
-//! use at most `AT_ONCE` points, and all states together `CREDIT`. The results for points are cached over all
-//! states in [`Known`].
+//! use at most `AT_ONCE` points, and all states together `CREDIT`. The first state may use `AT_FIRST` besides. The
+//! results for points are cached over all states in [`Known`].
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,10 @@ const CREDIT: (usize, usize) = (256, 64);
 
 /// The number of points that the search may follow for one state.
 const AT_ONCE: usize = 256;
+
+/// The number of points that the search may follow for its first state, in which nothing has happened. The answer may cost
+/// as much as a small search, because a client that cannot end from there needs no search.
+const AT_FIRST: usize = 16_384;
 
 /// The longest back-off, in states, after a state that needed too many points.
 const SKIPPED: usize = 256;
@@ -186,12 +190,12 @@ pub struct Ahead<'a, 'p, 'n> {
 
 impl<'n> Ahead<'_, '_, 'n> {
     /// Returns how far threads may get from here, or `None` if that takes too much work. `copies` are the copies whose
-    /// read is still open.
-    pub fn reach(&self, copies: &[Copied<'n>]) -> Option<Reached> {
-        let most = self.known.borrow_mut().most()?;
+    /// read is still open. The first state of a search (`is_first`) may take more work than others.
+    pub fn reach(&self, copies: &[Copied<'n>], is_first: bool) -> Option<Reached> {
+        let most = if is_first { AT_FIRST } else { self.known.borrow_mut().most()? };
         let mut left = most;
         let reached = self.search(copies, &mut left);
-        self.known.borrow_mut().took(most - left, reached.is_ok());
+        self.known.borrow_mut().took(if is_first { 0 } else { most - left }, reached.is_ok());
         reached.ok()
     }
 
@@ -577,7 +581,7 @@ mod tests {
             is_gone: &|_, _, _, _| false,
             standing: &standing,
         };
-        ahead.reach(&[]).expect("three threads are little work")
+        ahead.reach(&[], false).expect("three threads are little work")
     }
 
     /// Writes x if y is 1.

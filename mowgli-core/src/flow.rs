@@ -311,8 +311,16 @@ impl<'n> Explorer<'_, '_, 'n> {
         Flow::Continue
     }
 
-    /// How far threads may get, if that can be told: those that wait go on with something new only, the others with what is there.
-    fn ahead(&self, state: &State<'n>, waits: &[bool], prefix: &Prefix<'_, 'n>, any: &Available) -> Option<Reached> {
+    /// Returns how far threads may get, or `None` if that takes too much work. Threads that wait go on with something new only,
+    /// the others with what is there. `is_first`: this is the first state of the search.
+    fn ahead(
+        &self,
+        state: &State<'n>,
+        waits: &[bool],
+        is_first: bool,
+        prefix: &Prefix<'_, 'n>,
+        any: &Available,
+    ) -> Option<Reached> {
         let standing: Vec<_> = state.iter().map(|p| p.point).zip(waits.iter().copied()).collect();
         let now = |cell: Cell| self.values(prefix, any, cell);
         let by_others = |cell: Cell, t: usize| prefix.values_of_others(any, cell, t);
@@ -323,7 +331,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         };
         let (threads, known) = (&self.threads, &self.ahead);
         let ahead = Ahead { threads, known, now: &now, by_others: &by_others, is_gone: &is_gone, standing: &standing };
-        ahead.reach(&prefix.open_copies())
+        ahead.reach(&prefix.open_copies(), is_first)
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
@@ -428,16 +436,21 @@ impl<'n> Explorer<'_, '_, 'n> {
         any: &Available,
         now: u32,
     ) -> bool {
-        if now > 0 && !waits.contains(&true) {
+        let is_first = now == 0 && !waits.contains(&true);
+        // If no thread waits, a state is in vain only because some thread cannot end.
+        let asks_ends = is_first && matches!(self.wanted, Wanted::Ended | Wanted::Both);
+        if !(asks_ends || waits.contains(&true)) {
             return false;
         }
         // Where no thread goes on is asked next whether they go round for ever.
         if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.stand == Stand::Ended) {
             return false;
         }
-        let Some(reached) = self.ahead(state, waits, prefix, any) else { return false };
-        if reached.ends.contains(&false) && (self.wanted == Wanted::Ended || now == 0 && self.wanted == Wanted::Both) {
-            self.cannot_end |= now == 0;
+        let Some(reached) = self.ahead(state, waits, is_first, prefix, any) else { return false };
+        // Only the first state speaks of all executions. In a later one other branches may end, and a thread that waits may
+        // still repeat its loop for ever.
+        if reached.ends.contains(&false) && (self.wanted == Wanted::Ended || is_first && self.wanted == Wanted::Both) {
+            self.cannot_end |= is_first;
             return true;
         }
         // Those that wait do not end, but may go round for ever.

@@ -1,9 +1,12 @@
 //! Values that flow and values that are guessed. One search lets threads continue only with values that exist, and its
 //! plain twin tries every value. Both have the same outcomes.
 
+use std::sync::Arc;
+
 use mowgli_core::event::Cell;
+use mowgli_core::flow;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::implementation::Implementations;
+use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
@@ -12,7 +15,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::bal::{BAL, Bal, bar, barrier};
+use mowgli_libraries::bal::{BAL, Bal, BalOverSv, bar, barrier};
 use mowgli_libraries::msw::Msw;
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sc_rmw::ScRmw;
@@ -22,6 +25,8 @@ use mowgli_rdma::wait::{self, Wait, Words};
 use mowgli_rdma::{RdmaStamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 
 fn problem<'a>(
     libraries: &'a Libraries,
@@ -221,6 +226,49 @@ fn statement(number: u8, last: Val) -> Prog {
         }
         .repeat(),
     }
+}
+
+/// One search finds both the runs that end and those in which some thread waits for ever. The second kind is the one that a
+/// search for that kind alone finds.
+#[test]
+fn one_search_finds_runs_that_end_and_runs_that_wait() {
+    let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Wait));
+    let mut seeded = TestRunner::deterministic();
+    let strategy = prop::collection::vec(prop::collection::vec(0u8..9, 1..4), 2);
+    let (mut ending, mut waiting) = (0, 0);
+    for _ in 0..300 {
+        let world = one_node(2);
+        let threads = strategy.new_tree(&mut seeded).expect("two lists of statements").current();
+        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let problem = problem(&libraries, &none, &world, &programs, &[]);
+        let both = flow::runs(&problem, true, None).expect("no value comes out of nowhere");
+        assert!(both.together.is_empty() || both.idle.is_some());
+        let Some(idle) = both.idle else { continue };
+        (ending, waiting) = (ending + usize::from(!both.together.is_empty()), waiting + usize::from(!idle.is_empty()));
+        let alone = flow::idle(&problem).expect("no value comes out of nowhere");
+        assert_eq!(&idle, alone.so_far().0);
+    }
+    assert!(ending > 50 && waiting > 50, "{ending} {waiting}");
+}
+
+/// A client whose participants come to a barrier unequally often has no execution. The first state of the search shows it.
+#[test]
+fn what_cannot_end_is_known_at_the_start() {
+    let implementations: Implementations =
+        [(BAL, Arc::new(BalOverSv::default()) as Arc<dyn Implementation>)].into_iter().collect();
+    let (libraries, b) = (Libraries::over(to).with(Sv), Loc::new("b"));
+    let mut world = World::new(2, &[Node(1), Node(2), Node(1)]);
+    world.objects.insert(b, barrier(&[Tid(1), Tid(2), Tid(3)]));
+    add_parts(&BalOverSv::default(), &mut world);
+    let of = |counts: [usize; 3]| {
+        let programs = counts.map(|count| Prog::all((0..count).map(|_| bar(BAL, b))));
+        let problem = problem(&libraries, &implementations, &world, &programs, &[]);
+        let runs = flow::runs(&problem, true, None).expect("no value comes out of nowhere");
+        (runs.states, runs.together.is_empty())
+    };
+    assert_eq!([[3, 3, 2], [2, 3, 3], [1, 3, 2]].map(of), [(1, true); 3]);
+    let (states, is_empty) = of([2, 2, 2]);
+    assert!(states > 1 && !is_empty);
 }
 
 /// A model that does not keep a read before a later write has executions in which values justify each other. They are
