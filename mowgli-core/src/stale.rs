@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::{Call, Cell, Event, Shape, Writes, alike};
+use crate::few::Few;
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Alone, Prefix, reads_of};
 use crate::thread::{Point, Stand, Threads};
@@ -14,11 +15,18 @@ use crate::value::Val;
 /// A thread's own writes of a cell, each with how many calls before it are alike; the call that looks at it; the value.
 type Asked<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
 
+/// A library, and the numbers of the points of all threads up to which its calls were examined.
+type Heard = (Name, Few<usize>);
+
 /// What is known of it.
 #[derive(Default)]
 pub struct Stale<'p, 'n> {
     prefixes: BTreeMap<Name, Prefix<'p, 'n>>,
     known: BTreeMap<Asked<'n>, bool>,
+    /// The same by the number of the point, because a thread comes to one point in many states.
+    at_points: BTreeMap<(usize, Cell, Val), bool>,
+    /// Whether the calls of a library are well-formed, by the points of all threads. The point of the asking thread comes last.
+    heard: BTreeMap<Heard, bool>,
 }
 
 impl<'p, 'n> Stale<'p, 'n> {
@@ -32,20 +40,36 @@ impl<'p, 'n> Stale<'p, 'n> {
         (cell, v): (Cell, Val),
     ) -> bool {
         let Stand::Looks(call) = &point.stand else { return false };
+        let at_point = (point.id, cell, v);
+        if self.at_points.get(&at_point) == Some(&false) || !self.is_heard(threads, point, others, call.library) {
+            return false;
+        }
+        if let Some(&known) = self.at_points.get(&at_point) {
+            return known;
+        }
+        let is_gone = self.is_gone_at(threads, (thread, point), call, (cell, v));
+        self.at_points.insert(at_point, is_gone);
+        is_gone
+    }
+
+    /// The same where the specification says something.
+    fn is_gone_at(
+        &mut self,
+        threads: &Threads<'p, 'n>,
+        (thread, point): (Tid, &'n Point<'n>),
+        call: &'n Call,
+        (cell, v): (Cell, Val),
+    ) -> bool {
         let run = point.run();
-        let nth = |position: usize, call: &Call| alike(&run.trace.events[..position], thread, call);
         let is_write =
             |shape: &Shape| shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))));
         let all = run.trace.events.iter().zip(&run.shapes).enumerate();
         let own: Vec<Alone<'n>> = all
             .filter(|(_, (_, shape))| is_write(shape))
-            .map(|(i, (event, shape))| Alone { event, nth: nth(i, &event.call), shape })
+            .map(|(i, (event, shape))| Alone { event, nth: point.alike[i], shape })
             .collect();
-        let nth = nth(run.trace.events.len(), call);
+        let nth = alike(&run.trace.events, thread, call);
         let asked: Asked<'n> = (own.iter().map(|o| (o.event, o.nth)).collect(), (call, nth), (cell, v));
-        if !self.is_heard(threads, point, others, call.library) {
-            return false;
-        }
         if let Some(&known) = self.known.get(&asked) {
             return known;
         }
@@ -56,15 +80,19 @@ impl<'p, 'n> Stale<'p, 'n> {
 
     /// Whether the specification of a library says something of its calls so far.
     fn is_heard(
-        &self,
+        &mut self,
         threads: &Threads<'p, 'n>,
         point: &'n Point<'n>,
         others: &mut dyn Iterator<Item = &'n Point<'n>>,
         library: Name,
     ) -> bool {
-        let events = others.chain([point]).flat_map(|p| &p.run().trace.events);
-        let own: Vec<&Event> = events.filter(|e| e.call.library == library).collect();
-        threads.libraries.get(library).is_some_and(|l| l.is_well_formed(threads.world, &own))
+        let points: Few<&'n Point<'n>> = others.chain([point]).collect();
+        let ids = points.iter().map(|p| p.id).collect();
+        *self.heard.entry((library, ids)).or_insert_with(|| {
+            let events = points.iter().flat_map(|p| &p.run().trace.events);
+            let own: Vec<&Event> = events.filter(|e| e.call.library == library).collect();
+            threads.libraries.get(library).is_some_and(|l| l.is_well_formed(threads.world, &own))
+        })
     }
 
     fn is_forbidden(

@@ -13,7 +13,7 @@ use typed_arena::Arena;
 
 use crate::causal::Seen;
 use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
-use crate::event::{Call, Cell, Event, Shape};
+use crate::event::{self, Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
@@ -60,6 +60,8 @@ pub struct Point<'n> {
     pub id: usize,
     /// The events so far, with their shapes, as a skeleton of one run.
     pub skeleton: Skeleton,
+    /// For each event the number of earlier events of the thread that are alike.
+    pub alike: Vec<usize>,
     /// Where it stands.
     pub stand: Stand,
     control: Control,
@@ -232,7 +234,7 @@ impl<'n> Threads<'_, 'n> {
             let (mut run, mut control) = (run.clone(), control.clone());
             control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
             match self.advance(thread, &mut run, &mut control) {
-                stand @ Stand::Round(start) => found.push((self.point(run, stand, control), start)),
+                stand @ Stand::Round(start) => found.push((self.point(run, stand, control, None), start)),
                 Stand::Free(call, ways) => {
                     let results = ways.iter().map(|(ret, _)| *ret).dedup();
                     results.for_each(|ret| self.add_rounds(thread, (&run, &control), (&call, ret), found));
@@ -340,13 +342,17 @@ impl<'n> Threads<'_, 'n> {
     fn go_on(&self, thread: Tid, mut run: Run, mut control: Control, before: Option<&'n Point<'n>>) -> &'n Point<'n> {
         let stand = self.advance(thread, &mut run, &mut control);
         self.note(&run, before);
-        self.point(run, stand, control)
+        self.point(run, stand, control, before)
     }
 
-    fn point(&self, run: Run, stand: Stand, control: Control) -> &'n Point<'n> {
+    fn point(&self, run: Run, stand: Stand, control: Control, before: Option<&Point<'n>>) -> &'n Point<'n> {
+        let events = &run.trace.events;
+        let mut alike = before.map_or_else(Vec::new, |p| p.alike.clone());
+        alike
+            .extend((alike.len()..events.len()).map(|i| event::alike(&events[..i], events[i].thread, &events[i].call)));
         let skeleton = Skeleton { runs: vec![run] };
         let (next, rounds, returned) = Default::default();
-        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next, rounds, returned })
+        self.points.alloc(Point { id: self.points.len(), skeleton, alike, stand, control, next, rounds, returned })
     }
 
     /// Notes what the calls do that a thread has made since it was at `before`.

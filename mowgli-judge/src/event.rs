@@ -109,8 +109,9 @@ impl Call {
     /// True if both are the same call, data arguments aside.
     #[must_use]
     pub fn is_alike(&self, other: &Self) -> bool {
-        let names = |c: &Self| c.args.iter().map(|v| (!v.is_data()).then_some(*v)).collect::<Few<_>>();
-        self.library == other.library && self.method == other.method && names(self) == names(other)
+        let name = |v: &Val| (!v.is_data()).then_some(*v);
+        let names = || self.args.iter().map(name).eq(other.args.iter().map(name));
+        self.method == other.method && self.library == other.library && names()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every identifier is a small `Copy` value, so that implementations can be written as nested closures that read
 //! like the figures of the papers. Names are interned: equal text is one allocation for the life of the process.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
@@ -12,8 +13,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// An interned name, ordered by its text.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Name(&'static str);
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Compares texts, because two literals with one text may be two allocations. Most equal names are one allocation, so the
+/// comparison of addresses saves that of texts.
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if std::ptr::eq(self.0, other.0) { Ordering::Equal } else { self.0.cmp(other.0) }
+    }
+}
 
 /// The separator between an owner and the role of its part.
 const PART: char = '.';

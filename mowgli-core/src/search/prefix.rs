@@ -17,7 +17,7 @@ use super::solver::Source;
 use super::values::{LIMIT, Numbering, Vals, intersect};
 use crate::ahead::Copied;
 use crate::algebra::SubView;
-use crate::event::{Cell, Event, Reads, Shape, Sub, Writes, alike};
+use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::thread::Point;
@@ -319,11 +319,11 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let (before, first) = (self.save(), self.done[advance.thread]);
         self.levels.push(Level { advance: advance.clone(), done: first, before, is_possible: true });
         let run = advance.point.run();
-        let (start, new) = (self.subs.len(), run.trace.events.iter().zip(&run.shapes).skip(first));
+        let events = run.trace.events.iter().zip(&run.shapes).zip(&advance.point.alike);
+        let (start, new) = (self.subs.len(), events.skip(first));
         self.done[advance.thread] = run.trace.events.len();
         let mut window = advance.window.as_ref();
-        for (event, shape) in new {
-            let nth = alike(self.events.iter().map(|(e, _)| *e), event.thread, &event.call);
+        for ((event, shape), &nth) in new {
             self.add_event(&Alone { event, nth, shape }, advance.now, window.take())?;
         }
         self.number_steps()?;
@@ -936,6 +936,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::alike;
     use crate::ids::{Loc, Node};
     use crate::memory::{MEMORY, Method, consistent, event, libraries, world};
 
