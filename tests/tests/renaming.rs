@@ -19,6 +19,7 @@ use mowgli_libraries::bal::{self, BalOverSv};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant, variant};
 use mowgli_libraries::sv::Method as Sv;
+use mowgli_libraries::x86;
 
 /// Applies `ask` to a client with its calls implemented.
 fn implemented<T>(
@@ -48,6 +49,13 @@ fn found(problem: &Problem<'_>, entry: &Entry) -> (u64, bool) {
     (local.explored.stats.classes, local.violation.is_some())
 }
 
+/// The number of classes of each outcome, from smallest to largest, in a search without g.
+fn all_classes(problem: &Problem<'_>, _: &Entry) -> Vec<u64> {
+    let mut classes: Vec<u64> = problem.outcomes().so_far().0.values().copied().collect();
+    classes.sort_unstable();
+    classes
+}
+
 /// The things that a renaming may change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
@@ -64,7 +72,18 @@ type Member = ((World, Client), Renaming);
 /// renaming, and the number of all that were compared. The former have to have as many classes of executions, and a g
 /// if the first one has a g.
 fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize) {
-    let all = catalogue();
+    renamed_alike(library, variant, bound, by, found)
+}
+
+/// As [`renamed`], with another function whose results have to be equal.
+fn renamed_alike<T: PartialEq + std::fmt::Debug>(
+    library: &str,
+    variant: &str,
+    bound: &Bound,
+    by: By,
+    found: fn(&Problem<'_>, &Entry) -> T,
+) -> (usize, usize) {
+    let all = catalogue().into_iter().chain(x86::catalogue()).collect::<Vec<_>>();
     let entry = named(&all, library).unwrap();
     let variant = entry.variant(variant).unwrap();
     let asked = [Asked::by(&entry.below), Asked::by(&entry.specification)];
@@ -123,6 +142,17 @@ fn what_is_left_out_has_the_executions_of_what_is_not() {
     }
     let (same, others) = renamed("bal", "published", &bound(&[1], 2), By::Nodes);
     assert!(same == others && same > 0, "{same} of {others}");
+}
+
+/// A thread of a container reads locations that are records of other threads. Their images are known once those threads are
+/// compared. Whole searches are compared here, because the order of threads decides how early a g is found.
+#[test]
+fn records_of_other_threads_are_renamed_with_them() {
+    for library in ["treiber", "msqueue"] {
+        let one_node = Bound { nodes: 1, ..bound(&[1, 2], 2) };
+        let (same, others) = renamed_alike(library, "published", &one_node, By::All, all_classes);
+        assert!(same == others && same > 0, "{library}: {same} of {others}");
+    }
 }
 
 /// Values that are added, or compared with the implementation's own, do not count as mere names of values.

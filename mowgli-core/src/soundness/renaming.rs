@@ -34,7 +34,7 @@ use crate::ids::{Loc, Name, Node, Tid, Wid};
 use crate::library::Libraries;
 use crate::problem::Problem;
 use crate::stamp::Stamp;
-use crate::thread::{Going, Point, Stand, Threads};
+use crate::thread::{Going, Point, Rounds, Stand, Threads};
 use crate::value::Val;
 use crate::world::{Crashes, Object, World};
 
@@ -305,17 +305,33 @@ pub fn relates<'m>(
         points: BTreeMap::new(),
         updates: BTreeSet::new(),
         written: BTreeSet::new(),
+        left: Vec::new(),
     };
     let starts = transcript.starts.iter().enumerate().all(|(t, &point)| {
         let thread = renaming.thread(Tid::from_index(t));
         let start = threads.start(thread, &other.programs[thread.index()]);
-        relation.tree(thread, point, start, 0)
+        relation.point(thread, point, start, 0)
     });
     starts
+        && relation.rest()
         && relation.stamps()
         && relation.steps(transcript.states)
         && transcript.states.iter().all(|state| relation.state(state))
 }
+
+/// A comparison of what follows two points. It needs the images of the values that the first one was given.
+#[derive(Clone)]
+enum Step<'m> {
+    /// The point that the first one reaches if its call returns this value in the shape of this number.
+    Next(Val, Option<usize>, &'m Point<'m>),
+    /// The iterations that the first one can end if its call returns this value.
+    Rounds(Val, Rounds<'m>),
+    /// The results of the call at which both stand.
+    Returned,
+}
+
+/// A step from a point of the one and the point of the other that it becomes.
+type Left<'m, 'n> = (Tid, &'m Point<'m>, &'n Point<'n>, Step<'m>);
 
 struct Relation<'r, 'm, 'n> {
     renaming: &'r Renaming,
@@ -338,6 +354,9 @@ struct Relation<'r, 'm, 'n> {
     updates: BTreeSet<(Event, Event)>,
     /// The initial values, and the values written without an update.
     written: BTreeSet<Val>,
+    /// The steps that are not compared yet. A step waits until the images of its values are known. One thread may read a
+    /// location whose image is known only from the run of another thread.
+    left: Vec<Left<'m, 'n>>,
 }
 
 impl<'m, 'n> Relation<'_, 'm, 'n> {
@@ -410,9 +429,9 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         cells && reads && writes
     }
 
-    /// Compares two points and all points after them: the events from number `known` on, the calls, and the position of
-    /// the thread.
-    fn tree(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>, known: usize) -> bool {
+    /// Compares two points: the events from number `known` on, the calls, and the position of the thread. [`Self::rest`]
+    /// compares all points after them.
+    fn point(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>, known: usize) -> bool {
         let (a, b) = (p.run(), q.run());
         let is_alike = a.shapes.len() == b.shapes.len()
             && a.trace.groups == b.trace.groups
@@ -427,7 +446,10 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         }
         for i in known..a.shapes.len() {
             let ([a_events, b_events], shapes) = ([&a.trace.events, &b.trace.events], (&a.shapes[i], &b.shapes[i]));
-            if !self.event(&a_events[i], &b_events[i]) || !self.happens(false, [a_events, b_events], i, shapes) {
+            let nth = [p.alike[i], q.alike[i]];
+            if !self.event(&a_events[i], &b_events[i])
+                || !self.happens(false, [&a_events[i], &b_events[i]], nth, shapes)
+            {
                 return false;
             }
         }
@@ -435,31 +457,73 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
             return false;
         }
         self.points.insert(p.id, (p, q));
-        self.after(thread, p, q) && self.returned(thread, p, q)
+        let nexts = p.nexts().into_iter().map(|(ret, shape, next)| Step::Next(ret, shape, next));
+        let rounds = p.known_rounds().into_iter().map(|(ret, rounds)| Step::Rounds(ret, rounds));
+        let steps = nexts.chain(rounds).chain([Step::Returned]);
+        self.left.extend(steps.map(|step| (thread, p, q, step)));
+        self.initial(thread, p, q)
     }
 
-    /// Compares all points after a point.
-    fn after(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>) -> bool {
-        let known = p.run().shapes.len();
-        let nexts = p.nexts();
-        let nexts = nexts.into_iter().all(|(ret, shape, next)| {
-            let Some(other) = self.image(ret) else { return false };
-            let other = match shape {
-                Some(shape) if self.threads.is_way(thread, q, other, shape) => {
-                    self.threads.after(q, thread, other, shape)
+    /// Relates the initial values of the first cells at which the calls of two points look. These values may be locations
+    /// that no event names.
+    fn initial(&mut self, thread: Tid, p: &Point<'m>, q: &Point<'n>) -> bool {
+        let first = p.returned.borrow().iter().find_map(|(cells, _)| cells.first().map(|(cell, _)| *cell));
+        let (Some(a), Stand::Looks(call)) = (first, &q.stand) else { return true };
+        let library = self.threads.libraries.of(call);
+        let asked = RefCell::new(None);
+        let of = |cell: Cell| {
+            asked.borrow_mut().get_or_insert(cell);
+            vec![library.init(self.other, cell)]
+        };
+        let _ = self.threads.returns(thread, q, &of);
+        let Some(b) = asked.into_inner() else { return false };
+        self.cells.relate(a, b) && self.value(library.init(self.one, a), library.init(self.other, b))
+    }
+
+    /// Compares the steps that are left, each once the images of its values are known. A step may relate further values, so
+    /// the steps that wait are tried again, until none is left or all wait.
+    fn rest(&mut self) -> bool {
+        while !self.left.is_empty() {
+            let left = std::mem::take(&mut self.left);
+            let count = left.len();
+            let mut waiting = Vec::new();
+            for step in left {
+                match self.step(&step) {
+                    Some(true) => {}
+                    Some(false) => return false,
+                    None => waiting.push(step),
                 }
-                Some(_) => return false,
-                None => self.threads.beyond(q, thread),
-            };
-            self.tree(thread, next, other, known)
-        });
-        nexts
-            && p.known_rounds().into_iter().all(|(ret, rounds)| {
-                let Some(other) = self.image(ret) else { return false };
-                let others = self.threads.rounds(q, thread, other);
-                let same = |(a, b): (&Going<'m>, &Going<'n>)| a.1 == b.1 && self.tree(thread, a.0, b.0, known);
-                rounds.len() == others.len() && rounds.iter().zip(others.iter()).all(same)
-            })
+            }
+            if waiting.len() == count {
+                return false;
+            }
+            self.left.append(&mut waiting);
+        }
+        true
+    }
+
+    /// Compares one step. Returns `None` while the image of its value is not known.
+    fn step(&mut self, (thread, p, q, step): &Left<'m, 'n>) -> Option<bool> {
+        let (&thread, known) = (thread, p.run().shapes.len());
+        match step {
+            Step::Next(ret, shape, next) => {
+                let ret = self.image(*ret)?;
+                let other = match *shape {
+                    Some(shape) if self.threads.is_way(thread, q, ret, shape) => {
+                        self.threads.after(q, thread, ret, shape)
+                    }
+                    Some(_) => return Some(false),
+                    None => self.threads.beyond(q, thread),
+                };
+                Some(self.point(thread, next, other, known))
+            }
+            Step::Rounds(ret, rounds) => {
+                let others = self.threads.rounds(q, thread, self.image(*ret)?);
+                let same = |(a, b): (&Going<'m>, &Going<'n>)| a.1 == b.1 && self.point(thread, a.0, b.0, known);
+                Some(rounds.len() == others.len() && rounds.iter().zip(others.iter()).all(same))
+            }
+            Step::Returned => self.returned(thread, p, q),
+        }
     }
 
     fn stand(&mut self, a: &Stand, b: &Stand) -> bool {
@@ -482,13 +546,13 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
     }
 
     /// Compares the results that the search has got for the call at which a thread stands, for each assignment of
-    /// values to cells.
-    fn returned(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>) -> bool {
-        p.returned.borrow().iter().all(|(cells, results)| {
+    /// values to cells. Returns `None` while the image of one of these values is not known.
+    fn returned(&mut self, thread: Tid, p: &Point<'m>, q: &Point<'n>) -> Option<bool> {
+        for (cells, results) in &*p.returned.borrow() {
             let image =
                 |values: &Vec<Val>| -> Option<BTreeSet<Val>> { values.iter().map(|&v| self.image(v)).collect() };
-            let images: Option<Vec<_>> = cells.iter().map(|(_, values)| image(values)).collect();
-            let (Some(images), Some(results)) = (images, image(results)) else { return false };
+            let images: Vec<BTreeSet<Val>> = cells.iter().map(|(_, values)| image(values)).collect::<Option<_>>()?;
+            let results = image(results)?;
             let asked = RefCell::new(Vec::new());
             let of = |cell: Cell| {
                 asked.borrow_mut().push(cell);
@@ -496,10 +560,14 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
             };
             let others: BTreeSet<Val> = self.threads.returns(thread, q, &of).into_iter().collect();
             let asked = asked.into_inner();
-            results == others
+            let is_same = results == others
                 && asked.len() == cells.len()
-                && cells.iter().zip(asked).all(|((a, _), b)| self.cells.relate(*a, b))
-        })
+                && cells.iter().zip(asked).all(|((a, _), b)| self.cells.relate(*a, b));
+            if !is_same {
+                return Some(false);
+            }
+        }
+        Some(true)
     }
 
     /// Compares the shapes of the replaced calls of a thread that has ended, in their specification.
@@ -507,32 +575,32 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         let (a, b) = (replaced(p), replaced(q));
         let specification = self.above.libraries;
         (0..a.len()).filter(|&i| specification.get(a[i].call.library).is_some()).all(|i| {
+            let nth = [&a, &b].map(|events| alike(&events[..i], events[i].thread, &events[i].call));
             let ways = specification.of(&a[i].call).shapes(self.one, &a[i]);
             let others = specification.of(&b[i].call).shapes(self.other, &b[i]);
             ways.len() == others.len()
-                && ways.iter().zip(&others).all(|(way, other)| self.happens(true, [&a, &b], i, (way, other)))
+                && ways.iter().zip(&others).all(|(way, other)| self.happens(true, [&a[i], &b[i]], nth, (way, other)))
         })
     }
 
-    /// Compares two events: their shapes, the sets and keys of their subevents, and the initial values of their cells.
-    fn happens(&mut self, above: bool, [a, b]: [&[Event]; 2], i: usize, (p, q): (&Shape, &Shape)) -> bool {
-        let nth = |events: &[Event]| alike(&events[..i], events[i].thread, &events[i].call);
-        let nth = [nth(a), nth(b)];
+    /// Compares two events, each with its number of earlier events alike. It compares their shapes, the sets and keys of
+    /// their subevents, and the initial values of their cells.
+    fn happens(&mut self, above: bool, [a, b]: [&Event; 2], nth: [usize; 2], (p, q): (&Shape, &Shape)) -> bool {
         if nth[0] != nth[1] {
             return false;
         }
         let Some(places) = self.shape(p, q) else { return false };
-        if !self.seen.insert((above, a[i].clone(), nth[0], p.clone())) {
+        if !self.seen.insert((above, a.clone(), nth[0], p.clone())) {
             return true;
         }
         if p.iter().any(|sub| matches!(sub.writes, Some(Writes::Step(_)))) {
-            self.updates.insert((a[i].clone(), b[i].clone()));
+            self.updates.insert((a.clone(), b.clone()));
         }
         let side = if above { self.above } else { self.below };
-        let name = a[i].call.library;
+        let name = a.call.library;
         for (sub, other) in p.iter().zip(places.iter().map(|&j| &q[j])) {
-            let view = SubView { world: self.one, event: &a[i], sub, nth: nth[0] };
-            let other_view = SubView { world: self.other, event: &b[i], sub: other, nth: nth[1] };
+            let view = SubView { world: self.one, event: a, sub, nth: nth[0] };
+            let other_view = SubView { world: self.other, event: b, sub: other, nth: nth[1] };
             let sets = side.asked.sets.iter().filter(|(of, _)| *of == name);
             if !sets.into_iter().all(|(_, set)| set.has(&view) == set.has(&other_view)) {
                 return false;
@@ -542,7 +610,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
                 (Some(a), Some(b)) => self.keys[usize::from(above)][k].relate(a, b),
                 (a, b) => a == b,
             });
-            let library = side.libraries.of(&a[i].call);
+            let library = side.libraries.of(&a.call);
             let initial = sub.cell.map(|cell| library.init(self.one, cell));
             let initial = initial.zip(other.cell.map(|cell| library.init(self.other, cell)));
             if !same || !initial.is_none_or(|(a, b)| self.value(a, b)) {
