@@ -19,7 +19,7 @@ use crate::problem::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
 use crate::search::solver::Flow;
-use crate::stale::Stale;
+use crate::stale::{Heard, Stale};
 use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
 
@@ -90,6 +90,8 @@ pub struct Transcript<'t, 'p, 'n> {
     pub starts: Vec<&'n Point<'n>>,
     /// The numbers of the points at which threads stood together.
     pub states: &'t BTreeSet<Vec<usize>>,
+    /// The libraries and points for which the search asked whether calls are well-formed, besides the states.
+    pub heard: Vec<Heard>,
 }
 
 /// Who is given a [`Transcript`].
@@ -234,7 +236,8 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
     }
     if let (Some(note), None) = (note, &explorer.stop) {
         let starts = starts.iter().map(|p| p.point).collect();
-        note(&Transcript { threads: &explorer.threads, starts, states: &explorer.together });
+        let heard = explorer.stale.borrow().heard().cloned().collect();
+        note(&Transcript { threads: &explorer.threads, starts, states: &explorer.together, heard });
     }
     let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, .. } = explorer;
     if reads_rounds {

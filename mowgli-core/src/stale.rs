@@ -16,7 +16,7 @@ use crate::value::Val;
 type Asked<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
 
 /// A library, and the numbers of the points of all threads up to which its calls were examined.
-type Heard = (Name, Few<usize>);
+pub type Heard = (Name, Few<usize>);
 
 /// What is known of it.
 #[derive(Default)]
@@ -50,6 +50,11 @@ impl<'p, 'n> Stale<'p, 'n> {
         let is_gone = self.is_gone_at(threads, (thread, point), call, (cell, v));
         self.at_points.insert(at_point, is_gone);
         is_gone
+    }
+
+    /// The questions about well-formed calls so far, for a comparison with another client.
+    pub fn heard(&self) -> impl Iterator<Item = &Heard> {
+        self.heard.keys()
     }
 
     /// The same where the specification says something.

@@ -317,6 +317,7 @@ pub fn relates<'m>(
         && relation.stamps()
         && relation.steps(transcript.states)
         && transcript.states.iter().all(|state| relation.state(state))
+        && transcript.heard.iter().all(|(library, points)| relation.heard(*library, points))
 }
 
 /// A comparison of what follows two points. It needs the images of the values that the first one was given.
@@ -682,6 +683,18 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         let of_ended = points.iter().map(|(p, q)| (replaced(p), replaced(q)));
         let (a, b): (Vec<_>, Vec<_>) = of_ended.unzip();
         self.say_the_same(self.above, [a.iter().flatten().collect(), b.iter().flatten().collect()])
+    }
+
+    /// Compares the answers of a library whether its calls up to these points are well-formed.
+    fn heard(&self, name: Name, points: &[usize]) -> bool {
+        let points: Option<Vec<_>> = points.iter().map(|id| self.points.get(id)).collect();
+        let (Some(points), Some(library)) = (points, self.below.libraries.get(name)) else { return false };
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for (p, q) in points {
+            a.extend(p.run().trace.events.iter().filter(|e| e.call.library == name));
+            b.extend(q.run().trace.events.iter().filter(|e| e.call.library == name));
+        }
+        library.is_well_formed(self.one, &a) == library.is_well_formed(self.other, &b)
     }
 
     fn say_the_same(&self, side: &Side<'_>, events: [Vec<&Event>; 2]) -> bool {
