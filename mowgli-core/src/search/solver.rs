@@ -191,6 +191,11 @@ impl<'a> Solver<'a> {
             return End::Searched;
         }
         if self.has_one_run() {
+            // Decide first which iterations are idle, because `settled` counts executions with an iteration that is not.
+            if let Some((choice, read)) = self.read_of_round() {
+                let options = self.options(choice, read);
+                return self.branch(options, |s, source| s.decide(choice, read, source), settled, visit);
+            }
             match settled(self) {
                 Cut::Open => {}
                 Cut::On(raw, a, b) => {
@@ -245,26 +250,33 @@ impl<'a> Solver<'a> {
     /// Then the execution without it is also consistent, has the same outcome, and is searched as well.
     fn has_idle_round(&self) -> bool {
         let lasts = || self.observed.iter().flat_map(|(writes, order)| self.lasts(writes, *order));
-        self.rounds.iter().any(|round| {
-            let seen = |choice: usize, read: usize| {
-                self.options(choice, read)
-                    .iter()
-                    .any(|o| matches!(o, Source::Write(w) if round[w / 64] >> (w % 64) & 1 == 1))
-            };
-            let in_round = |s: usize| round[s / 64] >> (s % 64) & 1 == 1;
-            !lasts().any(in_round)
-                && !self.compiled.choices.iter().enumerate().any(|(choice, (_, _, open))| match open {
-                    Open::ReadsFrom { reads, .. } => reads.iter().any(|&r| {
-                        !in_round(r)
-                            && match self.sources[r] {
-                                Source::Write(w) => in_round(w),
-                                Source::Initial => false,
-                                Source::Open => seen(choice, r),
-                            }
-                    }),
-                    Open::Order { .. } => false,
-                })
+        let is_idle =
+            |round: &Vec<u64>| !lasts().any(|w| is_in(round, w)) && self.reads_outside(round).next().is_none();
+        self.rounds.iter().any(is_idle)
+    }
+
+    /// Iterates over the reads outside an iteration that read one of its writes, or still may, each with its choice.
+    fn reads_outside<'s>(&'s self, round: &'s [u64]) -> impl Iterator<Item = (usize, usize)> + 's {
+        let reads = self.compiled.choices.iter().enumerate().flat_map(|(choice, (_, _, open))| {
+            let reads = if let Open::ReadsFrom { reads, .. } = open { &reads[..] } else { &[] };
+            reads.iter().map(move |&read| (choice, read))
+        });
+        reads.filter(move |&(choice, read)| {
+            !is_in(round, read)
+                && match self.sources[read] {
+                    Source::Write(w) => is_in(round, w),
+                    Source::Initial => false,
+                    Source::Open => {
+                        self.options(choice, read).iter().any(|o| matches!(o, Source::Write(w) if is_in(round, *w)))
+                    }
+                }
         })
+    }
+
+    /// Returns an undecided read, with its choice, whose source decides whether an iteration is idle.
+    fn read_of_round(&self) -> Option<(usize, usize)> {
+        let mut reads = self.rounds.iter().flat_map(|round| self.reads_outside(round));
+        reads.find(|(_, read)| self.sources[*read] == Source::Open)
     }
 
     fn has_one_run(&self) -> bool {
@@ -440,6 +452,11 @@ impl<'a> Solver<'a> {
         };
         self.observed.iter().map(last).collect()
     }
+}
+
+/// True if a set has this element.
+fn is_in(set: &[u64], s: usize) -> bool {
+    set[s / 64] >> (s % 64) & 1 == 1
 }
 
 fn last_writes(graph: &Graph<'_>, compiled: &Compiled, cell: Cell) -> (Vec<u64>, Option<usize>) {
