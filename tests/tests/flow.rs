@@ -129,6 +129,22 @@ proptest! {
         agree(&libraries, &world, &programs, &cells)?;
         is_as_complete_as_it_says(&libraries, &world, &programs, &cells)?;
     }
+
+    /// A swap that fails begins anew. The search decides whether another thread reads a word that a failed iteration wrote.
+    #[test]
+    fn on_swaps(swapping in prop::collection::vec(statements_beside_a_swap(), 2)) {
+        let world = one_node(2);
+        let programs: Vec<Prog> = swapping.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let libraries = Libraries::over(to).with(Wait);
+        agree(&libraries, &world, &programs, &[])?;
+        is_as_complete_as_it_says(&libraries, &world, &programs, &[])?;
+    }
+}
+
+/// Draws the numbers of one to three statements. At most one of them is a swap, and the others have no loop.
+fn statements_beside_a_swap() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(2), Just(3), Just(9), Just(9)], 1..4)
+        .prop_filter("one swap at most", |all| all.iter().filter(|&&s| s == 9).count() < 2)
 }
 
 /// A loop that counts to four ends after more iterations than the bound allows, and each iteration continues from the
@@ -215,6 +231,14 @@ fn statement(number: u8, last: Val) -> Prog {
             let v = wait::read(x);
             wait::write(x, if v < Val::Int(2) { v.plus(1).unwrap_or(v) } else { v });
             let w = wait::read(y);
+            if w == v { Prog::Break(1, w) } else { Prog::unit() }
+        }
+        .repeat(),
+        // Each iteration prepares a word before it swaps, as a push onto a stack does.
+        9 => prog! {
+            let v = wait::read(x);
+            wait::write(y, v);
+            let w = wait::cas(x, v, v.plus(1).unwrap_or(v));
             if w == v { Prog::Break(1, w) } else { Prog::unit() }
         }
         .repeat(),

@@ -124,6 +124,17 @@ fn by_values(
     world: &World,
     client: &Client,
 ) -> Result<BTreeSet<Outcome>, String> {
+    within(Limits::default(), entry, implementation, world, client)
+}
+
+/// The same within these limits.
+fn within(
+    limits: Limits<'_>,
+    entry: &Entry,
+    implementation: Option<&Arc<dyn Implementation>>,
+    world: &World,
+    client: &Client,
+) -> Result<BTreeSet<Outcome>, String> {
     let mut world = world.clone();
     let mut implementations = Implementations::new();
     let mut libraries: Libraries = entry.specification.and(&entry.below);
@@ -138,13 +149,32 @@ fn by_values(
         world: &world,
         programs: &client.programs(),
         observed: &[],
-        limits: Limits::default(),
+        limits,
     };
     let outcomes = match implementation {
         Some(_) => problem.outcomes_by_flow().expect("no value comes out of nowhere"),
         None => problem.outcomes(),
     };
     outcomes.all().map(|all| all.into_keys().collect()).map_err(|stop| stop.to_string())
+}
+
+/// A push that fails begins anew, and nobody reads what the failed iteration wrote. So one such iteration is enough, although a
+/// stack may fail as often as other threads succeed.
+#[test]
+fn one_iteration_that_fails_is_enough_for_a_stack() {
+    let entry = x86::treiber::entry();
+    let published = &entry.variants[0].implementation;
+    let (world, client) = {
+        let bound = Bound { threads: 2, values: vec![1], ..Bound::default() };
+        let (world, _) = entry.clients(&bound, &|| false).unwrap().pop().unwrap();
+        let calls = entry.subject.calls(&world, mowgli_core::ids::Tid(1), &bound, &|| false);
+        let [push, pop] = [&calls[0], &calls[1]].map(Clone::clone);
+        let thread = vec![push.clone(), push, pop];
+        (world, Client { threads: vec![thread.clone(), thread] })
+    };
+    let of = |rounds| within(Limits { rounds, ..Limits::default() }, &entry, Some(published), &world, &client);
+    let expected = by_values(&entry, None, &world, &client);
+    assert_eq!((of(1), of(3)), (expected.clone(), expected));
 }
 
 /// The published queue, in which threads help each other, has exactly the outcomes of the specification.

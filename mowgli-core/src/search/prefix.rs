@@ -852,15 +852,48 @@ impl<'p, 'n> Prefix<'p, 'n> {
         .collect()
     }
 
-    /// Whether something else may read what these events of a thread write: those from the first on, before the second.
+    /// True if another event may read a write of these events of a thread: those from the first on, before the second. The
+    /// search of states chooses no sources, so this tries each such source out (docs/search.md, "Loops").
     #[must_use]
-    pub fn is_read(&self, thread: usize, (start, end): (usize, usize)) -> bool {
+    pub fn is_read(&mut self, thread: usize, (start, end): (usize, usize)) -> bool {
         let of_thread = self.events.iter().enumerate().filter(|(_, (e, _))| e.thread.index() == thread);
         let events: SmallVec<[usize; 8]> = of_thread.map(|(i, _)| i).skip(start).take(end - start).collect();
         let within = |s: usize| events.contains(&self.subs[s].event);
         let others = (0..self.subs.len()).filter(|&s| self.subs[s].sub.reads.is_some() && !within(s));
-        let mut sources = others.flat_map(|read| self.sources_of(read));
-        sources.any(|source| matches!(source, Source::Write(w) if within(w)))
+        let sources = others.flat_map(|read| self.sources_of(read).into_iter().map(move |source| (read, source)));
+        let is_own = |source: &Source| matches!(source, Source::Write(w) if within(*w));
+        let sources: Vec<(usize, Source)> = sources.filter(|(_, source)| is_own(source)).collect();
+        sources.into_iter().any(|(read, source)| self.may_have(read, source))
+    }
+
+    /// True if a read may have this source, as far as one more decision shows. Then each other read whose sources are all
+    /// present keeps one of them.
+    fn may_have(&mut self, read: usize, source: Source) -> bool {
+        self.is_possible_with(read, source, |prefix| {
+            let is_bounded = |r: &usize| prefix.known.sources[*r] == Source::Open && prefix.known.until[*r] != u32::MAX;
+            let open = (0..prefix.subs.len()).filter(|&r| prefix.subs[r].sub.reads.is_some());
+            let open: SmallVec<[usize; 16]> = open.filter(is_bounded).collect();
+            open.into_iter().all(|other| {
+                let sources = prefix.sources_of(other);
+                sources.into_iter().any(|source| prefix.is_possible_with(other, source, |_| true))
+            })
+        })
+    }
+
+    /// True if a read may have this source, and `and` holds there. A read of a library that says nothing yet has no choice, so
+    /// nothing follows from its source.
+    fn is_possible_with(&mut self, read: usize, source: Source, and: impl FnOnce(&mut Self) -> bool) -> bool {
+        let schema = Rc::clone(&self.schema);
+        let is_choice =
+            |open: &Open| matches!(open, Open::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1);
+        let Some(choice) = schema.choices.iter().position(|(_, open)| is_choice(open)) else { return true };
+        let before = self.save();
+        if self.known.sources[read] == Source::Open {
+            self.decide(choice, &schema.choices[choice].1, read, source);
+        }
+        let is_possible = self.propagate() && and(self);
+        self.restore(before);
+        is_possible
     }
 
     /// What can be read of a cell when all is over, if nothing else is written: what its last write can write, or what these
