@@ -33,6 +33,20 @@ pub struct Run {
 }
 
 impl Run {
+    /// Returns a copy with room for a few more events. A copy without room would be moved by the next event, to a place
+    /// twice as large.
+    pub(crate) fn with_room(&self) -> Self {
+        let Trace { events, groups, calls, rounds, output } = &self.trace;
+        let trace = Trace {
+            events: with_room(events),
+            groups: with_room(groups),
+            calls: with_room(calls),
+            rounds: rounds.clone(),
+            output: *output,
+        };
+        Self { trace, shapes: with_room(&self.shapes) }
+    }
+
     /// Returns the first `length` events, as a run that does not end.
     pub(crate) fn beginning(&self, length: usize) -> Self {
         let Trace { events, groups, calls, rounds, .. } = &self.trace;
@@ -46,6 +60,16 @@ impl Run {
         };
         Self { trace, shapes: self.shapes[..length].to_vec() }
     }
+}
+
+/// The number of events for which a copy of a run has room.
+const ROOM: usize = 4;
+
+/// Returns a copy of a list with room for a few more items.
+pub(crate) fn with_room<T: Clone>(list: &[T]) -> Vec<T> {
+    let mut copy = Vec::with_capacity(list.len() + ROOM);
+    copy.extend_from_slice(list);
+    copy
 }
 
 /// Runs of one thread that differ in data only: same calls up to data, same subevents on the same cells.

@@ -18,7 +18,7 @@ use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::{LONGEST, Let, Prog};
-use crate::runs::{Run, Skeleton};
+use crate::runs::{Run, Skeleton, with_room};
 use crate::value::Val;
 use crate::world::World;
 
@@ -188,7 +188,7 @@ impl<'n> Threads<'_, 'n> {
         let (Stand::Free(call, _) | Stand::Looks(call)) = &point.stand else { unreachable!("it stands at a call") };
         let event = Event { thread, call: (**call).clone(), ret };
         let shapes = self.libraries.of(call).shapes(self.world, &event);
-        let (mut run, mut control) = (point.run().clone(), point.control.clone());
+        let (mut run, mut control) = (point.run().with_room(), point.control.clone());
         control.returned(&mut run, event, shapes[shape].clone());
         let next = self.go_on(thread, run, control, Some(point));
         point.next.borrow_mut().insert((ret, shape), next);
@@ -202,7 +202,7 @@ impl<'n> Threads<'_, 'n> {
         if let Some(next) = point.next.borrow().get(&key) {
             return next;
         }
-        let next = self.go_on(thread, point.run().clone(), point.control.clone(), Some(point));
+        let next = self.go_on(thread, point.run().with_room(), point.control.clone(), Some(point));
         point.next.borrow_mut().insert(key, next);
         next
     }
@@ -231,7 +231,7 @@ impl<'n> Threads<'_, 'n> {
         found: &mut Vec<Going<'n>>,
     ) {
         for shape in self.shapes(thread, call, ret) {
-            let (mut run, mut control) = (run.clone(), control.clone());
+            let (mut run, mut control) = (run.with_room(), control.clone());
             control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
             match self.advance(thread, &mut run, &mut control) {
                 stand @ Stand::Round(start) => found.push((self.point(run, stand, control, None), start)),
@@ -295,7 +295,7 @@ impl<'n> Threads<'_, 'n> {
         };
         results.into_iter().any(|ret| {
             self.shapes(thread, call, ret).into_iter().any(|shape| {
-                let (mut run, mut control) = (run.clone(), control.clone());
+                let (mut run, mut control) = (run.with_room(), control.clone());
                 control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
                 let stand = self.advance(thread, &mut run, &mut control);
                 self.leaves(thread, (&run, &control), &stand, (depth, start), cells)
@@ -347,7 +347,7 @@ impl<'n> Threads<'_, 'n> {
 
     fn point(&self, run: Run, stand: Stand, control: Control, before: Option<&Point<'n>>) -> &'n Point<'n> {
         let events = &run.trace.events;
-        let mut alike = before.map_or_else(Vec::new, |p| p.alike.clone());
+        let mut alike = before.map_or_else(Vec::new, |p| with_room(&p.alike));
         alike
             .extend((alike.len()..events.len()).map(|i| event::alike(&events[..i], events[i].thread, &events[i].call)));
         let skeleton = Skeleton { runs: vec![run] };
@@ -422,17 +422,15 @@ impl<'n> Threads<'_, 'n> {
         if looked.into_inner() {
             return Err(Stand::Looks(Box::new(call)));
         }
-        let ways = |ret: Val| (0..self.shapes(thread, &call, ret).len()).map(move |shape| (ret, shape));
-        let ways: Vec<(Val, usize)> = results.into_iter().flat_map(ways).collect();
-        match ways[..] {
-            [] => Err(Stand::Never(Box::new(call))),
-            [(ret, shape)] if !(self.waits && library.may_wait(&call)) => {
-                let shape = self.shapes(thread, &call, ret).swap_remove(shape);
-                control.returned(run, Event { thread, call, ret }, shape);
-                Ok(Prog::Val(ret))
-            }
-            _ => Err(Stand::Free(Box::new(call), ways)),
+        let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
+        let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
+        if ways.len() == 1 && !(self.waits && library.may_wait(&call)) {
+            let (ret, (_, shape)) = ways.remove(0);
+            control.returned(run, Event { thread, call, ret }, shape);
+            return Ok(Prog::Val(ret));
         }
+        let ways: Vec<(Val, usize)> = ways.into_iter().map(|(ret, (number, _))| (ret, number)).collect();
+        Err(if ways.is_empty() { Stand::Never(Box::new(call)) } else { Stand::Free(Box::new(call), ways) })
     }
 
     fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Control) -> Result<Prog, Stand> {
