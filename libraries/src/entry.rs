@@ -12,9 +12,9 @@ use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Kind;
 use mowgli_core::world::World;
-use mowgli_rdma::Switches;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::{Network, Switches};
 use mowgli_x86::pool::Pool;
 use mowgli_x86::probes::WordProbes;
 use mowgli_x86::tso::Tso;
@@ -69,6 +69,8 @@ pub struct Memory {
     pub probes: fn(bool) -> Box<dyn Probes>,
     /// The behaviour of threads that crash, if the model has crashes.
     pub crashing: Option<Crashing>,
+    /// The switches of RDMA-WAIT-RMW, if it is that model.
+    pub switches: Option<Switches>,
 }
 
 impl Memory {
@@ -77,21 +79,23 @@ impl Memory {
     pub fn rdma_wait() -> Self {
         let libraries = Libraries::over(mowgli_rdma::to).with(Wait);
         let crashing = Some(wait::crashing(Switches::OFF));
-        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }), crashing }
+        let switches = Some(Switches::OFF);
+        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }), crashing, switches }
     }
 
     /// RDMA-WAIT-RMW with these switches.
     #[must_use]
     pub fn switched(switches: Switches) -> Self {
-        let crashing = Some(wait::crashing(switches));
-        Self { libraries: wait::switched(switches), crashing, ..Self::rdma_wait() }
+        let can_crash = Switches { crashes: true, ..switches }.fit().is_ok();
+        let crashing = can_crash.then(|| wait::crashing(switches));
+        Self { libraries: wait::switched(switches), crashing, switches: Some(switches), ..Self::rdma_wait() }
     }
 
     /// x86-TSO with records from a pool. It has no network.
     #[must_use]
     pub fn x86_tso() -> Self {
         let libraries = Libraries::over(mowgli_x86::to).with(Tso).with(Pool);
-        Self { libraries, probes: |_| Box::new(WordProbes), crashing: None }
+        Self { libraries, probes: |_| Box::new(WordProbes), crashing: None, switches: None }
     }
 }
 
@@ -197,6 +201,26 @@ impl Entry {
         self.specification = self.specification.with_order_of(&self.memory.libraries);
         self.below = self.below.with_order_of(&self.memory.libraries);
         self
+    }
+
+    /// Moves the entry to another network: its implementations and clients stand over the model that has it. The
+    /// specification stays, and what it leaves to the stamp order is that of the network.
+    ///
+    /// # Errors
+    /// If its memory model has no network, or a switch that is not defined on this one. The entry stays where it is.
+    pub fn move_to(&mut self, network: Network) -> Result<(), String> {
+        let no_network = || format!("{} is over a memory model without a network", self.name);
+        let switches = self.memory.switches.ok_or_else(no_network)?;
+        let switches = Switches { network, ..switches }.fit().map_err(|e| format!("{}: {e}", self.name))?;
+        self.memory = Memory::switched(switches);
+        let model = &self.memory.libraries;
+        self.specification = self.specification.clone().with_order_of(model);
+        let is_of_model = |all: &Libraries, name: Name| all.get(name).is_some();
+        let others = self.below.names().filter(|name| is_of_model(model, *name)).collect_vec();
+        let others = others.into_iter().fold(self.below.clone().with_order_of(model), Libraries::without);
+        let unused = model.names().filter(|name| !is_of_model(&self.below, *name)).collect_vec();
+        self.below = others.and(&unused.into_iter().fold(model.clone(), Libraries::without));
+        Ok(())
     }
 
     /// Returns the names of the libraries below, for the column `over` of tables.

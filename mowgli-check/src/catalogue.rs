@@ -8,11 +8,11 @@ use mowgli_core::library::Libraries;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::x86;
-use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait;
+use mowgli_rdma::{Network, Switches};
 
 use crate::entry::fault;
 use crate::guard::guarded;
@@ -31,7 +31,7 @@ pub struct Catalogue {
     /// The specifications over x86-TSO with that model below them.
     over_x86: Libraries,
     /// The libraries and methods that tests of each model can call, by [`Catalogue::shelf_of`], computed on first use.
-    known: [OnceLock<Known>; Model::ALL.len() + 7],
+    known: [OnceLock<Known>; Model::ALL.len() + 8],
 }
 
 /// The number of executions in which the hints of a library are checked before it is used.
@@ -61,8 +61,8 @@ impl Catalogue {
         Self { entries, own, over_rdma, over_x86, known: Default::default() }
     }
 
-    /// Returns the position of a model in `known`. Models with the same libraries have the same position. Switches
-    /// change what libraries promise, so RDMA-WAIT-RMW with a switch has only words and the libraries that are over it.
+    /// Returns the position of a model in `known`. Models with the same libraries have the same position. RDMA-WAIT-RMW
+    /// has the libraries on every network. With another switch it has only words and the libraries that are over it.
     /// Three switches add calls: with crashes threads learn that others are dead, with messages they send, with events
     /// they wait for completions.
     fn shelf_of(model: Model) -> usize {
@@ -72,9 +72,10 @@ impl Catalogue {
             Model::RdmaTso(switches) if switches.messages => Model::ALL.len() + 4,
             Model::RdmaWait(switches) if switches.messages => Model::ALL.len() + 5,
             Model::RdmaTso(switches) if switches.crashes => Model::ALL.len(),
+            Model::RdmaTso(switches) if !switches.network.completes_in_order => Model::ALL.len() + 7,
             Model::RdmaWait(Switches::CRASHES) => Model::ALL.len() + 3,
             Model::RdmaWait(switches) if switches.crashes => Model::ALL.len() + 1,
-            Model::RdmaWait(switches) if switches != Switches::OFF => Model::ALL.len() + 2,
+            Model::RdmaWait(_) if !model.is_published_but_for_network() => Model::ALL.len() + 2,
             _ => published,
         }
     }
@@ -126,6 +127,17 @@ impl Catalogue {
 
     fn builtin_names() -> impl Iterator<Item = &'static str> {
         Self::builtin().entries.iter().map(|e| e.name)
+    }
+
+    /// Returns the catalogue with every library on this network, without those over a memory model that has none.
+    ///
+    /// # Errors
+    /// If a library needs a switch that is not defined on this network.
+    pub fn on(mut self, network: Network) -> Result<Self, String> {
+        self.own = self.own().iter().filter(|entry| entry.memory.switches.is_some()).count();
+        self.entries.retain(|entry| entry.memory.switches.is_some());
+        self.entries.iter_mut().try_for_each(|entry| entry.move_to(network))?;
+        Ok(self)
     }
 
     /// Returns the entries of all libraries, the user's first.
@@ -194,10 +206,13 @@ impl Catalogue {
         match model {
             Model::RDMA_WAIT => self.over_rdma.clone(),
             Model::RdmaWait(switches) => {
-                let over =
-                    |entry: &&Entry| switches == Switches::CRASHES && entry.memory.libraries.get(CRASH).is_some();
-                let entries = self.entries.iter().filter(over);
-                entries.fold(wait::switched(switches), |all, entry| all.and(&entry.specification))
+                let words = wait::switched(switches);
+                let is_over = |entry: &&Entry| match model.is_published_but_for_network() {
+                    true => entry.specification.has_stamps_of(&words),
+                    false => switches == Switches::CRASHES && entry.memory.libraries.get(CRASH).is_some(),
+                };
+                let entries = self.entries.iter().filter(is_over);
+                entries.fold(words.clone(), |all, entry| all.and(&entry.specification.clone().with_order_of(&words)))
             }
             Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso),
             Model::RdmaTso(switches) => tso::switched(switches),

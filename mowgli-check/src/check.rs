@@ -20,6 +20,7 @@ use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
+use mowgli_rdma::Network;
 use serde::Serialize;
 
 use crate::entry::{self, own_calls};
@@ -49,6 +50,8 @@ pub struct Checked {
     pub larger: Bound,
     /// The libraries of the implementation's executions.
     pub libraries: Libraries,
+    /// The network of the memory model, if it has one.
+    pub network: Option<Network>,
     /// The report of the check.
     pub report: Report,
     /// The time that the check took.
@@ -173,6 +176,7 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
         bound: entry.covered(bound, &expired),
         larger: larger(variant, bound),
         libraries,
+        network: entry.memory.switches.map(|switches| switches.network),
         report,
         time: start.elapsed(),
     })
@@ -344,7 +348,8 @@ impl Checked {
     /// Returns the memory model at the bottom of the stack.
     #[must_use]
     pub fn model(&self) -> Model {
-        Model::of(&self.libraries)
+        let model = Model::of(&self.libraries);
+        self.network.map_or(model, |network| model.on(network).unwrap_or(model))
     }
 
     /// Returns the verdict in one word.

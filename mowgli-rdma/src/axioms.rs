@@ -1,7 +1,7 @@
 //! The axioms of RDMA-WAIT-RMW (SYNC §3.2, Def. 3), as a record of named relations.
 //!
 //! [`published`] is the definition as it is printed. Other models are this record with some relations changed: RDMA-TSO-RMW
-//! ([`rmw`]), and each switch of [`Switches`](crate::Switches), in a file of its own below this one. [`Axioms::spec`] then
+//! ([`rmw`]), each [`Network`](crate::Network), and each switch of [`Switches`](crate::Switches), in a file of its own. [`Axioms::spec`] then
 //! derives `ib` and `so`, which are the same unions for all of them.
 
 use mowgli_core::algebra::{Rel, Set, Spec, po, ppo, same, same_event, stamped, stamps};
@@ -12,7 +12,7 @@ use crate::way::{QUEUE_PAIR, TARGET, WORDS};
 pub(crate) mod addresses;
 pub(crate) mod crashes;
 pub(crate) mod global;
-pub(crate) mod relaxed;
+pub(crate) mod network;
 pub(crate) mod rmw;
 pub(crate) mod unsignalled;
 
@@ -39,9 +39,10 @@ pub(crate) struct Axioms {
     pub never: Vec<(&'static str, Set, Set)>,
 }
 
-/// The axioms as published. `awaited` relates an operation to the waits, or polls, that complete it. `atomic_reads` are those
-/// that rao orders: the aNAR, or none (LOCO-X App. H.6).
-pub(crate) fn published(awaited: &Rel, atomic_reads: Set) -> Axioms {
+/// The axioms as published, but for the pairs of nfo at the remote node. `awaited` relates an operation to the waits, or
+/// polls, that complete it. `atomic_reads` are those that rao orders: the aNAR, or none (LOCO-X App. H.6). `far_reads` push
+/// the writes that arrived before them into memory: [`far_reads`], or fewer on some networks ([`network::flushing`]).
+pub(crate) fn published(awaited: &Rel, atomic_reads: Set, far_reads: &Set) -> Axioms {
     let mut c = Spec::default();
     let (cpu_reads, cpu_writes, waits) = (stamped(aCR), stamped(aCW), stamped(aWT));
 
@@ -49,7 +50,7 @@ pub(crate) fn published(awaited: &Rel, atomic_reads: Set) -> Axioms {
     let [rf, mo, rb] = c.coherence();
     // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
     let nfo = c
-        .orient("nfo", (local_reads().cross(&local_writes()) | far_reads().cross(&remote_writes())) & same(QUEUE_PAIR))
+        .orient("nfo", (local_reads().cross(&local_writes()) | far_reads.cross(&remote_writes())) & same(QUEUE_PAIR))
         .named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
     // rao: a strict total order on the atomic reads of each node
     let rao = c.order("rao", atomic_reads, TARGET).named("rao", "the atomic read of {a} comes before that of {b}");
@@ -118,7 +119,8 @@ fn local_reads() -> Set {
     stamps(|a| matches!(a, aNLR(_)))
 }
 
-fn far_reads() -> Set {
+/// The reads at the remote node, which all push writes as published.
+pub(crate) fn far_reads() -> Set {
     stamps(|a| matches!(a, aNRR(_) | aNAR(_)))
 }
 

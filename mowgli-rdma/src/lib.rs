@@ -40,7 +40,9 @@ pub mod completions;
 pub mod core_rma;
 pub mod crash;
 pub mod message;
+pub mod network;
 pub mod operational;
+pub mod presets;
 pub mod probes;
 pub mod remedies;
 pub mod robust;
@@ -51,6 +53,7 @@ pub mod tso;
 pub mod wait;
 pub mod way;
 
+pub use network::Network;
 pub use stamp::{Piece, Qp, RdmaStamp, to};
 pub use switches::Switches;
 pub use way::Way;

@@ -12,6 +12,7 @@ use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
+use crate::network::{Order, Remote};
 use crate::robust::dummies;
 use crate::stamp::Qp;
 use crate::switches::Switches;
@@ -134,7 +135,9 @@ fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
 /// Offers atomics that add 0, one for each queue pair with a put, since with relaxed ordering no write passes an
 /// atomic.
 fn adding_nothing(gap: &Gap<'_>, switches: Switches, library: Name, word: fn(Node) -> Object) -> Vec<Offer> {
-    if !switches.relaxed_ordering || !is_before_access(gap) {
+    let order = |then| switches.network.remote(Remote::Write, then);
+    let helps = order(Remote::Write) < Order::Placed && order(Remote::Atomic) == Order::Placed;
+    if !helps || !is_before_access(gap) {
         return Vec::new();
     }
     let offer = |q: Qp| {

@@ -1,21 +1,19 @@
 //! Switches for hardware that promises less, or more, than RDMA-TSO-RMW and RDMA-WAIT-RMW. All are off by default.
 //!
-//! Each switch changes a definition: [`Switches::to`] the stamp order, [`wait::switched`](crate::wait::switched) ib and
+//! Each switch changes a definition: [`Network::to`] is the stamp order, [`wait::switched`](crate::wait::switched) ib and
 //! so, and [`Machine`](crate::operational::Machine) the transitions. docs/models.md gives the source of each
 //! assumption.
 
 use std::fmt;
 
-use crate::axioms::{Axioms, addresses, crashes, global, relaxed, unsignalled};
-use crate::stamp::RdmaStamp::{aNLW, aNRW};
-use crate::stamp::{self, RdmaStamp};
+use crate::axioms::{Axioms, addresses, crashes, global, network, unsignalled};
+use crate::network::{Network, Order, Remote};
 
 /// The switches that are on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Switches {
-    /// Writes of the card reach memory in any order: `IBV_ACCESS_RELAXED_ORDERING` of all memory, as libibverbs' manual
-    /// page `ibv_reg_mr` defines it. Reads, atomics and completions keep their place.
-    pub relaxed_ordering: bool,
+    /// The orders that the hardware promises. The switch `relaxed-ordering` is the network `rc-relaxed`.
+    pub network: Network,
     /// Read-modify-writes of one word by the card and by a CPU exclude each other: the device has `IBV_ATOMIC_GLOB`.
     pub global_atomics: bool,
     /// Operations may be unsignalled: a completion stands for all operations that its queue pair issued before.
@@ -35,7 +33,7 @@ pub struct Switches {
 impl Switches {
     /// All off: the models as they are published.
     pub const OFF: Self = Self {
-        relaxed_ordering: false,
+        network: Network::RC,
         global_atomics: false,
         unsignalled: false,
         increasing_addresses: false,
@@ -62,8 +60,8 @@ impl Switches {
             Self { messages: true, crashes: true, .. } => {
                 with("crashes", "of a message nothing is said where it is cut off")
             }
-            Self { messages: true, relaxed_ordering: true, .. } => {
-                with("relaxed-ordering", "a message has the stamp of a write, which others may pass then")
+            Self { messages: true, network, .. } if network != Network::RC => {
+                with(network.name, "a message has the stamp of a write, which others may pass then")
             }
             Self { events: true, messages: true, .. } => {
                 with("events", "whether a message comes into the completion queue of its receiver is left open")
@@ -73,7 +71,22 @@ impl Switches {
                  cut off; leave one of them out"
                     .to_owned(),
             ),
+            Self { network, .. } if !network.is_in_order() => self.without_order(),
             fit => Ok(fit),
+        }
+    }
+
+    /// Returns the switches if the network need not deliver in order for them.
+    fn without_order(self) -> Result<Self, String> {
+        let Self { network, unsignalled, increasing_addresses, crashes, events, .. } = self;
+        let stands = unsignalled && !network.completes_in_order;
+        let on = [(stands, "unsignalled"), (increasing_addresses, "increasing-addresses"), (crashes, "crashes")];
+        match on.into_iter().chain([(events, "events")]).find(|(on, _)| *on) {
+            Some((_, switch)) => Err(format!(
+                "the switch {switch} is defined for networks that deliver in order, and {network} does not; leave one of \
+                 them out"
+            )),
+            None => Ok(self),
         }
     }
 
@@ -87,18 +100,34 @@ impl Switches {
     pub const NAMES: [&'static str; 7] =
         ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "messages", "crashes", "events"];
 
-    /// Turns on the switch of this name; `None` if there is none.
-    #[must_use]
-    pub fn with(self, name: &str) -> Option<Self> {
-        match name {
-            "relaxed-ordering" => Some(Self { relaxed_ordering: true, ..self }),
-            "global-atomics" => Some(Self { global_atomics: true, ..self }),
-            "unsignalled" => Some(Self { unsignalled: true, ..self }),
-            "increasing-addresses" => Some(Self { increasing_addresses: true, ..self }),
-            "messages" => Some(Self { messages: true, ..self }),
-            "crashes" => Some(Self { crashes: true, ..self }),
-            "events" => Some(Self { events: true, ..self }),
-            _ => None,
+    /// Turns on the switch of this name, or chooses the network of this name.
+    ///
+    /// # Errors
+    /// If there is none, with those that there are, or if a network is chosen already.
+    pub fn with(self, name: &str) -> Result<Self, String> {
+        Ok(match name {
+            "relaxed-ordering" => return self.over(Network::RC_RELAXED),
+            "global-atomics" => Self { global_atomics: true, ..self },
+            "unsignalled" => Self { unsignalled: true, ..self },
+            "increasing-addresses" => Self { increasing_addresses: true, ..self },
+            "messages" => Self { messages: true, ..self },
+            "crashes" => Self { crashes: true, ..self },
+            "events" => Self { events: true, ..self },
+            _ => {
+                let network = Network::named(name).map_err(|networks| {
+                    format!("no switch {name}; there are {}; and {networks}", Self::NAMES.join(", "))
+                })?;
+                return self.over(network);
+            }
+        })
+    }
+
+    /// Chooses the network.
+    fn over(self, network: Network) -> Result<Self, String> {
+        match self.network {
+            Network::RC => Ok(Self { network, ..self }),
+            known if known == network => Ok(self),
+            known => Err(format!("a model is over one network: {known} or {network}; leave one of them out")),
         }
     }
 
@@ -108,11 +137,9 @@ impl Switches {
             unsignalled::patch(&mut a);
         }
         if self.increasing_addresses {
-            addresses::patch(&mut a, self.relaxed_ordering);
+            addresses::patch(&mut a, self.network.remote(Remote::Write, Remote::Write) < Order::Placed);
         }
-        if self.relaxed_ordering {
-            relaxed::patch(&mut a);
-        }
+        network::patch(&mut a, self.network);
         if self.global_atomics {
             global::patch(&mut a);
         }
@@ -121,21 +148,17 @@ impl Switches {
         }
         a
     }
-
-    /// True if the stamp order of RDMA has (a, b). With relaxed ordering it lacks (aNRW, aNRW) and (aNLW, aNLW).
-    #[must_use]
-    pub fn to(self, a: RdmaStamp, b: RdmaStamp) -> bool {
-        let are_writes = matches!((a, b), (aNRW(_), aNRW(_)) | (aNLW(_), aNLW(_)));
-        stamp::to(a, b) && !(self.relaxed_ordering && are_writes)
-    }
 }
 
 /// Prints the switches that are on, each behind a plus, in the notation of tests.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes, events } =
-            *self;
-        let on = [relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes, events];
+        let Self { network, global_atomics, unsignalled, increasing_addresses, messages, crashes, events } = *self;
+        let is_relaxed = network == Network::RC_RELAXED;
+        if network != Network::RC && !is_relaxed {
+            write!(f, "+{network}")?;
+        }
+        let on = [is_relaxed, global_atomics, unsignalled, increasing_addresses, messages, crashes, events];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }
@@ -143,32 +166,18 @@ impl fmt::Display for Switches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::stamp::Kind as _;
+    use crate::presets::PRESETS;
 
     #[test]
     fn names_are_read_as_they_are_written() {
         for name in Switches::NAMES {
             assert_eq!(Switches::OFF.with(name).expect("a switch").to_string(), format!("+{name}"));
         }
-        assert_eq!((Switches::OFF.with("fast"), Switches::OFF.to_string()), (None, String::new()));
-    }
-
-    #[test]
-    fn relaxed_ordering_takes_two_cells() {
-        let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
-        let all = RdmaStamp::all(2);
-        let pairs = all.iter().flat_map(|&a| all.iter().map(move |&b| (a, b)));
-        let (mut gone, mut more) = (Vec::new(), 0);
-        for (a, b) in pairs {
-            match (stamp::to(a, b), relaxed.to(a, b)) {
-                (true, false) => gone.push(format!("{a} {b}")),
-                (false, true) => more += 1,
-                _ => assert_eq!(stamp::to(a, b), Switches::OFF.to(a, b)),
-            }
+        for (network, _) in PRESETS.iter().filter(|(network, _)| *network != Network::RC_RELAXED).skip(1) {
+            assert_eq!(Switches::OFF.with(network.name).expect("a network").to_string(), format!("+{network}"));
         }
-        assert_eq!(
-            (gone.join(", "), more),
-            ("aNRW_1 aNRW_1, aNRW_2 aNRW_2, aNLW_1 aNLW_1, aNLW_2 aNLW_2".to_owned(), 0)
-        );
+        assert!(Switches::OFF.with("fast").unwrap_err().contains("relaxed-ordering"));
+        assert!(Switches::OFF.with("cxi").and_then(|s| s.with("efa")).unwrap_err().contains("one network: cxi or efa"));
+        assert_eq!(Switches::OFF.to_string(), String::new());
     }
 }

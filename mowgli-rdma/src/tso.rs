@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Rel, Spec, events, in_turn, same_event};
+use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, po, same, same_event};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -19,10 +19,12 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 
+use crate::axioms::network::flushing;
 use crate::axioms::{self, Axioms, rmw};
 use crate::completions::{self, Queue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
+use crate::network::Network;
 use crate::stamp::Qp;
 use crate::stamp::RdmaStamp::{aMF, aWT};
 use crate::switches::Switches;
@@ -32,8 +34,8 @@ use crate::way::Way;
 pub(crate) mod calls;
 
 pub use calls::*;
-use calls::{has_failed, is_operation, is_poll, is_remote, issued_and_taken, open_completions, polled, polls};
-pub(crate) use calls::{is_confirmed, is_first_confirmed, node_towards, taken};
+use calls::{has_failed, is_operation, is_poll, is_remote, issued_and_taken, open_completions, polled};
+pub(crate) use calls::{is_confirmed, is_first_confirmed, node_towards, polls, taken};
 
 /// RDMA-TSO-RMW as a library.
 #[derive(Clone, Copy, Debug, Default)]
@@ -152,21 +154,110 @@ impl Hints for Tso {
     }
 }
 
+/// RDMA-TSO-RMW on networks whose operations complete in any order. `Poll(n)` takes the completion of any operation
+/// towards n that is over and that no poll has taken, and returns its identifier. Calls that return none, such as
+/// `PollAny`, have an error here.
+#[derive(Clone, Copy, Debug)]
+struct AnyOrder;
+
+/// Returns the identifier that an operation or a poll returns.
+fn returned(s: &SubView) -> Option<Val> {
+    Some(s.event.ret)
+}
+
+/// pf: each poll takes the operation whose identifier it returns.
+fn pf_in_any_order() -> Rel {
+    let taken = (po() & same(returned)).between(&events(is_first_confirmed), &events(is_poll));
+    same_event().between(&events(is_confirmed), &events(is_first_confirmed)).then(&taken)
+}
+
+impl Library for AnyOrder {
+    fn name(&self) -> Name {
+        TSO
+    }
+
+    fn object(&self) -> Option<Form> {
+        Tso.object()
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        Tso.methods()
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let is_untold = matches!(Method::of(call), Method::PollAny {});
+        let why = "pollany does not tell which operation it completes, and here operations complete in any order";
+        Tso.fault(world, thread, call).or_else(|| is_untold.then(|| why.to_owned()))
+    }
+
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        Tso.step(event, read)
+    }
+
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        Tso.admits(world, events)
+    }
+
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Tso.shape_terms()
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+        Tso.shapes(world, event)
+    }
+
+    fn spec(&self) -> Spec {
+        Tso.spec()
+    }
+}
+
+impl Hints for AnyOrder {
+    fn returns(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        match queue_pair(world, call).filter(|_| polls(call)) {
+            Some(q) => calls::open_operations(world, earlier, q),
+            None => Tso.returns(world, earlier, thread, call, cells),
+        }
+    }
+
+    fn is_remembered(&self, call: &Call) -> bool {
+        Tso.is_remembered(call)
+    }
+
+    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
+        Tso.remembers(world, earlier, round)
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        Tso.only_looks(event)
+    }
+}
+
 /// The consistency predicate of SYNC App. C, with these switches.
 fn consistency(switches: Switches) -> Spec {
-    let awaited = if switches.events { pf() | completions::seen() } else { pf() };
-    switches.patched(published(&awaited)).spec(None)
+    let awaited = match switches {
+        Switches { events: true, .. } => pf() | completions::seen(),
+        Switches { network: Network { completes_in_order: false, .. }, .. } => pf_in_any_order(),
+        _ => pf(),
+    };
+    switches.patched(published(&awaited, switches.network)).spec(None)
 }
 
 /// The same, where polls take operations by this relation, to say more about it: [`pf`].
 #[must_use]
 pub fn polling(pf: &Rel) -> Spec {
-    published(pf).spec(None)
+    published(pf, Network::RC).spec(None)
 }
 
 /// The axioms, where polls take operations by this relation.
-fn published(pf: &Rel) -> Axioms {
-    let mut axioms = axioms::published(pf, axioms::atomic_reads());
+fn published(pf: &Rel, on: Network) -> Axioms {
+    let mut axioms = axioms::published(pf, axioms::atomic_reads(), &flushing(on));
     rmw::patch(&mut axioms);
     axioms
 }
@@ -174,8 +265,9 @@ fn published(pf: &Rel) -> Axioms {
 /// RDMA-TSO-RMW with these switches.
 #[must_use]
 pub fn switched(switches: Switches) -> Libraries {
-    let words =
-        Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches));
+    let order = Libraries::over(move |a, b| switches.network.to(a, b));
+    let words = if switches.network.completes_in_order { order.with(Tso) } else { order.with(AnyOrder) };
+    let words = words.respecified(TSO, |spec| *spec = consistency(switches));
     let words = if switches.crashes { words.with(Crash) } else { words };
     if switches.messages { words.with(Message) } else { words }
 }
@@ -183,7 +275,7 @@ pub fn switched(switches: Switches) -> Libraries {
 /// The specification with this part of [`wait::IB`] left out of ib.
 #[must_use]
 pub fn without_in_ib(part: &'static str) -> Spec {
-    published(&pf()).spec(Some(part))
+    published(&pf(), Network::RC).spec(Some(part))
 }
 
 /// Clients of the model: those of RDMA-WAIT-RMW with polls in place of waits.

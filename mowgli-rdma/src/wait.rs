@@ -21,9 +21,11 @@ use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
+use crate::axioms::network::flushing;
 use crate::axioms::{self, Axioms};
 use crate::crash::{self, CRASH, Crash, cut_off};
 use crate::message::Message;
+use crate::network::Network;
 use crate::stamp::RdmaStamp::{aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
 pub(crate) use crate::way::QUEUE_PAIR;
@@ -126,6 +128,12 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
     let way = |method: &method::Method| method.takes_way().then(|| Way::of(call.args[0]));
     fault.or_else(|| of_words(methods, call)).or_else(|| match method::find(methods, call).and_then(way)? {
         Err(why) => Some(why),
+        Ok(Way { delivered: true, .. }) if !matches!(call.method.text(), "PutBy" | "PutWords") => {
+            Some("only puts are delivered".to_owned())
+        }
+        Ok(Way { signalled: false, delivered: true, .. }) => {
+            Some("the completion of a put tells that it is delivered, and an unsignalled one has none".to_owned())
+        }
         Ok(Way { signalled: true, .. }) => None,
         Ok(_) if matches!(call.method.text(), "RfenceBy" | "PollBy") => {
             Some("only operations are unsignalled".to_owned())
@@ -219,7 +227,7 @@ impl Hints for Wait {
 #[must_use]
 pub fn consistency(with_rao: bool) -> Spec {
     let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
-    axioms::published(&awaited(), atomic_reads).spec(None)
+    axioms::published(&awaited(), atomic_reads, &axioms::far_reads()).spec(None)
 }
 
 /// An operation and a later Wait on its identifier.
@@ -230,9 +238,9 @@ fn awaited() -> Rel {
 /// RDMA-WAIT-RMW with these switches.
 #[must_use]
 pub fn switched(switches: Switches) -> Libraries {
-    let words = Libraries::over(move |a, b| switches.to(a, b))
+    let words = Libraries::over(move |a, b| switches.network.to(a, b))
         .with(Wait)
-        .respecified(WAIT, |spec| *spec = switches.patched(published()).spec(None));
+        .respecified(WAIT, |spec| *spec = switches.patched(published(switches.network)).spec(None));
     let words = if switches.crashes { words.with(Crash) } else { words };
     if switches.messages { words.with(Message) } else { words }
 }
@@ -245,8 +253,8 @@ pub fn crashing(switches: Switches) -> Crashing {
     Crashing { model, goes, stop, cuts: crash::cuts, is_issued: crash::is_issued }
 }
 
-fn published() -> Axioms {
-    axioms::published(&awaited(), axioms::atomic_reads())
+fn published(on: Network) -> Axioms {
+    axioms::published(&awaited(), axioms::atomic_reads(), &flushing(on))
 }
 
 /// The parts of ib.
@@ -255,7 +263,7 @@ pub const IB: [&str; 8] = ["ippo", "iso", "rf", "pfg", "pfp", "nfo", "rb_i", "rm
 /// The specification of RDMA-WAIT-RMW with this part left out of ib.
 #[must_use]
 pub fn without_in_ib(part: &'static str) -> Spec {
-    published().spec(Some(part))
+    published(Network::RC).spec(Some(part))
 }
 
 impl Method {

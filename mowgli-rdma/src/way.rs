@@ -10,13 +10,15 @@ use mowgli_core::value::Val;
 
 use crate::stamp::Qp;
 
-/// By which of the thread's queue pairs to the node, and whether there is a completion.
+/// The queue pair of the thread to the node, and the meaning of the completion.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Way {
     /// From 1, which is the only one of the papers.
     pub queue: u8,
     /// Whether a completion tells of it: what is *unsignalled* has none (`IBV_SEND_SIGNALED`).
     pub signalled: bool,
+    /// Whether the completion of a put means that memory has the data (`FI_DELIVERY_COMPLETE`).
+    pub delivered: bool,
 }
 
 /// The most queue pairs of a thread to one node.
@@ -24,7 +26,7 @@ const QUEUES: u8 = 9;
 
 impl Way {
     /// As in the papers.
-    pub const USUAL: Self = Self { queue: 1, signalled: true };
+    pub const USUAL: Self = Self { queue: 1, signalled: true, delivered: false };
 
     /// The way that an argument is.
     ///
@@ -34,14 +36,16 @@ impl Way {
         let Val::Way(name) = argument else { return Err(format!("{argument} is no way to make a call")) };
         name.text().split(',').try_fold(Self::USUAL, |way, part| match (part, part.strip_prefix('q')) {
             ("unsignalled", _) => Ok(Self { signalled: false, ..way }),
+            ("delivered", _) => Ok(Self { delivered: true, ..way }),
             (_, Some(number)) => {
                 let queue = number.parse().ok().filter(|q| (1..=QUEUES).contains(q));
                 let queue = queue.ok_or_else(|| format!("queue pairs are q1 to q{QUEUES}, and {part} is none"))?;
                 Ok(Self { queue, ..way })
             }
-            _ => {
-                Err(format!("@{part} says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled"))
-            }
+            _ => Err(format!(
+                "@{part} says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled, and \
+                     @delivered for a put"
+            )),
         })
     }
 
@@ -79,11 +83,10 @@ pub fn queue(w: Expr) -> Expr {
 /// As programs write it, without the `@`.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.queue, self.signalled) {
-            (1, false) => f.write_str("unsignalled"),
-            (q, true) => write!(f, "q{q}"),
-            (q, false) => write!(f, "q{q},unsignalled"),
-        }
+        let number = format!("q{}", self.queue);
+        let all = [(self.queue != 1, &*number), (!self.signalled, "unsignalled"), (self.delivered, "delivered")];
+        let on: Vec<&str> = all.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect();
+        if on.is_empty() { f.write_str("q1") } else { f.write_str(&on.join(",")) }
     }
 }
 
@@ -101,14 +104,21 @@ pub(crate) fn is_unsignalled(s: &SubView) -> bool {
     s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
 }
 
+/// Whether a subevent is of a put whose completion means that memory has the data.
+pub(crate) fn is_delivered(s: &SubView) -> bool {
+    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { delivered: true, .. })))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ways_are_read_as_they_are_written() {
-        for way in (1..=QUEUES).flat_map(|queue| [true, false].map(|signalled| Way { queue, signalled })) {
-            assert_eq!(Way::of(way.into()), Ok(way));
+        for (queue, signalled) in (1..=QUEUES).flat_map(|queue| [true, false].map(|signalled| (queue, signalled))) {
+            for way in [true, false].map(|delivered| Way { queue, signalled, delivered }) {
+                assert_eq!(Way::of(way.into()), Ok(way));
+            }
         }
         for (wrong, why) in [("q0", "q1 to q9"), ("q10", "q1 to q9"), ("fast", "@q2")] {
             assert!(Way::of(Val::Way(Name::new(wrong))).unwrap_err().contains(why), "{wrong}");

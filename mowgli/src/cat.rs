@@ -6,6 +6,7 @@ use mowgli_core::cat::{self, Cat, Reader};
 use mowgli_core::ids::Name;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
+use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
 use crate::litmus::test::Model;
@@ -33,7 +34,10 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
                 .to_owned(),
         ),
         Ok(model) => {
-            let libraries = catalogue.libraries(model);
+            // No other tool has puts that complete when they are delivered.
+            let of_tools = || model.switches().map(|s| model.on(Network { delivers: false, ..s.network }));
+            let written = of_tools().filter(|_| !matches!(reader, Reader::Person)).transpose()?.unwrap_or(model);
+            let libraries = catalogue.libraries(written);
             cat::cat_for(reader, &model.to_string(), &libraries, model.memory())
         }
         Err(no_model) => {

@@ -26,6 +26,8 @@ pub mod litmus;
 pub mod mutation;
 pub mod necessity;
 #[cfg(feature = "full")]
+pub mod networks;
+#[cfg(feature = "full")]
 pub mod new;
 pub mod properties;
 #[cfg(feature = "full")]

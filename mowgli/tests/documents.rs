@@ -29,7 +29,9 @@ const LIMITED: [(&str, &[&str], &str); 7] = [
 ];
 
 /// Commands whose answer is not as expected: exit code 1.
-const NOT_AS_EXPECTED: [&str; 15] = [
+const NOT_AS_EXPECTED: [&str; 17] = [
+    "repair sv --network cxi --threads 2 --nodes 2 --calls 1 --first 1",
+    "repair rbl --network rc-relaxed --threads 2 --nodes 2 --calls 1 --first 1",
     "run sent.litmus --variant bal:no-fence",
     "repair wanted.litmus",
     "robust polls.litmus",

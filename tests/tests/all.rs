@@ -11,6 +11,7 @@ mod flow;
 mod language;
 mod machine;
 mod models;
+mod networks;
 mod own;
 mod parts;
 mod questions;

@@ -18,7 +18,7 @@ use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
-use mowgli_rdma::{Switches, sc};
+use mowgli_rdma::{Network, Switches, sc};
 use pest::Parser as _;
 use pest::iterators::Pair;
 use proptest::prelude::*;
@@ -360,7 +360,7 @@ fn models_mean_the_same_in_cat() {
     with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
     let both = Switches {
-        relaxed_ordering: true,
+        network: Network::RC_RELAXED,
         global_atomics: true,
         unsignalled: true,
         increasing_addresses: true,

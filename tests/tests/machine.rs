@@ -23,23 +23,23 @@ use mowgli_rdma::message::{self, MESSAGE};
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait;
-use mowgli_rdma::{RdmaStamp, Switches, Way, to};
+use mowgli_rdma::{Network, RdmaStamp, Switches, Way, to};
 use mowgli_tests::{flowing, outcomes, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
+pub(crate) fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, ..Bound::default() }
 }
 
 /// Returns the cells of all memory words.
-fn all_cells(world: &World) -> Vec<Cell> {
+pub(crate) fn all_cells(world: &World) -> Vec<Cell> {
     world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
 }
 
 /// Returns all outcomes by the axioms, or `None` if a limit was reached.
-fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
+pub(crate) fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
     let problem = Problem {
         libraries,
         implementations: &Implementations::new(),
@@ -54,18 +54,18 @@ fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<
 
 /// Removes identifiers of operations from a result, because they differ between models and do not belong to the
 /// outcome.
-fn integers(result: Val) -> Val {
+pub(crate) fn integers(result: Val) -> Val {
     result.int().map_or(Val::Unit, Val::Int)
 }
 
 /// The largest number of states of a run that is compared without the reduction too.
 const SLOWLY: usize = 20_000;
 
-fn agree(switches: Switches, client: &(World, Client)) -> Result<(), TestCaseError> {
+pub(crate) fn agree(switches: Switches, client: &(World, Client)) -> Result<(), TestCaseError> {
     agree_over(&tso::switched(switches), switches, client)
 }
 
-fn agree_over(
+pub(crate) fn agree_over(
     libraries: &Libraries,
     switches: Switches,
     (world, client): &(World, Client),
@@ -91,7 +91,7 @@ fn agree_on(libraries: &Libraries, switches: Switches, world: &World, programs: 
 }
 
 /// Runs so many cases, the same each time.
-fn runner(cases: u32) -> TestRunner {
+pub(crate) fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(
         Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -143,7 +143,7 @@ fn agree_in_part(part: u32) {
 
 /// Compares them on hardware that promises less, or more.
 fn agree_in_part_with_switches(part: u32) {
-    let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
+    let relaxed = Switches { network: Network::RC_RELAXED, ..Switches::OFF };
     let global = Switches { global_atomics: true, ..Switches::OFF };
     for switches in [relaxed, global, Switches { global_atomics: true, ..relaxed }] {
         for (bound, cases) in
@@ -156,7 +156,7 @@ fn agree_in_part_with_switches(part: u32) {
 }
 
 /// Makes some calls of a client use a second queue pair, and with `unsignalled` some of them without a completion.
-fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
+pub(crate) fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
     let mut client = client.clone();
     let calls = client.threads.iter_mut().flatten();
     for (call, pick) in calls.zip(picks) {
@@ -174,7 +174,8 @@ fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
             _ => continue,
         };
         let can_be_unsignalled = unsignalled && !matches!(by, "RfenceBy" | "PollBy");
-        let way = Way { queue: 1 + (pick.index(4) % 2) as u8, signalled: !can_be_unsignalled || pick.index(4) < 2 };
+        let signalled = !can_be_unsignalled || pick.index(4) < 2;
+        let way = Way { queue: 1 + (pick.index(4) % 2) as u8, signalled, ..Way::USUAL };
         if way == Way::USUAL {
             continue;
         }
@@ -188,7 +189,7 @@ fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
 /// Compares them with several queue pairs to each node, and with operations that do not have a completion.
 fn agree_in_part_on_ways(part: u32) {
     let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
-    let relaxed = Switches { relaxed_ordering: true, ..unsignalled };
+    let relaxed = Switches { network: Network::RC_RELAXED, ..unsignalled };
     let global = Switches { global_atomics: true, ..unsignalled };
     for (switches, scale) in [(Switches::OFF, 1), (unsignalled, 2), (relaxed, 1), (global, 1)] {
         for (bound, cases) in
@@ -232,7 +233,7 @@ fn other_axioms_of_ways_are_noticed() {
 
 /// Makes some puts and gets of a client access both words of the nodes, in either order, and some of them by a second
 /// queue pair.
-fn in_words(client: &Client, picks: &[Index]) -> Client {
+pub(crate) fn in_words(client: &Client, picks: &[Index]) -> Client {
     let mut client = client.clone();
     for (call, pick) in client.threads.iter_mut().flatten().zip(picks) {
         let to_put = match call.method.text() {
@@ -254,8 +255,8 @@ fn in_words(client: &Client, picks: &[Index]) -> Client {
 /// Compares them on operations of several words.
 fn agree_in_part_on_words(part: u32) {
     let increasing = Switches::INCREASING;
-    let relaxed = Switches { relaxed_ordering: true, ..increasing };
-    let words_relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
+    let relaxed = Switches { network: Network::RC_RELAXED, ..increasing };
+    let words_relaxed = Switches { network: Network::RC_RELAXED, ..Switches::OFF };
     let crashes = Switches { crashes: true, ..increasing };
     for switches in [Switches::OFF, increasing, words_relaxed, relaxed, Switches::CRASHES, crashes] {
         for (bound, cases) in [(bound(2, 2, 3), 150), (bound(3, 2, 2), 60), (bound(1, 2, 4), 150), (bound(2, 2, 4), 60)]
@@ -389,7 +390,7 @@ fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<V
 fn agree_in_part_on_crashes(part: u32) {
     let crashes = Switches::CRASHES;
     let unsignalled = Switches { unsignalled: true, ..crashes };
-    let relaxed = Switches { relaxed_ordering: true, global_atomics: true, ..unsignalled };
+    let relaxed = Switches { network: Network::RC_RELAXED, global_atomics: true, ..unsignalled };
     for (switches, scale) in [(crashes, 2), (unsignalled, 1), (relaxed, 1)] {
         for (bound, cases) in
             [(bound(2, 2, 3), 400), (bound(3, 2, 2), 200), (bound(1, 2, 4), 200), (bound(2, 3, 3), 200)]

@@ -163,7 +163,7 @@ fn lock() -> Entry {
     };
     Entry {
         name: "lock",
-        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), crashing: None },
+        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), crashing: None, switches: None },
         specification: Libraries::over(own::to).with(own::Lock),
         below: memory(),
         subject: Box::new(own::Lock),

@@ -8,6 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::Network;
 use mowgli_rdma::core_rma::program::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::Parser;
@@ -66,6 +67,20 @@ pub fn columns(text: &str) -> Result<std::ops::Range<usize>, String> {
     let table = file.into_inner().filter(|t| matches!(t.as_rule(), Rule::head | Rule::row));
     let spans: Vec<_> = table.map(|t| t.as_span()).collect();
     Ok(spans[0].start()..spans[spans.len() - 1].end())
+}
+
+/// Returns the text of a test on this network, in place of that which its first line names. A text that is not a test
+/// stays as it is.
+///
+/// # Errors
+/// If its model has no networks, or a switch that is not defined on this one. `path` is shown in errors.
+pub fn on_network(path: &str, text: &str, network: Network) -> Result<String, String> {
+    let Ok(mut file) = Grammar::parse(Rule::file, text) else { return Ok(text.to_owned()) };
+    let model = file.next().and_then(|file| file.into_inner().find(|t| t.as_rule() == Rule::model));
+    let Some(Ok(named)) = model.as_ref().map(|tree| tree.as_str().parse::<Model>()) else { return Ok(text.to_owned()) };
+    let named = named.on(network).map_err(|e| format!("{path}: {e}"))?;
+    let span = model.expect("it was parsed").as_span();
+    Ok(format!("{}{named}{}", &text[..span.start()], &text[span.end()..]))
 }
 
 fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {

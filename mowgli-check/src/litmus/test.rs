@@ -9,11 +9,11 @@ use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+use mowgli_rdma::{Network, Switches};
 use mowgli_x86::tso::X86;
 use serde::Serialize;
 
@@ -22,8 +22,8 @@ use super::condition::{Comparison, Condition};
 /// The memory model of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// RDMA-WAIT-RMW together with LOCO's libraries. With a switch it lacks the libraries that are checked over the
-    /// published model.
+    /// RDMA-WAIT-RMW together with LOCO's libraries. With a switch other than a network it lacks the libraries that are
+    /// checked over the published model.
     RdmaWait(Switches),
     /// RDMA-TSO-RMW, with polls.
     RdmaTso(Switches),
@@ -73,18 +73,32 @@ impl Model {
 
     /// Turns one more switch on.
     fn with(self, switch: &str) -> Result<Self, String> {
-        let on = |switches: Switches| {
-            let names = || Switches::NAMES.join(", ");
-            switches.with(switch).ok_or_else(|| format!("no switch {switch}; there are {}", names()))
-        };
         match self {
             Self::RdmaWait(_) if switch == "events" => {
                 Err(format!("the switch events is of {}, where threads poll; {self} has no polls", Self::RDMA_TSO))
             }
-            Self::RdmaWait(switches) => on(switches)?.fit().map(Self::RdmaWait),
-            Self::RdmaTso(switches) => on(switches)?.fit().map(Self::RdmaTso),
+            Self::RdmaWait(switches) => switches.with(switch)?.fit().map(Self::RdmaWait),
+            Self::RdmaTso(switches) => switches.with(switch)?.fit().map(Self::RdmaTso),
             _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
         }
+    }
+
+    /// Returns the model on this network, in place of its own.
+    ///
+    /// # Errors
+    /// If it has none, or a switch that is not defined on this one.
+    pub fn on(self, network: Network) -> Result<Self, String> {
+        let on = |switches| Switches { network, ..switches }.fit();
+        match self {
+            Self::RdmaWait(switches) => on(switches).map(Self::RdmaWait),
+            Self::RdmaTso(switches) => on(switches).map(Self::RdmaTso),
+            _ => Err(format!("{self} has no networks; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
+        }
+    }
+
+    /// True if it differs from the published model by its network alone, so that tests make the same calls.
+    pub(crate) fn is_published_but_for_network(self) -> bool {
+        self.on(Network::RC).is_ok_and(|model| model == self.published())
     }
 
     /// Returns the model as it is published.

@@ -8,15 +8,15 @@ use mowgli_core::event::Call;
 use mowgli_core::value::Val;
 
 use super::machine::Machine;
-use super::state::{Asked, State};
+use super::state::{Asked, Local, State};
 use crate::stamp::Qp;
-use crate::tso::{Method, told};
+use crate::tso::{Method, identifier, queue_pair, told};
 
-/// Takes the oldest completion of a queue pair of a thread. It raises the event of the thread if it came after the
-/// thread asked for one.
-pub(super) fn take(state: &mut State, t: usize, pair: usize) {
+/// Takes the completion at this position of a queue pair of a thread. It raises the event of the thread if it came after
+/// the thread asked for one.
+pub(super) fn take(state: &mut State, t: usize, pair: usize, at: usize) {
     let queue = &mut state.pairs[pair];
-    queue.local.pop_front();
+    queue.local.remove(at);
     queue.come = queue.come.saturating_sub(1);
     match queue.before.checked_sub(1) {
         Some(before) => queue.before = before,
@@ -30,6 +30,9 @@ impl Machine<'_> {
     pub(super) fn completions(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
         match Method::of(call) {
             Method::PollAny {} => self.any(state, t),
+            Method::Poll { .. } | Method::PollBy { .. } if !self.switches.network.completes_in_order => {
+                self.in_any_order(state, t, call)
+            }
             Method::TryPollAny {} => {
                 let has_come = self.queue_pairs(state).any(|q| state.pairs[self.pair(t, q)].come > 0);
                 let none = (!has_come).then(|| (Val::Bot, state.clone()));
@@ -46,14 +49,32 @@ impl Machine<'_> {
         }
     }
 
+    /// Returns the results of a poll that takes the completion of any operation of its queue pair.
+    fn in_any_order(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
+        let Some(q) = queue_pair(&self.world, call) else { return Vec::new() };
+        let pair = self.pair(t, q);
+        let Some(queue) = state.pairs.get(pair) else { return Vec::new() };
+        let taken = |at: usize| {
+            let Local::Confirmation(part) = queue.local[at] else { return None };
+            let mut after = state.clone();
+            take(&mut after, t, pair, at);
+            Some((identifier(q, part.nth as usize), after))
+        };
+        queue.confirmed(self.switches.network).filter_map(taken).collect()
+    }
+
     /// Returns the state in which a thread has taken the oldest completion of a queue pair, if there is one.
     fn taken(&self, state: &State, t: usize, q: Qp) -> Option<State> {
         let pair = self.pair(t, q);
-        (state.pairs[pair].confirmed() > 0).then(|| {
-            let mut after = state.clone();
-            take(&mut after, t, pair);
-            after
-        })
+        let at = state.pairs[pair].confirmed(self.switches.network).next()?;
+        let mut after = state.clone();
+        take(&mut after, t, pair, at);
+        Some(after)
+    }
+
+    /// Counts the completions of a queue pair that may have come.
+    fn confirmed(&self, state: &State, pair: usize) -> usize {
+        state.pairs[pair].confirmed(self.switches.network).count()
     }
 
     /// Returns the results of a poll of all queue pairs, which takes a completion of any queue pair that has one.
@@ -65,7 +86,7 @@ impl Machine<'_> {
     /// by then.
     fn armed(&self, state: &State, t: usize) -> Vec<State> {
         let pairs: Vec<usize> = self.queue_pairs(state).map(|q| self.pair(t, q)).collect();
-        let come = |&pair: &usize| state.pairs[pair].come..=state.pairs[pair].confirmed();
+        let come = |&pair: &usize| state.pairs[pair].come..=self.confirmed(state, pair);
         let choices = pairs.iter().map(come).multi_cartesian_product();
         let after = |come: Vec<usize>| {
             let mut after = state.clone();
@@ -96,7 +117,7 @@ impl Machine<'_> {
             let queue = &state.pairs[pair];
             let mut after = after.clone();
             after.pairs[pair].come = queue.come.max(queue.before + 1);
-            (queue.confirmed() > queue.before).then_some(after)
+            (self.confirmed(state, pair) > queue.before).then_some(after)
         };
         match state.asked[t] {
             Asked::No => Vec::new(),

@@ -23,7 +23,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::ids::Tid;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
@@ -31,7 +31,7 @@ use rustc_hash::FxHashSet;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Buffered, Entry, Local, State};
+use super::state::{Arrived, Buffered, Entry, Local, State};
 use super::step::Step;
 use super::stuck::{Standstill, Visited};
 use crate::stamp::Qp;
@@ -269,10 +269,10 @@ impl Machine<'_> {
             for pair in self.queue_pairs(state) {
                 let q = &state.pairs[self.pair(t, pair)];
                 let name = |part: &str| format!("{thread} to {}, {part}:", pair.in_words());
-                let remote = |(x, v, _): &(Loc, Val, bool)| format!("{x} := {v}");
+                let remote = |w: &Arrived| format!("{} := {}", w.x, w.v);
                 let local = |l: &Local| match l {
-                    Local::Write(x, v) => format!("{x} := {v}"),
-                    Local::Confirmation => "done".to_owned(),
+                    Local::Write(x, v, _) => format!("{x} := {v}"),
+                    Local::Confirmation(_) => "done".to_owned(),
                 };
                 lines.extend(list(&name("pipe"), q.pipe.iter().map(ToString::to_string).collect()));
                 lines.extend(list(&name("remote writes"), q.remote.iter().map(remote).collect()));

@@ -6,7 +6,9 @@ use std::fmt;
 use mowgli_core::ids::{Loc, NodeSet};
 use mowgli_core::value::Val;
 
+use crate::network::{Completion, Fence, Network, Order, Part as Place, Remote};
 use crate::stamp::Qp;
+use crate::switches::Switches;
 
 /// An entry of a store buffer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -22,6 +24,10 @@ pub struct Part {
     pub signalled: bool,
     /// Whether the entry before it is another word of the same operation.
     pub joined: bool,
+    /// Whether the completion of a put means that memory has the data.
+    pub delivered: bool,
+    /// The number of earlier operations of the queue pair.
+    pub nth: u32,
 }
 
 /// An entry of a pipe.
@@ -33,8 +39,8 @@ pub enum Entry {
     Put(Loc, Loc, Part),
     /// The write of a put that has read.
     RemoteWrite(Loc, Val, Part),
-    /// The acknowledgement of a put.
-    Ack,
+    /// The acknowledgement of an operation that is over, before its completion.
+    Ack(Part),
     /// A get that has not read yet: to, from. An operation of several words has one entry for each word.
     Get(Loc, Loc, Part),
     /// The local write of a value that came back.
@@ -45,24 +51,37 @@ pub enum Entry {
     Rfaa(Loc, Loc, Val, Part),
     /// An exchange that has not read yet: to, on, the new value.
     Rxchg(Loc, Loc, Val, Part),
-    /// The remote write of an atomic operation.
-    AtomicWrite(Loc, Val),
+    /// The remote write of an atomic operation, with the number of earlier operations.
+    AtomicWrite(Loc, Val, u32),
 }
 
 /// An entry of the buffer of local writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Local {
-    Write(Loc, Val),
-    Confirmation,
+    /// A write, with the number of operations before its own.
+    Write(Loc, Val, u32),
+    Confirmation(Part),
+}
+
+/// A write in the buffer of remote writes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Arrived {
+    pub(super) x: Loc,
+    pub(super) v: Val,
+    /// The kind of its operation.
+    pub(super) of: Remote,
+    /// The number of earlier operations of the queue pair.
+    pub(super) nth: u32,
 }
 
 /// A queue pair of a thread; the oldest entry of each buffer is the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct QueuePair {
     pub(super) pipe: Vec<Entry>,
-    /// Remote writes, and whether each is the write of an atomic operation.
-    pub(super) remote: VecDeque<(Loc, Val, bool)>,
+    pub(super) remote: VecDeque<Arrived>,
     pub(super) local: VecDeque<Local>,
+    /// The number of operations that were posted.
+    pub(super) posted: u32,
     /// The messages that have arrived and that no thread has taken.
     pub(super) received: VecDeque<Val>,
     /// The number of confirmations at the front of `local` that are known to have come into the completion queue.
@@ -84,36 +103,95 @@ pub(super) enum Asked {
 }
 
 impl QueuePair {
-    /// Counts the confirmations that may have come into the completion queue, because no write is before them.
-    pub(super) fn confirmed(&self) -> usize {
-        self.local.iter().take_while(|l| **l == Local::Confirmation).count()
+    /// Returns the positions of the confirmations that may have come into the completion queue. If operations complete
+    /// in order, each but the first comes after the one before it.
+    pub(super) fn confirmed(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
+        let is_over = move |(at, local): (usize, &Local)| match local {
+            Local::Confirmation(part) => Some((at, self.is_over(at, *part, network))),
+            Local::Write(..) => None,
+        };
+        let all = self.local.iter().enumerate().filter_map(is_over);
+        let may_come =
+            move |(at, is_over): (usize, bool)| (is_over || network.completes_in_order).then_some((at, is_over));
+        all.filter_map(may_come).take_while(|(_, is_over)| *is_over).map(|(at, _)| at)
+    }
+
+    /// True if the operation of the confirmation at this position is over.
+    fn is_over(&self, at: usize, part: Part, network: Network) -> bool {
+        let is_awaited = |nth: u32| match network.completes_in_order {
+            true => network.returns >= Order::Issued || nth <= part.nth,
+            false => nth == part.nth,
+        };
+        let blocks = |local: &Local| matches!(*local, Local::Write(.., nth) if is_awaited(nth));
+        let is_placed = part.delivered || network.completion == Completion::Placed;
+        let is_under_way = |w: &Arrived| w.nth == part.nth && w.of == Remote::Write;
+        let is_open = self.local.iter().take(at).any(blocks) || is_placed && self.remote.iter().any(is_under_way);
+        !is_open
+    }
+
+    /// Returns the position of the confirmation of the oldest operation whose confirmation was not taken, if it has
+    /// come.
+    pub(super) fn oldest_confirmed(&self, network: Network) -> Option<usize> {
+        let number = |at: &usize| if let Local::Confirmation(part) = self.local[*at] { part.nth } else { u32::MAX };
+        let oldest = self.confirmed(network).min_by_key(number)?;
+        let is_older = |nth: u32| nth < number(&oldest);
+        let waits = |local: &Local| matches!(*local, Local::Confirmation(part) if is_older(part.nth));
+        let is_open = |e: &Entry| e.signalled_number().is_some_and(is_older);
+        (!self.local.iter().any(waits) && !self.pipe.iter().any(is_open)).then_some(oldest)
     }
 
     pub(super) fn has_local_write(&self) -> bool {
         self.local.iter().any(|l| matches!(l, Local::Write(..)))
     }
 
-    /// Returns the positions of the remote writes that may go to memory: the oldest one. With relaxed ordering, also
-    /// all others before the first atomic operation.
-    pub(super) fn remote_writes(&self, relaxed: bool) -> impl Iterator<Item = usize> + '_ {
-        let free = self.remote.iter().take_while(|(_, _, is_atomic)| !is_atomic).count();
-        0..if relaxed { free.max(1).min(self.remote.len()) } else { self.remote.len().min(1) }
+    /// Returns the positions of the remote writes that may go to memory: those that no write has to precede.
+    pub(super) fn remote_writes(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
+        let precedes = move |a: &Arrived, b: &Arrived| a.nth <= b.nth && network.remote(a.of, b.of) == Order::Placed;
+        let is_first = move |&at: &usize| !self.remote.iter().take(at).any(|w| precedes(w, &self.remote[at]));
+        (0..self.remote.len()).filter(is_first)
     }
 
-    /// Returns the local writes that may go to memory, with their positions: the oldest one, and with relaxed ordering
-    /// all.
-    pub(super) fn local_writes(&self, relaxed: bool) -> impl Iterator<Item = (usize, Loc, Val)> + '_ {
+    /// Returns the local writes that may go to memory, with their positions: the oldest one, or all if the network does
+    /// not order them.
+    pub(super) fn local_writes(&self, network: Network) -> impl Iterator<Item = (usize, Loc, Val)> + '_ {
         let writes = self.local.iter().enumerate().filter_map(|(place, local)| match *local {
-            Local::Write(x, v) => Some((place, x, v)),
-            Local::Confirmation => None,
+            Local::Write(x, v, _) => Some((place, x, v)),
+            Local::Confirmation(_) => None,
         });
-        writes.take(if relaxed { usize::MAX } else { 1 })
+        writes.take(if network.returns == Order::Placed { 1 } else { usize::MAX })
+    }
+
+    /// Returns the positions in the pipe of remote fences that are over (rule 1) and of acknowledgements that become
+    /// confirmations (rule 4).
+    pub(super) fn done(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
+        let is_silent = move |e: &Entry| matches!(e, Entry::RemoteWrite(..)) && network.completion == Completion::Sent;
+        (0..self.pipe.len()).filter(move |&place| match self.pipe[place] {
+            Entry::Ack(_) => !network.completes_in_order || self.pipe[..place].iter().all(is_silent),
+            Entry::Rfence => {
+                let is_placed = self.remote.is_empty() && !self.has_local_write();
+                may_pass(&self.pipe[..place], Place::Fence, network) && (is_placed || network.fence != Fence::All)
+            }
+            _ => false,
+        })
+    }
+
+    /// Lets the put at this place, whose last word was read, complete if its completion says no more.
+    pub(super) fn complete_if_sent(&mut self, place: usize, network: Network) {
+        let end = (place + 1..).find(|&p| !self.pipe.get(p).is_some_and(Entry::is_joined)).expect("pipes end");
+        let beginning = self.beginning(place);
+        let words = &mut self.pipe[beginning..end];
+        let Some(&Entry::RemoteWrite(.., part)) = words.last() else { return };
+        let is_sent = part.signalled && !part.delivered && network.completion == Completion::Sent;
+        if is_sent && words.iter().all(|e| matches!(e, Entry::RemoteWrite(..))) {
+            words.iter_mut().filter_map(Entry::part_mut).for_each(|part| part.signalled = false);
+            self.pipe.insert(end, Entry::Ack(part));
+        }
     }
 
     /// True if an atomic operation has read this word and not yet written it.
     fn updates(&self, x: Loc) -> bool {
-        self.pipe.iter().any(|e| matches!(e, Entry::AtomicWrite(on, _) if *on == x))
-            || self.remote.iter().any(|&(on, _, is_atomic)| is_atomic && on == x)
+        self.pipe.iter().any(|e| matches!(e, Entry::AtomicWrite(on, ..) if *on == x))
+            || self.remote.iter().any(|w| w.of == Remote::Atomic && w.x == x)
     }
 
     /// Returns the position of the first entry of the operation to which an entry belongs.
@@ -158,38 +236,61 @@ impl Entry {
             | Self::Rcas(.., part)
             | Self::Rfaa(.., part)
             | Self::Rxchg(.., part) => Some(part),
-            Self::Rfence | Self::Ack | Self::AtomicWrite(..) => None,
+            Self::Rfence | Self::Ack(_) | Self::AtomicWrite(..) => None,
+        }
+    }
+
+    /// Returns the number of operations before that of this entry, if the operation has a completion to come.
+    fn signalled_number(&self) -> Option<u32> {
+        let mut entry = *self;
+        let own = if let Self::Ack(part) = self { Some(*part) } else { entry.part_mut().copied() };
+        own.filter(|part| part.signalled).map(|part| part.nth)
+    }
+
+    /// Returns the parts of its operation that are to come, the next one first.
+    fn left(&self) -> &'static [Place] {
+        match self {
+            Self::Rfence => &[Place::Fence],
+            Self::Put(..) => &[Place::Source, Place::Remote(Remote::Write)],
+            Self::RemoteWrite(..) => &[Place::Remote(Remote::Write)],
+            Self::Ack(_) => &[],
+            Self::Get(..) => &[Place::Remote(Remote::Read), Place::Return],
+            Self::LocalWrite(..) => &[Place::Return],
+            Self::Rcas(..) | Self::Rfaa(..) | Self::Rxchg(..) => &[Place::Remote(Remote::Atomic), Place::Return],
+            Self::AtomicWrite(..) => &[Place::Remote(Remote::Atomic)],
         }
     }
 }
 
-/// True if these are gets, local writes and acknowledgements.
-fn are_past_reads(older: &[Entry]) -> bool {
-    older.iter().all(|e| matches!(e, Entry::Get(..) | Entry::LocalWrite(..) | Entry::Ack))
+/// True if the network does not issue a part of these older entries before this one.
+fn may_pass(older: &[Entry], next: Place, network: Network) -> bool {
+    older.iter().flat_map(Entry::left).all(|&part| !network.issues(part, next))
 }
 
 /// True if the entry at this place of a pipe can act, other than at once. The conditions are those of rules 2, 3, 6, 7
-/// and 9 to 12. The other words of its operation do not block it; with `increasing` addresses the earlier ones do.
-pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, increasing: bool) -> bool {
-    let beginning = queue.beginning(place);
-    let older = &queue.pipe[..if increasing { place } else { beginning }];
-    match queue.pipe[place] {
-        Entry::Rfence | Entry::Ack => false,
-        Entry::Put(..) => {
-            let blocks = |e: &Entry| matches!(e, Entry::Put(..) | Entry::Rfence);
-            !older.iter().any(blocks) && !queue.has_local_write()
-        }
-        Entry::RemoteWrite(..) | Entry::AtomicWrite(..) => are_past_reads(older),
+/// and 9 to 12, for the orders that the network issues operations in. The other words of its operation do not block it;
+/// with increasing addresses the earlier ones do.
+pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches: Switches) -> bool {
+    let (network, beginning) = (switches.network, queue.beginning(place));
+    let older = &queue.pipe[..if switches.increasing_addresses { place } else { beginning }];
+    let entry = &queue.pipe[place];
+    let Some(&next) = entry.left().first() else { return false };
+    let reads = |kind: Remote| !queue.remote.iter().any(|w| network.flushes(w.of, kind));
+    let is_ready = match *entry {
+        Entry::Put(..) => !queue.has_local_write(),
         Entry::Get(..) => {
             let words_before = &queue.pipe[beginning..older.len()];
-            let is_next = !words_before.iter().any(|e| matches!(e, Entry::Get(..)));
-            are_past_reads(older) && queue.remote.is_empty() && is_next
+            reads(Remote::Read) && !words_before.iter().any(|e| matches!(e, Entry::Get(..)))
         }
-        Entry::Rcas(..) | Entry::Rfaa(..) | Entry::Rxchg(..) => {
-            are_past_reads(older) && queue.remote.is_empty() && !is_locked
+        Entry::Rcas(..) | Entry::Rfaa(..) | Entry::Rxchg(..) => reads(Remote::Atomic) && !is_locked,
+        // The result of an atomic operation comes back after its own write.
+        Entry::LocalWrite(.., part) => {
+            !older.iter().any(|e| matches!(e, Entry::AtomicWrite(.., nth) if *nth == part.nth))
         }
-        Entry::LocalWrite(..) => older.is_empty(),
-    }
+        Entry::RemoteWrite(..) | Entry::AtomicWrite(..) => true,
+        Entry::Rfence | Entry::Ack(_) => false,
+    };
+    is_ready && may_pass(older, next, network)
 }
 
 /// A configuration of the machine.
@@ -218,7 +319,7 @@ impl State {
         let of_pair = |q: &QueuePair| {
             size_of_val(q)
                 + q.pipe.capacity() * size_of::<Entry>()
-                + q.remote.capacity() * size_of::<(Loc, Val, bool)>()
+                + q.remote.capacity() * size_of::<Arrived>()
                 + q.local.capacity() * size_of::<Local>()
                 + q.received.capacity() * size_of::<Val>()
         };
@@ -237,13 +338,13 @@ impl fmt::Display for Entry {
             Self::Rfence => f.write_str("rfence"),
             Self::Put(to, from, _) => write!(f, "put({to}, {from})"),
             Self::RemoteWrite(to, v, _) => write!(f, "remote write {to} := {v}"),
-            Self::Ack => f.write_str("ack"),
+            Self::Ack(_) => f.write_str("ack"),
             Self::Get(to, from, _) => write!(f, "get({to}, {from})"),
             Self::LocalWrite(to, v, _) => write!(f, "local write {to} := {v}"),
             Self::Rcas(to, on, old, new, _) => write!(f, "rcas({to}, {on}, {old}, {new})"),
             Self::Rfaa(to, on, add, _) => write!(f, "rfaa({to}, {on}, {add})"),
             Self::Rxchg(to, on, new, _) => write!(f, "rxchg({to}, {on}, {new})"),
-            Self::AtomicWrite(to, v) => write!(f, "atomic write {to} := {v}"),
+            Self::AtomicWrite(to, v, _) => write!(f, "atomic write {to} := {v}"),
         }
     }
 }

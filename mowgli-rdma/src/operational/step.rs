@@ -28,11 +28,12 @@ use mowgli_core::value::Val;
 use super::completions;
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Buffered, Entry, Local, Part, State, can_act};
+use super::state::{Arrived, Buffered, Entry, Local, Part, State, can_act};
 use crate::crash::{self, CRASH};
 use crate::message::{self, MESSAGE, QUEUE};
+use crate::network::Remote;
 use crate::stamp::Qp;
-use crate::tso::{Method, queue_pair, result};
+use crate::tso::{Method, polls, queue_pair, result};
 use crate::wait::words;
 
 /// One transition.
@@ -74,13 +75,15 @@ impl fmt::Display for Step {
                 Entry::Rfence => write!(f, "the remote fence to {} is over (rule 1)", q.in_words()),
                 Entry::Put(to, from, _) => write!(f, "the put of {to} reads {from} (rule 2)"),
                 Entry::RemoteWrite(to, v, _) => write!(f, "{to} := {v} arrives at {} (rule 3)", q.in_words()),
-                Entry::Ack => write!(f, "the acknowledgement of {} is there (rule 4)", q.in_words()),
+                Entry::Ack(_) => write!(f, "the acknowledgement of {} is there (rule 4)", q.in_words()),
                 Entry::Get(to, from, _) => write!(f, "the get of {to} reads {from} on {} (rule 6)", q.in_words()),
                 Entry::LocalWrite(to, v, _) => write!(f, "{to} := {v} has come back from {} (rule 7)", q.in_words()),
                 Entry::Rcas(_, on, ..) => write!(f, "the RCAS on {} reads {on} (rule 9 or 10)", q.in_words()),
                 Entry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
                 Entry::Rxchg(_, on, ..) => write!(f, "the exchange on {} reads {on} (rule 11)", q.in_words()),
-                Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words()),
+                Entry::AtomicWrite(on, v, _) => {
+                    write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words())
+                }
             },
             Act::Remote(q, QUEUE, v, _) => write!(f, "the message {v} is at {}", q.in_words()),
             Act::Remote(q, x, v, false) => write!(f, "{x} := {v} is in the memory of {} (rule 5)", q.in_words()),
@@ -103,7 +106,8 @@ impl Machine<'_> {
 
     fn call_at_once(&mut self, state: &mut State, t: usize) -> Option<Step> {
         let Next::Call(call) = self.programs.next(state.at[t]).clone() else { return None };
-        if call.library == CRASH {
+        // A poll that takes any completion has several results.
+        if call.library == CRASH || (polls(&call) && !self.switches.network.completes_in_order) {
             return None;
         }
         let ret = match call.library {
@@ -140,13 +144,13 @@ impl Machine<'_> {
         Some(Step { thread: Tid::from_index(t), act: Act::Issue(q, entry) })
     }
 
-    /// Takes the oldest entry of a pipe if it is a remote fence (rule 1) or an acknowledgement (rule 4).
+    /// Takes the oldest remote fence that is over (rule 1), or acknowledgement that can become a confirmation (rule 4).
     fn oldest_at_once(&self, state: &mut State, t: usize, q: Qp) -> Option<Step> {
         let queue = &mut state.pairs[self.pair(t, q)];
-        let Some(&entry @ (Entry::Rfence | Entry::Ack)) = queue.pipe.first() else { return None };
-        queue.pipe.remove(0);
-        if entry == Entry::Ack {
-            queue.local.push_back(Local::Confirmation);
+        let place = queue.done(self.switches.network).next()?;
+        let entry = queue.pipe.remove(place);
+        if let Entry::Ack(part) = entry {
+            queue.local.push_back(Local::Confirmation(part));
         }
         Some(Step { thread: Tid::from_index(t), act: Act::Pipe(q, entry) })
     }
@@ -172,7 +176,10 @@ impl Machine<'_> {
     /// Returns `None` if the call is not possible now, or not one of these.
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
-        let first = Part { signalled: way.signalled, joined: false };
+        let by = queue_pair(&self.world, call);
+        by.iter().for_each(|q| self.with_pair(state, *q));
+        let nth = by.map_or(0, |q| state.pairs[self.pair(t, q)].posted);
+        let first = Part { signalled: way.signalled, joined: false, delivered: way.delivered, nth };
         let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
             let joined = |at| Part { joined: at > 0, ..first };
             (0..)
@@ -191,8 +198,9 @@ impl Machine<'_> {
             }
             Method::Poll { n } => {
                 let pair = self.pair(t, way.to(n));
-                let is_there = state.pairs.get(pair)?.confirmed() > 0;
-                return is_there.then(|| completions::take(state, t, pair)).and(result);
+                let oldest = state.pairs.get(pair)?.oldest_confirmed(self.switches.network)?;
+                completions::take(state, t, pair, oldest);
+                return result;
             }
             Method::Rfence { .. } => vec![Entry::Rfence],
             Method::Put { x, y } => vec![Entry::Put(x, y, first)],
@@ -204,7 +212,9 @@ impl Machine<'_> {
             Method::RXchg { x, y, v } => vec![Entry::Rxchg(x, y, v, first)],
             _ => return None,
         };
-        let q = queue_pair(&self.world, call)?;
+        let q = by?;
+        let is_operation = !matches!(entries[..], [Entry::Rfence]);
+        state.pairs[self.pair(t, q)].posted += u32::from(is_operation);
         state.buffers[t].extend(entries.into_iter().map(|entry| Buffered::Operation(q, entry)));
         result
     }
@@ -214,8 +224,12 @@ impl Machine<'_> {
         let (message::Method::Send { v, .. } | message::Method::SendBy { v, .. }) = message::Method::of(call) else {
             return None;
         };
-        let sent = Entry::RemoteWrite(QUEUE, v, Part { signalled: false, joined: false });
-        state.buffers[t].push_back(Buffered::Operation(message::queue_pair(call)?, sent));
+        let q = message::queue_pair(call)?;
+        self.with_pair(state, q);
+        let queue = &mut state.pairs[self.pair(t, q)];
+        let part = Part { signalled: false, joined: false, delivered: false, nth: queue.posted };
+        queue.posted += 1;
+        state.buffers[t].push_back(Buffered::Operation(q, Entry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)
     }
 
@@ -264,14 +278,15 @@ impl Machine<'_> {
         for q in self.queue_pairs(state) {
             let (n, pair) = (q.to, self.pair(t, q));
             let queue = &state.pairs[pair];
-            let (is_locked, increasing) = (state.locked.contains(n), self.switches.increasing_addresses);
-            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, is_locked, increasing)) {
+            let (is_locked, network) = (state.locked.contains(n), self.switches.network);
+            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, is_locked, self.switches)) {
                 if let Some(after) = self.act(state, pair, q, place) {
                     visit(Act::Pipe(q, queue.pipe[place]), after);
                 }
             }
-            for place in queue.remote_writes(self.switches.relaxed_ordering) {
-                let (x, v, is_atomic) = queue.remote[place];
+            for place in queue.remote_writes(network) {
+                let Arrived { x, v, of, .. } = queue.remote[place];
+                let is_atomic = of == Remote::Atomic;
                 let mut after = state.clone();
                 after.pairs[pair].remote.remove(place);
                 match x {
@@ -283,7 +298,7 @@ impl Machine<'_> {
                 }
                 visit(Act::Remote(q, x, v, is_atomic), after);
             }
-            for (place, x, v) in queue.local_writes(self.switches.relaxed_ordering) {
+            for (place, x, v) in queue.local_writes(network) {
                 let mut after = state.clone();
                 after.pairs[pair].local.remove(place);
                 after.memory[self.word(x)] = v;
@@ -295,22 +310,29 @@ impl Machine<'_> {
     /// Returns the state after the entry at this place of a pipe has acted; `None` if it adds to a value that has no
     /// sum.
     fn act(&self, state: &State, pair: usize, q: Qp, place: usize) -> Option<State> {
-        let mut after = state.clone();
+        let (mut after, network) = (state.clone(), self.switches.network);
         let own = &mut after.pairs[pair];
         let memory = |x: Loc| state.memory[self.word(x)];
         match own.pipe[place] {
-            Entry::Put(to, from, part) => own.pipe[place] = Entry::RemoteWrite(to, memory(from), part),
-            Entry::RemoteWrite(to, v, part) => {
+            Entry::Put(to, from, part) => {
+                own.pipe[place] = Entry::RemoteWrite(to, memory(from), part);
+                own.complete_if_sent(place, network);
+            }
+            Entry::RemoteWrite(x, v, part) => {
                 if own.end_word(place) && part.signalled {
-                    own.pipe.insert(place, Entry::Ack);
+                    own.pipe.insert(place, Entry::Ack(part));
                 }
-                own.remote.push_back((to, v, false));
+                own.remote.push_back(Arrived { x, v, of: Remote::Write, nth: part.nth });
             }
             Entry::Get(to, from, part) => own.pipe[place] = Entry::LocalWrite(to, memory(from), part),
             Entry::LocalWrite(to, v, part) => {
-                let is_over = own.end_word(place);
-                own.local.push_back(Local::Write(to, v));
-                own.local.extend((is_over && part.signalled).then_some(Local::Confirmation));
+                let is_over = own.end_word(place) && part.signalled;
+                own.local.push_back(Local::Write(to, v, part.nth));
+                match place {
+                    0 => own.local.extend(is_over.then_some(Local::Confirmation(part))),
+                    _ if is_over => own.pipe.insert(place, Entry::Ack(part)),
+                    _ => {}
+                }
             }
             Entry::Rcas(to, on, old, _, part) if memory(on) != old => {
                 own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
@@ -318,14 +340,14 @@ impl Machine<'_> {
             Entry::Rcas(to, on, .., part) | Entry::Rfaa(to, on, _, part) | Entry::Rxchg(to, on, _, part) => {
                 let new = own.pipe[place].updated(memory(on))?;
                 own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
-                own.pipe.insert(place, Entry::AtomicWrite(on, new));
+                own.pipe.insert(place, Entry::AtomicWrite(on, new, part.nth));
                 after.locked = after.locked.with(q.to);
             }
-            Entry::AtomicWrite(on, v) => {
+            Entry::AtomicWrite(x, v, nth) => {
                 own.pipe.remove(place);
-                own.remote.push_back((on, v, true));
+                own.remote.push_back(Arrived { x, v, of: Remote::Atomic, nth });
             }
-            Entry::Rfence | Entry::Ack => unreachable!("taken at once"),
+            Entry::Rfence | Entry::Ack(_) => unreachable!("taken at once"),
         }
         Some(after)
     }

@@ -200,7 +200,7 @@ pub(super) fn is_remote(usual: Method) -> bool {
     is_atomic || matches!(usual, Put { .. } | Get { .. } | PutWords { .. } | GetWords { .. })
 }
 
-pub(super) fn polls(call: &Call) -> bool {
+pub(crate) fn polls(call: &Call) -> bool {
     call.library == TSO && matches!(Method::of(call), Method::Poll { .. } | Method::PollBy { .. } | Method::PollAny {})
 }
 
@@ -325,6 +325,14 @@ pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
         }
         _ => Some(Val::Unit),
     }
+}
+
+/// Returns the identifiers of the operations of a queue pair whose completions none of these calls has taken, where a
+/// poll takes any of them.
+pub(super) fn open_operations(world: &World, earlier: &[Event], q: Qp) -> Vec<Val> {
+    let issued = earlier.iter().filter(|e| issued(world, &e.call) == Some(q)).map(|e| e.ret);
+    let is_open = |id: &Val| !earlier.iter().any(|e| polls(&e.call) && e.ret == *id);
+    issued.filter(is_open).collect()
 }
 
 /// Returns the results that a poll of all queue pairs can have after these calls of its thread.

@@ -23,9 +23,13 @@ use crate::interrupt::Deadline;
 use crate::necessity::{self, Question};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
+use mowgli_rdma::Network;
 
 /// Hashes the specifications, implementations and bounds that the command checks.
 pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, String> {
+    if let Some(network) = args.on.network.filter(|network| *network != Network::RC) {
+        return Err(format!("shards of a check are of the network rc; leave out --network {network}, or --shard"));
+    }
     let chosen = chosen(args, catalogue)?;
     let mut hash = Hash::default();
     for (entry, variant) in &chosen {
@@ -63,12 +67,24 @@ fn set_jobs(args: &CheckArgs) {
     }
 }
 
+/// Returns the catalogue with its libraries on the network that the arguments name.
+fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, String> {
+    if let (Some(network), Some(_)) = (args.on.network.filter(|network| *network != Network::RC), &args.out) {
+        return Err(format!("a file of --out does not name its network; leave out --network {network}, or --out"));
+    }
+    args.on.of(catalogue)
+}
+
 /// Runs the check; `book` holds the results of other processes.
 pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>) -> u8 {
     if args.list {
         return told(list(args, &catalogue));
     }
     set_jobs(args);
+    let catalogue = match on_network(args, catalogue) {
+        Ok(catalogue) => catalogue,
+        Err(message) => return told(Err(message)),
+    };
     let deadline = Deadline::after(args.timeout);
     let result = match args {
         CheckArgs { estimate: true, .. } => estimates(args, &catalogue, deadline),

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::ledger::Piece;
+use mowgli_rdma::Network;
 
 use super::bounds::Shape;
-use super::out::{bar, moving};
+use super::out::{bar, moving, told};
 use super::shards::{Done, Shared, is_piece};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
@@ -22,9 +23,12 @@ use crate::shards::identity::Hash;
     after_help = "Examples:\n  mowgli compare --model RDMA_TSO --model RDMA_SC\n  mowgli compare --model CORE_RMA --model RDMA_SC --threads 2 --calls 3"
 )]
 pub(super) struct CompareArgs {
-    /// The two models, as --model RDMA_TSO --model RDMA_SC.
+    /// The two models, as --model RDMA_TSO --model RDMA_SC; one, if networks are given.
     #[arg(long, required = true)]
     model: Vec<Model>,
+    /// Two networks of one model, as --model RDMA_TSO --network rc --network cxi; with one, all models are on it.
+    #[arg(long, value_name = "NAME", value_parser = Network::named)]
+    network: Vec<Network>,
     /// Also programs with remote read-modify-writes.
     #[arg(long)]
     rmw: bool,
@@ -50,7 +54,10 @@ impl CompareArgs {
 /// Hashes the models that the command compares.
 pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
     let mut hash = Hash::default();
-    args.model.iter().for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why)));
+    models(args)
+        .iter()
+        .flatten()
+        .for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why)));
     hash
 }
 
@@ -66,10 +73,22 @@ pub(super) fn compare(args: &CompareArgs, book: Option<&Book>) -> u8 {
     compared(args, Deadline::after(args.timeout), book)
 }
 
+/// Returns the models that are compared, on the networks that are given.
+fn models(args: &CompareArgs) -> Result<[Model; 2], String> {
+    match (&args.model[..], &args.network[..]) {
+        (&[a, b], []) => Ok([a, b]),
+        (&[a, b], &[network]) => Ok([a.on(network)?, b.on(network)?]),
+        (&[model], &[a, b]) => Ok([model.on(a)?, model.on(b)?]),
+        _ => Err("name two models, as --model RDMA_TSO --model RDMA_SC, or one on two networks, as --model RDMA_TSO \
+                  --network rc --network cxi"
+            .to_owned()),
+    }
+}
+
 fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&Book>) -> u8 {
-    let [a, b] = args.model[..] else {
-        eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
-        return 2;
+    let [a, b] = match models(args) {
+        Ok(models) => models,
+        Err(message) => return told(Err(message)),
     };
     if args.model.contains(&Model::X86Tso) {
         eprintln!("error: programs that are compared go through a network, and {} has none", Model::X86Tso);

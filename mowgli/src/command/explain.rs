@@ -6,7 +6,8 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 
 use super::bounds::at_least_one;
-use super::out::{keep, parsed, stopped_line, text_of, told, worst};
+use super::network::On;
+use super::out::{keep, parsed, stopped_line, told, worst};
 use crate::catalogue::Catalogue;
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
@@ -44,6 +45,8 @@ pub(super) struct ExplainArgs {
     /// Seconds before it gives up.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
+    #[command(flatten)]
+    on: On,
 }
 
 /// A request: its arguments, libraries and limits.
@@ -128,7 +131,7 @@ fn explanation(finding: explain::Finding, asked: &Asked<'_>) -> Result<(Option<S
 /// Explains a file: returns the text to print, and the exit code.
 pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, u8), Failure> {
     let path = args.file.display();
-    let text = text_of(&args.file)?;
+    let text = args.on.text_of(&args.file)?;
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };

@@ -17,11 +17,13 @@ use mowgli_core::search::solver::Stats;
 use mowgli_core::soundness::ledger::Piece;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
+use mowgli_rdma::Network;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::format::{Format, Record};
+use super::network::on;
 use super::out::{all_files, bar, parsed, text_of, warnings, worst};
 use super::shards::{Done, Shared, is_piece};
 use crate::shards::book::Book;
@@ -62,9 +64,10 @@ pub(super) struct LitmusArgs {
     /// The method that finds outcomes, for tests of RDMA_TSO.
     #[arg(long, value_enum, default_value_t, conflicts_with = "implemented")]
     engine: EngineArg,
-    /// The network whose rules tests of CORE_RMA are solved under.
-    #[arg(long, default_value = "core", value_name = "NAME", value_parser = Rules::preset)]
-    network: Rules,
+    /// The network, in place of the one that a model names: rc, rc-relaxed, efa, cxi and others, or libfabric:BITS. For
+    /// tests of CORE_RMA the network under whose rules they are solved: core, which is the default, or infiniband.
+    #[arg(long, value_name = "NAME", value_parser = Chosen::named)]
+    network: Option<Chosen>,
     /// Rules of CORE_RMA that are switched off, for example IR.
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     without: Vec<Rule>,
@@ -111,6 +114,26 @@ fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(),
 pub(super) fn piece(args: &LitmusArgs, catalogue: &Catalogue, book: &Book) -> Done {
     let code = litmus(args, catalogue, Some(book));
     Done::of(code, interrupt::requested())
+}
+
+/// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
+#[derive(Clone)]
+enum Chosen {
+    Network(Network),
+    Rules(Rules),
+}
+
+impl Chosen {
+    fn named(name: &str) -> Result<Self, String> {
+        let rules = Rules::preset(name).map(Self::Rules);
+        rules.or_else(|rules| {
+            Ok(Self::Network(Network::named(name).map_err(|e| format!("{e}; for CORE_RMA: {rules}"))?))
+        })
+    }
+
+    fn network(&self) -> Option<Network> {
+        if let Self::Network(network) = self { Some(*network) } else { None }
+    }
 }
 
 /// The engines that find outcomes.
@@ -197,7 +220,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Boo
 fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, String> {
     let text = text_of(path)?;
     let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
-    Ok(is_wanted.then_some(text))
+    is_wanted.then(|| on(path, &text, args.network.as_ref().and_then(Chosen::network))).transpose()
 }
 
 fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
@@ -284,7 +307,8 @@ fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answe
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
-    let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
+    let rules = if let Some(Chosen::Rules(rules)) = &args.network { rules.clone() } else { Rules::preset("core")? };
+    let rules = args.without.iter().fold(rules, |rules, &rule| rules.without(rule));
     match args.engine.into() {
         Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),
         Engine::Declarative => Ok(run::solve_in(catalogue, test, &chain, limits)),

@@ -14,6 +14,9 @@ mod generate;
 mod litmus;
 #[cfg(feature = "full")]
 mod more;
+mod network;
+#[cfg(feature = "full")]
+mod networks;
 mod out;
 #[cfg(feature = "full")]
 mod prove;

@@ -7,7 +7,7 @@ use mowgli_core::soundness::ledger::Piece;
 
 use super::out::{printed, told};
 use super::shards::Done;
-use super::{compare, convert, generate, prove, repair, report, robust, run, serve};
+use super::{compare, convert, generate, networks, prove, repair, report, robust, run, serve};
 use crate::catalogue::Catalogue;
 use crate::new::{Example, Sources};
 use crate::shards::book::Book;
@@ -23,6 +23,8 @@ pub(super) enum More {
     Repair(repair::RepairArgs),
     /// Run litmus tests many times, with the bodies of the libraries that they call, and hold what is seen against the model.
     Run(run::RunArgs),
+    /// Check libraries on the networks that people use, and print a table of the verdicts.
+    Networks(networks::NetworksArgs),
     /// Find the smallest programs on which two memory models differ.
     Compare(compare::CompareArgs),
     /// Write tests that probe a memory model rule by rule, with their expected outcomes.
@@ -108,8 +110,9 @@ impl More {
         match self {
             Self::Prove(args) => told(prove::prove(&args, &catalogue)),
             Self::Robust(args) => robust::robust(&args),
-            Self::Repair(args) => repair::repaired(&args, &catalogue),
+            Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
+            Self::Networks(args) => told(networks::networks(&args, catalogue)),
             Self::Compare(args) => compare::compare(&args, book),
             Self::Generate(args) => told(generate::generate(&args, book)),
             Self::Report(args) => told(report::report(&args, &catalogue)),

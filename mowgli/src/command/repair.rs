@@ -10,7 +10,8 @@ use mowgli_libraries::catalogue::named;
 use mowgli_prove::solve::Program;
 
 use super::bounds::{Within, at_least_one};
-use super::out::{all_files, bar, moving, parsed, text_of, told, worst};
+use super::network::On;
+use super::out::{all_files, bar, moving, parsed, told, worst};
 use crate::catalogue::Catalogue;
 use crate::check::Options;
 use crate::interrupt::{self, Deadline};
@@ -47,6 +48,8 @@ pub(super) struct RepairArgs {
     everywhere: bool,
     #[command(flatten)]
     within: Within,
+    #[command(flatten)]
+    on: On,
     /// One JSON object a line and test or library.
     #[arg(long)]
     json: bool,
@@ -56,17 +59,21 @@ pub(super) struct RepairArgs {
     timeout: Option<u64>,
 }
 
-pub(super) fn repaired(args: &RepairArgs, catalogue: &Catalogue) -> u8 {
+pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
+    let catalogue = match args.on.of(catalogue) {
+        Ok(catalogue) => catalogue,
+        Err(message) => return told(Err(message)),
+    };
     let costs = match Costs::read(&args.cost) {
         Ok(costs) => costs,
         Err(message) => return told(Err(message)),
     };
     let (names, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
-        args.paths.iter().partition(|p| args.variant.is_some() || is_library(p, catalogue));
+        args.paths.iter().partition(|p| args.variant.is_some() || is_library(p, &catalogue));
     let paths: Vec<PathBuf> = paths.into_iter().cloned().collect();
     let mut code = 0;
     for name in names {
-        let own = told(library(&name.to_string_lossy(), args, &costs, catalogue));
+        let own = told(library(&name.to_string_lossy(), args, &costs, &catalogue));
         code = worst(code, own);
     }
     for file in all_files(&paths, &mut code) {
@@ -118,7 +125,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
 }
 
 fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, String> {
-    let text = text_of(path)?;
+    let text = args.on.text_of(path)?;
     let test = parsed(Catalogue::builtin(), path, &text)?;
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(60)));
     let expired = || deadline.expired();

@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 use mowgli_check::guard::guarded;
 use mowgli_fabric::{Company, Provider};
 
-use super::out::{all_files, parsed, text_of, told, worst};
+use super::network::On;
+use super::out::{all_files, parsed, told, worst};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::test::Test;
@@ -72,6 +73,8 @@ pub(super) struct RunArgs {
     /// One JSON object a line and test.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    on: On,
 }
 
 pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
@@ -112,7 +115,7 @@ fn one(
     joined: Option<&Company>,
     catalogue: &Catalogue,
 ) -> Result<u8, String> {
-    let test = parsed(catalogue, path, &text_of(path)?)?;
+    let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
     let in_file = |e: String| format!("{}: {e}", path.display());
     let started;
     let over = match (args.fabric, args.fabric.provider(), joined) {
@@ -146,6 +149,7 @@ fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Resu
     let numbers = [("--times", args.times), ("--timeout", args.timeout)];
     let mut all: Vec<String> = ["run", path, "--fabric", provider.name()].map(str::to_owned).into();
     all.extend(numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]));
+    all.extend(args.on.network.iter().flat_map(|network| ["--network".to_owned(), network.to_string()]));
     all.extend(args.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
     Company::start(usize::from(test.world.nodes), &all, args.patience()).map_err(|fault| fault.to_string())
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::out::{parsed, stopped_line, text_of};
+use super::network::On;
+use super::out::{parsed, stopped_line};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::run;
@@ -23,11 +24,13 @@ pub(super) struct WalkArgs {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    on: On,
 }
 
 /// Takes a run: returns the text to print, and the exit code.
 pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
-    let text = text_of(&args.file)?;
+    let text = args.on.text_of(&args.file)?;
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
     let deadline = Deadline::after(args.timeout);
     match run::walk(&test, args.seed, &|| deadline.expired()) {

@@ -4,6 +4,7 @@ use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
+use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::{Switches, Way};
 
 use super::slips::written;
@@ -137,6 +138,11 @@ impl Reader<'_> {
             Ok(Way { signalled: false, .. }) if !known => {
                 let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
                 fail(tree, format!("unsignalled operations are of {wait}+unsignalled and {tso}+unsignalled"))
+            }
+            Ok(Way { delivered: true, .. }) if !self.model.switches().is_some_and(|s| s.network.delivers) => {
+                let networks = PRESETS.iter().filter(|(network, _)| network.delivers);
+                let names = networks.map(|(network, _)| network.name).join(", ");
+                fail(tree, format!("puts that complete when they are delivered are of the networks {names}"))
             }
             Ok(_) => Ok(Arg::Val(way)),
             Err(why) => fail(tree, why),
@@ -290,7 +296,7 @@ impl Model {
     fn elsewhere(self) -> &'static str {
         match self {
             Self::RDMA_WAIT => "polls are of RDMA_TSO",
-            Self::RdmaWait(_) => "polls are of RDMA_TSO, and libraries of RDMA_WAIT without switches",
+            Self::RdmaWait(_) => "polls are of RDMA_TSO, and libraries of RDMA_WAIT without switches but networks",
             Self::RdmaTso(_) => "waits and libraries are of RDMA_WAIT",
             Self::RdmaSc => "rcas, rfaa and rxchg are of RDMA_TSO",
             Self::CoreRma => "",

@@ -10,6 +10,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 
 use super::super::bounds::{Placement, Within, at_least_one, budget};
 use super::super::format::Format;
+use super::super::network::On;
 use super::super::shards::Share;
 use crate::catalogue::Catalogue;
 use crate::check::{Ask, Options};
@@ -71,6 +72,8 @@ pub(in super::super) struct CheckArgs {
     /// its lines go.
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) on: On,
     #[command(flatten)]
     pub(super) share: Share,
     /// Say how many clients and executions there are, and how long it takes, from some of them, and check nothing.

@@ -1,0 +1,137 @@
+//! Networks: the parts of ib and so that a network lacks, or has beside its stamp order.
+//!
+//! A stamp does not say whether a remote write is that of a put or of an atomic operation. So the stamp order has a pair
+//! only if the network orders it for both. This patch adds the pairs that it orders for one of them. The read of the
+//! same operation distinguishes them: an aNLR belongs to a put, an aNAR to an atomic operation.
+
+use mowgli_core::algebra::{Rel, Set, events, stamped, stamps};
+use mowgli_core::ids::Node;
+
+use super::{Axioms, atomic_reads, far_reads, from_update, in_order, issued, local_reads, local_writes, remote_writes};
+use crate::network::Remote::{self, Atomic, Read, Write};
+use crate::network::{Completion, Network, Order, Part};
+use crate::stamp::Piece;
+use crate::stamp::RdmaStamp::{self, aNAR, aNRR, aNRW, aRF, aWT};
+use crate::way::is_delivered;
+
+const KINDS: [Remote; 3] = [Read, Write, Atomic];
+
+pub(crate) fn patch(a: &mut Axioms, network: Network) {
+    remote_order(a, network);
+    returns(a, network);
+    flushes(a, network);
+    fence(a, network);
+    completion(a, network);
+}
+
+/// Adds the pairs of remote parts that the stamp order lacks.
+fn remote_order(a: &mut Axioms, network: Network) {
+    let piece = Piece::from(Node(1));
+    let begins = |kind| [aNRR(piece), aNRW(piece), aNAR(piece.by)][kind as usize];
+    for (of, then) in KINDS.into_iter().flat_map(|of| KINDS.map(|then| (of, then))) {
+        let ends = if of == Read { aNRR(piece) } else { aNRW(piece) };
+        let order = network.remote(of, then);
+        if order == Order::None || network.to(ends, begins(then)) {
+            continue;
+        }
+        let sentence = if of == Atomic { "{b} does not pass the atomic {a}" } else { "{b} does not pass {a}" };
+        let pair = pair(a, of, then).named("behind", sentence);
+        a.ippo = issued(&a.ippo | &pair);
+        a.more_so.extend((order == Order::Placed).then_some(pair));
+    }
+}
+
+/// From the last remote part of each operation of a kind to the remote part of each later one of another kind.
+fn pair(a: &Axioms, of: Remote, then: Remote) -> Rel {
+    let order = in_order().between(&reads_of(of), &reads_of(then));
+    let from = if of == Read { order } else { from_update(&a.iso, &order) };
+    if then == Write { from.then(&a.iso).then(&remote_writes().on()) } else { from }
+}
+
+/// The first part of each operation of a kind: the read that tells it from others.
+fn reads_of(kind: Remote) -> Set {
+    match kind {
+        Read => stamps(|a| matches!(a, aNRR(_))),
+        Write => local_reads(),
+        Atomic => atomic_reads(),
+    }
+}
+
+/// Orders the local writes: a card that returns results in order writes them in order, or only issues them so.
+fn returns(a: &mut Axioms, network: Network) {
+    let pairs = |set: &Set| in_order().between(set, &local_writes());
+    if network.returns >= Order::Issued {
+        for (set, part) in [(local_writes(), Part::Return), (remote_writes(), Part::Remote(Write))] {
+            if network.parts(part, Part::Return) == Order::Issued {
+                a.ippo = issued(&a.ippo | pairs(&set));
+            }
+        }
+    }
+    if network.returns < Order::Placed && network.completes_in_order {
+        let completed = pairs(&local_writes())
+            .then(&a.pfg)
+            .named("completed", "{b} waits for an operation after {a}, and so for {a}");
+        a.more_ib.extend((network.returns == Order::None).then(|| ("completed", completed.clone())));
+        a.more_so.push(completed);
+    }
+}
+
+/// Returns the kinds of operations whose writes a reader pushes into memory. Atomic operations exclude each other by rao,
+/// so that nfo need not order them where it does not order other writes.
+fn flushed_by(reader: Remote, network: Network) -> Vec<Remote> {
+    let all = [Write, Atomic].into_iter().filter(|w| network.flushes(*w, reader));
+    all.filter(|w| reader == Read || *w == Write || network.flushes(Write, reader)).collect()
+}
+
+/// Returns the readers at the remote node that push any writes into memory, by the stamps of which nfo is chosen.
+pub(crate) fn flushing(network: Network) -> Set {
+    let [gets, atomics] = [Read, Atomic].map(|reader| !flushed_by(reader, network).is_empty());
+    match (gets, atomics) {
+        (true, true) => far_reads(),
+        (true, false) => reads_of(Read),
+        (false, true) => atomic_reads(),
+        (false, false) => stamps(|_: RdmaStamp| false),
+    }
+}
+
+/// Drops from nfo the gets and the writes which they do not push, where they push those of one kind alone.
+fn flushes(a: &mut Axioms, network: Network) {
+    let [of] = flushed_by(Read, network)[..] else { return };
+    let nfo = &a.nfo;
+    let own = from_update(&a.iso, &reads_of(of).on()).then(&a.iso).then(&remote_writes().on());
+    let gets = reads_of(Read).on();
+    let far = gets.then(nfo).then(&own) | own.then(nfo).then(&gets);
+    let others = local_reads().or(&local_writes()).or(&atomic_reads());
+    let nfo = far | nfo.between(&others, &any()) | nfo.between(&any(), &others);
+    a.nfo = nfo.named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
+}
+
+fn any() -> Set {
+    stamps(|_: RdmaStamp| true)
+}
+
+/// Takes from a fence the puts that it does not wait for.
+fn fence(a: &mut Axioms, network: Network) {
+    if !network.issues(Part::Remote(Write), Part::Fence) {
+        let fences = stamps(|a| matches!(a, aRF(_)));
+        a.ippo = issued(&a.ippo - in_order().between(&remote_writes(), &fences));
+    }
+}
+
+/// Gives the completion of a put its meaning.
+fn completion(a: &mut Axioms, network: Network) {
+    let sentence = "{b} waits until {a} is in memory";
+    let placed = a.pfp.named("placed", sentence);
+    let delivered = placed.between(&events(is_delivered), &stamped(aWT)).named("placed", sentence);
+    if network.completion == Completion::Sent {
+        // pfp = [aNLR]; iso; [aNRW]; awaited; [aWT], and as published for a put that is delivered
+        let sent = local_reads().on().then(&a.iso).then(&a.pfp).named("pfp", "{b} waits until {a} was read");
+        a.more_so.push(sent.clone());
+        a.pfp = if network.delivers { (sent | &delivered).named("pfp", "{b} waits for {a}") } else { sent };
+    }
+    match network.completion {
+        Completion::Placed => a.more_so.push(placed),
+        _ if network.delivers => a.more_so.push(delivered),
+        _ => {}
+    }
+}

@@ -1,0 +1,38 @@
+//! The argument `--network`.
+
+use std::path::Path;
+
+use clap::Args;
+use mowgli_rdma::Network;
+
+use super::out::text_of;
+use crate::catalogue::Catalogue;
+use crate::litmus::parse;
+
+#[derive(Args, Default)]
+pub(super) struct On {
+    /// The network, in place of the one that a model names: rc, rc-relaxed, efa, cxi and others, or libfabric:BITS.
+    #[arg(long, value_name = "NAME", value_parser = Network::named)]
+    pub(super) network: Option<Network>,
+}
+
+impl On {
+    /// Reads the text of a test, on the network.
+    pub(super) fn text_of(&self, path: &Path) -> Result<String, String> {
+        on(path, &text_of(path)?, self.network)
+    }
+
+    /// Returns the catalogue with its libraries on the network.
+    pub(super) fn of(&self, catalogue: Catalogue) -> Result<Catalogue, String> {
+        match self.network {
+            Some(network) => catalogue.on(network),
+            None => Ok(catalogue),
+        }
+    }
+}
+
+/// Returns the text of a test on a network, if one is given.
+pub(super) fn on(path: &Path, text: &str, network: Option<Network>) -> Result<String, String> {
+    let of = |network| parse::on_network(&path.display().to_string(), text, network);
+    network.map_or_else(|| Ok(text.to_owned()), of)
+}

@@ -1,0 +1,338 @@
+//! Networks: on each of them the axioms and the machine have the same outcomes, and those that promise less have more.
+
+use mowgli::check::{Options, check};
+use mowgli::litmus::parse::{on_network, parse};
+use mowgli::litmus::run::{Engine, solve_with};
+use mowgli::networks::{Ask, decide, table};
+use mowgli_core::problem::Limits;
+use mowgli_core::soundness::client::{Bound, Client, strategy};
+use mowgli_core::world::World;
+use mowgli_rdma::presets::PRESETS;
+use mowgli_rdma::tso::{self, Method};
+use mowgli_rdma::{Network, Switches, Way};
+use mowgli_tests::flowing;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::machine::{agree, agree_over, bound, by_axioms, in_words, integers, runner};
+
+/// Returns the presets, and networks of single bits of libfabric, whose orders the presets have only together.
+fn networks() -> Vec<Network> {
+    let bits = ["RAW,RAW_SIZE", "RMA_RAW,RAW_SIZE,WAW", "WAR,WAR_SIZE", "RMA_WAR,WAR_SIZE", "RAR,WAW,WAW_SIZE,RAW"];
+    let of_bits = bits.map(|bits| Network::named(&format!("libfabric:{bits}")).expect("bits"));
+    PRESETS.iter().map(|(network, _)| *network).chain(of_bits).collect()
+}
+
+fn over(network: Network) -> Switches {
+    Switches { network, ..Switches::OFF }
+}
+
+/// Makes some puts of a client complete when they are delivered, if the network has such puts.
+fn with_delivered(client: &Client, network: Network, picks: &[Index]) -> Client {
+    let mut client = client.clone();
+    let way = Way { delivered: true, ..Way::USUAL }.into();
+    for (call, pick) in client.threads.iter_mut().flatten().zip(picks) {
+        if network.delivers && call.method.text() == "Put" && pick.index(2) == 0 {
+            *call = Method::PutBy { w: way, x: call.loc(0), y: call.loc(1) }.into();
+        }
+    }
+    client
+}
+
+/// The bounds of random programs, each with its share of them in twentieths.
+fn bounds() -> [(Bound, u32); 5] {
+    [(bound(2, 2, 3), 7), (bound(3, 2, 2), 5), (bound(1, 2, 5), 4), (bound(2, 3, 3), 2), (bound(2, 2, 4), 2)]
+}
+
+/// Compares axioms and machine on so many random programs for each network.
+fn axioms_and_machine(programs: u32) {
+    let words = tso::Words { rmw: true };
+    for network in networks() {
+        for (bound, share) in bounds() {
+            let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 18));
+            let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
+                let client = with_delivered(&in_words(&client, &picks[..9]), network, &picks[9..]);
+                agree(over(network), &(world, client))
+            };
+            let result = runner(programs * share / 20).run(&clients, agree);
+            result.unwrap_or_else(|e| panic!("{network}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn axioms_and_machine_agree_on_networks() {
+    axioms_and_machine(60);
+}
+
+#[test]
+#[ignore = "takes an hour"]
+fn axioms_and_machine_agree_on_networks_in_full() {
+    axioms_and_machine(2000);
+}
+
+/// A network has every outcome of a network that promises all that it promises.
+#[test]
+fn networks_that_promise_less_have_more_outcomes() {
+    let pairs = PRESETS.iter().flat_map(|(a, _)| PRESETS.iter().map(move |(b, _)| (*a, *b)));
+    let ordered: Vec<_> = pairs.filter(|(a, b)| a.promises(*b) && !b.promises(*a)).collect();
+    assert!(ordered.len() > 30, "{ordered:?}");
+    let words = tso::Words { rmw: true };
+    for (more, less) in ordered {
+        let [of_more, of_less] = [more, less].map(|network| tso::switched(over(network)));
+        for (bound, _) in &bounds()[..3] {
+            let is_within = |(world, client): (World, Client)| {
+                let programs = flowing(&client, integers);
+                let [Some(few), Some(all)] = [&of_more, &of_less].map(|model| by_axioms(model, &world, &programs))
+                else {
+                    return Ok(());
+                };
+                prop_assert!(few.is_subset(&all), "{more} {less} {client:?}");
+                Ok(())
+            };
+            runner(12).run(&strategy(&words, bound), is_within).unwrap();
+        }
+    }
+}
+
+/// The presets with which a test in [`PROMISES`] is allowed; with the others it is forbidden.
+type Allowed = &'static [&'static str];
+
+const UNORDERED: [&str; 4] = ["efa-direct", "efa-direct-flushing", "falcon-unordered", "uet-rud"];
+
+/// Tests of RDMA_TSO, each with the presets under which its outcome is possible.
+const PROMISES: [(&str, &str, &str, Allowed); 15] = [
+    (
+        "a write behind a write",
+        " put(z, x) | a := g ;\n put(g, x) | b := z ;\n",
+        "a=1 /\\ b=0",
+        &["rc-relaxed", "rc-relaxed-pci-atomics", "mlx5-ooo", "efa", "falcon-weak"],
+    ),
+    (
+        "a read behind a write",
+        " put(z, x) | ;\n get(o, z) | ;\n poll(2) | ;\n poll(2) | ;\n a := o | ;\n",
+        "a=0",
+        &["efa", "cxi", "cxi-flushing"],
+    ),
+    (
+        "a read after the completion of a write",
+        " put(z, x) | ;\n poll(2) | ;\n get(o, z) | ;\n poll(2) | ;\n a := o | ;\n",
+        "a=0",
+        &["efa", "cxi", "- efa-direct-flushing"],
+    ),
+    (
+        "a read behind a read",
+        " get(o, g) | z := 1 ;\n get(p, z) | g := 1 ;\n poll(2) | ;\n poll(2) | ;\n a := o | ;\n b := p | ;\n",
+        "a=1 /\\ b=0",
+        &["rc", "rc-visible", "rc-relaxed", "rc-relaxed-pci-atomics", "efa", "falcon-strong", "falcon-weak", "uet-rod"],
+    ),
+    (
+        "a write behind a read",
+        " get(o, z) | ;\n put(z, x) | ;\n poll(2) | ;\n poll(2) | ;\n a := o | ;\n",
+        "a=1",
+        &[
+            "rc",
+            "rc-visible",
+            "rc-relaxed",
+            "rc-relaxed-pci-atomics",
+            "mlx5-ooo",
+            "efa",
+            "cxi",
+            "cxi-flushing",
+            "falcon-strong",
+            "falcon-weak",
+            "uet-rod",
+            "tcp",
+        ],
+    ),
+    (
+        "a completed write that is not visible",
+        " put(z, x) | a := g ;\n poll(2) | b := z ;\n put@q2(g, x) | ;\n",
+        "a=1 /\\ b=0",
+        &[
+            "rc",
+            "rc-relaxed",
+            "rc-relaxed-pci-atomics",
+            "mlx5-ooo",
+            "efa",
+            "cxi",
+            "cxi-flushing",
+            "falcon-strong",
+            "falcon-weak",
+            "uet-rod",
+            "tcp",
+            "shm",
+            "psm3",
+        ],
+    ),
+    ("the source of a completed write", " put(z, x) | ;\n poll(2) | ;\n x := 2 | ;\n", "z=2", &["none"]),
+    (
+        "a fence between two writes",
+        " put(z, x) | a := g ;\n rfence(2) | b := z ;\n put(g, x) | ;\n",
+        "a=1 /\\ b=0",
+        &["rc-relaxed", "rc-relaxed-pci-atomics", "mlx5-ooo", "efa", "falcon-weak"],
+    ),
+    (
+        "a fence between a write and a read",
+        " put(z, x) | ;\n rfence(2) | ;\n get(o, z) | ;\n poll(2) | ;\n poll(2) | ;\n a := o | ;\n",
+        "a=0",
+        &["efa"],
+    ),
+    (
+        "a fence between a read and a write of what it brought",
+        " get(o, h) | ;\n rfence(2) | ;\n put(z, o) | ;\n",
+        "z=0",
+        &["efa", "tcp", "shm", "psm3"],
+    ),
+    (
+        "an atomic behind a write",
+        " put(z, x) | a := g ;\n rfaa(o, g, 1) | b := z ;\n",
+        "a=1 /\\ b=0",
+        &["rc-relaxed-pci-atomics", "efa", "cxi", "cxi-flushing"],
+    ),
+    (
+        "a write behind an atomic",
+        " rfaa(o, g, 1) | a := z ;\n put(z, x) | b := g ;\n",
+        "a=1 /\\ b=0",
+        &["mlx5-ooo", "efa", "cxi", "cxi-flushing", "falcon-weak", "tcp"],
+    ),
+    ("an atomic behind an atomic", " rfaa(o, g, 1) | a := z ;\n rfaa(p, z, 1) | b := g ;\n", "a=1 /\\ b=0", &[]),
+    (
+        "completions in order",
+        " get(o, h) | ;\n put(z, x) | ;\n poll(2) | ;\n a := o | ;\n",
+        "a=0",
+        &["efa", "cxi", "cxi-flushing", "tcp", "shm", "psm3"],
+    ),
+    (
+        "results in order",
+        " get(o, h) | ;\n get(p, h) | ;\n a := p | ;\n b := o | ;\n",
+        "a=7 /\\ b=0",
+        &[
+            "rc-relaxed",
+            "rc-relaxed-pci-atomics",
+            "mlx5-ooo",
+            "efa",
+            "cxi",
+            "cxi-flushing",
+            "falcon-weak",
+            "tcp",
+            "shm",
+            "psm3",
+        ],
+    ),
+];
+
+/// Solves a test of two threads on two nodes, by the axioms and the machine.
+fn is_possible(network: Network, rows: &str, outcome: &str) -> bool {
+    let words = "{ x@1 = 1; o@1 = 0; p@1 = 0; z@2 = 0; g@2 = 0; h@2 = 7; }";
+    let model = format!("RDMA_TSO{}", over(network));
+    let text = format!("{model} t\n{words}\n P1@1 | P2@2 ;\n{rows}allowed ({outcome})\n");
+    let test = parse("t.litmus", &text).unwrap_or_else(|e| panic!("{e}"));
+    let answer =
+        solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{network}: {e}\n{text}"));
+    answer.holds[0].expect("no limit was reached")
+}
+
+/// Each promise is kept by the presets that make it, and by no other.
+#[test]
+fn promises_are_made_by_the_presets_that_make_them() {
+    for (name, rows, outcome, allowed) in PROMISES {
+        let is_allowed = |preset: &&str| {
+            let is_unordered = UNORDERED.contains(preset) && !allowed.contains(&"none");
+            allowed.contains(preset) || is_unordered && !allowed.contains(&&*format!("- {preset}"))
+        };
+        let expected: Vec<&str> = PRESETS.iter().map(|(network, _)| network.name).filter(is_allowed).collect();
+        let possible = PRESETS.iter().filter(|(network, _)| is_possible(*network, rows, outcome));
+        assert_eq!(possible.map(|(network, _)| network.name).collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+/// A put that is delivered is visible when it completes.
+#[test]
+fn delivered_puts_are_visible() {
+    let rows = |way: &str| format!(" put{way}(z, x) | a := g ;\n poll(2) | b := z ;\n put@q2(g, x) | ;\n");
+    for (network, _) in PRESETS.iter().filter(|(network, _)| network.delivers) {
+        assert!(is_possible(*network, &rows(""), "a=1 /\\ b=0"), "{network}");
+        assert!(!is_possible(*network, &rows("@delivered"), "a=1 /\\ b=0"), "{network}");
+    }
+    let text = "RDMA_TSO t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@delivered(z, x) ;\n";
+    let wrong = parse("t.litmus", text).unwrap_err();
+    assert!(wrong.contains("are of the networks efa, cxi, cxi-flushing, tcp, shm, psm3"), "{wrong}");
+}
+
+/// A test names one network, by its name or by bits of libfabric, and a switch that the network does not define is an
+/// error.
+#[test]
+fn networks_are_named_in_the_first_line() {
+    let text = |model: &str| format!("{model} t\n{{ x@1 = 1; z@2 = 0; }}\n P1@1 ;\n put(z, x) ;\nallowed (z=1)\n");
+    let read = |model: &str| parse("t.litmus", &text(model));
+    for model in ["RDMA_TSO+cxi", "RDMA_WAIT+libfabric:RMA_RAW,WAW", "RDMA_TSO+relaxed-ordering+global-atomics"] {
+        assert_eq!(read(model).expect("a test").model.to_string(), model);
+    }
+    for (model, why) in [
+        ("RDMA_TSO+cxi+efa", "a model is over one network: cxi or efa"),
+        ("RDMA_TSO+cxi+messages", "messages and cxi cannot be on together"),
+        ("RDMA_TSO+efa+crashes", "the switch crashes is defined for networks that deliver in order"),
+        ("RDMA_TSO+efa+unsignalled", "the switch unsignalled is defined for networks that deliver in order"),
+        ("RDMA_SC+cxi", "RDMA_SC has no switches"),
+        ("RDMA_TSO+slow", "no network slow; there are rc, rc-visible"),
+    ] {
+        let wrong = read(model).unwrap_err();
+        assert!(wrong.contains("t.litmus:1:1") && wrong.contains(why), "{wrong}");
+    }
+    let on = |model: &str| on_network("t.litmus", &text(model), Network::named("cxi").expect("a preset"));
+    assert_eq!(on("RDMA_TSO+efa+global-atomics"), Ok(text("RDMA_TSO+cxi+global-atomics")));
+    assert!(on("RDMA_SC").unwrap_err().contains("RDMA_SC has no networks"));
+}
+
+/// Libraries stand over the model of a network: a global fence reads a word, which a write may be behind on `cxi`.
+#[test]
+fn libraries_stand_over_the_network() {
+    let bound = mowgli_libraries::entry::bound(1, 1, 3);
+    for (name, verdict) in [("rc", "sound"), ("rc-visible", "sound"), ("cxi", "unsound"), ("efa-direct", "unsound")] {
+        let mut entry = mowgli_libraries::sv::entry();
+        entry.move_to(Network::named(name).expect("a preset")).expect("it has a network");
+        let checked = check(&entry, &entry.variants[0], &bound, &Options::default()).expect("no error in the entry");
+        assert_eq!(checked.verdict(), verdict, "{name}");
+        let shown = checked.litmus().unwrap_or_default();
+        assert!(shown.is_empty() || shown.starts_with(&format!("RDMA_WAIT+{name} ")), "{shown}");
+    }
+    let mut local = mowgli_libraries::x86::treiber::entry();
+    assert!(local.move_to(Network::RC).unwrap_err().contains("without a network"));
+}
+
+/// The table of docs/networks.md for the stack of the ring buffer: it needs the order of puts, and no fence.
+#[test]
+fn stacks_stand_on_the_network() {
+    let mut entries = mowgli_libraries::catalogue::catalogue();
+    let ask = Ask {
+        is_chosen: &|entry| entry.name == "rbl",
+        networks: &["rc", "rc-relaxed", "cxi"].map(|name| Network::named(name).expect("a preset")),
+        bound: &|entry| entry.through(),
+        through: true,
+        options: &Options::default,
+    };
+    let mut cells = Vec::new();
+    decide(&mut entries, &ask, &mut |cell| cells.push(cell));
+    let verdicts: Vec<(&str, &str)> = cells.iter().map(|cell| (cell.network, cell.verdict.as_str())).collect();
+    assert_eq!(verdicts, [("rc", "no-wrong-outcome"), ("rc-relaxed", "unsound"), ("cxi", "no-wrong-outcome")]);
+    let client = cells[1].client.as_deref().expect("a client that shows it");
+    assert!(client.starts_with("RDMA_WAIT+relaxed-ordering"), "{client}");
+    assert!(table(&cells).lines().any(|row| row.starts_with("| rc-relaxed | unsound")), "{}", table(&cells));
+}
+
+/// The axioms of one network disagree with the machine of another one.
+#[test]
+fn axioms_of_another_network_are_noticed() {
+    let named = |name| Network::named(name).expect("a preset");
+    let words = tso::Words { rmw: true };
+    let pairs = ["rc", "rc-visible", "rc-relaxed", "rc-relaxed-pci-atomics", "falcon-weak", "efa-direct-flushing"];
+    for two in pairs.map(named).windows(2).chain([[named("tcp"), named("cxi")].as_slice()]) {
+        let (of_axioms, of_machine) = (tso::switched(over(two[0])), over(two[1]));
+        let noticed = bounds().iter().any(|(bound, _)| {
+            let clients = strategy(&words, bound);
+            runner(1500).run(&clients, |client| agree_over(&of_axioms, of_machine, &client)).is_err()
+        });
+        assert!(noticed, "{} {}", two[0], two[1]);
+    }
+}
