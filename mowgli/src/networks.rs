@@ -81,7 +81,7 @@ pub struct Ask<'a> {
     pub options: &'a dyn Fn() -> Options<'static>,
 }
 
-/// Decides a cell for each network and each entry that is asked for, and visits it as soon as it is known.
+/// Decides a cell for each network and each chosen entry, and visits it as soon as it is known.
 pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell)) {
     let mut known: BTreeMap<(&str, Network), Cell> = BTreeMap::new();
     for &network in ask.networks {

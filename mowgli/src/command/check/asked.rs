@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::super::bounds::{Placement, Within, at_least_one};
 use super::super::format::Format;
 use super::super::shards::Share;
-use super::CheckArgs;
+use super::args::CheckArgs;
 
 /// The questions.
 #[derive(Subcommand)]
