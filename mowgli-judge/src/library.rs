@@ -178,7 +178,7 @@ pub trait Hints: Library {
         None
     }
 
-    /// True if an implementation must return from all these calls, given as in [`Self::admits`]. False if a call waits
+    /// True if an implementation must return from all these calls, given as in [`Library::admits`]. False if a call waits
     /// for one that is missing: then an implementation may return, unlike where `admits` is false, but need not.
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
@@ -194,7 +194,7 @@ pub trait Hints: Library {
     }
 
     /// Returns the calls that a thread owes after these calls of its own, in order, for example the releases of the
-    /// locks that it holds. [`Self::is_well_formed`] holds with them, so the specification covers executions in which
+    /// locks that it holds. [`Library::is_well_formed`] holds with them, so the specification covers executions in which
     /// threads wait for ever.
     fn owes(&self, events: &[&Event]) -> Vec<Call> {
         let _ = events;
