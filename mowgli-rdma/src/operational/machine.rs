@@ -96,4 +96,15 @@ impl<'a> Machine<'a> {
             state.pairs.resize(needed, QueuePair::default());
         }
     }
+
+    /// Returns the number of the next operation of a queue pair. If completions come in order, no result shows a number,
+    /// only their order counts. So those that are under way are numbered from 0, and a loop has finitely many states.
+    pub(super) fn next_number(&self, state: &mut State, t: usize, q: Qp) -> u32 {
+        self.with_pair(state, q);
+        let pair = self.pair(t, q);
+        if self.switches.network.completes_in_order {
+            state.renumber(t, q, pair);
+        }
+        state.pairs[pair].posted
+    }
 }

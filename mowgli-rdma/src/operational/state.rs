@@ -1,6 +1,6 @@
 //! The configurations of the machine.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use mowgli_core::ids::{Loc, NodeSet};
@@ -240,6 +240,15 @@ impl Entry {
         }
     }
 
+    /// Returns the number of operations before that of this entry.
+    fn number_mut(&mut self) -> Option<&mut u32> {
+        match self {
+            Self::Ack(part) => Some(&mut part.nth),
+            Self::AtomicWrite(.., nth) => Some(nth),
+            _ => self.part_mut().map(|part| &mut part.nth),
+        }
+    }
+
     /// Returns the number of operations before that of this entry, if the operation has a completion to come.
     fn signalled_number(&self) -> Option<u32> {
         let mut entry = *self;
@@ -309,6 +318,29 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Numbers the operations that are under way on a queue pair of a thread from 0, in their order.
+    pub(super) fn renumber(&mut self, t: usize, q: Qp, pair: usize) {
+        let mut used = BTreeSet::new();
+        self.each_number(t, q, pair, &mut |nth| _ = used.insert(*nth));
+        let used: Vec<u32> = used.into_iter().collect();
+        self.each_number(t, q, pair, &mut |nth| *nth = used.partition_point(|earlier| earlier < nth) as u32);
+        self.pairs[pair].posted = used.len() as u32;
+    }
+
+    /// Visits the number of each operation that is under way, once for each entry.
+    fn each_number(&mut self, t: usize, q: Qp, pair: usize, visit: &mut dyn FnMut(&mut u32)) {
+        let queue = &mut self.pairs[pair];
+        let buffered = self.buffers[t].iter_mut().filter_map(|b| match b {
+            Buffered::Operation(by, entry) if *by == q => Some(entry),
+            _ => None,
+        });
+        queue.pipe.iter_mut().chain(buffered).filter_map(Entry::number_mut).for_each(&mut *visit);
+        queue.remote.iter_mut().for_each(|write| visit(&mut write.nth));
+        queue.local.iter_mut().for_each(|local| match local {
+            Local::Write(.., nth) | Local::Confirmation(Part { nth, .. }) => visit(nth),
+        });
+    }
+
     /// True if an atomic operation of some card has read this word and not yet written it.
     pub(super) fn is_being_updated(&self, x: Loc) -> bool {
         self.pairs.iter().any(|pair| pair.updates(x))

@@ -177,8 +177,7 @@ impl Machine<'_> {
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
         let by = queue_pair(&self.world, call);
-        by.iter().for_each(|q| self.with_pair(state, *q));
-        let nth = by.map_or(0, |q| state.pairs[self.pair(t, q)].posted);
+        let nth = by.map_or(0, |q| self.next_number(state, t, q));
         let first = Part { signalled: way.signalled, joined: false, delivered: way.delivered, nth };
         let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
             let joined = |at| Part { joined: at > 0, ..first };
@@ -225,10 +224,8 @@ impl Machine<'_> {
             return None;
         };
         let q = message::queue_pair(call)?;
-        self.with_pair(state, q);
-        let queue = &mut state.pairs[self.pair(t, q)];
-        let part = Part { signalled: false, joined: false, delivered: false, nth: queue.posted };
-        queue.posted += 1;
+        let part = Part { signalled: false, joined: false, delivered: false, nth: self.next_number(state, t, q) };
+        state.pairs[self.pair(t, q)].posted += 1;
         state.buffers[t].push_back(Buffered::Operation(q, Entry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)
     }
