@@ -7,6 +7,7 @@ use mowgli::networks::{Ask, decide, table};
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::world::World;
+use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::tso::{self, Method};
 use mowgli_rdma::{Network, Switches, Way};
@@ -299,6 +300,30 @@ fn libraries_stand_over_the_network() {
     }
     let mut local = mowgli_libraries::x86::treiber::entry();
     assert!(local.move_to(Network::RC).unwrap_err().contains("without a network"));
+}
+
+/// A check over `rc` is a check without a network.
+#[test]
+fn rc_changes_no_verdict() {
+    let bound = mowgli_libraries::entry::bound(2, 2, 1);
+    let shown = |entry: &Entry, variant: &Variant| {
+        let checked = check(entry, variant, &bound, &Options::default()).expect("no error in the entry");
+        (checked.verdict(), checked.litmus())
+    };
+    let mut unsound = 0;
+    for name in ["sv", "bal", "slock", "nlock", "sc-rmw"] {
+        let [entry, mut moved] = [(); 2].map(|()| {
+            let mut all = mowgli_libraries::catalogue::catalogue().into_iter();
+            all.find(|entry| entry.name == name).expect("a library")
+        });
+        moved.move_to(Network::RC).expect("it has a network");
+        for (variant, over_rc) in entry.variants.iter().zip(&moved.variants) {
+            let alone = shown(&entry, variant);
+            assert_eq!(shown(&moved, over_rc), alone, "{name} {}", variant.name);
+            unsound += usize::from(alone.0 == "unsound");
+        }
+    }
+    assert!(unsound > 2, "{unsound}");
 }
 
 /// The table of docs/networks.md for the stack of the ring buffer: it needs the order of puts, and no fence.
