@@ -19,7 +19,7 @@
 //! world.objects.insert(Loc::new("x"), Object::new(LAMP).at(Node(1)).init(7.into()));
 //! parts.declare(LAMP, &mut world);
 //! assert_eq!(world.objects[&Loc::new("x.light")], Object::new(WORD).at(Node(1)).init(7.into()));
-//! assert_eq!(world.objects[&Loc::new("x.seen_1")], Object::new(WORD).at(Node(2)));
+//! assert_eq!(world.objects[&Loc::new("x.seen_P1")], Object::new(WORD).at(Node(2)));
 //! assert_eq!(parts.to_string(), "x.light: word at node(x) = initial(x)\nx.seen[t] for t in all_threads: word at node(t)");
 //! ```
 
