@@ -80,7 +80,7 @@ impl Network {
     /// Returns the network of a name.
     ///
     /// # Errors
-    /// If there is none; the message lists the presets.
+    /// If no network has this name. The message lists the presets.
     pub fn named(name: &str) -> Result<Self, String> {
         if let Some(bits) = name.strip_prefix("libfabric:") {
             return of_bits(bits);

@@ -103,7 +103,7 @@ impl Switches {
     /// Turns on the switch of this name, or chooses the network of this name.
     ///
     /// # Errors
-    /// If there is none, with those that there are, or if a network is chosen already.
+    /// If no switch and no network has this name, or if a network is chosen already. The message lists the names.
     pub fn with(self, name: &str) -> Result<Self, String> {
         Ok(match name {
             "relaxed-ordering" => return self.over(Network::RC_RELAXED),

@@ -34,8 +34,8 @@ use crate::way::Way;
 pub(crate) mod calls;
 
 pub use calls::*;
-use calls::{has_failed, is_operation, is_poll, is_remote, issued_and_taken, open_completions, polled};
-pub(crate) use calls::{is_confirmed, is_first_confirmed, node_towards, polls, taken};
+use calls::{has_failed, is_operation, is_poll, issued_and_taken, open_completions, polled};
+pub(crate) use calls::{is_confirmed, is_first_confirmed, is_remote, node_towards, polls, taken};
 
 /// RDMA-TSO-RMW as a library.
 #[derive(Clone, Copy, Debug, Default)]

@@ -33,7 +33,7 @@ use crate::crash::{self, CRASH};
 use crate::message::{self, MESSAGE, QUEUE};
 use crate::network::Remote;
 use crate::stamp::Qp;
-use crate::tso::{Method, polls, queue_pair, result};
+use crate::tso::{Method, is_remote, polls, queue_pair, result};
 use crate::wait::words;
 
 /// One transition.
@@ -177,7 +177,7 @@ impl Machine<'_> {
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
         let by = queue_pair(&self.world, call);
-        let nth = by.map_or(0, |q| self.next_number(state, t, q));
+        let nth = by.filter(|_| is_remote(usual)).map_or(0, |q| self.next_number(state, t, q));
         let first = Part { signalled: way.signalled, joined: false, delivered: way.delivered, nth };
         let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
             let joined = |at| Part { joined: at > 0, ..first };
@@ -212,8 +212,8 @@ impl Machine<'_> {
             _ => return None,
         };
         let q = by?;
-        let is_operation = !matches!(entries[..], [Entry::Rfence]);
-        state.pairs[self.pair(t, q)].posted += u32::from(is_operation);
+        self.with_pair(state, q);
+        state.pairs[self.pair(t, q)].posted += u32::from(is_remote(usual));
         state.buffers[t].extend(entries.into_iter().map(|entry| Buffered::Operation(q, entry)));
         result
     }

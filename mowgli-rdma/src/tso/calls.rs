@@ -194,7 +194,7 @@ pub(super) fn is_operation(call: &Call) -> bool {
     way.signalled && is_remote(usual)
 }
 
-pub(super) fn is_remote(usual: Method) -> bool {
+pub(crate) fn is_remote(usual: Method) -> bool {
     use Method::{Get, GetWords, Put, PutWords, RCAS, RFAA, RXchg};
     let is_atomic = matches!(usual, RCAS { .. } | RFAA { .. } | RXchg { .. });
     is_atomic || matches!(usual, Put { .. } | Get { .. } | PutWords { .. } | GetWords { .. })
