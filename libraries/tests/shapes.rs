@@ -139,7 +139,7 @@ fn events_of_memory_models_have_the_shapes_that_the_text_says() {
     let words_of_x86 = world(&x86_tso::Words);
     let all: [(&dyn Hints, &World); 6] = [
         (&wait::Wait, &words),
-        (&tso::Tso, &words_of_tso),
+        (&tso::Tso::PUBLISHED, &words_of_tso),
         (&Message, &words),
         (&Crash, &crashing),
         (&x86_tso::Tso, &words_of_x86),
@@ -158,7 +158,7 @@ fn shapes_are_those_of_the_terms() {
     let of_entries =
         entries.iter().chain(&entries_of_x86).map(|e| (e.library().expect("a library"), world(&*e.subject)));
     let memories: [(&dyn Hints, World); 2] =
-        [(&wait::Wait, world(&wait::Words { rmw: true })), (&tso::Tso, world(&tso::Words { rmw: true }))];
+        [(&wait::Wait, world(&wait::Words { rmw: true })), (&tso::Tso::PUBLISHED, world(&tso::Words { rmw: true }))];
     for (library, world) in of_entries.chain(memories) {
         let terms = library.shape_terms().expect("terms");
         for event in library.methods().iter().flat_map(|method| calls(library, &world, method)) {

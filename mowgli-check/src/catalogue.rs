@@ -214,7 +214,7 @@ impl Catalogue {
                 let entries = self.entries.iter().filter(is_over);
                 entries.fold(words.clone(), |all, entry| all.and(&entry.specification.clone().with_order_of(&words)))
             }
-            Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso),
+            Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso::PUBLISHED),
             Model::RdmaTso(switches) => tso::switched(switches),
             Model::RdmaSc => sc::libraries(),
             Model::CoreRma => Libraries::over(mowgli_rdma::to),

@@ -389,7 +389,7 @@ impl Dropped {
 /// Returns the model of a variant. In one of them writes of the CPU may pass polls.
 pub fn libraries(cpu: Cpu, variant: &str) -> Libraries {
     let (to, lacks) = (order(cpu), variant == "poll-before-write");
-    Libraries::over(move |a, b| !(lacks && (a, b) == (RdmaStamp::aWT, RdmaStamp::aCW)) && to(a, b)).with(Tso)
+    Libraries::over(move |a, b| !(lacks && (a, b) == (RdmaStamp::aWT, RdmaStamp::aCW)) && to(a, b)).with(Tso::PUBLISHED)
 }
 
 /// Asks the solvers about the theorem, and checks it in executions of small programs.

@@ -18,5 +18,5 @@ pub fn to(a: RdmaStamp, b: RdmaStamp) -> bool {
 /// Returns the libraries of the model.
 #[must_use]
 pub fn libraries() -> Libraries {
-    Libraries::over(to).with(Tso)
+    Libraries::over(to).with(Tso::PUBLISHED)
 }

@@ -38,8 +38,18 @@ use calls::{has_failed, is_operation, is_poll, issued_and_taken, open_completion
 pub(crate) use calls::{is_confirmed, is_first_confirmed, is_remote, node_towards, polls, taken};
 
 /// RDMA-TSO-RMW as a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tso;
+///
+/// If operations complete in any order, `Poll(n)` takes the completion of any operation towards n that is over and that no
+/// poll has taken, and returns its identifier. Calls that return none, such as `PollAny`, have an error then.
+#[derive(Clone, Copy, Debug)]
+pub struct Tso {
+    completes_in_order: bool,
+}
+
+impl Tso {
+    /// As published: operations complete in order.
+    pub const PUBLISHED: Self = Self { completes_in_order: true };
+}
 
 /// pf: each Poll takes the oldest operation of its queue pair that none before it has taken.
 #[must_use]
@@ -62,7 +72,9 @@ impl Library for Tso {
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        wait::fault(world, thread, call, Method::TABLE)
+        let is_untold = !self.completes_in_order && matches!(Method::of(call), Method::PollAny {});
+        let why = "pollany does not tell which operation it completes, and here operations complete in any order";
+        wait::fault(world, thread, call, Method::TABLE).or_else(|| is_untold.then(|| why.to_owned()))
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
@@ -117,6 +129,9 @@ impl Hints for Tso {
             Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } | Method::FAA { x, .. } => {
                 cells(Cell { loc: x, node: world.node_of(thread) })
             }
+            Method::Poll { .. } | Method::PollBy { .. } if !self.completes_in_order => {
+                queue_pair(world, call).map_or_else(Vec::new, |q| calls::open_operations(world, earlier, q))
+            }
             Method::PollAny {} => open_completions(world, earlier),
             Method::TryPoll { .. } | Method::TryPollAny {} | Method::Arm {} | Method::Event {} => {
                 Queue::after(world, earlier).results(call)
@@ -154,12 +169,6 @@ impl Hints for Tso {
     }
 }
 
-/// RDMA-TSO-RMW on networks whose operations complete in any order. `Poll(n)` takes the completion of any operation
-/// towards n that is over and that no poll has taken, and returns its identifier. Calls that return none, such as
-/// `PollAny`, have an error here.
-#[derive(Clone, Copy, Debug)]
-struct AnyOrder;
-
 /// Returns the identifier that an operation or a poll returns.
 fn returned(s: &SubView) -> Option<Val> {
     Some(s.event.ret)
@@ -169,74 +178,6 @@ fn returned(s: &SubView) -> Option<Val> {
 fn pf_in_any_order() -> Rel {
     let taken = (po() & same(returned)).between(&events(is_first_confirmed), &events(is_poll));
     same_event().between(&events(is_confirmed), &events(is_first_confirmed)).then(&taken)
-}
-
-impl Library for AnyOrder {
-    fn name(&self) -> Name {
-        TSO
-    }
-
-    fn object(&self) -> Option<Form> {
-        Tso.object()
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Tso.methods()
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let is_untold = matches!(Method::of(call), Method::PollAny {});
-        let why = "pollany does not tell which operation it completes, and here operations complete in any order";
-        Tso.fault(world, thread, call).or_else(|| is_untold.then(|| why.to_owned()))
-    }
-
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        Tso.step(event, read)
-    }
-
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        Tso.admits(world, events)
-    }
-
-    fn shape_terms(&self) -> Option<&Shapes> {
-        Tso.shape_terms()
-    }
-
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        Tso.shapes(world, event)
-    }
-
-    fn spec(&self) -> Spec {
-        Tso.spec()
-    }
-}
-
-impl Hints for AnyOrder {
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        match queue_pair(world, call).filter(|_| polls(call)) {
-            Some(q) => calls::open_operations(world, earlier, q),
-            None => Tso.returns(world, earlier, thread, call, cells),
-        }
-    }
-
-    fn is_remembered(&self, call: &Call) -> bool {
-        Tso.is_remembered(call)
-    }
-
-    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
-        Tso.remembers(world, earlier, round)
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        Tso.only_looks(event)
-    }
 }
 
 /// The consistency predicate of SYNC App. C, with these switches.
@@ -266,7 +207,7 @@ fn published(pf: &Rel, on: Network) -> Axioms {
 #[must_use]
 pub fn switched(switches: Switches) -> Libraries {
     let order = Libraries::over(move |a, b| switches.network.to(a, b));
-    let words = if switches.network.completes_in_order { order.with(Tso) } else { order.with(AnyOrder) };
+    let words = order.with(Tso { completes_in_order: switches.network.completes_in_order });
     let words = words.respecified(TSO, |spec| *spec = consistency(switches));
     let words = if switches.crashes { words.with(Crash) } else { words };
     if switches.messages { words.with(Message) } else { words }

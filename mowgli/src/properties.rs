@@ -41,7 +41,7 @@ pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
         Specification { name, is_language: false, model: Model::RDMA_WAIT, library: WAIT, libraries, subject }
     };
     let polls = |name, rmw| {
-        let (libraries, subject) = (Libraries::over(to).with(Tso), Box::new(tso::Words { rmw }));
+        let (libraries, subject) = (Libraries::over(to).with(Tso::PUBLISHED), Box::new(tso::Words { rmw }));
         Specification { name, is_language: true, model: Model::RDMA_TSO, library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];

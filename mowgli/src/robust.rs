@@ -92,7 +92,7 @@ fn model(cpu: Cpu) -> Model {
 /// values read decide which calls there are, or which words they access.
 fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
     let is_data = |name: &str, at: usize| {
-        let method = Tso.methods().iter().find(|m| m.name == name);
+        let method = Tso::PUBLISHED.methods().iter().find(|m| m.name == name);
         method.is_some_and(|m| matches!(m.takes[at], (_, Kind::Value)))
     };
     let of_statement = |s: &Statement| match s {

@@ -357,7 +357,7 @@ fn models_mean_the_same_in_cat() {
         compare(model, &Compared { text, libraries, library, subject }, 600);
     };
     with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
-    with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));
+    with("RDMA_TSO", Libraries::over(to).with(Tso::PUBLISHED), TSO, Box::new(tso::Words { rmw: true }));
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
     let both = Switches {
         network: Network::RC_RELAXED,

@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn on_rdma_tso((world, client) in strategy(&TSO_WORDS, &bound(3, 2))) {
-        let libraries = Libraries::over(to).with(Tso);
+        let libraries = Libraries::over(to).with(Tso::PUBLISHED);
         agree(&libraries, &world, &flowing(&client, |v| v), &all_cells(&world))?;
     }
 

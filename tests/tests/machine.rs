@@ -210,7 +210,7 @@ fn agree_in_part_on_ways(part: u32) {
 #[test]
 fn other_axioms_of_ways_are_noticed() {
     let first = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(q.to.into()));
-    let by_node = Libraries::over(move |a, b| to(first(a), first(b))).with(Tso);
+    let by_node = Libraries::over(move |a, b| to(first(a), first(b))).with(Tso::PUBLISHED);
     let words = tso::Words { rmw: false };
     let bound = bound(2, 2, 4);
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
@@ -495,7 +495,7 @@ fn the_machine_runs_what_is_compiled() {
     runner(300)
         .run(&strategy(&words, &bound), |(world, client)| {
             let (world, programs) = compiled(WaitByPolls::Published, &world, 1, &flowing(&client, integers));
-            let polls = Libraries::over(to).with(Tso);
+            let polls = Libraries::over(to).with(Tso::PUBLISHED);
             let Some(axioms) = by_axioms(&polls, &world, &programs) else { return Ok(()) };
             let runs = Machine::new(&world, &programs).unwrap().explore(&all_cells(&world), 1_000_000, &|| false);
             prop_assert_eq!(axioms, runs.outcomes, "{:?}", client);
@@ -609,7 +609,7 @@ fn a_poll_of_nothing_never_returns() {
     let world = tso::Words { rmw: false }.worlds(&World::new(1, &[Node(1)]), &bound(1, 1, 1), &|| false).remove(0);
     let poll = Call::new(TSO, "Poll", &[Node(1).into()]);
     let programs = [Prog::call(poll)];
-    assert!(by_axioms(&Libraries::over(to).with(Tso), &world, &programs).unwrap().is_empty());
+    assert!(by_axioms(&Libraries::over(to).with(Tso::PUBLISHED), &world, &programs).unwrap().is_empty());
     let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);
     assert_eq!((runs.outcomes.len(), runs.stuck.len()), (0, 1));
 }
@@ -660,15 +660,15 @@ impl Library for LiteralSc {
     }
 
     fn methods(&self) -> &'static [method::Method] {
-        Tso.methods()
+        Tso::PUBLISHED.methods()
     }
 
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        Tso.admits(world, events)
+        Tso::PUBLISHED.admits(world, events)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        Tso.shapes(world, event)
+        Tso::PUBLISHED.shapes(world, event)
     }
 
     fn spec(&self) -> Spec {
@@ -720,7 +720,7 @@ impl Hints for LiteralSc {
         call: &Call,
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
-        Tso.returns(world, earlier, t, call, cells)
+        Tso::PUBLISHED.returns(world, earlier, t, call, cells)
     }
 }
 
@@ -728,7 +728,7 @@ impl Hints for LiteralSc {
 #[test]
 fn the_stamp_order_of_sc_gives_what_is_published() {
     let literal = Libraries::over(|_: RdmaStamp, _| false).with(LiteralSc);
-    let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::over(to).with(Tso));
+    let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::over(to).with(Tso::PUBLISHED));
     let words = tso::Words { rmw: false };
     for (bound, cases) in [(bound(2, 2, 3), 800), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300)] {
         let agree = |(world, client): (World, Client)| {

@@ -86,7 +86,7 @@ fn tree_fenced_programs_are_fenced() {
 fn what_is_guaranteed_is_observed_in_order() {
     cases(400, &bound(2, 2, 4), |world, threads, cpu| {
         let Some(program) = Program::new(world, threads) else { return Ok(()) };
-        let libraries = if cpu == Cpu::Sc { sc::libraries() } else { Libraries::over(to).with(Tso) };
+        let libraries = if cpu == Cpu::Sc { sc::libraries() } else { Libraries::over(to).with(Tso::PUBLISHED) };
         let gb = program.gb_by_place(cpu);
         let programs = straight(threads);
         let problem = Problem {

@@ -107,7 +107,7 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 
 #[test]
 fn statements_that_change_nothing_change_no_outcome_of_a_model() {
-    let tso = Libraries::over(to).with(Tso);
+    let tso = Libraries::over(to).with(Tso::PUBLISHED);
     let wait = Libraries::over(to).with(Wait);
     check("RDMA_TSO", &tso, TSO, &tso::Words { rmw: true }, &bound(2, 2, 3), 400, |i| i);
     check("RDMA_SC", &mowgli_rdma::sc::libraries(), TSO, &tso::Words { rmw: false }, &bound(2, 2, 3), 200, |i| i);
@@ -153,7 +153,7 @@ fn the_number_of_fences_does_not_matter() {
             let next = Val::Int(a.int().expect("an integer") + 1);
             Prog::call(Call::new(TSO, "Write", &[z.into(), next])).then(Prog::Val(a))
         });
-        let all = outcomes(&Libraries::over(to).with(Tso), &world, &[first, second], &cells).unwrap();
+        let all = outcomes(&Libraries::over(to).with(Tso::PUBLISHED), &world, &[first, second], &cells).unwrap();
         assert_eq!(all.len(), 11, "with {fences} fences");
     }
 }

@@ -113,7 +113,7 @@ fn fault(world: &World, thread: Tid, call: &Call) -> Option<String> {
     match call.library {
         CRASH => Crash.fault(world, thread, call),
         MESSAGE => Message.fault(world, thread, call),
-        _ => Tso.fault(world, thread, call),
+        _ => Tso::PUBLISHED.fault(world, thread, call),
     }
 }
 
@@ -187,7 +187,7 @@ impl Replay<'_> {
             matches!(usual, Method::Get { .. } | Method::GetWords { .. } | Method::Poll { .. } | Method::PollAny {})
         };
         own.iter().all(|e| only_looks(e) || e.call.library == TSO && gets(e))
-            && !Tso.remembers(self.world, earlier, own)
+            && !Tso::PUBLISHED.remembers(self.world, earlier, own)
     }
 
     fn rounds(&mut self, body: &Prog) -> Value {

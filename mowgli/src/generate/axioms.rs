@@ -217,7 +217,7 @@ pub fn search(
     (expired, part): (&(dyn Fn() -> bool + Sync), Option<&Part<'_>>),
     progress: &dyn Fn(usize, usize),
 ) -> Search {
-    let library: &dyn Hints = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
+    let library: &dyn Hints = if model == Model::RDMA_WAIT { &Wait } else { &Tso::PUBLISHED };
     let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
     let asked = Asked { model, library, whole: (model, whole(model)), pivots, weaker, expired };
     let none = |pivot: &Pivot| Found { pivot: pivot.clone(), programs: Vec::new(), occurs: false };
