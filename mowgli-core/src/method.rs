@@ -3,7 +3,7 @@
 
 use itertools::Itertools;
 
-pub use mowgli_judge::method::{Argument, Arguments, Kind, Method, Returns, fault, find, objects};
+pub use mowgli_judge::method::{Argument, Arguments, Kind, Method, Returns, fault, find, named, objects};
 
 use crate::event::Call;
 use crate::ids::{Name, Tid, Wid};

@@ -131,7 +131,13 @@ impl Method {
 /// Returns the method of a call in a table.
 #[must_use]
 pub fn find<'m>(methods: &'m [Method], call: &Call) -> Option<&'m Method> {
-    methods.iter().find(|m| m.name == call.method.text())
+    named(methods, call.method.text())
+}
+
+/// Returns the method of this name in a table.
+#[must_use]
+pub fn named<'m>(methods: &'m [Method], name: &str) -> Option<&'m Method> {
+    methods.iter().find(|m| m.name == name)
 }
 
 /// Returns the locations that a call touches: its objects.

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::expr::{Expr, Function, Op, Term, Var, here};
-use mowgli_core::library::Libraries;
+use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::method::{self, Returns};
 use mowgli_core::value::Val;
 
@@ -104,6 +104,16 @@ impl Path {
 /// Returns the variable for the result of the call at a position.
 pub(crate) fn result(position: usize) -> Var {
     Var { number: RESULT + position, name: "result" }
+}
+
+/// Returns the method of this name of a library.
+pub(crate) fn method_of(library: Option<&dyn Hints>, name: &str) -> Option<&'static method::Method> {
+    method::named(library?.methods(), name)
+}
+
+/// True if calls of this method of a library have a result.
+pub(crate) fn returns(library: Option<&dyn Hints>, name: &str) -> bool {
+    method_of(library, name).is_some_and(|m| m.returns != Returns::Nothing)
 }
 
 /// Returns the position of the call whose result a variable stands for.
@@ -411,9 +421,8 @@ impl Reader<'_> {
     }
 
     fn method(&self, call: &CallTerm) -> Result<&'static method::Method, String> {
-        let library = self.below.get(call.library);
-        let methods = library.map(|library| library.methods()).unwrap_or_default();
-        let method = methods.iter().find(|m| m.name == call.method && m.takes.len() == call.args.len());
+        let method = method_of(self.below.get(call.library), call.method);
+        let method = method.filter(|m| m.takes.len() == call.args.len());
         method.ok_or_else(|| format!("{call} is of no library below{}", line(call)))
     }
 

@@ -13,7 +13,7 @@ use mowgli_core::value::Val;
 
 use crate::classes::Classes;
 use crate::kind::{Read, Role, Write};
-use crate::paths::{Decided, Made, Path, Reader, result};
+use crate::paths::{Decided, Made, Path, Reader, method_of, result, returns};
 use crate::pattern::{Argument, Datum, Each, Leaf, Named, Pattern, Segment, Times};
 use crate::shapes::{AT, Access, MEMBER, Shaper, Symbolic, Written};
 
@@ -224,8 +224,8 @@ impl Case<'_> {
     fn passed(&self, e: Expr, at: usize) -> Vec<Datum> {
         let made = self.path.made().enumerate().take(at + 1);
         let of_event = |(event, (_, made)): (usize, (Times, &Made))| {
-            let methods = self.reader.below.get(made.call.library).map(|library| library.methods()).unwrap_or_default();
-            let takes = methods.iter().find(|m| m.name == made.call.method).map(|m| m.takes).unwrap_or_default();
+            let method = method_of(self.reader.below.get(made.call.library), made.call.method);
+            let takes = method.map(|m| m.takes).unwrap_or_default();
             let args = made.call.args.iter().zip(takes).enumerate();
             let is_it = |(_, (arg, (_, kind))): &(usize, (&Expr, &(&str, method::Kind)))| {
                 *kind == method::Kind::Value && self.are_equal(**arg, e)
@@ -249,10 +249,7 @@ impl Case<'_> {
 
     /// Returns the positions of the calls that are made once and have a result.
     fn once(&self) -> Vec<usize> {
-        let has_result = |made: &Made| {
-            let methods = self.reader.below.get(made.call.library).map(|library| library.methods()).unwrap_or_default();
-            methods.iter().any(|m| m.name == made.call.method && m.returns != method::Returns::Nothing)
-        };
+        let has_result = |made: &Made| returns(self.reader.below.get(made.call.library), made.call.method);
         self.path.made().positions(|(_, made)| has_result(made)).collect()
     }
 }

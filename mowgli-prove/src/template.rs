@@ -11,14 +11,14 @@ use itertools::Itertools;
 use mowgli_core::expr::{Expr, Function, Op, Term, Var};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Hints;
-use mowgli_core::method::{self, Returns};
+use mowgli_core::method;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Part, World};
 
 use crate::classes::Classes;
 use crate::kind::{Form, Guard, Kind, Untold, Way};
-use crate::paths::{Decided, Made, Path, Reader, result};
+use crate::paths::{Decided, Made, Path, Reader, method_of, result, returns};
 use crate::pattern::{Argument, Datum, Times};
 use crate::role::{Called, Case, Cases, Computed};
 use crate::shapes::{self, Shaper, Stop, Symbolic, element, only_reads};
@@ -307,7 +307,7 @@ impl<'a> Source<'a> {
             all = all.into_iter().flat_map(with).collect();
         }
         let specified = self.specification.get(self.library);
-        let takes = specified.and_then(|of| of.methods().iter().find(|m| m.name == method.text())).map(|m| m.takes);
+        let takes = method_of(specified, method.text()).map(|m| m.takes);
         let args = takes.unwrap_or_default().iter().enumerate().map(|(i, (name, _))| Term::Arg(i, name).into());
         let args: Vec<Expr> = args.collect();
         let result = if returns(specified, method.text()) { path.returned } else { Val::Unit.into() };
@@ -426,14 +426,8 @@ fn with_element(e: Expr, var: Option<Var>, times: Times) -> Expr {
     e.replaced(&mut |term| if *term == Term::Var(var) { Some(Term::Var(of).into()) } else { None })
 }
 
-fn returns(library: Option<&dyn Hints>, method: &str) -> bool {
-    let methods = library.map(|library| library.methods()).unwrap_or_default();
-    methods.iter().any(|m| m.name == method && m.returns != Returns::Nothing)
-}
-
 fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<method::Kind> {
-    let methods = library.map(|library| library.methods()).unwrap_or_default();
-    Some(methods.iter().find(|m| m.name == method)?.takes.get(argument)?.1)
+    Some(method_of(library, method)?.takes.get(argument)?.1)
 }
 
 /// Returns the shape of the calls of a method.

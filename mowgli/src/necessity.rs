@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli_core::edit::Edited;
-use mowgli_core::method::Method;
+use mowgli_core::method::{self, Method};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
 use mowgli_core::soundness::edits::{Edit, edits, weaker};
@@ -201,7 +201,7 @@ pub fn necessity(
 
 /// Returns the method that is called at a site.
 fn below(entry: &Entry, site: &Site) -> Option<&'static Method> {
-    entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls)
+    method::named(entry.below.get(site.library)?.methods(), site.calls)
 }
 
 /// Lists the operations in the bodies of the methods that clients within these bounds call.

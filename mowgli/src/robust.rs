@@ -6,7 +6,7 @@ use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Library;
-use mowgli_core::method::Kind;
+use mowgli_core::method::{self, Kind};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
@@ -92,7 +92,7 @@ fn model(cpu: Cpu) -> Model {
 /// values read decide which calls there are, or which words they access.
 fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
     let is_data = |name: &str, at: usize| {
-        let method = Tso::PUBLISHED.methods().iter().find(|m| m.name == name);
+        let method = method::named(Tso::PUBLISHED.methods(), name);
         method.is_some_and(|m| matches!(m.takes[at], (_, Kind::Value)))
     };
     let of_statement = |s: &Statement| match s {

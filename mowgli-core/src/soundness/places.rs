@@ -18,7 +18,7 @@ use crate::expr::{Expr, Op, Scope, Term, Var, here, only};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
-use crate::method::Kind;
+use crate::method::{self, Kind};
 use crate::repair::{Await, Remedies, Remedy};
 use crate::value::Val;
 use crate::world::World;
@@ -235,7 +235,7 @@ impl Bodies {
     ) -> Self {
         let looks = |call: &CallTerm| {
             let library = below.get(call.library);
-            library.is_some_and(|l| l.methods().iter().any(|m| m.name == call.method && m.looks))
+            library.and_then(|l| method::named(l.methods(), call.method)).is_some_and(|m| m.looks)
         };
         let terms = implementation.bodies().cloned().unwrap_or_default();
         let mut found = Self {

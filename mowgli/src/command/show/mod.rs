@@ -8,7 +8,7 @@ use clap::Args;
 use itertools::Itertools;
 use mowgli_core::body::{Bodies, Body};
 use mowgli_core::library::Library;
-use mowgli_core::method::{Kind, Method, Returns};
+use mowgli_core::method::{self, Kind, Method, Returns};
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 
@@ -115,7 +115,7 @@ fn head(method: &Method) -> String {
 /// Lists bodies as pseudo-code.
 fn bodies(library: &dyn Library, bodies: &Bodies) -> String {
     let of = |(name, body): (&str, &Body)| {
-        let method = library.methods().iter().find(|m| m.name == name);
+        let method = method::named(library.methods(), name);
         format!("{}:\n{}", method.map_or_else(|| name.to_owned(), head), indented(&body.to_string()))
     };
     bodies.iter().map(|(name, body)| of((name, body))).join("\n\n")
