@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 
-use crate::model::{ABS, Obligation};
+use crate::model::{ABS, Obligation, image};
 use crate::term::{Statement, Term, Theory, Variable, and, app, equal, symbol};
 
 /// The definitions of a theory, which decide some formulas without a solver.
@@ -35,7 +35,7 @@ pub fn cases(theory: &Theory, question: &Obligation, stands: &BTreeMap<String, S
         for (name, role) in promises.iter().zip(chosen) {
             let promise = symbol(name);
             given.push(equal(app("abs.role", std::slice::from_ref(&promise)), symbol(role)));
-            roles.insert(app("g", std::slice::from_ref(&promise)), stands[role].clone());
+            roles.insert(image(&promise), stands[role].clone());
             roles.insert(promise, role.clone());
         }
         let known = |term| definitions.value(term, &BTreeMap::new(), &roles);

@@ -248,6 +248,11 @@ impl Kind {
         self.forms.iter().filter(|form| form.has(call))
     }
 
+    /// Returns the roles of its subevents and of its promises.
+    pub(crate) fn roles(&self) -> impl Iterator<Item = &Role> {
+        self.concrete.iter().chain(&self.abstract_)
+    }
+
     /// Returns the guards on the data of its calls, if they have one form.
     #[must_use]
     pub fn given(&self) -> &[Guard] {

@@ -50,7 +50,7 @@ impl Model<'_> {
     /// Returns the numbers that templates add to results.
     #[must_use]
     pub fn added(&self) -> BTreeSet<i64> {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
         let data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
         data.filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(k) } else { None }).collect()
     }
@@ -129,7 +129,7 @@ impl Model<'_> {
 
     /// True if it matters which thread is the first to take part in an object.
     fn has_roles(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
         roles.into_iter().any(|r| match r.each {
             Some(Each::Members(members)) => members.but_first,
             Some(Each::Nodes(nodes)) => matches!(nodes.of, Whole::First(_) | Whole::Others(_)),

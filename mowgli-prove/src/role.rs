@@ -490,6 +490,10 @@ impl Cases<'_, '_> {
         })
     }
 
+    fn shaper<'c>(&'c self, case: &'c Case<'_>) -> Shaper<'c> {
+        Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided }
+    }
+
     /// Returns the words that an event reads and writes, if it updates a state of several words. The read words are
     /// results of the calls below, in some order, for which each case says what is written.
     fn words(&self, at: usize, accesses: &[&Access]) -> Option<(Vec<Datum>, Vec<Datum>)> {
@@ -514,7 +518,7 @@ impl Cases<'_, '_> {
         let names: Vec<&str> = case.path.made().map(|(_, made)| made.name).collect();
         let words = before.iter().map(|&position| Term::Var(Var { name: names[position], ..result(position) }).into());
         let words: Vec<Expr> = words.collect();
-        let shaper = Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided };
+        let shaper = self.shaper(case);
         let with = |e: Expr| {
             let word = |var: &Var| function.before.iter().position(|word| word == var).map(|k| words[k]);
             let e = e.replaced(&mut |term| if let Term::Var(var) = term { word(var) } else { None });
@@ -538,7 +542,7 @@ impl Cases<'_, '_> {
                 let init = |(case, a): (&&Case<'_>, &&Access)| match a.cell?.0.term() {
                     Term::Arg(i, name) => Some(mowgli_core::expr::initial(Expr::from(Term::Arg(*i, name)))),
                     Term::Part(..) => {
-                        let shaper = Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided };
+                        let shaper = self.shaper(case);
                         shaper.declared(a.cell?.0).ok().map(|object| object.init)
                     }
                     _ => None,

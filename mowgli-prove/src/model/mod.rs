@@ -45,7 +45,7 @@ pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, NO_ROUND, OTHER,
     RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of,
 };
-pub(crate) use self::symbols::{ended, ends_of, location, own, the, thread};
+pub(crate) use self::symbols::{ended, ends_of, image, location, own, the, thread};
 use self::symbols::{in_range, place_sort};
 use self::values::constants;
 pub(crate) use self::values::{data_of, datum_of, guards_of};
@@ -156,8 +156,8 @@ impl<'a> Model<'a> {
         if !upper.turns.is_empty() {
             return Err(format!("{}: {COUNTED}", parts.library));
         }
-        let roles = parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        let guards = parts.kinds.iter().flat_map(|k| k.given()).flat_map(|g| [g.one, g.other]);
+        let roles = parts.kinds.iter().flat_map(Kind::roles);
+        let guards = parts.kinds.iter().flat_map(guards_of);
         let constants = constants(roles.flat_map(data_of).chain(guards)).collect();
         let below = parts.below.names().map(|name| (name, parts.below, SUB, ""));
         let owed = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
@@ -306,18 +306,10 @@ impl<'a> Model<'a> {
             self.given_by_clients(&mut theory)?;
         }
         theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
-        let [a, b] = ["a", "b"].map(symbol);
-        let hb = |a: &Term, b: &Term| app("hb", &[a.clone(), b.clone()]);
-        let pair = [("a", SUB), ("b", SUB)];
         let parts = self.lower.iter().flat_map(|e| &e.so).map(|(_, predicate)| predicate.as_str());
-        for predicate in ["ppo"].into_iter().chain(parts) {
-            let edge = app(predicate, &[a.clone(), b.clone()]);
-            theory.axiom(&format!("hb has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
-        }
-        let c = symbol("c");
-        let path = and([hb(&a, &b), hb(&b, &c)]);
-        theory.axiom("hb is transitive", all(&[("a", SUB), ("b", SUB), ("c", SUB)], implies(path, hb(&a, &c))));
-        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(hb(&a, &a))));
+        happens_before(&mut theory, ("hb", "hb", SUB), ["ppo"].into_iter().chain(parts));
+        let a = symbol("a");
+        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(app("hb", &[a.clone(), a]))));
         Ok(theory)
     }
 
@@ -331,4 +323,22 @@ impl<'a> Model<'a> {
         }
         Ok(())
     }
+}
+
+/// Adds the axioms of a happens-before order: it is transitive and has each of these parts. The triple is its
+/// name, its predicate and the sort of its members.
+fn happens_before<'p>(
+    theory: &mut Theory,
+    (name, predicate, sort): (&str, &str, &str),
+    parts: impl Iterator<Item = &'p str>,
+) {
+    let [a, b, c] = ["a", "b", "c"].map(symbol);
+    let hb = |a: &Term, b: &Term| app(predicate, &[a.clone(), b.clone()]);
+    for part in parts {
+        let edge = app(part, &[a.clone(), b.clone()]);
+        theory.axiom(&format!("{name} has {part}"), all(&[("a", sort), ("b", sort)], implies(edge, hb(&a, &b))));
+    }
+    let path = and([hb(&a, &b), hb(&b, &c)]);
+    let of = [("a", sort), ("b", sort), ("c", sort)];
+    theory.axiom(&format!("{name} is transitive"), all(&of, implies(path, hb(&a, &c))));
 }

@@ -9,7 +9,7 @@ use crate::pattern::{Each, Leaf, Members};
 use crate::term::{Term, all, and, app, equal, implies, not, or, symbol, truth};
 
 use super::family::Family;
-use super::symbols::{ABS, LAST, SUB, ended, location, own, place_of, the, thread};
+use super::symbols::{ABS, LAST, SUB, ended, image, location, own, place_of, the, thread};
 use super::values::{datum_of, leaf_of};
 use super::{Model, Obligation, library};
 
@@ -96,13 +96,12 @@ impl Model<'_> {
         let [a, b] = ["a", "b"].map(symbol);
         let part = |(name, predicate): &(&'static str, String)| {
             let edge = app(predicate, &[a.clone(), b.clone()]);
-            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
             Obligation {
                 name: format!("{name}' inside hb"),
                 of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
                 hints: self.hints(&["a", "b"]),
                 from: edge,
-                to: image,
+                to: app("hb", &[image(&a), image(&b)]),
             }
         };
         self.upper.so.iter().map(part).collect()

@@ -10,8 +10,8 @@ use crate::kind::{Read, Role};
 use crate::term::{Statement, Term, Theory, all, and, any, app, equal, implies, not, symbol};
 
 use super::obligations::last_of;
-use super::symbols::{ABS, SUB, place_of, the};
-use super::{Concretisation, Model, library};
+use super::symbols::{ABS, SUB, image, place_of, the};
+use super::{Concretisation, Model, happens_before, library};
 
 impl Model<'_> {
     /// Declares the promises and their values.
@@ -47,7 +47,7 @@ impl Model<'_> {
                 let Some(role) = g.get(&(k, p)).map(|r| &kind.concrete[*r]) else { continue };
                 let call = family.call(&s);
                 let it = the(role, &call, &place_of(role, &call, &family.place(promise, &s), &last_of(role, &call)));
-                let mut facts = vec![equal(app("g", std::slice::from_ref(&s)), it.clone())];
+                let mut facts = vec![equal(image(&s), it.clone())];
                 // v_R of the specification is that of the implementation wherever it is free.
                 if matches!(promise.reads, Some(Read::Any | Read::IsNot(_))) {
                     facts.push(equal(app("abs.read", std::slice::from_ref(&s)), app("read", &[it])));
@@ -75,7 +75,6 @@ impl Model<'_> {
         let order = self.order_below(g);
         for (position, (name, choice)) in self.upper.choices.iter().enumerate() {
             let may = self.upper.laws[position][0].to.clone();
-            let image = |s: &Term| app("g", std::slice::from_ref(s));
             let along = |from: &str| app(from, &[image(&a), image(&b)]);
             match (&order, choice) {
                 (Some(order), Choice::ReadsFrom { .. }) => Self::last_source(&mut theory, name, along(order), may),
@@ -105,19 +104,13 @@ impl Model<'_> {
     #[must_use]
     pub fn with_larger_hb(&self, promised: &Theory) -> Theory {
         let mut theory = promised.clone();
-        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let [a, b] = ["a", "b"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
         theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
-        let hb = |a: &Term, b: &Term| app("abs.hb", &[a.clone(), b.clone()]);
-        let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
-        theory.axiom("g(hb') is inside hb", all(&pair, implies(hb(&a, &b), image)));
+        let carried = app("hb", &[image(&a), image(&b)]);
+        theory.axiom("g(hb') is inside hb", all(&pair, implies(app("abs.hb", &[a, b]), carried)));
         let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
-        for predicate in ["abs.ppo"].into_iter().chain(parts) {
-            let edge = app(predicate, &[a.clone(), b.clone()]);
-            theory.axiom(&format!("hb' has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
-        }
-        let path = and([hb(&a, &b), hb(&b, &c)]);
-        theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
+        happens_before(&mut theory, ("hb'", "abs.hb", ABS), ["abs.ppo"].into_iter().chain(parts));
         theory
     }
 
@@ -244,7 +237,6 @@ impl Model<'_> {
         let (below, _) = self.lower.iter().flat_map(|encoding| &encoding.closures).next().ok_or_else(|| {
             format!("{closure} is a closure in what is to be shown, and there is none below that could be inside it")
         })?;
-        let image = |s: &Term| app("g", std::slice::from_ref(s));
         Ok(app(below, &[image(a), image(b)]))
     }
 }

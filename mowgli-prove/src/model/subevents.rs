@@ -294,7 +294,7 @@ impl<'a> Model<'a> {
 
     /// True if a template uses the result of its call.
     pub(super) fn speaks_of_returned(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
         let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
         data.contains(&Datum::Returned)
     }
@@ -303,13 +303,13 @@ impl<'a> Model<'a> {
     pub(super) fn sizes(&self) -> BTreeSet<usize> {
         let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
         let guards = self.parts.kinds.iter().flat_map(guards_of).filter_map(of_guard);
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
         roles.flat_map(|role| [role.words_read(), role.words_written()]).flatten().chain(guards).collect()
     }
 
     /// True if a role writes a sum.
     pub(super) fn sums(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
         roles.into_iter().any(|r| matches!(r.writes, Some(Write::Plus(..))))
     }
 }

@@ -172,6 +172,11 @@ pub(crate) fn the(role: &Role, call: &Term, place: &Term) -> Term {
     app(&format!("the.{}", role.name), &[call.clone(), place.clone()])
 }
 
+/// Returns the term for g(s), the subevent that stands for a promise.
+pub(crate) fn image(promise: &Term) -> Term {
+    app("g", std::slice::from_ref(promise))
+}
+
 /// Returns the name of the function that gives the value of an argument of an event.
 #[must_use]
 pub fn passed_to(kind: &str, event: usize, argument: usize) -> String {

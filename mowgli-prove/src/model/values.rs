@@ -39,7 +39,18 @@ fn place_of_event(kind: &Kind, role: &Role, event: usize, call: &Term, at: &Term
     }
 }
 
+/// Returns the term for a datum of a call, where a subevent with this role and index speaks of it.
 pub(crate) fn datum_of(kind: &Kind, role: &Role, datum: Datum, call: &Term, at: &Term) -> Result<Term, String> {
+    datum_at(kind, datum, call, &|event| place_of_event(kind, role, event, call, at))
+}
+
+/// Returns the term for a datum of a call. `place` returns the index of an event.
+fn datum_at(
+    kind: &Kind,
+    datum: Datum,
+    call: &Term,
+    place: &dyn Fn(usize) -> Result<Term, String>,
+) -> Result<Term, String> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
@@ -48,36 +59,23 @@ pub(crate) fn datum_of(kind: &Kind, role: &Role, datum: Datum, call: &Term, at: 
         Datum::Constant(of) => value(of),
         Datum::Returned => of_call(RETURNED.to_owned()),
         Datum::Results(first, words) => {
-            let words = (first..first + words).map(|event| datum_of(kind, role, Datum::Result(event), call, at));
+            let words = (first..first + words).map(|event| datum_at(kind, Datum::Result(event), call, place));
             tuple(words.collect::<Result<Vec<_>, _>>()?)
         }
         Datum::Result(event) | Datum::Sum(event, _) | Datum::Passed(event, _) => {
-            let place = place_of_event(kind, role, event, call, at)?;
             let name = match datum {
                 Datum::Passed(_, argument) => passed_to(&kind.name, event, argument),
                 _ => result_of(&kind.name, event),
             };
-            let result = app(&name, &[call.clone(), place]);
+            let result = app(&name, &[call.clone(), place(event)?]);
             if let Datum::Sum(_, k) = datum { app(&plus(k), &[result]) } else { result }
         }
     })
 }
 
-/// Returns the formula "the data of the call satisfy the guard".
+/// Returns the formula "the data of the call satisfy the guard". A guard speaks of events that a call makes once.
 pub(super) fn guarded(kind: &Kind, guard: Guard, call: &Term) -> Term {
-    let of_call = |name: String| app(&name, std::slice::from_ref(call));
-    let result = |event| app(&result_of(&kind.name, event), &[call.clone(), own(call)]);
-    let term = |datum| match datum {
-        Datum::Argument(i) => of_call(format!("datum.{i}")),
-        Datum::Word(i, word) => of_call(format!("datum.{i}.{word}")),
-        Datum::Result(event) => result(event),
-        Datum::Results(first, words) => tuple((first..first + words).map(result)),
-        Datum::Sum(event, k) => app(&plus(k), &[result(event)]),
-        Datum::Passed(event, argument) => app(&passed_to(&kind.name, event, argument), &[call.clone(), own(call)]),
-        Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
-        Datum::Constant(of) => value(of),
-        Datum::Returned => of_call(RETURNED.to_owned()),
-    };
+    let term = |datum| datum_at(kind, datum, call, &|_| Ok(own(call))).expect("the index is known");
     let same = equal(term(guard.one), term(guard.other));
     if guard.are_equal { same } else { not(same) }
 }
