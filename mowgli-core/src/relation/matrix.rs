@@ -13,8 +13,16 @@ pub struct Matrix {
 }
 
 /// The positions of the bits that are set in a row.
+#[inline]
 pub fn ones(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
     row.iter().enumerate().flat_map(|(i, &word)| WordOnes(word).map(move |b| i * 64 + b))
+}
+
+/// True if two rows of equal length have a member in common.
+#[inline]
+#[must_use]
+pub fn meet(one: &[u64], other: &[u64]) -> bool {
+    (0..one.len()).any(|word| one[word] & other[word] != 0)
 }
 
 /// The positions of the bits that are set in a word.
@@ -23,6 +31,7 @@ pub struct WordOnes(pub u64);
 
 impl Iterator for WordOnes {
     type Item = usize;
+    #[inline]
     fn next(&mut self) -> Option<usize> {
         if self.0 == 0 {
             return None;
@@ -75,6 +84,7 @@ impl Matrix {
     }
 
     /// The size of the carrier.
+    #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
         self.n
@@ -87,35 +97,41 @@ impl Matrix {
     }
 
     /// Words in a row.
+    #[inline]
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// All words, row by row.
+    #[inline]
     #[must_use]
     pub fn words(&self) -> &[u64] {
         &self.bits
     }
 
     /// One row.
+    #[inline]
     #[must_use]
     pub fn row(&self, a: usize) -> &[u64] {
         &self.bits[a * self.width..(a + 1) * self.width]
     }
 
     /// One row, to change.
+    #[inline]
     pub fn row_mut(&mut self, a: usize) -> &mut [u64] {
         &mut self.bits[a * self.width..(a + 1) * self.width]
     }
 
     /// Whether `(a, b)` is in the relation.
+    #[inline]
     #[must_use]
     pub fn has(&self, a: usize, b: usize) -> bool {
         self.bits[a * self.width + b / 64] >> (b % 64) & 1 == 1
     }
 
     /// Adds `(a, b)`.
+    #[inline]
     pub fn set(&mut self, a: usize, b: usize) {
         self.bits[a * self.width + b / 64] |= 1 << (b % 64);
     }

@@ -24,7 +24,7 @@
 //! composition of `n` subevents.
 
 use super::network::{Check, Derivation, Id, Network};
-use crate::relation::matrix::ones;
+use crate::relation::matrix::{meet, ones};
 
 /// The pairs that relations of a network must not get.
 pub struct Forbidden {
@@ -126,7 +126,7 @@ impl Forbidden {
                         }
                         if open[*a] {
                             for y in 0..n {
-                                if net.row(*b, y).iter().zip(row).any(|(p, q)| p & q != 0) {
+                                if meet(net.row(*b, y), row) {
                                     pass(*a, x, y / 64, 1 << (y % 64));
                                 }
                             }

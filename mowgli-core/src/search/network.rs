@@ -101,6 +101,7 @@ impl Network {
     }
 
     /// Returns the number of elements that can be in pairs.
+    #[inline]
     #[must_use]
     pub fn live(&self) -> usize {
         self.live
@@ -113,6 +114,7 @@ impl Network {
     }
 
     /// Returns the number of words of a row.
+    #[inline]
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -176,18 +178,21 @@ impl Network {
     }
 
     /// Returns the number of relations.
+    #[inline]
     #[must_use]
     pub fn relations(&self) -> usize {
         self.derivations.len()
     }
 
     /// Returns the derivation of a relation.
+    #[inline]
     #[must_use]
     pub fn derivation(&self, relation: Id) -> &Derivation {
         &self.derivations[relation]
     }
 
     /// Returns the check of a relation.
+    #[inline]
     #[must_use]
     pub fn demand(&self, relation: Id) -> Check {
         self.checks[relation]
@@ -204,6 +209,7 @@ impl Network {
     }
 
     /// Returns one row of a relation.
+    #[inline]
     #[must_use]
     pub fn row(&self, relation: Id, a: usize) -> &[u64] {
         let start = (relation * self.n + a) * self.width;
@@ -211,6 +217,7 @@ impl Network {
     }
 
     /// True if a pair is in a relation.
+    #[inline]
     #[must_use]
     pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
         self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
@@ -233,6 +240,7 @@ impl Network {
     }
 
     /// Returns the demand that the present state breaks, if it breaks one.
+    #[inline]
     #[must_use]
     pub fn conflict(&self) -> Option<Conflict> {
         self.conflict

@@ -1,7 +1,7 @@
 //! Decisions: the source of a read, and the last write of a cell.
 
 use super::{Solver, Source};
-use crate::relation::matrix::ones;
+use crate::relation::matrix::{meet, ones};
 use crate::search::compile::Open;
 
 impl Solver<'_> {
@@ -71,7 +71,7 @@ impl Solver<'_> {
     pub(super) fn lasts(&self, writes: &[u64], order: Option<usize>) -> Vec<usize> {
         let Some(order) = order else { return ones(writes).collect() };
         let Open::Order { closed, .. } = &self.compiled.choices[order].2 else { unreachable!("an order") };
-        let after = |w: usize| self.compiled.net.row(*closed, w).iter().zip(writes).any(|(a, b)| a & b != 0);
+        let after = |w: usize| meet(self.compiled.net.row(*closed, w), writes);
         ones(writes).filter(|&w| !after(w)).collect()
     }
 
