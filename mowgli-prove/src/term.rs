@@ -363,10 +363,9 @@ impl<'a> Structure<'a> {
             Term::App(name, to) if to.is_empty() => match &**name {
                 "true" => Ok(1),
                 "false" => Ok(0),
-                number if number.parse::<u32>().is_ok() => Ok(number.parse::<u32>().map_or(0, |n| n as usize)),
                 _ => match bound.iter().rev().find(|(known, _)| **known == **name) {
                     Some((_, element)) => Ok(*element),
-                    None => self.call(name, Vec::new()),
+                    None => name.parse::<u32>().map_or_else(|_| self.call(name, Vec::new()), |n| Ok(n as usize)),
                 },
             },
             Term::App(name, to) => self.applied(name, to, bound),
@@ -416,15 +415,18 @@ impl<'a> Structure<'a> {
             return Ok(usize::from(self.value(body, bound)? == wanted));
         };
         let size = *self.sizes.get(sort).ok_or_else(|| format!("nothing is known of the sort {sort}"))?;
+        let place = bound.len();
+        bound.push((name.clone(), 0));
+        let mut found = Ok(0);
         for element in 0..size {
-            bound.push((name.clone(), element));
-            let found = self.search(rest, body, wanted, bound);
-            bound.pop();
-            if found? == 1 {
-                return Ok(1);
+            bound[place].1 = element;
+            found = self.search(rest, body, wanted, bound);
+            if found != Ok(0) {
+                break;
             }
         }
-        Ok(0)
+        bound.truncate(place);
+        found
     }
 }
 
