@@ -59,7 +59,7 @@ pub(crate) fn integers(result: Val) -> Val {
 }
 
 /// The largest number of states of a run that is compared without the reduction too.
-const SLOWLY: usize = 20_000;
+const SLOWLY: usize = 5_000;
 
 pub(crate) fn agree(switches: Switches, client: &(World, Client)) -> Result<(), TestCaseError> {
     agree_over(&tso::switched(switches), switches, client)
@@ -92,8 +92,17 @@ fn agree_on(libraries: &Libraries, switches: Switches, world: &World, programs: 
 
 /// Runs so many cases, the same each time.
 pub(crate) fn runner(cases: u32) -> TestRunner {
+    with(Config { cases, ..Config::default() })
+}
+
+/// Runs so many cases of a property that is to fail. A smaller case of the failure is not looked for.
+pub(crate) fn runner_to_fail(cases: u32) -> TestRunner {
+    with(Config { cases, max_shrink_iters: 0, ..Config::default() })
+}
+
+fn with(config: Config) -> TestRunner {
     TestRunner::new_with_rng(
-        Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
+        Config { failure_persistence: None, max_global_rejects: 100_000, ..config },
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
     )
 }
@@ -103,11 +112,11 @@ macro_rules! layers {
         $(
             #[test]
             fn $test() {
-                $agree(5);
+                $agree(20);
             }
         )*
 
-        /// The same with five times as many programs.
+        /// The same with twenty times as many programs; the first of them are those above.
         mod in_full {
             $(
                 #[test]
@@ -127,6 +136,8 @@ layers! {
     axioms_and_machine_agree_on_words: agree_in_part_on_words;
     axioms_and_machine_agree_on_messages: agree_in_part_on_messages;
     axioms_and_machine_agree_on_crashes: agree_in_part_on_crashes;
+    axioms_and_machine_agree_on_exchanges_and_additions: agree_in_part_on_exchanges;
+    waits_compile_to_polls_of_each_queue_pair: compiles_in_part_by_queue_pairs;
 }
 
 fn agree_in_part(part: u32) {
@@ -214,7 +225,7 @@ fn other_axioms_of_ways_are_noticed() {
     let words = tso::Words { rmw: false };
     let bound = bound(2, 2, 4);
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
-    let result = runner(4000).run(&clients, |((world, client), picks)| {
+    let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
         agree_over(&by_node, Switches::OFF, &(world, in_ways(&client, false, &picks)))
     });
     assert!(result.is_err(), "two queue pairs");
@@ -283,7 +294,7 @@ fn other_axioms_of_words_are_noticed() {
     let (off, increasing) = (Switches::OFF, Switches::INCREASING);
     for (of_axioms, of_machine) in [(increasing, off), (off, increasing)] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
-        let result = runner(4000).run(&clients, |((world, client), picks)| {
+        let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
             agree_over(&tso::switched(of_axioms), of_machine, &(world, in_words(&client, &picks)))
         });
         assert!(result.is_err(), "{of_axioms:?}");
@@ -338,7 +349,7 @@ fn other_axioms_of_messages_are_noticed() {
     let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
     for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (untold, "untold")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
-        let result = runner(4000).run(&clients, |((world, client), picks)| {
+        let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
             let client = with_messages(&client, world.nodes, &picks);
             agree_over(&libraries, Switches::MESSAGES, &(world, client))
         });
@@ -417,7 +428,7 @@ fn other_axioms_of_crashes_are_noticed() {
     let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
     for (libraries, what) in [(anything, "what is missing"), (untold, "who is told")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 10));
-        let result = runner(1000).run(&clients, |(client, picks)| {
+        let result = runner_to_fail(1000).run(&clients, |(client, picks)| {
             let (world, programs) = with_crashes(&client, picks[0], &picks[1..]);
             agree_on(&libraries, crashes, &world, &programs)
         });
@@ -447,13 +458,13 @@ fn with_two_identifiers(client: &Client, picks: &[Index]) -> Client {
     client
 }
 
-fn compiles(how: WaitByPolls, switches: Option<Switches>, cases: u32) -> Result<(), String> {
+fn compiles(how: WaitByPolls, switches: Option<Switches>, mut cases: TestRunner) -> Result<(), String> {
     let of = switches.unwrap_or(Switches::OFF);
     let (waits, polls) = (wait::switched(of), tso::switched(of));
     let words = wait::Words { rmw: true };
     let bound = bound(2, 2, 4);
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 16));
-    let result = runner(cases).run(&clients, |((world, client), picks)| {
+    let result = cases.run(&clients, |((world, client), picks)| {
         let client = with_two_identifiers(&client, &picks[..8]);
         let client = switches.map_or(client.clone(), |of| in_ways(&client, of.unsignalled, &picks[8..]));
         let programs = flowing(&client, integers);
@@ -470,21 +481,20 @@ fn compiles(how: WaitByPolls, switches: Option<Switches>, cases: u32) -> Result<
 /// SYNC Theorem 6.
 #[test]
 fn waits_compile_to_polls() {
-    compiles(WaitByPolls::Published, None, 1500).unwrap();
+    compiles(WaitByPolls::Published, None, runner(1500)).unwrap();
 }
 
 /// The same holds with several queue pairs, each of which is polled, and with operations that do not have a completion.
-#[test]
-fn waits_compile_to_polls_of_each_queue_pair() {
+fn compiles_in_part_by_queue_pairs(part: u32) {
     for unsignalled in [false, true] {
-        compiles(WaitByPolls::Published, Some(Switches { unsignalled, ..Switches::OFF }), 1000).unwrap();
+        compiles(WaitByPolls::Published, Some(Switches { unsignalled, ..Switches::OFF }), runner(1000 / part)).unwrap();
     }
 }
 
 /// The property can fail: with two operations one poll is not enough.
 #[test]
 fn polling_once_is_not_enough() {
-    assert!(compiles(WaitByPolls::PollOnce, None, 3000).is_err());
+    assert!(compiles(WaitByPolls::PollOnce, None, runner_to_fail(3000)).is_err());
 }
 
 /// Runs compiled programs on the machine: the sets of open operations are the same there.
@@ -570,14 +580,13 @@ fn always_writing(client: &Client) -> Client {
     client
 }
 
-#[test]
-fn axioms_and_machine_agree_on_exchanges_and_additions() {
+fn agree_in_part_on_exchanges(part: u32) {
     let global = Switches { global_atomics: true, ..Switches::OFF };
     for switches in [Switches::OFF, global] {
         for (bound, cases) in [(bound(2, 2, 3), 400), (bound(3, 2, 2), 200), (bound(1, 2, 5), 200)] {
             let words = tso::Words { rmw: true };
             let agree = |(world, client): (World, Client)| agree(switches, &(world, always_writing(&client)));
-            runner(cases).run(&strategy(&words, &bound), agree).unwrap();
+            runner(cases / part).run(&strategy(&words, &bound), agree).unwrap();
         }
     }
 }

@@ -17,7 +17,7 @@ use mowgli_tests::flowing;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use crate::machine::{agree, agree_over, bound, by_axioms, in_words, integers, runner};
+use crate::machine::{agree, agree_over, bound, by_axioms, in_words, integers, runner, runner_to_fail};
 
 /// Returns the presets, and networks of single bits of libfabric, whose orders the presets have only together.
 fn networks() -> Vec<Network> {
@@ -65,6 +65,12 @@ fn axioms_and_machine(programs: u32) {
 
 #[test]
 fn axioms_and_machine_agree_on_networks() {
+    axioms_and_machine(20);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn axioms_and_machine_agree_on_networks_with_more_programs() {
     axioms_and_machine(60);
 }
 
@@ -360,7 +366,7 @@ fn axioms_of_another_network_are_noticed() {
         let (of_axioms, of_machine) = (tso::switched(over(two[0])), over(two[1]));
         let noticed = bounds().iter().any(|(bound, _)| {
             let clients = strategy(&words, bound);
-            runner(1500).run(&clients, |client| agree_over(&of_axioms, of_machine, &client)).is_err()
+            runner_to_fail(1500).run(&clients, |client| agree_over(&of_axioms, of_machine, &client)).is_err()
         });
         assert!(noticed, "{} {}", two[0], two[1]);
     }
