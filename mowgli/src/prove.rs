@@ -14,6 +14,7 @@ use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{Options, Proof, Row, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
+use mowgli_rdma::Network;
 use serde_json::json;
 
 /// The result for one implementation.
@@ -24,6 +25,8 @@ pub struct Proved {
     pub over: String,
     /// The variant.
     pub variant: &'static str,
+    /// The network of the memory model, if it has one.
+    pub network: Option<Network>,
     expected: Expected,
     /// The proof, with the answers of the solvers.
     pub proof: Proof,
@@ -109,7 +112,8 @@ pub trait Found {
     fn files(&self) -> Vec<(String, String)>;
 }
 
-/// The time for the smallest clients, before a proof is tried, if the entry expects a client without g.
+/// The time for the smallest clients, before a proof is tried, if the entry expects a client without g. Another network
+/// than `rc` has this time too, because the entry expects nothing there.
 const SOON: Duration = Duration::from_secs(5);
 
 /// The same if the entry expects that there is none.
@@ -137,7 +141,9 @@ pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Durat
         subject: &*entry.subject,
     };
     let (smallest, expected) = (small(variant), variant.expected);
-    let early = if is_unsound(expected) { SOON } else { AT_ONCE };
+    let network = entry.memory.switches.map(|switches| switches.network);
+    let is_elsewhere = network.is_some_and(|network| network != Network::RC);
+    let early = if is_unsound(expected) || is_elsewhere { SOON } else { AT_ONCE };
     let found = refutation(entry, variant, &smallest, search.min(early))?;
     // The solvers get a refuted claim too, with less time, because their answers name the obligations that fail.
     let limit = if found.is_some() { options.limit.min(BRIEF) } else { options.limit };
@@ -153,6 +159,7 @@ pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Durat
         library: entry.name,
         over: entry.over(),
         variant: variant.name,
+        network,
         expected,
         proof,
         refutation,
@@ -203,7 +210,9 @@ impl Found for Proved {
     }
 
     fn title(&self) -> String {
-        format!("{} ({}) over {}", self.library, self.variant, self.over)
+        let elsewhere = self.network.filter(|network| *network != Network::RC);
+        let on = elsewhere.map(|network| format!(" on {network}")).unwrap_or_default();
+        format!("{} ({}) over {}{on}", self.library, self.variant, self.over)
     }
 
     /// Compares the verdict with the expected one. A variant whose only defect is that it never ends is locally sound.
@@ -246,7 +255,8 @@ impl Found for Proved {
     fn json(&self) -> String {
         let refutation = self.refutation.as_ref();
         json!({
-            "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.word().text(),
+            "library": self.library, "over": self.over, "variant": self.variant,
+            "network": self.network.map(|network| network.name), "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof),
             "g": self.proof.concretisation, "executions": self.proof.executions, "covers": self.proof.covers,
             "open": if self.proof.is_proved() { Vec::new() } else { open(&self.proof) },

@@ -58,11 +58,12 @@ fn main() -> ExitCode {
         ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
-    let proofs: [(&str, fn()); 4] = [
+    let proofs: [(&str, fn()); 5] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("broken_variants_of_sv_are_refuted", broken_variants_of_sv_are_refuted),
         ("what_is_over_a_library_is_proved", what_is_over_a_library_is_proved),
         ("what_cannot_be_proved_is_named", what_cannot_be_proved_is_named),
+        ("proofs_are_over_the_model_of_the_network", proofs_are_over_the_model_of_the_network),
     ];
     let programs: [(&str, fn()); 2] = [
         ("generated_c_programs_compile", generated_c_programs_compile),
@@ -613,6 +614,26 @@ fn broken_variants_of_sv_are_refuted() {
 fn what_is_over_a_library_is_proved() {
     let (told, code) = proved(&["slock", "--over", "wlock,sv"]);
     assert_eq!((told["library"].as_str(), told["verdict"].as_str(), code), (Some("slock"), Some("proved"), Some(0)));
+}
+
+/// The table of docs/networks.md in part. A library that `check` refutes on a network is not proved there.
+fn proofs_are_over_the_model_of_the_network() {
+    let on = |library: &str, network: &str| {
+        let (found, code) = proved(&[library, "--network", network, "--timeout", "20", "--search", "5"]);
+        assert_eq!((found["library"].as_str(), found["network"].as_str()), (Some(library), Some(network)), "{found}");
+        (found["verdict"].as_str().expect("a word").to_owned(), code)
+    };
+    for network in ["rc-relaxed", "cxi", "efa-direct", "tcp"] {
+        for library in ["slock", "bal"] {
+            assert_eq!(on(library, network), ("proved".to_owned(), Some(0)), "{library} {network}");
+        }
+    }
+    assert_eq!(on("sv", "rc-visible"), ("proved".to_owned(), Some(0)));
+    for network in ["cxi", "efa-direct", "rc-relaxed"] {
+        assert_eq!(on("sv", network), ("refuted".to_owned(), Some(1)), "{network}");
+    }
+    let theorem = mowgli(&["prove", "robust-tso", "--network", "cxi"]);
+    assert!(theorem.code == 2 && theorem.err.contains("the network of the papers, rc"), "{}", theorem.err);
 }
 
 fn what_cannot_be_proved_is_named() {

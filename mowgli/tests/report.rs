@@ -28,6 +28,22 @@ fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
 }
 
 /// A test with an execution that is stuck is not shown as fine.
+/// Pages are of the network that the arguments name, and of executions on another one there are none.
+#[test]
+fn pages_are_of_a_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("t.litmus");
+    std::fs::write(&test, "RDMA_TSO t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\nallowed (z=1)\n").unwrap();
+    let page = page(folder.path(), &[&test.display().to_string(), "--network", "cxi"]);
+    assert!(page.contains("\"model\":\"RDMA_TSO+cxi\""), "{page}");
+    let kept = folder.path().join("kept.ron");
+    std::fs::write(&kept, "").unwrap();
+    let args = ["report", &kept.display().to_string(), "--json", "--network", "cxi"];
+    let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.code() == Some(2) && message.contains("leave out --network cxi"), "{message}");
+}
+
 #[test]
 fn executions_that_are_stuck_are_on_the_page() {
     let folder = tempfile::tempdir().unwrap();

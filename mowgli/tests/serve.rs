@@ -31,6 +31,17 @@ fn tests_are_solved_and_bad_ones_are_told_what_is_wrong() {
     assert!(solve(&served, TEST).contains("\"holds\":true"), "it still answers");
 }
 
+#[test]
+fn tests_are_solved_on_the_network_of_the_server() {
+    let served = served(&["--network", "cxi"]);
+    let page = ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
+    assert!(page.contains("a litmus test on cxi"), "{page}");
+    let solved = solve(&served, TEST);
+    assert!(solved.contains("\"model\":\"RDMA_TSO+cxi\"") && solved.contains("\"holds\":true"), "{solved}");
+    let local = solve(&served, "X86_TSO t { x@1 = 0; }\n P1@1 ;\n x := 1 ;\nallowed (x=1)\n");
+    assert!(local.contains("X86_TSO has no networks"), "{local}");
+}
+
 /// Nine threads, each of which updates and reads one word again and again.
 fn large() -> String {
     let heads = (1..=9).map(|t| format!("P{t}@1")).collect::<Vec<_>>().join(" | ");

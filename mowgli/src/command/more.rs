@@ -108,14 +108,14 @@ impl More {
     /// Runs a command. `book` holds the results of the shards of a run; `cli` is the command with all its arguments.
     pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>, mut cli: clap::Command) -> u8 {
         match self {
-            Self::Prove(args) => told(prove::prove(&args, &catalogue)),
+            Self::Prove(args) => told(prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
             Self::Networks(args) => told(networks::networks(&args, catalogue)),
             Self::Compare(args) => compare::compare(&args, book),
             Self::Generate(args) => told(generate::generate(&args, book)),
-            Self::Report(args) => told(report::report(&args, &catalogue)),
+            Self::Report(args) => told(report::report(&args, catalogue)),
             Self::Serve(args) => told(serve::serve(&args, &catalogue)),
             Self::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
             Self::New { folder, example, mowgli } => told(new(&folder, mowgli.as_deref(), example)),

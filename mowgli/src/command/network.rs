@@ -9,7 +9,7 @@ use super::out::text_of;
 use crate::catalogue::Catalogue;
 use crate::litmus::parse;
 
-#[derive(Args, Default)]
+#[derive(Args, Clone, Copy, Default)]
 pub(super) struct On {
     /// The network, in place of the one that a model names: rc, rc-relaxed, efa, cxi and others, or libfabric:BITS.
     #[arg(long, value_name = "NAME", value_parser = Network::named)]

@@ -12,17 +12,19 @@ use itertools::Itertools;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::prove::Options;
 use mowgli_prove::solve::Program;
+use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
 use crate::prove::{Found, proved, solvers};
 use crate::theorems::{THEOREMS, Theorem};
 
 use super::bounds::at_least_one;
+use super::network::On;
 use super::out::{told, worst};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli prove sv\n  mowgli prove sv --variant fence-of-puts\n  mowgli prove --over nlock\n  mowgli prove sv --emit obligations"
+    after_help = "Examples:\n  mowgli prove sv\n  mowgli prove sv --variant fence-of-puts\n  mowgli prove --over nlock\n  mowgli prove sv --network rc-relaxed\n  mowgli prove sv --emit obligations"
 )]
 pub(super) struct ProveArgs {
     /// The libraries, and theorems of the papers: robust-sc, robust-tso, waits-to-polls; if none is named your own libraries, or
@@ -34,6 +36,8 @@ pub(super) struct ProveArgs {
     /// Only implementations over this library, as nlock; of several, over all of them.
     #[arg(long, value_name = "LIBRARY", value_delimiter = ',')]
     over: Vec<String>,
+    #[command(flatten)]
+    on: On,
     /// The solver; with both, both must show each obligation.
     #[arg(long, value_enum, default_value_t = Solver::Z3)]
     solver: Solver,
@@ -72,7 +76,8 @@ impl Solver {
 }
 
 /// Proves implementations and theorems. Returns 0 if every verdict is expected, 1 if one is not, 3 if one is undecided.
-pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, String> {
+pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, String> {
+    let catalogue = &args.on.of(catalogue)?;
     let known = catalogue.names();
     let theorems = THEOREMS.iter().map(|t| t.name);
     if let Some(unknown) =
@@ -200,11 +205,18 @@ fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Ent
 /// Selects the theorems that the arguments name, with the variant. Without names these are all theorems, or none if the
 /// user has libraries of their own.
 fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec<(&'static Theorem, &'a str)>, String> {
-    let all = args.over.is_empty() && catalogue.usual().count() == catalogue.names().len();
+    let is_published = args.on.network.is_none_or(|network| network == Network::RC);
+    let all = is_published && args.over.is_empty() && catalogue.usual().count() == catalogue.names().len();
     let is_wanted = |t: &&Theorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
     let variant = args.variant.as_deref().unwrap_or("published");
     let mut found = Vec::new();
     for theorem in THEOREMS.iter().filter(is_wanted) {
+        if let Some(network) = args.on.network.filter(|_| !is_published) {
+            return Err(format!(
+                "theorem {} is about the network of the papers, rc: leave out --network {network}",
+                theorem.name
+            ));
+        }
         if !args.over.is_empty() {
             return Err(format!("theorem {} is about no implementation, so it is over no library", theorem.name));
         }

@@ -14,15 +14,17 @@ use mowgli_core::problem::Limits;
 use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_rdma::Network;
 
 use super::bounds::Placement;
+use super::network::{On, on};
 use super::out::{files, parsed, text_of, told, worst};
 use super::stages::check_bounds;
 
 /// The sources of a page.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page"
+    after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page\n  mowgli report sv --network cxi --repair --out page"
 )]
 pub(super) struct ReportArgs {
     /// Libraries as bal, or bal:no-fence for a variant; litmus tests; findings that `check --out` kept; reviewed snapshots of
@@ -44,6 +46,8 @@ pub(super) struct ReportArgs {
     /// The accesses of clients to memory of their own node in the search for a wrong outcome.
     #[arg(long, value_enum, default_value = "any")]
     placement: Placement,
+    #[command(flatten)]
+    on: On,
     /// Seconds for each implementation and each test.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -54,7 +58,8 @@ type Asked<'a> = (&'a ReportArgs, &'a Catalogue);
 
 /// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
 /// something open.
-pub(super) fn report(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, String> {
+pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, String> {
+    let catalogue = &args.on.of(catalogue)?;
     let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
     let mut code = 0;
     let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
@@ -99,6 +104,10 @@ fn add_files(page: &mut Page, path: &Path, asked: Asked<'_>) -> Result<(), Vec<F
 fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Result<(), Failure> {
     let name = file.display().to_string();
     let text = text_of(file)?;
+    let is_test = file.extension().is_some_and(|x| x == "litmus");
+    if let Some(network) = args.on.network.filter(|network| !is_test && *network != Network::RC) {
+        return Err(format!("{name} is an execution on a network of its own: leave out --network {network}").into());
+    }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
@@ -113,6 +122,7 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
         page.findings.push(row);
         return Ok(());
     }
+    let text = on(file, &text, args.on.network)?;
     let test = parsed(catalogue, file, &text)?;
     let row = TestRow::new(catalogue, &test, &text, &[], Drawn::All, limits)?;
     let more = Deadline::after(args.timeout);

@@ -6,6 +6,7 @@ mod http;
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -15,6 +16,7 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 
 use self::http::Request;
+use super::network::{On, on};
 use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
 use crate::litmus::parse::parse_in;
@@ -27,7 +29,7 @@ const LONGEST: u64 = 64 * 1024;
 /// The time between two checks of a process that solves a test, and of the browser that waits for it.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The bounds on one test.
+/// The bounds on one test, and its network.
 #[derive(Args, Clone, Copy)]
 struct Bounds {
     /// Seconds for one test.
@@ -36,6 +38,8 @@ struct Bounds {
     /// Memory for one test, in MiB.
     #[arg(long, default_value_t = 2048, value_name = "M", value_parser = clap::value_parser!(u64).range(64..))]
     memory: u64,
+    #[command(flatten)]
+    on: On,
 }
 
 #[derive(Args)]
@@ -96,7 +100,9 @@ pub(super) struct SolveArgs {
 /// Serves until it is stopped.
 pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let playground = Playground::new(catalogue, args.bounds.timeout);
-    let page = Page { title: "Mowgli: a litmus test".to_owned(), playground: Some(playground), ..Page::default() };
+    let elsewhere = args.bounds.on.network.map(|network| format!(" on {network}")).unwrap_or_default();
+    let page =
+        Page { title: format!("Mowgli: a litmus test{elsewhere}"), playground: Some(playground), ..Page::default() };
     let page: Arc<str> = page.html().into();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener =
@@ -160,8 +166,10 @@ fn failed(message: &str) -> String {
 fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) -> Result<String, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
+    let network = bounds.on.network.map(|network| format!("--network={network}"));
     let mut child = Command::new(own)
         .args(["solve-for-page", "--timeout", &timeout, "--memory", &memory])
+        .args(network)
         .args(asked.args())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -213,8 +221,9 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
     let deadline = Deadline::after(Some(args.bounds.timeout));
     let expired = || deadline.expired();
-    let page = match parse_in(catalogue, "the test", &text) {
-        Ok(test) => {
+    let moved = on(Path::new("the test"), &text, args.bounds.on.network);
+    let page = match moved.and_then(|moved| parse_in(catalogue, "the test", &moved).map(|test| (test, moved))) {
+        Ok((test, text)) => {
             let limits = Limits { expired: &expired, ..Limits::default() };
             let row =
                 TestRow::new(catalogue, &test, &text, &args.asked.implemented, Drawn::Only(args.asked.draw), limits);

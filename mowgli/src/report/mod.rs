@@ -23,6 +23,7 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::verdict::{Counterexample, Verdict};
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
+use mowgli_rdma::Network;
 use serde::Serialize;
 
 pub use graph::Graph;
@@ -245,6 +246,12 @@ pub struct FindingRow {
     graph: Option<Graph>,
 }
 
+/// Returns the libraries below, and the network if it is not that of the papers.
+fn over(checked: &Checked) -> String {
+    let elsewhere = checked.network.filter(|network| *network != Network::RC);
+    elsewhere.map_or_else(|| checked.over.clone(), |network| format!("{} on {network}", checked.over))
+}
+
 impl CheckRow {
     /// Makes the row of a check.
     #[must_use]
@@ -252,7 +259,7 @@ impl CheckRow {
         Self {
             library: checked.library.to_owned(),
             variant: checked.variant.to_owned(),
-            over: checked.over.clone(),
+            over: over(checked),
             bound: checked.bound_text(),
             clients: checked.report.clients,
             stats: checked.stats(),
