@@ -127,6 +127,11 @@ pub trait Remedies {
         Vec::new()
     }
 
+    /// Returns the same call as the one after a gap, in a way of which the model promises more.
+    fn stronger(&self, _: &Gap<'_>) -> Vec<Offer> {
+        Vec::new()
+    }
+
     /// Returns the kind of the calls of a method, if they only order others, so that the search may remove them.
     fn kind(&self, library: Name, method: &str) -> Option<&'static str>;
 

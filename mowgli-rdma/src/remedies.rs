@@ -12,7 +12,7 @@ use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
-use crate::network::{Order, Remote};
+use crate::network::{Fence, Network, Order, Remote};
 use crate::robust::dummies;
 use crate::stamp::Qp;
 use crate::switches::Switches;
@@ -22,6 +22,35 @@ use crate::way::Way;
 
 /// Default costs: a fence of the CPU, a fence of a queue pair, an atomic, a round trip that the CPU waits for.
 const COSTS: [(&str, u64); 4] = [("mfence", 1), ("rfence", 2), ("atomic", 8), ("flush", 10)];
+
+/// The costs of insertions that only some networks have or need. They are a put that is delivered, the same with a wait
+/// for it, and a flush behind a fence.
+const ELSEWHERE: [(&str, u64); 3] = [("delivered", 3), ("delivered-wait", 8), ("fenced-flush", 12)];
+
+/// Returns the costs on a network, beside those of the model.
+fn costs_on(network: Network) -> impl Iterator<Item = (&'static str, u64)> {
+    let is_there = [network.delivers, network.delivers, needs_fence(network)];
+    ELSEWHERE.into_iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(cost, _)| cost)
+}
+
+/// True if a get flushes puts only behind a fence.
+fn needs_fence(network: Network) -> bool {
+    network.fence == Fence::All && network.remote(Remote::Write, Remote::Read) < Order::Placed
+}
+
+/// Returns the next put, if there are puts on the network whose completion means that the target sees the data, and this is
+/// none. Its arguments come without the way.
+fn undelivered<'a>(gap: &Gap<'a>, network: Network, library: Name) -> Option<(&'a Call, &'a [Val])> {
+    let put = gap.after.first().filter(|c| network.delivers && c.library == library)?;
+    let at = usize::from(put.method.text() == "PutBy");
+    let is_put = ["Put", "PutBy"].contains(&put.method.text()) && !way(put).delivered && way(put).signalled;
+    is_put.then(|| (put, &put.args[at..]))
+}
+
+/// Returns a put that is delivered.
+fn delivered(put: &Call, args: &[Val]) -> Call {
+    in_way(Way { delivered: true, ..way(put) }, put.library, ["Put", "PutBy"], args)
+}
 
 /// The remedies of RDMA-WAIT-RMW.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,6 +153,12 @@ fn flushed(gap: &Gap<'_>, n: Node, word: fn(Node) -> Object) -> Vec<(Loc, Object
     vec![(here, word(gap.world.node_of(gap.thread))), (there, word(n))]
 }
 
+/// Returns the calls of a flush by kind: without a fence, and with one if only that flushes.
+fn flushes(network: Network, plain: Vec<Call>, fenced: Vec<Call>) -> Vec<(&'static str, Vec<Call>)> {
+    let fenced = Some(("fenced-flush", fenced)).filter(|_| needs_fence(network));
+    [("flush", plain)].into_iter().chain(fenced).collect()
+}
+
 /// Lists the queue pairs with an operation whose arrival only another operation can show: all except gets with a
 /// completion.
 fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
@@ -166,7 +201,7 @@ fn compared(gap: &Gap<'_>, library: Name, word: fn(Node) -> Object) -> Option<Of
 
 impl Remedies for OfWait {
     fn costs(&self) -> Vec<(&'static str, u64)> {
-        [&COSTS[..], &[("wait", 5)]].concat()
+        [&COSTS[..], &[("wait", 5)]].concat().into_iter().chain(costs_on(self.switches.network)).collect()
     }
 
     fn offers(&self, gap: &Gap<'_>) -> Vec<Offer> {
@@ -193,12 +228,11 @@ impl Remedies for OfWait {
             let [here, there] = dummies(gap.thread, q.to);
             let get = by(q, WAIT, ["Get", "GetBy"], &[here.into(), there.into(), d]);
             let calls = vec![get, Call::new(WAIT, "Wait", &[d])];
-            all.push(Offer {
-                kind: "flush",
-                calls: Arc::new(move |_| calls.clone()),
-                named: None,
-                objects: flushed(gap, q.to, wait::word),
-            });
+            let fenced = [&[rfence(q, WAIT)], &calls[..]].concat();
+            for (kind, calls) in flushes(self.switches.network, calls, fenced) {
+                let (calls, objects) = (Arc::new(move |_: &[Call]| calls.clone()), flushed(gap, q.to, wait::word));
+                all.push(Offer { kind, calls, named: None, objects });
+            }
         }
         all
     }
@@ -209,6 +243,15 @@ impl Remedies for OfWait {
 
     fn instead(&self, gap: &Gap<'_>) -> Vec<Offer> {
         compared(gap, WAIT, wait::word).into_iter().collect()
+    }
+
+    fn stronger(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        let Some((put, args)) = undelivered(gap, self.switches.network, WAIT) else { return Vec::new() };
+        let id = Some(args[2]).filter(|id| *id != Val::NoWid).unwrap_or_else(|| (gap.fresh)(gap.before.len()));
+        let calls = vec![delivered(put, &[args[0], args[1], id]), Call::new(WAIT, "Wait", &[id])];
+        let calls = Arc::new(move |_: &[Call]| calls.clone());
+        let awaited = Offer { kind: "delivered-wait", calls, named: None, objects: Vec::new() };
+        vec![Offer::call("delivered", delivered(put, args)), awaited]
     }
 
     fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
@@ -286,7 +329,7 @@ fn open(world: &World, calls: &[Call], q: Qp) -> usize {
 
 impl Remedies for OfTso {
     fn costs(&self) -> Vec<(&'static str, u64)> {
-        [&COSTS[..], &[("poll", 5)]].concat()
+        [&COSTS[..], &[("poll", 5)]].concat().into_iter().chain(costs_on(self.switches.network)).collect()
     }
 
     fn offers(&self, gap: &Gap<'_>) -> Vec<Offer> {
@@ -303,16 +346,14 @@ impl Remedies for OfTso {
             let mut world = gap.world.clone();
             world.objects.extend(flushed(gap, q.to, tso::word));
             // Polls take the oldest completion first, so the open operations need a poll each before that of the get.
-            let calls = move |before: &[Call]| {
-                let get = by(q, TSO, ["Get", "GetBy"], &[here.into(), there.into()]);
-                [vec![get], vec![poll(q); open(&world, before, q) + 1]].concat()
-            };
-            all.push(Offer {
-                kind: "flush",
-                calls: Arc::new(calls),
-                named: None,
-                objects: flushed(gap, q.to, tso::word),
-            });
+            let get = || by(q, TSO, ["Get", "GetBy"], &[here.into(), there.into()]);
+            let fenced = vec![rfence(q, TSO), get()];
+            for (kind, first) in flushes(self.switches.network, vec![get()], fenced) {
+                let world = world.clone();
+                let calls = move |before: &[Call]| [first.clone(), vec![poll(q); open(&world, before, q) + 1]].concat();
+                let objects = flushed(gap, q.to, tso::word);
+                all.push(Offer { kind, calls: Arc::new(calls), named: None, objects });
+            }
         }
         all
     }
@@ -323,6 +364,22 @@ impl Remedies for OfTso {
 
     fn instead(&self, gap: &Gap<'_>) -> Vec<Offer> {
         compared(gap, TSO, tso::word).filter(|_| !self.sc).into_iter().collect()
+    }
+
+    fn stronger(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        let Some((put, args)) = undelivered(gap, self.switches.network, TSO) else { return Vec::new() };
+        let call = delivered(put, args);
+        let alone = Offer::call("delivered", call.clone());
+        let q = towards(gap.world, put);
+        let world = gap.world.clone();
+        let polled = q.map(|q| {
+            let calls = move |before: &[Call]| {
+                [vec![call.clone()], vec![by(q, TSO, ["Poll", "PollBy"], &[q.to.into()]); open(&world, before, q) + 1]]
+                    .concat()
+            };
+            Offer { kind: "delivered-wait", calls: Arc::new(calls), named: None, objects: Vec::new() }
+        });
+        [alone].into_iter().chain(polled).collect()
     }
 
     fn kind(&self, library: Name, method: &str) -> Option<&'static str> {

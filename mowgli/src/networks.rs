@@ -3,11 +3,21 @@
 //! **Computes**: a [`Cell`] for each library and each network, within one bound of each library.
 //! **Example**: SV on `cxi` is unsound. Its global fence gets a word from each node, and there a read may pass a write.
 //! **Correct because**: a cell is the verdict of [`check`] on the entry that [`Entry::move_to`] has moved.
-//! **Cost**: one check for each cell; networks with the same promises share one.
+//! A repair is checked once more, like a cell, with the repaired bodies in place of the own ones.
+//! **Cost**: one check for each cell; networks with the same promises share one. A repair costs a check for each set of
+//! insertions that no known client refutes.
+
+pub mod cases;
+pub mod shown;
 
 use std::collections::BTreeMap;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
 
 use itertools::Itertools;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::repair::Limit;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
@@ -15,6 +25,12 @@ use serde::Serialize;
 
 use crate::check::Ask::{Soundness, Through};
 use crate::check::{Checked, Options, check};
+use crate::prove::{Found as _, Word, open, proved};
+use crate::repair::Costs;
+use crate::repair::bodies::{Ask as Edits, Told, repair};
+use crate::report::{CheckRow, RepairRow};
+
+use self::shown::{Repair, Shown, head};
 
 /// The verdict on a library on a network.
 #[derive(Clone, Debug, Serialize)]
@@ -35,9 +51,42 @@ pub struct Cell {
     /// The limit that kept the verdict from being known, or the reason why the library is not defined here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The prover's verdict for every client; `None` if it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proved: Option<&'static str>,
+    /// The obligations that the prover left open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+    /// The cheapest repair if it is not right, if it was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
+    /// The check on a page, if it found something wrong.
+    #[serde(skip)]
+    pub row: Option<CheckRow>,
 }
 
 impl Cell {
+    /// True if a client shows that the library is not sound here, or LOCO Def. 3.13 fails.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        ["unsound", "not-locally-sound"].iter().any(|word| self.verdict.starts_with(word))
+    }
+
+    /// Adds a repair to the check on a page.
+    fn draw(&mut self, repair: &Repair) {
+        let Repair { cost, insert, text, verdict, .. } = repair;
+        let end = if cost.is_some() { format!("With it: {verdict}") } else { verdict.clone() };
+        let row = RepairRow::of_one(&end, *cost, insert, text);
+        self.row.iter_mut().for_each(|check| check.repair = Some(row.clone()));
+    }
+
+    /// Returns what a table shows of it.
+    #[must_use]
+    pub fn shown(&self) -> Shown<'_> {
+        let (network, repair) = (self.network, self.repair.as_ref());
+        Shown { network, name: self.library, verdict: &self.verdict, proved: self.proved, repair }
+    }
+
     fn of(entry: &Entry, network: Network, bound: &Bound, checked: Result<Checked, String>) -> Self {
         let variant = entry.variants.first().map_or("", |v| v.name);
         let bound = crate::check::arguments(bound);
@@ -49,6 +98,10 @@ impl Cell {
             bound,
             client: None,
             reason: None,
+            proved: None,
+            open: Vec::new(),
+            repair: None,
+            row: None,
         };
         match checked {
             Ok(checked) => {
@@ -59,7 +112,9 @@ impl Cell {
                     Some(_) if reason.is_some() => "not-locally-sound",
                     _ => checked.verdict(),
                 };
-                Self { verdict: verdict.to_owned() + &progress, client: checked.litmus(), reason, ..cell }
+                let cell = Self { verdict: verdict.to_owned() + &progress, reason, ..cell };
+                let row = cell.is_wrong().then(|| CheckRow::new(&checked));
+                Self { client: checked.litmus(), row, ..cell }
             }
             Err(reason) => Self { reason: Some(reason), ..cell },
         }
@@ -77,6 +132,10 @@ pub struct Ask<'a> {
     /// Whether the whole stack is compared, down to the network, and not the implementation over the specifications
     /// below it.
     pub through: bool,
+    /// Whether to search for the cheapest repair of what is not right.
+    pub repair: bool,
+    /// The options for a proof for every client of what is sound within the bound, and of repaired bodies.
+    pub prove: Option<&'a mowgli_prove::prove::Options>,
     /// The options of the check of one cell.
     pub options: &'a dyn Fn() -> Options<'static>,
 }
@@ -86,35 +145,130 @@ pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell))
     let mut known: BTreeMap<(&str, Network), Cell> = BTreeMap::new();
     for &network in ask.networks {
         let moved: Vec<Result<(), String>> = entries.iter_mut().map(|entry| entry.move_to(network)).collect();
-        let chosen = entries.iter().zip(moved).filter(|(e, _)| e.memory.switches.is_some() && (ask.is_chosen)(e));
-        for (entry, moved) in chosen {
+        for (at, moved) in moved.into_iter().enumerate() {
+            let entry = &entries[at];
+            if entry.memory.switches.is_none() || !(ask.is_chosen)(entry) {
+                continue;
+            }
             // The libraries and their clients have no puts that are delivered.
-            let promises = Network { name: "", delivers: false, ..network };
-            let cell = known.entry((entry.name, promises)).or_insert_with(|| {
-                let bound = (ask.bound)(entry);
-                let (to, loopback) = if ask.through { (Through, false) } else { (Soundness, true) };
-                let options = Options { ask: to, loopback, entries: &*entries, ..(ask.options)() };
-                let checked = moved.and_then(|()| {
-                    let variant = entry.variants.first().ok_or("it has no implementation")?;
-                    check(entry, variant, &bound, &options)
-                });
-                Cell::of(entry, network, &bound, checked)
-            });
+            let key = (entry.name, Network { name: "", delivers: false, ..network });
+            let cell = known.entry(key).or_insert_with(|| cell(entries, at, (network, moved), ask));
             visit(Cell { network: network.name, ..cell.clone() });
         }
     }
 }
 
-/// Prints cells as a table: a row for each network, a column for each library.
-#[must_use]
-pub fn table(cells: &[Cell]) -> String {
-    let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::ASCII_MARKDOWN);
-    let networks = cells.iter().map(|cell| cell.network).unique().collect_vec();
-    table.set_header(["network"].into_iter().chain(cells.iter().map(|cell| cell.library).unique()));
-    for network in networks {
-        let row = cells.iter().filter(|cell| cell.network == network).map(|cell| cell.verdict.as_str());
-        table.add_row([network].into_iter().chain(row));
+/// Decides the cell of an entry that was moved to a network.
+fn cell(entries: &mut [Entry], at: usize, (network, moved): (Network, Result<(), String>), ask: &Ask<'_>) -> Cell {
+    let checked = moved.and_then(|()| checked(entries, at, ask));
+    let mut cell = Cell::of(&entries[at], network, &(ask.bound)(&entries[at]), checked);
+    if ask.repair && cell.is_wrong() {
+        let repair = mended(entries, at, ask);
+        cell.draw(&repair);
+        cell.repair = Some(repair);
+    } else if cell.verdict == "sound" {
+        match for_every_client(&entries[at], ask) {
+            Ok((word, open)) => (cell.proved, cell.open) = (word, open),
+            Err(message) => cell.reason = Some(message),
+        }
     }
-    table.to_string() + "\n"
+    cell
+}
+
+/// Checks the first variant of an entry.
+fn checked(entries: &[Entry], at: usize, ask: &Ask<'_>) -> Result<Checked, String> {
+    let entry = &entries[at];
+    let (to, loopback) = if ask.through { (Through, false) } else { (Soundness, true) };
+    let options = Options { ask: to, loopback, entries, ..(ask.options)() };
+    let variant = entry.variants.first().ok_or("it has no implementation")?;
+    check(entry, variant, &(ask.bound)(entry), &options)
+}
+
+/// Repairs an entry, and checks it once more. Of a whole stack this repairs each library over the specifications below it,
+/// the lowest one first. The entries keep their implementations.
+fn mended(entries: &mut [Entry], at: usize, ask: &Ask<'_>) -> Repair {
+    let all = if ask.through { stack(entries, at) } else { vec![at] };
+    let mut before: Vec<(usize, Arc<dyn Implementation>)> = Vec::new();
+    let (mut cost, mut insert, mut text, mut reason) = (0, Vec::new(), Vec::new(), None);
+    for &part in &all {
+        let entry = &entries[part];
+        let of = |line: &String| if all.len() > 1 { format!("{}: {line}", entry.name) } else { line.clone() };
+        match cheapest(entry, ask) {
+            Ok(None) => {}
+            Ok(Some(told)) => {
+                let own = &entry.variants[0].implementation;
+                cost += told.cost;
+                insert.extend(told.insert.iter().map(of));
+                text.extend(told.with.changed(&**own).iter().map(of));
+                before.push((part, mem::replace(&mut entries[part].variants[0].implementation, told.with.0)));
+            }
+            Err(why) => {
+                reason = Some(of(&why));
+                break;
+            }
+        }
+    }
+    let again = if before.is_empty() { None } else { Some(checked(entries, at, ask)) };
+    let proved = again.as_ref().map_or(Ok(Proof::default()), |_| for_every_client(&entries[at], ask));
+    before.into_iter().for_each(|(part, own)| entries[part].variants[0].implementation = own);
+    match (reason, again) {
+        (Some(reason), _) => Repair::none(reason),
+        (None, None) => Repair::none("no body of the stack is wrong over the specifications below it"),
+        (None, Some(Err(reason))) => Repair::none(reason),
+        (None, Some(Ok(checked))) => {
+            let (proved, open) = match proved {
+                Ok(proof) => proof,
+                Err(message) => return Repair::none(message),
+            };
+            let is_right = ["sound", "no-wrong-outcome"].contains(&checked.verdict());
+            let ends = checked.stuck().is_none();
+            let verdict = checked.verdict().to_owned();
+            Repair { cost: (is_right && ends).then_some(cost), insert, text, verdict, proved, open }
+        }
+    }
+}
+
+/// The prover's verdict, and what it left open.
+type Proof = (Option<&'static str>, Vec<String>);
+
+/// Returns the prover's verdict on the first variant of an entry; `None` if it is not asked. It is not asked about stacks,
+/// because a proof is one over the specifications below.
+fn for_every_client(entry: &Entry, ask: &Ask<'_>) -> Result<Proof, String> {
+    let (Some(options), false) = (ask.prove, ask.through) else { return Ok(Proof::default()) };
+    let variant = entry.variants.first().ok_or("it has no implementation")?;
+    let found = proved(entry, variant, options, Duration::ZERO)?;
+    let open = if found.word() == Word::Proved { Vec::new() } else { open(&found.proof) };
+    found.contradiction().map_or_else(|| Ok((Some(found.word().text()), open)), Err)
+}
+
+/// Returns the entries of a stack: an entry and all below it, each behind those that it is implemented over.
+fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
+    let below = entries[at].below.names().filter_map(|name| entries.iter().position(|e| e.name == name.text()));
+    below.flat_map(|below| stack(entries, below)).chain([at]).unique().collect()
+}
+
+/// Returns the cheapest repair of an implementation over the specifications below it; `None` if nothing is to be changed.
+fn cheapest(entry: &Entry, ask: &Ask<'_>) -> Result<Option<Told>, String> {
+    let variant = entry.variants.first().ok_or("it has no implementation")?;
+    let options = (ask.options)();
+    let found = repair(
+        entry,
+        variant,
+        &Edits {
+            costs: &Costs::default(),
+            weaken: false,
+            limit: Limit { repairs: 1, ..Limit::default() },
+            bounds: vec![(ask.bound)(entry)],
+            is_everywhere: false,
+            is_brief: true,
+            options: &options,
+            prove: None,
+        },
+    )?;
+    let why = head(&found.text());
+    match (found.is_done, found.repairs.into_iter().next()) {
+        (Some(true), _) => Ok(None),
+        (_, Some(told)) => Ok(Some(told)),
+        (_, None) => Err(why),
+    }
 }

@@ -28,6 +28,30 @@ fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
 }
 
 /// A test with an execution that is stuck is not shown as fine.
+/// A cell of the table opens the counterexample, which has the repaired body beside it.
+#[test]
+fn the_page_of_networks_has_counterexamples_and_repairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("t.litmus");
+    let rows = " put(z, x) | await f=1 ;\n poll(2) | b := z ;\n put@q2(f, m) | ;\n";
+    let text =
+        format!("RDMA_TSO t\n{{ x@1 = 1; m@1 = 1; z@2 = 0; f@2 = 0; }}\n P1@1 | P2@2 ;\n{rows}forbidden (b=0)\n");
+    std::fs::write(&test, text).unwrap();
+    let (test, file) = (test.display().to_string(), folder.path().join("networks.html").display().to_string());
+    let networks = ["--network", "rc-visible", "--network", "cxi", "--repair", "--html"];
+    let args = [&["networks", "sv", &test], &networks[..], &[&file]].concat();
+    let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let page = std::fs::read_to_string(file).unwrap();
+    let is_there = |text: &str| assert!(page.contains(text), "{text}");
+    is_there(r#""columns":["t","sv"]"#);
+    is_there(r#"["rc-visible",[{"text":"holds","is_good":true,"check":null,"test":null}"#);
+    is_there(r#"{"text":"unsound, repaired for 2","is_good":false,"check":0,"test":null}"#);
+    is_there(r#"{"text":"fails, repaired for 3","is_good":false,"check":null,"test":0}"#);
+    is_there("put@delivered(z, x)");
+    is_there(r"GF: for n in ns {\n  rdma-wait-rmw::Rfence(node(sv.bot[n]))");
+}
+
 /// Pages are of the network that the arguments name, and of executions on another one there are none.
 #[test]
 fn pages_are_of_a_network() {

@@ -1,17 +1,25 @@
 //! Networks: on each of them the axioms and the machine have the same outcomes, and those that promise less have more.
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
+use mowgli::catalogue::Catalogue;
 use mowgli::check::{Options, check};
 use mowgli::litmus::parse::{on_network, parse};
 use mowgli::litmus::run::{Engine, solve_with};
-use mowgli::networks::{Ask, decide, table};
+use mowgli::networks::shown::table;
+use mowgli::networks::{Ask, Cell, cases, decide};
+use mowgli::prove::{Found as _, Word, proved};
+use mowgli_core::edit::{Edits as _, calls};
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::tso::{self, Method};
+use mowgli_rdma::wait::Method as Wait;
 use mowgli_rdma::{Network, Switches, Way};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
@@ -349,6 +357,8 @@ fn stacks_stand_on_the_network() {
         networks: &["rc", "rc-relaxed", "cxi"].map(|name| Network::named(name).expect("a preset")),
         bound: &|entry| entry.through(),
         through: true,
+        repair: false,
+        prove: None,
         options: &Options::default,
     };
     let mut cells = Vec::new();
@@ -357,7 +367,131 @@ fn stacks_stand_on_the_network() {
     assert_eq!(verdicts, [("rc", "no-wrong-outcome"), ("rc-relaxed", "unsound"), ("cxi", "no-wrong-outcome")]);
     let client = cells[1].client.as_deref().expect("a client that shows it");
     assert!(client.starts_with("RDMA_WAIT+relaxed-ordering"), "{client}");
-    assert!(table(&cells).lines().any(|row| row.starts_with("| rc-relaxed | unsound")), "{}", table(&cells));
+    let shown = table(&cells.iter().map(Cell::shown).collect::<Vec<_>>());
+    assert!(shown.lines().any(|row| row.starts_with("| rc-relaxed | unsound")), "{shown}");
+}
+
+/// Decides libraries on networks within the bound of [`Entry::through`], with repairs.
+fn repaired(names: &[&str], networks: &[&str], through: bool) -> Vec<Cell> {
+    let ask = Ask {
+        is_chosen: &|entry| names.contains(&entry.name),
+        networks: &networks.iter().map(|name| Network::named(name).expect("a preset")).collect::<Vec<_>>(),
+        bound: &|entry| entry.through(),
+        through,
+        repair: true,
+        prove: None,
+        options: &Options::default,
+    };
+    let mut cells = Vec::new();
+    decide(&mut mowgli_libraries::catalogue::catalogue(), &ask, &mut |cell| cells.push(cell));
+    cells
+}
+
+/// Bodies and stacks that are unsound on a network are repaired, and sound then.
+#[test]
+fn unsound_libraries_are_repaired() {
+    let alone = repaired(&["sv"], &["cxi", "cxi-flushing", "efa-direct"], false);
+    let over_sv = repaired(&["rbl"], &["rc-relaxed", "falcon-weak", "cxi"], false);
+    let stacks = repaired(&["bal", "slock"], &["cxi", "cxi-flushing"], true);
+    let mut costs = Vec::new();
+    for cell in alone.iter().chain(&over_sv).chain(&stacks) {
+        let repair = cell.repair.as_ref().expect("it is unsound, and a repair was searched");
+        assert!(repair.cost.is_none() || ["sound", "no-wrong-outcome"].contains(&&*repair.verdict), "{repair:?}");
+        costs.push(format!("{} {} {:?}", cell.library, cell.network, repair.cost));
+    }
+    let fence = alone[0].repair.as_ref().expect("a repair");
+    assert_eq!(fence.insert, ["GF: a remote fence of its node before Get of bot, bot"]);
+    assert!(fence.text[0].contains("Rfence(node(sv.bot[n]))"), "{fence:?}");
+    assert_eq!(
+        costs,
+        [
+            "sv cxi Some(2)",
+            "sv cxi-flushing Some(2)",
+            "sv efa-direct None",
+            "rbl rc-relaxed Some(12)",
+            "rbl falcon-weak Some(12)",
+            "rbl cxi Some(12)",
+            "bal cxi Some(2)",
+            "slock cxi Some(2)",
+            "bal cxi-flushing Some(2)",
+            "slock cxi-flushing Some(2)",
+        ]
+    );
+}
+
+/// The repaired entry keeps its own bodies, so the next network is checked with these.
+#[test]
+fn a_repair_leaves_the_library_as_it_is() {
+    let cells = repaired(&["sv"], &["cxi", "efa-direct", "cxi-flushing"], false);
+    let verdicts: Vec<&str> = cells.iter().map(|cell| cell.verdict.as_str()).collect();
+    assert_eq!(verdicts, ["unsound"; 3]);
+}
+
+/// A test about puts that are delivered is a test on networks with such puts, and the cheapest repair holds.
+#[test]
+fn litmus_tests_are_decided_and_repaired_on_networks() {
+    let networks = ["rc", "rc-visible", "cxi", "efa-direct"].map(|name| Network::named(name).expect("a preset"));
+    let ask = cases::Ask {
+        catalogue: Catalogue::builtin(),
+        networks: &networks,
+        repair: true,
+        rows: true,
+        limits: Limits::default(),
+    };
+    let decide = |text: &str| cases::decide(Path::new("t.litmus"), text, &ask);
+    let text = |put: &str| {
+        let words = "{ x@1 = 1; m@1 = 1; z@2 = 0; f@2 = 0; }";
+        let rows = format!(" {put}(z, x) | await f=1 ;\n poll(2) | b := z ;\n put@q2(f, m) | ;\n");
+        format!("RDMA_TSO t\n{words}\n P1@1 | P2@2 ;\n{rows}forbidden (b=0)\n")
+    };
+    let shown = |found: &[cases::Case]| {
+        let cost = |case: &cases::Case| case.repair.as_ref().and_then(|repair| repair.cost);
+        found.iter().map(|case| (case.network, case.verdict, cost(case))).collect::<Vec<_>>()
+    };
+    let found = decide(&text("put")).expect("a test");
+    let expected = [
+        ("rc", "fails", Some(10)),
+        ("rc-visible", "holds", None),
+        ("cxi", "fails", Some(3)),
+        ("efa-direct", "fails", None),
+    ];
+    assert_eq!(shown(&found), expected);
+    assert_eq!(found[0].fails, ["forbidden (b=0)"]);
+    assert!(found[2].repair.as_ref().is_some_and(|repair| repair.text[0].contains("put@delivered(z, x)")));
+    assert!(found.iter().all(|case| case.row.is_some() == (case.verdict == "fails")));
+    let found = decide(&text("put@delivered")).expect("a test on cxi");
+    let undefined = |name| (name, "not defined", None);
+    let expected = [undefined("rc"), undefined("rc-visible"), ("cxi", "holds", None), undefined("efa-direct")];
+    assert_eq!(shown(&found), expected);
+    assert!(
+        decide("RDMA_TSO t\n{ x@1 = 1; }\n P1@1 ;\n put(y, x) ;\n").is_err_and(|e| e.contains("y is not declared"))
+    );
+}
+
+/// The prover has no template for a body with a delivered put, and gives the reason. It proves nothing then.
+#[test]
+fn the_prover_names_puts_that_are_delivered() {
+    let way = Way { delivered: true, ..Way::USUAL };
+    let with = |name: &str, broken: bool| {
+        let mut entry = mowgli_libraries::sv::entry();
+        entry.move_to(Network::named(name).expect("a preset")).expect("it has a network");
+        let mut variant = entry.variants[0].clone();
+        if broken {
+            let delivered = calls!(Wait::Put { x, y, d } => Wait::put_by(way, x, y, d));
+            variant.implementation = Arc::new(variant.implementation.replace(delivered));
+        }
+        let limit = Duration::from_millis(1);
+        let options = mowgli_prove::prove::Options { solvers: Vec::new(), limit, executions: limit, keep: false };
+        let found = proved(&entry, &variant, &options, Duration::ZERO).expect("no error in the entry");
+        assert_ne!(found.word(), Word::Proved, "{name}");
+        (found.title(), found.text())
+    };
+    let (title, text) = with("cxi", true);
+    assert_eq!(title, "sv (published) over rdma-wait-rmw on cxi");
+    assert!(text.contains("no template of Bcast: the stamp aNLR(node(x), queue(w)) has an index"), "{text}");
+    let (title, text) = with("tcp", false);
+    assert_eq!(title, "sv (published) over rdma-wait-rmw on tcp");
+    assert!(!text.contains("Rust function"), "{text}");
 }
 
 /// The axioms of one network disagree with the machine of another one.

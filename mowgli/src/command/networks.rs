@@ -1,24 +1,34 @@
 //! `mowgli networks`.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use clap::Args;
+use itertools::Itertools;
+use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::entry::Entry;
+use mowgli_prove::solve::Program;
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
-use super::out::worst;
+use super::out::{files, text_of, worst};
 use crate::catalogue::Catalogue;
 use crate::check::Options;
 use crate::interrupt::Deadline;
-use crate::networks::{Ask, decide, table};
+use crate::networks::cases::{self, Case};
+use crate::networks::shown::{Shown, repairs, table};
+use crate::networks::{Ask, Cell, decide};
+use crate::prove::solvers;
+use crate::report::{Matrix, MatrixCell, Page};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli networks\n  mowgli networks --list\n  mowgli networks sv slock --network rc --network cxi\n  mowgli networks bal --calls 2 --json"
+    after_help = "Examples:\n  mowgli networks\n  mowgli networks --list\n  mowgli networks sv slock --network rc --network cxi\n  mowgli networks bal --calls 2 --json\n  mowgli networks sv rbl --repair --html networks.html\n  mowgli networks mp.litmus --repair"
 )]
 pub(super) struct NetworksArgs {
-    /// The libraries over RDMA; all, your own among them, if not given.
+    /// The libraries over RDMA, and litmus tests or folders of them; all libraries, your own among them, if not given.
     names: Vec<String>,
     /// The networks; all presets if not given.
     #[arg(long, value_name = "NAME", value_parser = Network::named)]
@@ -28,13 +38,22 @@ pub(super) struct NetworksArgs {
     /// Compare outcomes of the whole stack, down to the network, with the specification.
     #[arg(long)]
     through: bool,
+    /// Find the cheapest repair of what is not right, as `mowgli repair` does, and check it once more.
+    #[arg(long)]
+    repair: bool,
+    /// Prove for every client what is sound within the bound, and repaired bodies.
+    #[arg(long, conflicts_with = "through")]
+    prove: bool,
+    /// Write a page on which a cell opens what is wrong, and its repair.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print the networks and their sources, and check nothing.
     #[arg(long)]
     list: bool,
-    /// Print one JSON object for each library and network, one per line.
+    /// Print one JSON object for each library or test and network, one per line.
     #[arg(long)]
     json: bool,
-    /// Seconds for one library on one network.
+    /// Seconds for one library or test on one network, and for a repair of one body.
     #[arg(long, value_name = "S", default_value_t = 60)]
     timeout: u64,
 }
@@ -48,6 +67,13 @@ impl NetworksArgs {
     fn bound(&self, entry: &Entry) -> Bound {
         self.within.limited(vec![entry.through()]).swap_remove(0)
     }
+
+    /// Prints a cell, if the output is JSON.
+    fn print(&self, cell: &impl serde::Serialize) {
+        if self.json {
+            println!("{}", serde_json::to_string(cell).expect("strings"));
+        }
+    }
 }
 
 /// Prints the verdicts. Returns 0 if all are known, 2 for bad arguments, 3 if a limit stopped one.
@@ -56,31 +82,99 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
         PRESETS.iter().for_each(|(network, source)| println!("{network}: {source}"));
         return Ok(0);
     }
-    if let Some(unknown) = args.names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
+    let (paths, names): (Vec<&String>, Vec<&String>) = args.names.iter().partition(|name| Path::new(name).exists());
+    if let Some(unknown) = names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
         return Err(catalogue.no_library(unknown));
     }
-    let is_named = |entry: &Entry| args.names.iter().any(|name| name == entry.name);
+    let of_tests = tests(args, &catalogue, &paths)?;
+    let is_named = |entry: &Entry| names.iter().any(|name| *name == entry.name);
     let mut entries = catalogue.into_entries();
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
         return Err(format!("{} is over a memory model without a network", local.name));
     }
+    let limit = Duration::from_secs(args.timeout);
+    let prover = |solvers| mowgli_prove::prove::Options { solvers, limit, executions: limit, keep: false };
+    let prover = args.prove.then(|| solvers(&[Program::Z3]).map(prover)).transpose()?;
     let ask = Ask {
         is_chosen: &|entry| args.names.is_empty() || is_named(entry),
         networks: &args.networks(),
         bound: &|entry| args.bound(entry),
         through: args.through,
+        repair: args.repair,
+        prove: prover.as_ref(),
         options: &|| Options { deadline: Deadline::after(Some(args.timeout)), ..Options::default() },
     };
-    let (mut cells, mut code) = (Vec::new(), 0);
+    let mut cells = Vec::new();
     decide(&mut entries, &ask, &mut |cell| {
-        if args.json {
-            println!("{}", serde_json::to_string(&cell).expect("strings"));
-        }
-        code = worst(code, if cell.verdict == "undecided" { 3 } else { 0 });
+        args.print(&cell);
         cells.push(cell);
     });
+    let shown = of_tests.iter().map(Case::shown).chain(cells.iter().map(Cell::shown)).collect_vec();
+    let code = shown.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 }).fold(0, worst);
     if !args.json {
-        print!("{}", table(&cells));
+        print!("{}{}", table(&shown), repairs(&shown));
+    }
+    if let Some(file) = &args.html {
+        std::fs::write(file, page(&of_tests, &cells).html()).map_err(|e| format!("{}: {e}", file.display()))?;
+        eprintln!("written to {}", file.display());
     }
     Ok(code)
+}
+
+/// Decides the litmus tests.
+fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Result<Vec<Case>, String> {
+    let mut all = Vec::new();
+    let found: Vec<Vec<PathBuf>> = paths.iter().map(|path| files(Path::new(path), &["litmus"])).try_collect()?;
+    for file in found.concat() {
+        let deadline = Deadline::after(Some(args.timeout));
+        let ask = cases::Ask {
+            catalogue,
+            networks: &args.networks(),
+            repair: args.repair,
+            rows: args.html.is_some(),
+            limits: Limits { expired: &|| deadline.expired(), ..Limits::default() },
+        };
+        let found = cases::decide(&file, &text_of(&file)?, &ask)?;
+        found.iter().for_each(|case| args.print(case));
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// Returns a page with the table, what is wrong, and the repairs.
+fn page(tests: &[Case], cells: &[Cell]) -> Page {
+    let mut page = Page { title: "Networks".to_owned(), ..Page::default() };
+    let mut all: Vec<(Shown<'_>, MatrixCell)> = Vec::new();
+    for case in tests {
+        let test = case.row.as_ref().map(|_| page.tests.len());
+        page.tests.extend(case.row.clone());
+        all.push((case.shown(), MatrixCell { test, ..MatrixCell::default() }));
+    }
+    for cell in cells {
+        let check = cell.row.as_ref().map(|_| page.checks.len());
+        page.checks.extend(cell.row.clone());
+        all.push((cell.shown(), MatrixCell { check, ..MatrixCell::default() }));
+    }
+    let columns = all.iter().map(|(shown, _)| shown.name.to_owned()).unique().collect();
+    let row = |network: &str| {
+        let own = all.iter().filter(|(shown, _)| shown.network == network);
+        let cell = |(shown, cell): &(Shown<'_>, MatrixCell)| MatrixCell {
+            text: shown.text(),
+            is_good: is_good(shown.verdict),
+            ..cell.clone()
+        };
+        (network.to_owned(), own.map(cell).collect())
+    };
+    let rows = all.iter().map(|(shown, _)| shown.network).unique().map(row).collect();
+    page.matrix = Matrix { columns, rows };
+    page
+}
+
+/// Whether a verdict is good or bad, if it is one of the two.
+fn is_good(verdict: &str) -> Option<bool> {
+    match verdict {
+        "sound" | "no-wrong-outcome" | "holds" => Some(true),
+        "fails" => Some(false),
+        other => (other.starts_with("unsound") || other.starts_with("not-locally-sound")).then_some(false),
+    }
 }

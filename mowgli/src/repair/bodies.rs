@@ -9,6 +9,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -271,6 +272,32 @@ pub struct Told {
     /// The prover's verdict on local soundness for every client; `None` if it was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proved: Option<&'static str>,
+    /// The repaired implementation.
+    #[serde(skip)]
+    pub with: Repaired,
+}
+
+/// A repaired implementation.
+#[derive(Clone)]
+pub struct Repaired(pub Arc<dyn Implementation>);
+
+impl fmt::Debug for Repaired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.edits()).finish()
+    }
+}
+
+impl Repaired {
+    /// Returns the bodies that differ from those of another implementation, each as text with its method.
+    #[must_use]
+    pub fn changed(&self, from: &dyn Implementation) -> Vec<String> {
+        let all = self.0.bodies().into_iter().flat_map(mowgli_core::body::Bodies::iter);
+        let text = |(method, body): (&str, &mowgli_core::body::Body)| (method.to_owned(), body.to_string());
+        let known: BTreeMap<_, _> =
+            from.bodies().into_iter().flat_map(mowgli_core::body::Bodies::iter).map(text).collect();
+        let changed = all.map(text).filter(|(method, body)| known.get(method) != Some(body));
+        changed.map(|(method, body)| format!("{method}: {body}")).collect()
+    }
 }
 
 /// The result of a search for repairs of an implementation.
@@ -458,6 +485,7 @@ fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<To
         because: set.iter().filter_map(because).collect(),
         progress,
         proved: proved.transpose()?,
+        with: Repaired(search.implementation(&Changed::Units(set))),
     })
 }
 
@@ -478,7 +506,8 @@ fn moves(search: &mut Search<'_>, cost: u64) -> Result<Vec<Told>, Stop> {
         };
         let progress = if let Returns::Unknown(stop) = returns { Some(stop.to_string()) } else { None };
         let insert = vec![format!("{}: {moved} after what follows it", moved.method)];
-        all.push(Told { cost, insert, leave_out: Vec::new(), because: Vec::new(), progress, proved: None });
+        let with = Repaired(variant.implementation);
+        all.push(Told { cost, insert, leave_out: Vec::new(), because: Vec::new(), progress, proved: None, with });
     }
     Ok(all)
 }

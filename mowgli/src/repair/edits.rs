@@ -97,7 +97,8 @@ impl<'a> Program<'a> {
         let atomics = Place::all(test, remedies).flat_map(|place| {
             let instead = |offer| Edit { takes: Some(place.at), ..place.insertion(offer, prices) };
             let inserted = place.atomics().into_iter().map(|offer| place.insertion(offer, prices));
-            inserted.chain(place.instead().into_iter().map(instead)).collect_vec()
+            let replaced = place.instead().into_iter().chain(place.stronger());
+            inserted.chain(replaced.map(instead)).collect_vec()
         });
         Self { test, gone: BTreeSet::new(), edits: moves.chain(atomics).collect() }
     }
@@ -289,6 +290,11 @@ impl<'t> Place<'t> {
     fn instead(&self) -> Vec<Offer> {
         let is_constant = source(&self.own().statements[self.at]).is_some_and(|x| is_constant(self.test, x));
         if is_constant { self.asked(false, &|r, gap| r.instead(gap)) } else { Vec::new() }
+    }
+
+    /// The next statement in a way that promises more.
+    fn stronger(&self) -> Vec<Offer> {
+        self.asked(false, &|r, gap| r.stronger(gap))
     }
 
     /// The answers of a memory model for each call that may come next.

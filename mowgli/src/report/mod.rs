@@ -47,6 +47,9 @@ pub struct Page {
     pub title: String,
     /// The data of a page that can ask a server to solve tests; `None` for other pages.
     pub playground: Option<Playground>,
+    /// Verdicts by network.
+    #[serde(skip_serializing_if = "Matrix::is_empty")]
+    pub matrix: Matrix,
     /// Checks of libraries.
     pub checks: Vec<CheckRow>,
     /// Litmus tests.
@@ -57,6 +60,34 @@ pub struct Page {
     pub errors: Vec<String>,
     /// A converted test, to offer in place of one that could not be parsed.
     pub offer: Option<String>,
+}
+
+/// A table of verdicts by network. A cell opens the check or the test that it is about.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Matrix {
+    /// The names of libraries and tests.
+    pub columns: Vec<String>,
+    /// A network in each row, with its cells.
+    pub rows: Vec<(String, Vec<MatrixCell>)>,
+}
+
+/// A cell of a [`Matrix`].
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MatrixCell {
+    /// The verdict.
+    pub text: String,
+    /// Whether it is good or bad, if it is one of the two.
+    pub is_good: Option<bool>,
+    /// The number of the check on the page, if a check shows what is wrong.
+    pub check: Option<usize>,
+    /// The number of the test on the page, if a test shows what is wrong.
+    pub test: Option<usize>,
+}
+
+impl Matrix {
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
 }
 
 /// The choices on a page on which users edit tests.
@@ -357,6 +388,14 @@ impl RepairRow {
         Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
     }
 
+    /// Makes the row for one repair of bodies: a line about it, its cost and insertions, and the bodies that they
+    /// change. Without a cost the line gives the reason why there is no repair.
+    #[must_use]
+    pub fn of_one(found: &str, cost: Option<u64>, insert: &[String], bodies: &[String]) -> Self {
+        let way = |cost| WayRow { cost, changes: insert.to_vec(), because: bodies.to_vec(), fixed: None };
+        Self { found: found.to_owned(), ways: cost.map(way).into_iter().collect() }
+    }
+
     fn new(text: &str, undecided: Option<&str>, ways: Vec<WayRow>) -> Self {
         let all = text.trim_end();
         let head = if ways.is_empty() { all } else { all.lines().next().unwrap_or(all) };
@@ -532,6 +571,12 @@ impl TestRow {
         let found = repair::repair(test, &self.text, &ask);
         let row = found.map_or_else(|found| RepairRow { found, ways: Vec::new() }, |found| RepairRow::of_test(&found));
         Self { repair: Some(row), ..self }
+    }
+
+    /// Adds the row for its repairs.
+    #[must_use]
+    pub fn repaired(self, repair: RepairRow) -> Self {
+        Self { repair: Some(repair), ..self }
     }
 
     /// True if a forbidden outcome is possible.

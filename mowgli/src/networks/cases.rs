@@ -1,0 +1,158 @@
+//! Litmus tests on networks: whether what a test asserts holds, and the cheapest repair where it does not.
+//!
+//! **Computes**: a [`Case`] for each network.
+//! **Example**: a READ behind a WRITE makes it visible on `rc`. On `cxi` a fence between them does that, for a cost of 2.
+//! **Correct because**: the outcomes are those of `litmus --network`, and the repair is that of `repair --network`. The
+//! repaired text is parsed and solved once more.
+//! **Cost**: a search for each different network, and one for each set of insertions that `repair` tries.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::Path;
+
+use mowgli_core::problem::Limits;
+use mowgli_core::repair::Limit;
+use mowgli_rdma::Network;
+use serde::Serialize;
+
+use super::shown::{Repair, Shown, head};
+use crate::catalogue::Catalogue;
+use crate::litmus::parse::{on_network, parse_in};
+use crate::litmus::run::solve_in;
+use crate::repair::{Ask as Edits, Costs, repair};
+use crate::report::{Drawn, RepairRow, TestRow};
+
+/// The verdict on a test on a network.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// The test.
+    pub test: String,
+    /// The network.
+    pub network: &'static str,
+    /// Whether its assertions hold: `holds`, `fails`, `undecided`, or `not defined` where the network lacks a
+    /// switch or a kind of operations.
+    pub verdict: &'static str,
+    /// The assertions that fail.
+    pub fails: Vec<String>,
+    /// The limit that was hit, or the reason why the test is not defined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The cheapest repair if an assertion fails, if it was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
+    /// The test on a page, if an assertion fails and the page was requested.
+    #[serde(skip)]
+    pub row: Option<TestRow>,
+}
+
+/// A request about a test.
+pub struct Ask<'a> {
+    /// The libraries that it may name.
+    pub catalogue: &'a Catalogue,
+    /// The networks.
+    pub networks: &'a [Network],
+    /// Whether to search for repairs.
+    pub repair: bool,
+    /// Whether to draw what fails.
+    pub rows: bool,
+    /// The limits of each search.
+    pub limits: Limits<'a>,
+}
+
+/// Decides a test on each network.
+///
+/// # Errors
+/// If the text is a test on none of the networks.
+pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, String> {
+    let mut known: BTreeMap<Network, Case> = BTreeMap::new();
+    let mut all = Vec::new();
+    for &network in ask.networks {
+        let promises = Network { name: "", ..network };
+        let case = match known.entry(promises) {
+            Entry::Occupied(case) => case.into_mut(),
+            Entry::Vacant(place) => place.insert(case(path, text, network, ask)?),
+        };
+        all.push(Case { network: network.name, ..case.clone() });
+    }
+    match all.iter().find(|case| case.verdict != UNDEFINED).or(all.first()) {
+        Some(Case { verdict: UNDEFINED, reason: Some(reason), .. }) => Err(reason.clone()),
+        _ => Ok(all),
+    }
+}
+
+/// The verdict where a test is no test on a network.
+const UNDEFINED: &str = "not defined";
+
+/// Returns the name of a test, from its text.
+fn name(text: &str) -> String {
+    text.split_whitespace().nth(1).unwrap_or_default().to_owned()
+}
+
+fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case, String> {
+    let path = path.display().to_string();
+    let undefined = |test: String, reason: String| Case {
+        test,
+        network: network.name,
+        verdict: UNDEFINED,
+        fails: Vec::new(),
+        reason: Some(reason),
+        repair: None,
+        row: None,
+    };
+    let moved = on_network(&path, text, network).and_then(|moved| Ok((parse_in(ask.catalogue, &path, &moved)?, moved)));
+    let (test, text) = match moved {
+        Ok(moved) => moved,
+        Err(reason) => return Ok(undefined(name(text), reason)),
+    };
+    let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
+    let failing = test.assertions.iter().zip(&answer.holds).filter(|(_, holds)| **holds == Some(false));
+    let fails: Vec<String> = failing.map(|(a, _)| format!("{} ({})", a.quantifier, a.text)).collect();
+    let verdict = match () {
+        () if !fails.is_empty() => "fails",
+        () if answer.holds.contains(&None) => "undecided",
+        () => "holds",
+    };
+    let reason = answer.stop().map(ToString::to_string);
+    let mut case = Case { fails, verdict, reason, ..undefined(test.name.clone(), String::new()) };
+    if verdict != "fails" {
+        return Ok(case);
+    }
+    if ask.rows {
+        case.row = Some(TestRow::new(ask.catalogue, &test, &text, &[], Drawn::Only(None), ask.limits)?);
+    }
+    if ask.repair {
+        let limit = Limit { repairs: 1, ..Limit::default() };
+        let edits = Edits { costs: &Costs::default(), weaken: false, limit, limits: ask.limits };
+        let found = repair(&test, &text, &edits)?;
+        case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
+        case.repair = Some(match found.repairs.first() {
+            Some(told) => again(&path, told.cost, &told.insert, &told.fixed, ask)?,
+            None => Repair::none(head(&found.text())),
+        });
+    }
+    Ok(case)
+}
+
+/// Solves a repaired test.
+fn again(path: &str, cost: u64, insert: &[String], fixed: &str, ask: &Ask<'_>) -> Result<Repair, String> {
+    let test = parse_in(ask.catalogue, path, fixed)?;
+    let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
+    let holds = answer.holds.iter().all(|holds| *holds == Some(true));
+    let verdict = if holds { "holds" } else { "not shown to hold" };
+    Ok(Repair {
+        cost: holds.then_some(cost),
+        insert: insert.to_vec(),
+        text: vec![fixed.to_owned()],
+        verdict: verdict.to_owned(),
+        ..Repair::default()
+    })
+}
+
+impl Case {
+    /// Returns what a table shows of it.
+    #[must_use]
+    pub fn shown(&self) -> Shown<'_> {
+        let (network, repair) = (self.network, self.repair.as_ref());
+        Shown { network, name: &self.test, verdict: self.verdict, proved: None, repair }
+    }
+}

@@ -1,0 +1,113 @@
+//! The table of verdicts by network, and the repairs below it.
+
+use itertools::Itertools;
+use serde::Serialize;
+
+/// The cheapest repair of a library or a test that is wrong on a network.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Repair {
+    /// The cost of all insertions; `None` if there is no repair.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u64>,
+    /// The insertions.
+    pub insert: Vec<String>,
+    /// The repaired test, or the bodies that the insertions change.
+    pub text: Vec<String>,
+    /// The verdict of a new check with the insertions; without a repair the reason why there is none.
+    pub verdict: String,
+    /// The prover's verdict for every client on the repaired bodies; `None` if it was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proved: Option<&'static str>,
+    /// The obligations that the prover left open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+}
+
+impl Repair {
+    /// Returns a note that there is no repair, with the reason.
+    pub(super) fn none(reason: impl Into<String>) -> Self {
+        Self { verdict: reason.into(), ..Self::default() }
+    }
+}
+
+/// The verdict on a library or a test on a network.
+pub struct Shown<'a> {
+    /// The network.
+    pub network: &'a str,
+    /// The name of the library or the test.
+    pub name: &'a str,
+    /// The verdict.
+    pub verdict: &'a str,
+    /// The prover's verdict for every client, if it was asked.
+    pub proved: Option<&'a str>,
+    /// Its cheapest repair, if it was searched.
+    pub repair: Option<&'a Repair>,
+}
+
+impl Shown<'_> {
+    /// Returns the text of the cell.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let repaired = self.repair.map(|repair| match repair.cost {
+            Some(cost) => format!("repaired for {cost}"),
+            None => "no repair".to_owned(),
+        });
+        let proved = self.proved.or(self.repair.and_then(|repair| repair.proved)).filter(|word| *word == "proved");
+        [self.verdict.to_owned()].into_iter().chain(repaired).chain(proved.map(str::to_owned)).join(", ")
+    }
+}
+
+/// Prints verdicts as a table: a column for each library or test, and a row for the networks with the same verdicts.
+#[must_use]
+pub fn table(cells: &[Shown<'_>]) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::ASCII_MARKDOWN);
+    table.set_header(["network"].into_iter().chain(cells.iter().map(|cell| cell.name).unique()));
+    let row = |network: &&str| {
+        let own = cells.iter().filter(|cell| cell.network == *network);
+        own.map(|cell| (cell.name, cell.text(), cell.repair.map(|repair| &repair.insert))).collect_vec()
+    };
+    for (networks, row) in grouped(cells.iter().map(|cell| cell.network).unique(), row) {
+        let texts = row.into_iter().map(|(_, text, _)| text);
+        table.add_row([networks.join(", ")].into_iter().chain(texts));
+    }
+    table.to_string() + "\n"
+}
+
+/// Prints each repair, with the networks on which it is the cheapest one.
+#[must_use]
+pub fn repairs(cells: &[Shown<'_>]) -> String {
+    let mended = cells.iter().filter_map(|cell| Some((cell, cell.repair?)));
+    let text = |(cell, repair): &(&Shown<'_>, &Repair)| {
+        let lines = repair.insert.iter().map(|line| format!("  {line}\n"));
+        let end = match repair.cost {
+            Some(cost) => format!("cost {cost}, then {}\n{}", repair.verdict, lines.format("")),
+            None => format!("{}\n", repair.verdict),
+        };
+        (cell.name.to_owned(), end)
+    };
+    let all = grouped(mended, text).into_iter().map(|(of, (name, end))| {
+        let networks = of.iter().map(|(cell, _)| cell.network).join(", ");
+        format!("{name} on {networks}: {end}")
+    });
+    all.format("").to_string()
+}
+
+/// Groups items by a key, in the order of the first item with each key.
+fn grouped<T, K: PartialEq>(all: impl Iterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(Vec<T>, K)> {
+    let mut groups: Vec<(Vec<T>, K)> = Vec::new();
+    for item in all {
+        let own = key(&item);
+        match groups.iter_mut().find(|(_, known)| *known == own) {
+            Some((items, _)) => items.push(item),
+            None => groups.push((vec![item], own)),
+        }
+    }
+    groups
+}
+
+/// Returns the first line of an answer about repairs, without the name of what it is about.
+pub(super) fn head(answer: &str) -> String {
+    let line = answer.lines().next().unwrap_or_default();
+    line.split_once("): ").map_or(line, |(_, rest)| rest).to_owned()
+}
