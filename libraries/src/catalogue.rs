@@ -1,6 +1,6 @@
 //! The libraries that are built in, in the order of their dependencies.
 
-use itertools::Itertools;
+use mowgli_core::unknown::Unknown;
 
 use crate::bal::{self, Bal};
 use crate::entry::Entry;
@@ -11,9 +11,9 @@ use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock};
 ///
 /// # Errors
 /// If no entry has this name; the message lists the names.
-pub fn named<'a>(all: &'a [Entry], name: &str) -> Result<&'a Entry, String> {
-    let known = || all.iter().map(|e| e.name).join(", ");
-    all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
+pub fn named<'a>(all: &'a [Entry], name: &str) -> Result<&'a Entry, Unknown> {
+    let known = || all.iter().map(|e| e.name);
+    all.iter().find(|e| e.name == name).ok_or_else(|| Unknown::new("library", name, known()))
 }
 
 /// All libraries over RDMA, in the order of their dependencies. Those over x86-TSO are in [`catalogue`](crate::x86::catalogue).
@@ -38,6 +38,7 @@ pub fn catalogue() -> Vec<Entry> {
 
 #[cfg(test)]
 mod tests {
+    use itertools::Itertools;
     use mowgli_core::ids::Name;
     use mowgli_core::soundness::client::{Bound, worlds};
     use mowgli_core::world::World;

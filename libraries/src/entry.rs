@@ -11,6 +11,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Kind;
+use mowgli_core::unknown::Unknown;
 use mowgli_core::world::World;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::{self, Wait};
@@ -19,6 +20,7 @@ use mowgli_x86::pool::Pool;
 use mowgli_x86::probes::WordProbes;
 use mowgli_x86::tso::Tso;
 
+use crate::error::Error;
 use crate::x86::words::OneMachine;
 
 /// The verdict that is expected of a variant.
@@ -208,10 +210,10 @@ impl Entry {
     ///
     /// # Errors
     /// If its memory model has no network, or a switch that is not defined on this one. The entry stays where it is.
-    pub fn move_to(&mut self, network: Network) -> Result<(), String> {
-        let no_network = || format!("{} is over a memory model without a network", self.name);
-        let switches = self.memory.switches.ok_or_else(no_network)?;
-        let switches = Switches { network, ..switches }.fit().map_err(|e| format!("{}: {e}", self.name))?;
+    pub fn move_to(&mut self, network: Network) -> Result<(), Error> {
+        let switches = self.memory.switches.ok_or(Error::NoNetwork(self.name))?;
+        let switches = Switches { network, ..switches }.fit();
+        let switches = switches.map_err(|why| Error::Network { entry: self.name, why })?;
         self.memory = Memory::switched(switches);
         let model = &self.memory.libraries;
         self.specification = self.specification.clone().with_order_of(model);
@@ -244,36 +246,30 @@ impl Entry {
     ///
     /// # Errors
     /// If no variant has this name; the message lists the names.
-    pub fn variant(&self, name: &str) -> Result<&Variant, String> {
-        let known = || self.variants.iter().map(|v| v.name).join(", ");
+    pub fn variant(&self, name: &str) -> Result<&Variant, Error> {
+        let unknown = || Unknown::new("variant", name, self.variants.iter().map(|v| v.name));
         let found = self.variants.iter().find(|v| v.name == name);
-        found.ok_or_else(|| format!("{} has no variant {name}; there are {}", self.name, known()))
+        found.ok_or_else(|| Error::Variant { entry: self.name, unknown: unknown() })
     }
 
     /// Returns the variant that runs by default: the published one, or the first that is expected to be correct.
     ///
     /// # Errors
     /// If no variant is expected to be correct.
-    pub fn default_variant(&self) -> Result<&Variant, String> {
+    pub fn default_variant(&self) -> Result<&Variant, Error> {
         let found = self.variants.iter().find(|v| v.expected.is_correct());
-        found.ok_or_else(|| {
-            let known = self.variants.iter().map(|v| v.name).join(", ");
-            format!("{} has no variant that is expected to be sound: ask for one of {known} by its name", self.name)
-        })
+        let variants = || self.variants.iter().map(|v| v.name).collect();
+        found.ok_or_else(|| Error::NoSoundVariant { entry: self.name, variants: variants() })
     }
 
     /// The library that is checked.
     ///
     /// # Errors
     /// If the specification has no library of the entry's name.
-    pub fn library(&self) -> Result<&dyn Hints, String> {
-        self.specification.get(Name::literal(self.name)).ok_or_else(|| {
-            let known = self.specification.names().join(", ");
-            format!(
-                "the entry {0} specifies no library of that name, but {known}: let name be what Library::name gives",
-                self.name
-            )
-        })
+    pub fn library(&self) -> Result<&dyn Hints, Error> {
+        let specified = || self.specification.names().collect();
+        let found = self.specification.get(Name::literal(self.name));
+        found.ok_or_else(|| Error::NoLibrary { entry: self.name, specified: specified() })
     }
 
     /// A bound, lowered to what the largest of its worlds have: see [`Bound::covered`].

@@ -35,6 +35,7 @@
 pub mod bal;
 pub mod catalogue;
 pub mod entry;
+pub mod error;
 pub mod kvstore;
 pub mod lock;
 pub mod msw;

@@ -42,11 +42,31 @@ pub struct Cat {
     pub given: BTreeMap<String, String>,
 }
 
+/// A construct of a specification that cat cannot express.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Inexpressible {
+    /// No library has this name.
+    #[error("there is no library {0}")]
+    Library(Name),
+    /// A predicate or a key is a function without a name.
+    #[error("cat cannot say what a function without a name does; give it one")]
+    Closure,
+    /// The stamp order depends on the nodes of two stamp families in another way than by their equality.
+    #[error("cat cannot say which nodes order {0} before {1}")]
+    Nodes(String, String),
+    /// A choice has no pairs.
+    #[error("{0} orders nothing")]
+    Nothing(String),
+    /// A set contains some stamps of a family and not others.
+    #[error("cat cannot say which of the stamps {0} are meant")]
+    Stamps(String),
+}
+
 /// Returns the specification of a library as a model in `cat`, with the stamp order of these libraries as ppo.
 ///
 /// # Errors
 /// The first construct that cat cannot express.
-pub fn cat(title: &str, libraries: &Libraries, library: Name) -> Result<String, String> {
+pub fn cat(title: &str, libraries: &Libraries, library: Name) -> Result<String, Inexpressible> {
     Ok(cat_for(Reader::Person, title, libraries, library)?.text)
 }
 
@@ -54,8 +74,8 @@ pub fn cat(title: &str, libraries: &Libraries, library: Name) -> Result<String, 
 ///
 /// # Errors
 /// The first construct that cat cannot express.
-pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name) -> Result<Cat, String> {
-    let spec = libraries.spec(library).ok_or_else(|| format!("there is no library {library}"))?;
+pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name) -> Result<Cat, Inexpressible> {
+    let spec = libraries.spec(library).ok_or(Inexpressible::Library(library))?;
     let mut writer = Writer {
         reader,
         libraries,
@@ -181,9 +201,9 @@ fn operand(set: String) -> String {
 }
 
 /// Returns the name of a function as an identifier of cat.
-fn sayable(name: &str) -> Result<String, String> {
+fn sayable(name: &str) -> Result<String, Inexpressible> {
     if name.contains('{') {
-        return Err("cat cannot say what a function without a name does; give it one".to_owned());
+        return Err(Inexpressible::Closure);
     }
     Ok(name.replace('_', "-"))
 }
@@ -246,7 +266,7 @@ impl Writer<'_> {
 
     /// Returns the stamp order as text: for each stamp family the families that it orders, on any nodes or on the same
     /// one.
-    fn ppo(&mut self) -> Result<String, String> {
+    fn ppo(&mut self) -> Result<String, Inexpressible> {
         let all = self.libraries.stamps(2);
         let families = || all.iter().map(|s| family(*s)).unique();
         let of = |f: &str| all.iter().copied().filter(|s| family(*s) == f).collect_vec();
@@ -261,7 +281,7 @@ impl Writer<'_> {
                     _ if holds.iter().all(|h| !h) => {}
                     _ if holds.iter().all(|h| *h) => whole.push(column),
                     [true, false, false, true] => part.push(column),
-                    _ => return Err(format!("cat cannot say which nodes order {row} before {column}")),
+                    _ => return Err(Inexpressible::Nodes(row, column)),
                 }
             }
             for (columns, rows) in [(whole, &mut anywhere), (part, &mut on_one)] {
@@ -282,7 +302,7 @@ impl Writer<'_> {
         Ok(text)
     }
 
-    fn choice(&mut self, name: &str, choice: &Choice) -> Result<(), String> {
+    fn choice(&mut self, name: &str, choice: &Choice) -> Result<(), Inexpressible> {
         match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads)?, self.set(writes)?);
@@ -309,7 +329,7 @@ impl Writer<'_> {
                 }
             }
             Choice::Orient { pairs } => {
-                let Some((pairs, _)) = self.rel(pairs)? else { return Err(format!("{name} orders nothing")) };
+                let Some((pairs, _)) = self.rel(pairs)? else { return Err(Inexpressible::Nothing(name.to_owned())) };
                 let pairs = self.fresh(&format!("{name}-pairs"), &pairs);
                 let ends = format!("domain({pairs}) | range({pairs})");
                 self.line(name, &ends, &format!("({pairs} | {pairs}^-1)+"));
@@ -352,7 +372,7 @@ impl Writer<'_> {
 
     /// Defines the part of hb that the first choices determine, and demands that it is acyclic before the text makes
     /// more choices.
-    fn so_far(&mut self, choices: usize) -> Result<(), String> {
+    fn so_far(&mut self, choices: usize) -> Result<(), Inexpressible> {
         let known: Vec<_> = self.spec.so.iter().filter(|(_, rel)| is_known(rel, choices)).collect();
         let parts = known.into_iter().map(|(name, rel)| self.part(name, rel)).collect::<Result<Vec<_>, _>>()?;
         let text = std::iter::once("ppo".to_owned()).chain(parts.into_iter().flatten()).join(" | ");
@@ -362,7 +382,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn demands(&mut self, demands: &[&(&'static str, Demand, Rel)]) -> Result<String, String> {
+    fn demands(&mut self, demands: &[&(&'static str, Demand, Rel)]) -> Result<String, Inexpressible> {
         let line = |(name, demand, rel): &&(&'static str, Demand, Rel)| {
             let word = if *demand == Demand::Empty { "empty" } else { "irreflexive" };
             Ok(self.part(name, rel)?.map_or(String::new(), |text| format!("{word} {text} as {name}\n")))
@@ -372,7 +392,7 @@ impl Writer<'_> {
 
     /// Returns the name of a part of so, or of a demand, after defining it if necessary; `None` if the relation is
     /// empty.
-    fn part(&mut self, name: &str, rel: &Rel) -> Result<Option<String>, String> {
+    fn part(&mut self, name: &str, rel: &Rel) -> Result<Option<String>, Inexpressible> {
         let Some((text, _)) = self.rel(rel)? else { return Ok(None) };
         let is_name = text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
         if is_name {
@@ -383,7 +403,7 @@ impl Writer<'_> {
         Ok(Some(name))
     }
 
-    fn set(&mut self, set: &Set) -> Result<Option<String>, String> {
+    fn set(&mut self, set: &Set) -> Result<Option<String>, Inexpressible> {
         Ok(match set.members() {
             Members::All => Some("_".to_owned()),
             Members::Reads => Some("R".to_owned()),
@@ -405,7 +425,7 @@ impl Writer<'_> {
                 let (inside, outside): (Vec<Stamp>, Vec<Stamp>) = all.into_iter().partition(|s| is(*s));
                 let [inside, outside] = [inside, outside].map(|all| all.into_iter().map(family).unique().collect_vec());
                 if let Some(torn) = inside.iter().find(|f| outside.contains(f)) {
-                    return Err(format!("cat cannot say which of the stamps {torn} are meant"));
+                    return Err(Inexpressible::Stamps(torn.clone()));
                 }
                 if outside.len() < inside.len() && inside.len() > 2 {
                     Some(format!("_ \\ ({})", outside.join(" | ")))
@@ -420,7 +440,7 @@ impl Writer<'_> {
         })
     }
 
-    fn same(&mut self, key: &Key) -> Result<String, String> {
+    fn same(&mut self, key: &Key) -> Result<String, Inexpressible> {
         if key.name == "cell" {
             return Ok("loc".to_owned());
         }
@@ -429,7 +449,7 @@ impl Writer<'_> {
     }
 
     /// Returns a relation by name if it has one, and otherwise in full.
-    fn rel(&mut self, rel: &Rel) -> Result<Text, String> {
+    fn rel(&mut self, rel: &Rel) -> Result<Text, Inexpressible> {
         if let Some(name) = self.names.get(&rel.address()) {
             return Ok(atom(name.clone()));
         }
@@ -442,7 +462,7 @@ impl Writer<'_> {
         Ok(atom(name))
     }
 
-    fn expr(&mut self, rel: &Rel) -> Result<Text, String> {
+    fn expr(&mut self, rel: &Rel) -> Result<Text, Inexpressible> {
         use Tightness::{Atom, Inter, Minus, Sequence, Union};
         Ok(match rel.expr() {
             Expr::Po => atom("po"),

@@ -110,5 +110,6 @@ pub mod soundness;
 mod stale;
 pub mod stuck;
 pub mod thread;
+pub mod unknown;
 
 pub use mowgli_judge::{algebra, event, execution, expr, few, ids, judge, library, stamp, value, world};

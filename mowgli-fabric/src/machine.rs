@@ -84,7 +84,7 @@ impl Machine {
         let of_machine = |o: &Object| Object { library: TSO, ..o.clone() };
         words.objects.extend(Stack::words(world).map(|(x, o)| (x, of_machine(o))));
         let core = Core {
-            hardware: Driven::new(&words, switches).map_err(Fault::Wrong)?,
+            hardware: Driven::new(&words, switches).map_err(|e| Fault::Wrong(e.to_string()))?,
             threads: world.threads.iter().map(|_| At::Running).collect(),
             pace: BTreeMap::new(),
             span: if seed.is_multiple_of(2) { Span::Moves } else { Span::Steps },

@@ -188,7 +188,7 @@ fn needed<'e>(
     for name in used {
         below(entries, name, &mut order)?;
     }
-    order.into_iter().map(|name| named(entries, name.text())).collect()
+    order.into_iter().map(|name| Ok(named(entries, name.text())?)).collect()
 }
 
 /// Adds a library after all that it calls.

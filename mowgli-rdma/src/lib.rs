@@ -39,6 +39,7 @@ mod axioms;
 pub mod completions;
 pub mod core_rma;
 pub mod crash;
+pub mod error;
 pub mod message;
 pub mod network;
 pub mod operational;
@@ -53,6 +54,7 @@ pub mod tso;
 pub mod wait;
 pub mod way;
 
+pub use error::Error;
 pub use network::Network;
 pub use stamp::{Piece, Qp, RdmaStamp, to};
 pub use switches::Switches;

@@ -77,7 +77,7 @@ impl Library for Message {
             Method::SendBy { w, .. } => match Way::of(w) {
                 Ok(Way { signalled: false, .. }) => Some("a message has no completion at its sender anyway".to_owned()),
                 Ok(_) => None,
-                Err(why) => Some(why),
+                Err(why) => Some(why.to_string()),
             },
             _ => None,
         })

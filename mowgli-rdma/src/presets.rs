@@ -4,7 +4,9 @@
 //! presets: `rc` and `rc-visible`, `cxi` and `cxi-flushing`, `efa-direct` and `efa-direct-flushing`.
 
 use mowgli_core::ids::Name;
+use mowgli_core::unknown::Unknown;
 
+use crate::error::Error;
 use crate::network::Order::{Issued, None as Free, Placed};
 use crate::network::{Completion, Fence, Network, Order};
 
@@ -81,22 +83,21 @@ impl Network {
     ///
     /// # Errors
     /// If no network has this name. The message lists the presets.
-    pub fn named(name: &str) -> Result<Self, String> {
+    pub fn named(name: &str) -> Result<Self, Error> {
         if let Some(bits) = name.strip_prefix("libfabric:") {
             return of_bits(bits);
         }
-        let names = || PRESETS.map(|(network, _)| network.name).join(", ");
-        let found = PRESETS.iter().find(|(network, _)| network.name == name).map(|(network, _)| *network);
-        found
-            .ok_or_else(|| format!("no network {name}; there are {} and libfabric:BITS, as libfabric:RAW,WAW", names()))
+        let all = || PRESETS.into_iter().map(|(network, _)| network);
+        let names = || all().map(|network| network.name).chain(["libfabric:BITS, as libfabric:RAW,WAW"]);
+        all().find(|network| network.name == name).ok_or_else(|| Unknown::new("network", name, names()).into())
     }
 }
 
 /// Returns the network with these bits.
-fn of_bits(bits: &str) -> Result<Network, String> {
+fn of_bits(bits: &str) -> Result<Network, Error> {
     let all: Vec<&str> = bits.split(',').filter(|bit| !bit.is_empty() && *bit != "NONE").collect();
     if let Some(unknown) = all.iter().find(|bit| !BITS.contains(bit)) {
-        return Err(format!("libfabric has no bit {unknown} here; there are {} and NONE", BITS.join(", ")));
+        return Err(Unknown::new("bit of libfabric", unknown, BITS.into_iter().chain(["NONE"])).into());
     }
     let mut set = [false; BITS.len()];
     all.iter().filter_map(|bit| BITS.iter().position(|known| known == bit)).for_each(|at| set[at] = true);
@@ -239,7 +240,11 @@ mod tests {
         let cxi = named("libfabric:RMA_WAW,RMA_RAR,ATOMIC_RAR,WAW_SIZE");
         assert_eq!(cxi.order, named("cxi").order);
         assert_eq!(named("libfabric:WAW").remote(Write, Write), Issued);
-        assert!(Network::named("libfabric:FAST").unwrap_err().contains("no bit FAST here; there are RAR, RAW"));
-        assert!(Network::named("fast").unwrap_err().contains("no network fast; there are rc, rc-visible"));
+        for (name, error) in [
+            ("libfabric:FAST", "no bit of libfabric FAST; there are RAR, RAW"),
+            ("fast", "no network fast; there are rc, rc-visible"),
+        ] {
+            assert!(Network::named(name).unwrap_err().to_string().starts_with(error), "{name}");
+        }
     }
 }

@@ -6,7 +6,10 @@
 
 use std::fmt;
 
+use mowgli_core::unknown::Unknown;
+
 use crate::axioms::{Axioms, addresses, crashes, global, network, unsignalled};
+use crate::error::Error;
 use crate::network::{Network, Order, Remote};
 
 /// The switches that are on.
@@ -52,10 +55,8 @@ impl Switches {
     ///
     /// # Errors
     /// Names two switches that cannot be on together, and gives the reason.
-    pub fn fit(self) -> Result<Self, String> {
-        let with = |other: &str, why: &str| {
-            Err(format!("the switches messages and {other} cannot be on together: {why}; leave one of them out"))
-        };
+    pub fn fit(self) -> Result<Self, Error> {
+        let with = |other, why| Err(Error::Together { one: "messages", other, why });
         match self {
             Self { messages: true, crashes: true, .. } => {
                 with("crashes", "of a message nothing is said where it is cut off")
@@ -66,26 +67,22 @@ impl Switches {
             Self { events: true, messages: true, .. } => {
                 with("events", "whether a message comes into the completion queue of its receiver is left open")
             }
-            Self { events: true, crashes: true, .. } => Err(
-                "the switches events and crashes cannot be on together: of a completion nothing is said where its operation is \
-                 cut off; leave one of them out"
-                    .to_owned(),
-            ),
+            Self { events: true, crashes: true, .. } => {
+                let why = "of a completion nothing is said where its operation is cut off";
+                Err(Error::Together { one: "events", other: "crashes", why })
+            }
             Self { network, .. } if !network.is_in_order() => self.without_order(),
             fit => Ok(fit),
         }
     }
 
     /// Returns the switches if the network need not deliver in order for them.
-    fn without_order(self) -> Result<Self, String> {
+    fn without_order(self) -> Result<Self, Error> {
         let Self { network, unsignalled, increasing_addresses, crashes, events, .. } = self;
         let stands = unsignalled && !network.completes_in_order;
         let on = [(stands, "unsignalled"), (increasing_addresses, "increasing-addresses"), (crashes, "crashes")];
         match on.into_iter().chain([(events, "events")]).find(|(on, _)| *on) {
-            Some((_, switch)) => Err(format!(
-                "the switch {switch} is defined for networks that deliver in order, and {network} does not; leave one of \
-                 them out"
-            )),
+            Some((_, switch)) => Err(Error::NeedsOrder { switch, network }),
             None => Ok(self),
         }
     }
@@ -104,7 +101,7 @@ impl Switches {
     ///
     /// # Errors
     /// If no switch and no network has this name, or if a network is chosen already. The message lists the names.
-    pub fn with(self, name: &str) -> Result<Self, String> {
+    pub fn with(self, name: &str) -> Result<Self, Error> {
         Ok(match name {
             "relaxed-ordering" => return self.over(Network::RC_RELAXED),
             "global-atomics" => Self { global_atomics: true, ..self },
@@ -114,8 +111,9 @@ impl Switches {
             "crashes" => Self { crashes: true, ..self },
             "events" => Self { events: true, ..self },
             _ => {
-                let network = Network::named(name).map_err(|networks| {
-                    format!("no switch {name}; there are {}; and {networks}", Self::NAMES.join(", "))
+                let network = Network::named(name).map_err(|networks| Error::Switch {
+                    switches: Unknown::new("switch", name, Self::NAMES),
+                    networks: Box::new(networks),
                 })?;
                 return self.over(network);
             }
@@ -123,11 +121,11 @@ impl Switches {
     }
 
     /// Chooses the network.
-    fn over(self, network: Network) -> Result<Self, String> {
+    fn over(self, network: Network) -> Result<Self, Error> {
         match self.network {
             Network::RC => Ok(Self { network, ..self }),
             known if known == network => Ok(self),
-            known => Err(format!("a model is over one network: {known} or {network}; leave one of them out")),
+            known => Err(Error::TwoNetworks(known, network)),
         }
     }
 
@@ -176,8 +174,9 @@ mod tests {
         for (network, _) in PRESETS.iter().filter(|(network, _)| *network != Network::RC_RELAXED).skip(1) {
             assert_eq!(Switches::OFF.with(network.name).expect("a network").to_string(), format!("+{network}"));
         }
-        assert!(Switches::OFF.with("fast").unwrap_err().contains("relaxed-ordering"));
-        assert!(Switches::OFF.with("cxi").and_then(|s| s.with("efa")).unwrap_err().contains("one network: cxi or efa"));
+        assert!(Switches::OFF.with("fast").unwrap_err().to_string().contains("relaxed-ordering"));
+        let two = Switches::OFF.with("cxi").and_then(|s| s.with("efa")).unwrap_err();
+        assert!(two.to_string().contains("one network: cxi or efa"));
         assert_eq!(Switches::OFF.to_string(), String::new());
     }
 }

@@ -127,7 +127,7 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
     let fault = method::fault(world, thread, call, methods);
     let way = |method: &method::Method| method.takes_way().then(|| Way::of(call.args[0]));
     fault.or_else(|| of_words(methods, call)).or_else(|| match method::find(methods, call).and_then(way)? {
-        Err(why) => Some(why),
+        Err(why) => Some(why.to_string()),
         Ok(Way { delivered: true, .. }) if !matches!(call.method.text(), "PutBy" | "PutWords") => {
             Some("only puts are delivered".to_owned())
         }

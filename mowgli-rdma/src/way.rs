@@ -8,6 +8,7 @@ use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::value::Val;
 
+use crate::error::Error;
 use crate::stamp::Qp;
 
 /// The queue pair of the thread to the node, and the meaning of the completion.
@@ -32,20 +33,17 @@ impl Way {
     ///
     /// # Errors
     /// If there is no such way, with what there is.
-    pub fn of(argument: Val) -> Result<Self, String> {
-        let Val::Way(name) = argument else { return Err(format!("{argument} is no way to make a call")) };
+    pub fn of(argument: Val) -> Result<Self, Error> {
+        let Val::Way(name) = argument else { return Err(Error::NotAWay(argument)) };
         name.text().split(',').try_fold(Self::USUAL, |way, part| match (part, part.strip_prefix('q')) {
             ("unsignalled", _) => Ok(Self { signalled: false, ..way }),
             ("delivered", _) => Ok(Self { delivered: true, ..way }),
             (_, Some(number)) => {
                 let queue = number.parse().ok().filter(|q| (1..=QUEUES).contains(q));
-                let queue = queue.ok_or_else(|| format!("queue pairs are q1 to q{QUEUES}, and {part} is none"))?;
+                let queue = queue.ok_or_else(|| Error::QueuePair { name: part.to_owned(), most: QUEUES })?;
                 Ok(Self { queue, ..way })
             }
-            _ => Err(format!(
-                "@{part} says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled, and \
-                     @delivered for a put"
-            )),
+            _ => Err(Error::Way(part.to_owned())),
         })
     }
 
@@ -121,7 +119,7 @@ mod tests {
             }
         }
         for (wrong, why) in [("q0", "q1 to q9"), ("q10", "q1 to q9"), ("fast", "@q2")] {
-            assert!(Way::of(Val::Way(Name::new(wrong))).unwrap_err().contains(why), "{wrong}");
+            assert!(Way::of(Val::Way(Name::new(wrong))).unwrap_err().to_string().contains(why), "{wrong}");
         }
         assert!(Way::of(Val::Int(2)).is_err());
     }

@@ -38,7 +38,7 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
             let of_tools = || model.switches().map(|s| model.on(Network { delivers: false, ..s.network }));
             let written = of_tools().filter(|_| !matches!(reader, Reader::Person)).transpose()?.unwrap_or(model);
             let libraries = catalogue.libraries(written);
-            cat::cat_for(reader, &model.to_string(), &libraries, model.memory())
+            cat::cat_for(reader, &model.to_string(), &libraries, model.memory()).map_err(|e| e.to_string())
         }
         Err(no_model) => {
             let entry = named(catalogue.entries(), name)
@@ -50,7 +50,7 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
 
 /// Returns the specification of a library in cat.
 fn of_entry(reader: Reader, entry: &Entry) -> Result<Cat, String> {
-    cat::cat_for(reader, entry.name, &entry.specification, Name::literal(entry.name))
+    cat::cat_for(reader, entry.name, &entry.specification, Name::literal(entry.name)).map_err(|e| e.to_string())
 }
 
 /// Returns the files with which herd7 runs a memory model: names and texts.

@@ -144,7 +144,7 @@ pub struct Ask<'a> {
 pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell)) {
     let mut known: BTreeMap<(&str, Network), Cell> = BTreeMap::new();
     for &network in ask.networks {
-        let moved: Vec<Result<(), String>> = entries.iter_mut().map(|entry| entry.move_to(network)).collect();
+        let moved: Vec<Result<(), String>> = entries.iter_mut().map(|entry| Ok(entry.move_to(network)?)).collect();
         for (at, moved) in moved.into_iter().enumerate() {
             let entry = &entries[at];
             if entry.memory.switches.is_none() || !(ask.is_chosen)(entry) {

@@ -17,6 +17,7 @@ use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_libraries::error::Error;
 use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::tso::{self, Method};
 use mowgli_rdma::wait::Method as Wait;
@@ -319,7 +320,7 @@ fn libraries_stand_over_the_network() {
         assert!(shown.is_empty() || shown.starts_with(&format!("RDMA_WAIT+{name} ")), "{shown}");
     }
     let mut local = mowgli_libraries::x86::treiber::entry();
-    assert!(local.move_to(Network::RC).unwrap_err().contains("without a network"));
+    assert_eq!(local.move_to(Network::RC), Err(Error::NoNetwork(local.name)));
 }
 
 /// A check over `rc` is a check without a network.

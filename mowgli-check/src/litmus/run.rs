@@ -226,7 +226,8 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let mut steps = Vec::new();
     let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
     let mut choose = |n| random.usize(..n);
-    let outcome = Machine::new(&test.world, &programs)?
+    let outcome = Machine::new(&test.world, &programs)
+        .map_err(String::from)?
         .with(switches)
         .walk(&test.observed, &mut choose, &mut show, expired)
         .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;

@@ -77,8 +77,8 @@ impl Model {
             Self::RdmaWait(_) if switch == "events" => {
                 Err(format!("the switch events is of {}, where threads poll; {self} has no polls", Self::RDMA_TSO))
             }
-            Self::RdmaWait(switches) => switches.with(switch)?.fit().map(Self::RdmaWait),
-            Self::RdmaTso(switches) => switches.with(switch)?.fit().map(Self::RdmaTso),
+            Self::RdmaWait(switches) => Ok(Self::RdmaWait(switches.with(switch)?.fit()?)),
+            Self::RdmaTso(switches) => Ok(Self::RdmaTso(switches.with(switch)?.fit()?)),
             _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
         }
     }
@@ -90,8 +90,8 @@ impl Model {
     pub fn on(self, network: Network) -> Result<Self, String> {
         let on = |switches| Switches { network, ..switches }.fit();
         match self {
-            Self::RdmaWait(switches) => on(switches).map(Self::RdmaWait),
-            Self::RdmaTso(switches) => on(switches).map(Self::RdmaTso),
+            Self::RdmaWait(switches) => Ok(Self::RdmaWait(on(switches)?)),
+            Self::RdmaTso(switches) => Ok(Self::RdmaTso(on(switches)?)),
             _ => Err(format!("{self} has no networks; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
         }
     }

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use super::client::{Bound, Subject};
 use crate::algebra::{CELL, Choice, Expr, Key, Rel, Set, Spec, SubView};
 use crate::event::{Call, Event};
-use crate::ids::{Node, Tid};
+use crate::ids::{Loc, Node, Tid};
 use crate::library::Hints;
 use crate::value::Val;
 use crate::world::World;
@@ -33,13 +33,44 @@ pub enum Needs {
     Less,
 }
 
+/// The reason why a property does not follow from the form of a specification.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotByForm {
+    /// A choice has pairs that depend on hb.
+    #[error("which pairs {0} has depends on hb")]
+    ChoiceOfHb(String),
+    /// A demand can have more pairs where hb has fewer.
+    #[error("{0} can have more pairs where hb has fewer")]
+    LessHb(String),
+    /// A choice has pairs that may depend on other locations.
+    #[error("which pairs {0} has may depend on other locations")]
+    OtherLocations(String),
+    /// A demand can have more pairs in a part.
+    #[error("{0} can have more pairs in a part")]
+    InPart(String),
+    /// A part of so can have more pairs in a part of the execution.
+    #[error("{0}, a part of so, can have more pairs in a part")]
+    So(String),
+    /// A call touches a location that is none of its arguments.
+    #[error("{call} touches {touched}, which is none of its arguments")]
+    Touches {
+        /// The call.
+        call: Call,
+        /// The location.
+        touched: Loc,
+    },
+    /// The specification counts calls that touch no location.
+    #[error("calls like {0} are counted, and touch no location")]
+    Counted(Call),
+}
+
 /// The properties that follow from the form of a specification; an error has the reason why one does not follow.
 #[derive(Clone, Debug)]
 pub struct ByForm {
     /// Whether it is monotone.
-    pub monotone: Result<(), String>,
+    pub monotone: Result<(), NotByForm>,
     /// Whether it is decomposable.
-    pub decomposable: Result<Needs, String>,
+    pub decomposable: Result<Needs, NotByForm>,
 }
 
 /// Returns the properties that follow from the form of the specification of a library.
@@ -52,7 +83,7 @@ pub struct ByForm {
 /// assert!(monotone(&c).is_ok());
 /// // Less of hb, and this has pairs.
 /// c.empty("unordered", &(po() - hb()));
-/// assert!(monotone(&c).unwrap_err().contains("unordered"));
+/// assert!(monotone(&c).unwrap_err().to_string().contains("unordered"));
 /// ```
 #[must_use]
 pub fn by_form(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> ByForm {
@@ -67,13 +98,13 @@ pub fn by_form(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> ByFor
 ///
 /// # Errors
 /// The demand that it might break.
-pub fn monotone(spec: &Spec) -> Result<(), String> {
+pub fn monotone(spec: &Spec) -> Result<(), NotByForm> {
     let of_hb = |choice: &Choice| matches!(choice, Choice::Orient { pairs } if pairs.mentions_hb());
     if let Some((name, _)) = spec.choices.iter().find(|(_, choice)| of_hb(choice)) {
-        return Err(format!("which pairs {name} has depends on hb"));
+        return Err(NotByForm::ChoiceOfHb(name.to_string()));
     }
     match spec.demands.iter().find(|(_, _, rel)| !grows_with_hb(rel, true)) {
-        Some((name, ..)) => Err(format!("{name} can have more pairs where hb has fewer")),
+        Some((name, ..)) => Err(NotByForm::LessHb(name.to_string())),
         None => Ok(()),
     }
 }
@@ -108,18 +139,18 @@ impl InPart {
 }
 
 /// Proves that each part with its own locations is consistent.
-fn decomposable(spec: &Spec) -> Result<Needs, String> {
+fn decomposable(spec: &Spec) -> Result<Needs, NotByForm> {
     let mut known = Known { spec, relations: BTreeMap::new() };
     for (name, choice) in &spec.choices {
         if let Choice::Orient { pairs } = choice
             && !known.of(pairs).exact
         {
-            return Err(format!("which pairs {name} has may depend on other locations"));
+            return Err(NotByForm::OtherLocations(name.to_string()));
         }
     }
     for (name, _, rel) in &spec.demands {
         if !known.of(rel).within {
-            return Err(format!("{name} can have more pairs in a part"));
+            return Err(NotByForm::InPart(name.to_string()));
         }
     }
     let mut needs = Needs::TheSame;
@@ -127,7 +158,7 @@ fn decomposable(spec: &Spec) -> Result<Needs, String> {
         match known.of(rel) {
             InPart { exact: true, .. } => {}
             InPart { within: true, .. } => needs = Needs::Less,
-            _ => return Err(format!("{name}, a part of so, can have more pairs in a part")),
+            _ => return Err(NotByForm::So(name.to_string())),
         }
     }
     Ok(needs)
@@ -193,7 +224,7 @@ fn is_cell(key: &Key) -> bool {
 
 /// Checks the calls of small clients: each touches only its arguments, and each that a specification counts has a
 /// location.
-fn looked_at(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> Result<(), String> {
+fn looked_at(spec: &Spec, library: &dyn Hints, subject: &dyn Subject) -> Result<(), NotByForm> {
     let functions = Functions::of(spec);
     let bound = Bound { objects: 2, ..Bound::default() };
     let empty = World::new(2, &[Node(1), Node(2)]);
@@ -213,18 +244,18 @@ fn looked_at_call(
     world: &World,
     thread: Tid,
     call: &Call,
-) -> Result<(), String> {
+) -> Result<(), NotByForm> {
     let locations: Vec<_> = call.args.iter().filter_map(|v| v.loc()).collect();
     let held = |cell| vec![library.init(world, cell), Val::Int(1)];
     for ret in library.returns(world, &[], thread, call, &held) {
         let event = Event { thread, call: call.clone(), ret };
         for sub in library.shapes(world, &event).iter().flatten() {
             if let Some(touched) = sub.cell.filter(|cell| !locations.contains(&cell.loc)) {
-                return Err(format!("{call} touches {}, which is none of its arguments", touched.loc));
+                return Err(NotByForm::Touches { call: call.clone(), touched: touched.loc });
             }
             let view = |nth| SubView { world, event: &event, sub, nth };
             if locations.is_empty() && functions.tell_apart([view(0), view(1)]) {
-                return Err(format!("calls like {call} are counted, and touch no location"));
+                return Err(NotByForm::Counted(call.clone()));
             }
         }
     }
@@ -280,7 +311,7 @@ mod tests {
     use super::*;
     use crate::algebra::{CELL, po, reads, same, same_event, same_thread, writes};
 
-    fn found(of: impl Fn(&mut Spec)) -> Result<Needs, String> {
+    fn found(of: impl Fn(&mut Spec)) -> Result<Needs, NotByForm> {
         let mut spec = Spec::default();
         of(&mut spec);
         decomposable(&spec)

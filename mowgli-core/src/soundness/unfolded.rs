@@ -2,11 +2,16 @@
 //! same text ask the same question.
 
 use crate::event::{Call, Cell, Event};
-use crate::ids::Tid;
+use crate::ids::{Name, Tid};
 use crate::implementation::{Implementation, add_parts};
 use crate::library::{Hints, Libraries};
 use crate::value::Val;
 use crate::world::World;
+
+/// The error for an implementation without terms.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the bodies of {0} are Rust functions, of which no two runs are known to be the same")]
+pub struct NoBodies(pub Name);
 
 /// Prints the bodies of an implementation, and its parts in these worlds. An opaque function appears by its name alone.
 ///
@@ -16,10 +21,9 @@ pub fn bodies(
     implementation: &dyn Implementation,
     calls: &[(World, Tid, Call)],
     tell: &mut dyn FnMut(&str),
-) -> Result<(), String> {
+) -> Result<(), NoBodies> {
     let Some(bodies) = implementation.bodies() else {
-        let of = implementation.target();
-        return Err(format!("the bodies of {of} are Rust functions, of which no two runs are known to be the same"));
+        return Err(NoBodies(implementation.target()));
     };
     bodies.iter().for_each(|(method, body)| tell(&format!("{method}: {body}")));
     for (world, thread, call) in calls {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::Error;
+
 /// The largest number of actions that a program may have.
 pub const MOST: usize = 64;
 
@@ -232,9 +234,9 @@ impl Program {
     ///
     /// # Errors
     /// If there are more than a search can hold.
-    pub fn actions(&self) -> Result<Actions, String> {
+    pub fn actions(&self) -> Result<Actions, Error> {
         if self.size() > MOST {
-            return Err(format!("a program of coreRMA can have {MOST} actions, and this one has {}", self.size()));
+            return Err(Error::TooLarge { actions: self.size(), most: MOST });
         }
         let init = |(x, v): (usize, &Variable)| Action {
             kind: ActionType::Init,

@@ -8,6 +8,7 @@ use mowgli_core::world::World;
 use super::machine::Machine;
 use super::state::State;
 use super::step::Step;
+use crate::error::Error;
 use crate::switches::Switches;
 
 /// Store buffers, queue pairs and memory, without programs.
@@ -29,7 +30,7 @@ use crate::switches::Switches;
 /// assert_eq!(machine.steps().len(), 1);
 /// machine.take(0);
 /// assert_eq!(machine.memory(x), 1.into());
-/// # Ok::<(), String>(())
+/// # Ok::<(), mowgli_rdma::Error>(())
 /// ```
 pub struct Driven {
     machine: Machine<'static>,
@@ -43,7 +44,7 @@ impl Driven {
     ///
     /// # Errors
     /// If an object is not a memory word, or has no node.
-    pub fn new(world: &World, switches: Switches) -> Result<Self, String> {
+    pub fn new(world: &World, switches: Switches) -> Result<Self, Error> {
         let machine = Machine::new(world, &[])?.with(switches);
         let state = machine.hardware();
         Ok(Self { machine, state, next: None })

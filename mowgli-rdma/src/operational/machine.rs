@@ -9,6 +9,7 @@ use mowgli_core::world::World;
 
 use super::programs::Programs;
 use super::state::{Asked, QueuePair, State};
+use crate::error::Error;
 use crate::stamp::Qp;
 use crate::switches::Switches;
 use crate::tso::TSO;
@@ -26,10 +27,10 @@ impl<'a> Machine<'a> {
     ///
     /// # Errors
     /// If an object is not a memory word, or has no node.
-    pub fn new(world: &World, programs: &'a [Prog]) -> Result<Self, String> {
+    pub fn new(world: &World, programs: &'a [Prog]) -> Result<Self, Error> {
         for (x, object) in &world.objects {
             if object.library != TSO || object.node.is_none() {
-                return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
+                return Err(Error::NotAWord(*x, object.library));
             }
         }
         let locs = world.objects.keys().copied().collect();

@@ -196,7 +196,7 @@ fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Ent
         match entry.variant(name) {
             Ok(variant) => all.push((entry, variant)),
             Err(_) if args.names.is_empty() => {}
-            Err(message) => return Err(message),
+            Err(error) => return Err(error.to_string()),
         }
     }
     Ok(all)

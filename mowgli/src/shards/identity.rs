@@ -73,11 +73,11 @@ impl Hash {
         }
         let calls = own_calls(entry, bounds, &|| false).unwrap_or_default();
         unfolded::shapes(&entry.specification, &calls, &mut |text| self.add(text));
-        unfolded::bodies(&*variant.implementation, &calls, &mut |text| self.add(text))
+        unfolded::bodies(&*variant.implementation, &calls, &mut |text| self.add(text)).map_err(|e| e.to_string())
     }
 }
 
 /// Returns a specification in cat, or the reason why cat cannot express it.
 fn said(libraries: &Libraries, name: Name) -> String {
-    cat::cat(name.text(), libraries, name).unwrap_or_else(|why| why)
+    cat::cat(name.text(), libraries, name).unwrap_or_else(|why| why.to_string())
 }

@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn names_of_rules_and_presets_are_read() {
         assert!(Rule::ALL.iter().all(|r| r.to_string().parse() == Ok(*r)));
-        assert!("R9".parse::<Rule>().unwrap_err().contains("CAS-F"));
+        assert!("R9".parse::<Rule>().unwrap_err().to_string().contains("CAS-F"));
         assert!(Rules::PRESETS.iter().all(|(name, rules)| Rules::preset(name) == Ok(rules())));
         assert!(Rules::preset("mpi").is_err());
     }

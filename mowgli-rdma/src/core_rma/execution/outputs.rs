@@ -10,6 +10,7 @@ use super::rules::Rules;
 use super::search::Search;
 use super::values::{Value, Values};
 use crate::core_rma::program::Program;
+use crate::error::Error;
 
 /// The outputs that were found, each with data of type `T`; incomplete if the search was stopped. An output lists the
 /// registers of all processes, then the observed variables at the end.
@@ -24,7 +25,7 @@ pub fn outcomes(
     rules: &Rules,
     observed: &[usize],
     expired: &dyn Fn() -> bool,
-) -> Result<Outputs<u64>, String> {
+) -> Result<Outputs<u64>, Error> {
     each_output(program, rules, observed, expired, |counts, output, _| *counts.entry(output).or_insert(0) += 1)
 }
 
@@ -35,7 +36,7 @@ pub(super) fn each_output<T>(
     observed: &[usize],
     expired: &dyn Fn() -> bool,
     note: impl Fn(&mut BTreeMap<Vec<Value>, T>, Vec<Value>, &mut Values<'_>),
-) -> Result<Outputs<T>, String> {
+) -> Result<Outputs<T>, Error> {
     let actions = program.actions()?;
     let search = Search::new(&actions, rules, expired);
     let mut found = BTreeMap::new();
@@ -54,7 +55,7 @@ pub(super) fn each_output<T>(
 ///
 /// # Errors
 /// If the program is too large.
-pub fn outputs(program: &Program, rules: &Rules) -> Result<BTreeSet<Vec<Value>>, String> {
-    let all = outcomes(program, rules, &[], &|| false)?.all().map_err(|stop| stop.to_string())?;
+pub fn outputs(program: &Program, rules: &Rules) -> Result<BTreeSet<Vec<Value>>, Error> {
+    let all = outcomes(program, rules, &[], &|| false)?.all().map_err(Error::Stopped)?;
     Ok(all.into_keys().collect())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use itertools::Itertools;
+use mowgli_core::unknown::Unknown;
 
 use crate::core_rma::program::{Action, ActionType, Actions, Statement};
 
@@ -79,14 +80,13 @@ impl fmt::Display for Rule {
 }
 
 impl std::str::FromStr for Rule {
-    type Err = String;
+    type Err = Unknown;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Unknown> {
         let more = [Self::PutPut, Self::GetGet, Self::Inline];
         let all: Vec<Self> = Self::ALL.into_iter().chain(more).collect();
         let known = all.iter().find(|r| r.to_string().eq_ignore_ascii_case(text));
-        let names = || all.iter().join(", ");
-        known.copied().ok_or_else(|| format!("no rule {text}; there are {}", names()))
+        known.copied().ok_or_else(|| Unknown::new("rule", text, &all))
     }
 }
 
@@ -131,10 +131,10 @@ impl Rules {
     ///
     /// # Errors
     /// If no preset has this name; the message lists the presets.
-    pub fn preset(name: &str) -> Result<Self, String> {
+    pub fn preset(name: &str) -> Result<Self, Unknown> {
         let known = Self::PRESETS.iter().find(|(preset, _)| *preset == name);
-        let names = || Self::PRESETS.iter().map(|(preset, _)| preset).join(", ");
-        known.map(|(_, rules)| rules()).ok_or_else(|| format!("no preset {name}; there are {}", names()))
+        let names = Self::PRESETS.iter().map(|(preset, _)| preset);
+        known.map(|(_, rules)| rules()).ok_or_else(|| Unknown::new("preset", name, names))
     }
 
     /// Removes a rule.

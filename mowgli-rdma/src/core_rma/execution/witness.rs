@@ -7,6 +7,7 @@ use super::outputs::{Outputs, each_output};
 use super::rules::{Edge, Rule, Rules};
 use super::values::{Value, Values};
 use crate::core_rma::program::{Action, ActionType, Program};
+use crate::error::Error;
 
 /// One execution with everything that a report prints.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ pub fn witnesses(
     rules: &Rules,
     observed: &[usize],
     expired: &dyn Fn() -> bool,
-) -> Result<Outputs<Witness>, String> {
+) -> Result<Outputs<Witness>, Error> {
     each_output(program, rules, observed, expired, |first, output, values| {
         first.entry(output).or_insert_with(|| values.witness());
     })

@@ -131,7 +131,7 @@ pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<E
         match entry.variant(name) {
             Ok(variant) => chosen.push((entry, variant)),
             Err(_) if args.names.is_empty() => {}
-            Err(message) => return Err(message),
+            Err(error) => return Err(error.to_string()),
         }
     }
     if chosen.is_empty() {

@@ -1,0 +1,83 @@
+//! The errors of this crate: names that nothing has, and combinations that are not defined.
+
+use mowgli_core::ids::{Loc, Name};
+use mowgli_core::runs::Stop;
+use mowgli_core::unknown::Unknown;
+use mowgli_core::value::Val;
+
+use crate::network::Network;
+
+/// An error in a name, a combination of switches, or a program.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Error {
+    /// No network, rule, preset or bit of libfabric has this name.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// No switch and no network has this name.
+    #[error("{switches}; and {networks}")]
+    Switch {
+        /// The name, and the switches that exist.
+        switches: Unknown,
+        /// The error for a network of this name.
+        networks: Box<Self>,
+    },
+    /// Two switches, or a switch and a network, cannot be on together.
+    #[error("the switches {one} and {other} cannot be on together: {why}; leave one of them out")]
+    Together {
+        /// One of them.
+        one: &'static str,
+        /// The other one.
+        other: &'static str,
+        /// The reason.
+        why: &'static str,
+    },
+    /// A switch is not defined on a network that delivers in any order.
+    #[error(
+        "the switch {switch} is defined for networks that deliver in order, and {network} does not; leave one of them out"
+    )]
+    NeedsOrder {
+        /// The switch.
+        switch: &'static str,
+        /// The network.
+        network: Network,
+    },
+    /// A model was put on two networks.
+    #[error("a model is over one network: {0} or {1}; leave one of them out")]
+    TwoNetworks(Network, Network),
+    /// A value is not a way to make a call.
+    #[error("{0} is no way to make a call")]
+    NotAWay(Val),
+    /// A name behind `@` is not a way to make a call.
+    #[error(
+        "@{0} says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled, and @delivered for a put"
+    )]
+    Way(String),
+    /// A queue pair has a number that is too large, or none.
+    #[error("queue pairs are q1 to q{most}, and {name} is none")]
+    QueuePair {
+        /// The name as it is written.
+        name: String,
+        /// The largest number.
+        most: u8,
+    },
+    /// The machine has memory words only, and this location is another object, or has no node.
+    #[error("{0} is an object of {1}; the machine has memory words only")]
+    NotAWord(Loc, Name),
+    /// A program of coreRMA has more actions than a search can hold.
+    #[error("a program of coreRMA can have {most} actions, and this one has {actions}")]
+    TooLarge {
+        /// The number of actions of the program.
+        actions: usize,
+        /// The largest number of actions.
+        most: usize,
+    },
+    /// A limit stopped the search.
+    #[error("{0}")]
+    Stopped(Stop),
+}
+
+impl From<Error> for String {
+    fn from(error: Error) -> Self {
+        error.to_string()
+    }
+}
