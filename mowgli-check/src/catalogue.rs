@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
+use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::x86;
@@ -15,6 +16,7 @@ use mowgli_rdma::wait;
 use mowgli_rdma::{Network, Switches};
 
 use crate::entry::fault;
+use crate::error::{Code, InputError};
 use crate::guard::guarded;
 use crate::hints;
 use crate::litmus::known::Known;
@@ -91,15 +93,13 @@ impl Catalogue {
     /// # Errors
     /// If two libraries have the same name, one is over stamps that no model of tests has, or an entry has an error:
     /// see [`fault`].
-    pub fn with(own: impl IntoIterator<Item = Entry>) -> Result<Self, String> {
+    pub fn with(own: impl IntoIterator<Item = Entry>) -> Result<Self, InputError> {
         let own: Vec<Entry> = own.into_iter().collect();
         for entry in &own {
             let models = [&Self::builtin().over_rdma, &Self::builtin().over_x86];
             if !models.into_iter().any(|model| entry.specification.has_stamps_of(model)) {
-                return Err(format!(
-                    "{} is over a memory model of its own, which no test can name: check it by `mowgli_check::check::check`",
-                    entry.name
-                ));
+                let message = format!("{} is over a memory model of its own, which no test can name", entry.name);
+                return Err(InputError::new(Code::Library, message).help("check it by `mowgli_check::check::check`"));
             }
             guarded(entry.name, || fault(entry, &bound(2, 2, 1), &|| false))?;
             guarded(entry.name, || hints::check(entry, &bound(2, 2, 1), EXECUTIONS, &|| false))?;
@@ -109,18 +109,20 @@ impl Catalogue {
     }
 
     /// Checks that no two libraries have the same name, because commands look up entries by name.
-    fn without_clash(&self) -> Result<(), String> {
+    fn without_clash(&self) -> Result<(), InputError> {
         let memory = Model::ALL.map(|model| model.memory().text());
         let builtin: Vec<&str> = memory.into_iter().chain(Self::builtin_names()).collect();
         let own: Vec<&str> = self.own_names().collect();
         if let Some(name) = own.iter().find(|name| builtin.contains(name)) {
-            return Err(format!(
-                "{name} is built in, and a library of your own has this name too: give yours another one, in its entry and \
-                 in Library::name"
-            ));
+            let message = format!("{name} is built in, and a library of your own has this name too");
+            let help = "give yours another one, in its entry and in Library::name";
+            return Err(InputError::new(Code::Duplicate, message).help(help));
         }
         match own.iter().duplicates().next() {
-            Some(name) => Err(format!("two libraries of your own have the name {name}: give one of them another")),
+            Some(name) => {
+                let message = format!("two libraries of your own have the name {name}");
+                Err(InputError::new(Code::Duplicate, message).help("give one of them another"))
+            }
             None => Ok(()),
         }
     }
@@ -133,7 +135,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If a library needs a switch that is not defined on this network.
-    pub fn on(mut self, network: Network) -> Result<Self, String> {
+    pub fn on(mut self, network: Network) -> Result<Self, InputError> {
         self.own = self.own().iter().filter(|entry| entry.memory.switches.is_some()).count();
         self.entries.retain(|entry| entry.memory.switches.is_some());
         self.entries.iter_mut().try_for_each(|entry| entry.move_to(network))?;
@@ -175,17 +177,17 @@ impl Catalogue {
         if own.is_empty() { self.names() } else { own }.into_iter()
     }
 
-    /// Returns the error message for a name that no library has.
+    /// Returns the error for a name that no library has.
     #[must_use]
-    pub fn no_library(&self, name: &str) -> String {
-        format!("no library {name}; there are {}", self.names().join(", "))
+    pub fn no_library(&self, name: &str) -> Unknown {
+        Unknown::new("library", name, self.names())
     }
 
     /// Returns the implementation that `name` stands for: that of a library, or `library:variant`.
     ///
     /// # Errors
     /// If there is no such implementation; the message lists the others.
-    pub fn implementation(&self, name: &str) -> Result<Arc<dyn Implementation>, String> {
+    pub fn implementation(&self, name: &str) -> Result<Arc<dyn Implementation>, InputError> {
         let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
         let entry = self.entries.iter().find(|e| e.name == library).ok_or_else(|| self.no_library(library))?;
         let found = entry.variant(variant)?;
@@ -196,7 +198,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If there is no such implementation; the message lists the others.
-    pub fn implementations(&self, names: &[String]) -> Result<Vec<Arc<dyn Implementation>>, String> {
+    pub fn implementations(&self, names: &[String]) -> Result<Vec<Arc<dyn Implementation>>, InputError> {
         names.iter().map(|name| self.implementation(name)).collect()
     }
 

@@ -24,6 +24,7 @@ use mowgli_rdma::Network;
 use serde::Serialize;
 
 use crate::entry::{self, own_calls};
+use crate::error::{Code, InputError};
 use crate::explain::{self, Finding, Words};
 use crate::guard::guarded;
 use crate::interrupt::{self, Deadline};
@@ -135,11 +136,11 @@ pub fn arguments(bound: &Bound) -> String {
 ///  - the variant has an edit that changes nothing;
 ///  - for [`Ask::Through`], a library below has no entry, or several;
 ///  - a function of the library panics.
-pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
+pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, InputError> {
     guarded(entry.name, || checked(entry, variant, bound, options))
 }
 
-fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
+fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, InputError> {
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
@@ -161,11 +162,12 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
     let is_over =
         !matches!(&report.verdict, Verdict::Undecided(stop) if !matches!(stop, Stop::Vacuous | Stop::IllDefined(_)));
     if let Some(edit) = idle(entry, variant, &expired).filter(|_| is_over) {
-        return Err(format!(
-            "the variant {} of {} is nothing else than what it is made of: `{edit}` changes no body of a call within the bound; \
-             say what else is to be changed, or take a larger bound",
+        let message = format!(
+            "the variant {} of {} is nothing else than what it is made of: `{edit}` changes no body of a call within the bound",
             variant.name, entry.name
-        ));
+        );
+        let help = "say what else is to be changed, or take a larger bound";
+        return Err(InputError::new(Code::Library, message).help(help));
     }
     Ok(Checked {
         library: entry.name,
@@ -193,11 +195,12 @@ pub fn with_question<T>(
     bound: &Bound,
     options: &Options<'_>,
     ask: impl FnOnce(&Question<'_>) -> T,
-) -> Result<T, String> {
+) -> Result<T, InputError> {
     entry.library()?;
     let target = variant.implementation.target();
     if target != Name::literal(entry.name) {
-        return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
+        let message = format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name);
+        return Err(InputError::new(Code::Library, message));
     }
     let expired = || options.deadline.expired();
     let of_memory = (entry.memory.probes)(options.loopback);
@@ -256,11 +259,14 @@ impl Probes for Alone {
 }
 
 /// Returns the model of crashing threads, if the bound allows crashes.
-fn crashing<'e>(entry: &'e Entry, bound: &Bound) -> Result<Option<&'e Crashing>, String> {
+fn crashing<'e>(entry: &'e Entry, bound: &Bound) -> Result<Option<&'e Crashing>, InputError> {
     match &entry.memory.crashing {
         _ if bound.crashes == 0 => Ok(None),
         Some(crashing) => Ok(Some(crashing)),
-        None => Err(format!("{}: crashes are of libraries over RDMA_WAIT; leave out --crashes", entry.name)),
+        None => {
+            let message = format!("{}: crashes are of libraries over RDMA_WAIT", entry.name);
+            Err(InputError::new(Code::Unsupported, message).help("leave out --crashes"))
+        }
     }
 }
 
@@ -287,7 +293,7 @@ fn replace_all(
     entries: &[Entry],
     chain: &mut Vec<Arc<dyn Implementation>>,
     below: &mut Libraries,
-) -> Result<(), String> {
+) -> Result<(), InputError> {
     loop {
         let left: Vec<&Entry> =
             libraries_of(below, &entry.memory).map(|name| entry_of(name, entry, entries)).collect::<Result<_, _>>()?;
@@ -300,9 +306,11 @@ fn replace_all(
         let taken = |name: Name| name == Name::literal(entry.name) || chain.iter().any(|i| i.target() == name);
         let Some((name, next)) = top.filter(|(name, _)| !taken(*name)) else {
             let names = left.iter().map(|entry| entry.name).join(", ");
-            return Err(format!("below {} there is {names} again: a library cannot be built on itself", entry.name));
+            let message = format!("below {} there is {names} again: a library cannot be built on itself", entry.name);
+            return Err(InputError::new(Code::Library, message));
         };
-        let published = next.variants.first().ok_or_else(|| format!("the entry {name} has no implementation"))?;
+        let none = || InputError::new(Code::Library, format!("the entry {name} has no implementation"));
+        let published = next.variants.first().ok_or_else(none)?;
         chain.push(published.implementation.clone());
         *below = below.clone().without(name).and(&next.below.clone().with_order_of(below));
     }
@@ -314,7 +322,7 @@ fn libraries_of(libraries: &Libraries, memory: &Memory) -> impl Iterator<Item = 
 }
 
 /// Returns all libraries that an entry's implementation is built on, through every layer.
-fn stack(entry: &Entry, entries: &[Entry]) -> Result<Vec<Name>, String> {
+fn stack(entry: &Entry, entries: &[Entry]) -> Result<Vec<Name>, InputError> {
     let mut names: Vec<Name> = libraries_of(&entry.below, &entry.memory).collect();
     let mut at = 0;
     while let Some(name) = names.get(at).copied() {
@@ -327,20 +335,21 @@ fn stack(entry: &Entry, entries: &[Entry]) -> Result<Vec<Name>, String> {
 }
 
 /// Returns the entry of a library below another one.
-fn entry_of<'a>(name: Name, above: &Entry, entries: &'a [Entry]) -> Result<&'a Entry, String> {
+fn entry_of<'a>(name: Name, above: &Entry, entries: &'a [Entry]) -> Result<&'a Entry, InputError> {
     let found: Vec<&Entry> = entries.iter().filter(|e| Name::literal(e.name) == name).collect();
     match found[..] {
         [next] => Ok(next),
-        [] => Err(format!(
-            "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends there; put \
-             its entry into Options::entries",
-            above.name
-        )),
-        _ => Err(format!(
-            "{name}, below {}, has {} entries in Options::entries: give each a name of its own",
-            above.name,
-            found.len()
-        )),
+        [] => {
+            let message = format!(
+                "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends there",
+                above.name
+            );
+            Err(InputError::new(Code::Library, message).help("put its entry into Options::entries"))
+        }
+        _ => {
+            let message = format!("{name}, below {}, has {} entries in Options::entries", above.name, found.len());
+            Err(InputError::new(Code::Library, message).help("give each a name of its own"))
+        }
     }
 }
 

@@ -13,26 +13,28 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Variant};
 
+use crate::error::{Code, InputError, Place};
+
 /// Looks for errors in an entry, with the calls of clients within a bound. Ignores the calls if the time is up before
 /// they are known, because the check itself then stops too.
 ///
 /// # Errors
 /// The error, and the remedy.
-pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
+pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), InputError> {
     let library = entry.library()?;
     of_one_model(entry)?;
     let calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
     let specified = entry.specification.and(&entry.memory.libraries);
     if let Some((_, _, call)) = calls.iter().find(|(_, _, call)| specified.get(call.library).is_none()) {
-        return Err(format!(
+        return Err(wrong(format!(
             "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
             entry.name, call.library
-        ));
+        )));
     }
     let worlds = calls.iter().map(|(world, ..)| world).dedup();
     let all = worlds.cartesian_product(&entry.variants);
     if let Some(mistake) = all.into_iter().find_map(|(world, v)| misdeclared(&*v.implementation, world)) {
-        return Err(mistake);
+        return Err(wrong(mistake));
     }
     let mut own = calls.iter().filter(|(_, _, call)| call.library == library.name());
     own.try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))
@@ -40,13 +42,13 @@ pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result
 
 /// Checks that an entry's specification and the libraries that it is built on are over the stamp order of its memory
 /// model.
-fn of_one_model(entry: &Entry) -> Result<(), String> {
+fn of_one_model(entry: &Entry) -> Result<(), InputError> {
     for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
         if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
-            return Err(format!(
+            return Err(wrong(format!(
                 "the {part} of {} is over another stamp order than its memory model: only one of them has {a} before {b}",
                 entry.name
-            ));
+            )));
         }
     }
     Ok(())
@@ -54,10 +56,11 @@ fn of_one_model(entry: &Entry) -> Result<(), String> {
 
 /// Checks that the shapes of a call are right, whatever it returns. Also checks that it writes nothing if the library
 /// says that it only looks.
-fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Result<(), String> {
+fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Result<(), InputError> {
     let right = |event: &Event| {
         let mistake = library.wrong_shape(world, event);
-        mistake.map_or(Ok(()), |m| Err(format!("the shape of {call} of {}: {m}", place(library, call))))
+        let named = |m| declared(library, call, wrong(format!("the shape of {call} of {}: {m}", library.name())));
+        mistake.map_or(Ok(()), |m| Err(named(m)))
     };
     if method::find(library.methods(), call).is_some_and(|m| m.returns == Returns::Value) {
         right(&Event { thread, call: call.clone(), ret: Val::Top })?;
@@ -75,15 +78,21 @@ fn is_as_said(library: &dyn Hints, world: &World, thread: Tid, call: &Call, boun
     Ok(())
 }
 
-/// Returns the name of a library, and the place where it declares the method of a call.
-fn place(library: &dyn Hints, call: &Call) -> String {
-    let place = method::find(library.methods(), call).map(|m| format!(" ({})", m.place));
-    format!("{}{}", library.name(), place.unwrap_or_default())
+/// Makes an error in a library's file.
+fn wrong(message: String) -> InputError {
+    InputError::new(Code::Library, message)
 }
 
-/// Returns the error message for an event that writes a cell although the library says that it only looks.
-fn no_look(library: &dyn Hints, event: &Event, cell: Option<Cell>) -> String {
-    let name = place(library, &event.call);
+/// Gives an error the place where a library declares the method of a call.
+fn declared(library: &dyn Hints, call: &Call, error: InputError) -> InputError {
+    let place = method::find(library.methods(), call).and_then(|m| m.place.rsplit_once(':'));
+    let place = place.and_then(|(file, line)| Some(Place::in_source(file, line.parse().ok()?, 1)));
+    place.map_or(error.clone(), |place| error.at(place))
+}
+
+/// Returns the error for an event that writes a cell although the library says that it only looks.
+fn no_look(library: &dyn Hints, event: &Event, cell: Option<Cell>) -> InputError {
+    let name = library.name();
     let table = method::find(library.methods(), &event.call);
     let (says, remedy) = if table.is_some_and(|m| m.looks) {
         (format!("the method table of {name}"), "take `, looks` out of the table".to_owned())
@@ -91,18 +100,18 @@ fn no_look(library: &dyn Hints, event: &Event, cell: Option<Cell>) -> String {
         (format!("Hints::only_looks of {name}"), "let it be false of this call".to_owned())
     };
     let cell = cell.map_or_else(String::new, |cell| format!(" {} on node {}", cell.loc, cell.node));
-    format!(
-        "{says} says that {event} only looks, and in its shape it writes{cell}: {remedy}, as what is written would be lost where \
-         a loop waits by it, or let the shape write nothing"
-    )
+    let error = wrong(format!(
+        "{says} says that {event} only looks, and in its shape it writes{cell}: the write would be lost where a loop waits by it"
+    ));
+    declared(library, &event.call, error.help(format!("{remedy}, or let the shape write nothing")))
 }
 
 /// Refuses a variant if one of its edits cannot be made.
 ///
 /// # Errors
 /// The mistake in the edit.
-pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), String> {
-    let named = |why| format!("the variant {} of {}: {why}", variant.name, entry.name);
+pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), InputError> {
+    let named = |why| wrong(format!("the variant {} of {}: {why}", variant.name, entry.name));
     variant.implementation.mistake().map_or(Ok(()), |why| Err(named(why)))
 }
 
@@ -111,7 +120,7 @@ pub fn mistake(entry: &Entry, variant: &Variant) -> Result<(), String> {
 ///
 /// # Errors
 /// The variant and the call.
-pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<(), String> {
+pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<(), InputError> {
     // A mutant has no bounds of its own, and may return `()`.
     if variant.bounds.is_empty() {
         return Ok(());
@@ -128,18 +137,20 @@ pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<
         };
         client.threads.iter().zip(outputs).find_map(of_thread)
     };
-    let wrong = match &report.verdict {
+    let unsound = match &report.verdict {
         Verdict::Unsound(c) => lacks(&c.client, &c.outcome.outputs),
         _ => None,
     };
     let violated = || report.violation.as_ref().and_then(|(_, client, v)| lacks(client, &v.execution.outputs));
-    let Some(call) = wrong.or_else(violated) else { return Ok(()) };
+    let Some(call) = unsound.or_else(violated) else { return Ok(()) };
     let edits = variant.implementation.edits().iter().map(|edit| format!(" `{edit}`")).join(",");
     let made = if edits.is_empty() { String::new() } else { format!(" (its edits:{edits})") };
-    Err(format!(
-        "the variant {} of {}: the body of {call} returns (), and its method returns a value, so every outcome of it is wrong{made}; \
-         where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => 0))",
+    let message = format!(
+        "the variant {} of {}: the body of {call} returns (), and its method returns a value, so every outcome of it is wrong{made}",
         variant.name, entry.name
+    );
+    Err(wrong(message).help(
+        "where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => 0))",
     ))
 }
 

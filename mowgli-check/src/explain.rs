@@ -23,6 +23,7 @@ use mowgli_x86::X86Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError, Place};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
@@ -69,17 +70,19 @@ pub struct Explained {
 ///
 /// # Errors
 /// The text is not a finding (the error names line and column), or its program is not a test.
-pub fn read(catalogue: &Catalogue, text: &str) -> Result<Finding, String> {
+pub fn read(catalogue: &Catalogue, text: &str) -> Result<Finding, InputError> {
     #[derive(Deserialize)]
     struct Program {
         litmus: String,
     }
     let finding = || {
         ron::from_str(text).map_err(|e| {
-            format!(
-                "{}: {}; `mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings",
-                e.position, e.code
-            )
+            let at = e.position.line.saturating_sub(1);
+            let begin = text.split_inclusive('\n').take(at).map(str::len).sum::<usize>();
+            let column = text[begin..].char_indices().nth(e.position.col.saturating_sub(1)).map_or(0, |(at, _)| at);
+            InputError::new(Code::Syntax, e.code.to_string())
+                .help("`mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings")
+                .at(Place::of("", text, begin + column..begin + column))
         })
     };
     let Ok(Program { litmus }) = ron::from_str(text) else { return finding() };
@@ -128,7 +131,7 @@ pub fn of_test(
     text: &str,
     implemented: &[String],
     limits: Limits<'_>,
-) -> Result<Vec<Decided>, String> {
+) -> Result<Vec<Decided>, InputError> {
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(&libraries, test, assertion, &chain, limits)?;
@@ -201,10 +204,11 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
 }
 
 /// Returns the first program that is marked in a reviewed snapshot, with its text; `None` if no program is marked.
-fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
+fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, InputError> {
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
-    let mark: Mark = serde_json::from_str(mark).map_err(|e| format!("{BEGIN}{mark}: {e}"))?;
+    let mark: Mark =
+        serde_json::from_str(mark).map_err(|e| InputError::new(Code::Syntax, format!("{BEGIN}{mark}: {e}")))?;
     let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
     let test = parse_in(catalogue, "the snapshot's program", &text)?;
     Ok(Some((mark, text, test)))
@@ -218,8 +222,8 @@ fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, Stri
 pub fn of_snapshot(catalogue: &Catalogue, snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, Failure> {
     let Some((mark, text, test)) = marked_in(catalogue, snapshot)? else { return Ok(None) };
     let findings = of_test(catalogue, &test, &text, &mark.implemented, limits)?;
-    let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
-    Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are)??))
+    let none = wrong(format!("the snapshot's program has no assertion {}", mark.assertion));
+    Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(none)??))
 }
 
 /// Judges a finding, and decides whether the specifications allow its outcome.
@@ -231,14 +235,14 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
     let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, &test, &finding.implemented)?);
     let Some(assertion) = test.assertions.get(finding.assertion) else {
-        return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
+        return Err(wrong(format!("the finding's program has no assertion {}", finding.assertion + 1)).into());
     };
     let runs = |e: &Execution| with_problem(&libraries, &test, &chain, limits, |problem| problem.has_run(e));
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
-        return Err("the execution is not one of the finding's program".to_owned().into());
+        return Err(wrong("the execution is not one of the finding's program").into());
     }
     if finding.execution.is_none() && execution_with(&libraries, &test, assertion, &chain, limits)?.is_some() {
-        return Err(format!("the finding says that {} is impossible, and it is not", assertion.text).into());
+        return Err(wrong(format!("the finding says that {} is impossible, and it is not", assertion.text)).into());
     }
     let judged = finding.execution.as_ref().map(|e| check(&libraries, &test, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&test.values(o));
@@ -258,15 +262,20 @@ pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> R
     Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
 }
 
+/// Makes the error for a finding that its program does not have.
+fn wrong(message: impl Into<String>) -> InputError {
+    InputError::new(Code::Finding, message)
+}
+
 /// Judges the execution of a finding.
-fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Execution) -> Result<Judged, String> {
+fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Execution) -> Result<Judged, InputError> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
     let libraries = replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)));
-    let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
+    let judged = judge(&libraries, execution).map_err(|e| wrong(format!("the judge rejects this execution: {e}")))?;
     if test.assertions[finding.assertion].condition.holds(&outcome(&libraries, test, execution)) {
         Ok(judged)
     } else {
-        Err(format!("the execution is not one with {}", test.assertions[finding.assertion].text))
+        Err(wrong(format!("the execution is not one with {}", test.assertions[finding.assertion].text)))
     }
 }
 
@@ -371,7 +380,7 @@ pub fn standstills(
     test: &Test,
     implemented: &[String],
     limits: Limits<'_>,
-) -> Result<Standstills, String> {
+) -> Result<Standstills, InputError> {
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let (all, stop) = with_problem(&libraries, test, &chain, limits, |p| stuck::executions(test, p)).into_parts();
     let names = Names::of(test);

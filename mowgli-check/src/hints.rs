@@ -18,12 +18,14 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 
+use crate::error::{Code, InputError};
+
 /// Checks the hints of an entry's library in at most `most` executions of its clients within a bound. Returns the
 /// number of events that it left out of an execution.
 ///
 /// # Errors
 /// The hint that is wrong, with the event and what fails without it.
-pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bool) -> Result<usize, String> {
+pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bool) -> Result<usize, InputError> {
     let library = entry.library()?;
     let libraries = entry.specification.and(&entry.memory.libraries);
     let (mut executions, mut left_out) = (0, 0);
@@ -66,7 +68,7 @@ fn in_execution(
     library: &dyn Hints,
     execution: &Execution,
     left_out: &mut usize,
-) -> Result<(), String> {
+) -> Result<(), InputError> {
     for (e, event) in execution.events.iter().enumerate().filter(|(_, e)| e.call.library == library.name()) {
         let hint = if library.only_looks(event) {
             "Hints::only_looks is true of it"
@@ -78,11 +80,12 @@ fn in_execution(
         let (without, _) = execution.restricted(|other| other != e);
         *left_out += 1;
         if let Err(complaint) = judge(libraries, &without) {
-            return Err(format!(
+            let message = format!(
                 "{} says more than is true: {hint}, for {event}, and an execution that has this event is not consistent \
-                 without it ({complaint}); let the hint be the other way round",
+                 without it ({complaint})",
                 library.name()
-            ));
+            );
+            return Err(InputError::new(Code::Library, message).help("let the hint be the other way round"));
         }
     }
     Ok(())
@@ -144,7 +147,10 @@ mod tests {
         let entry = bal::entry(Bal::Plain);
         let specification = Libraries::like(&entry.memory.libraries).with(Idle);
         let why = check(&Entry { specification, ..entry }, &bound(2, 2, 1), 10, &|| false).unwrap_err();
-        assert!(why.starts_with("bal says more than is true: Hints::only_looks is true of it, for BAR("), "{why}");
+        assert!(
+            why.message.starts_with("bal says more than is true: Hints::only_looks is true of it, for BAR("),
+            "{why}"
+        );
     }
 
     #[test]

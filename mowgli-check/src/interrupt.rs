@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 
+use crate::error::{Bug, InputError};
+
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Asks all work of this process to stop; `false` if that had been asked before.
@@ -83,43 +85,39 @@ impl fmt::Display for Undecided {
     }
 }
 
-/// The reason why there is no answer.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The reason why there is no answer. A violation is an answer: see [`mowgli_core::soundness::local::Violation`].
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
-    /// The input has an error, which the text describes.
-    Input(String),
+    /// The input has an error.
+    #[error("{0}")]
+    Input(InputError),
     /// A limit came before the answer.
+    #[error("{0}")]
     Undecided(Undecided),
+    /// Mowgli contradicts itself.
+    #[error(transparent)]
+    Bug(#[from] Bug),
 }
 
 impl Failure {
-    /// Adds the place from which the input was read.
+    /// Names the file of an error of the input: before its place, or else before its message.
     #[must_use]
-    pub fn at(self, place: &impl fmt::Display) -> Self {
+    pub fn within(self, thing: &impl fmt::Display) -> Self {
         match self {
-            Self::Input(message) => Self::Input(format!("{place}: {message}")),
-            undecided @ Self::Undecided(_) => undecided,
+            Self::Input(error) => Self::Input(error.within(thing)),
+            other => other,
         }
     }
 }
 
-impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Self::Input(message)
+impl<E: Into<InputError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Input(error.into())
     }
 }
 
 impl From<Undecided> for Failure {
     fn from(undecided: Undecided) -> Self {
         Self::Undecided(undecided)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Input(message) => f.write_str(message),
-            Self::Undecided(undecided) => undecided.fmt(f),
-        }
     }
 }

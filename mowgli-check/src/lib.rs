@@ -11,12 +11,13 @@
 //! let variant = barrier.variant("no-fence")?;
 //! let checked = check(barrier, variant, &variant.bounds[0], &Options::default())?;
 //! assert_eq!(checked.verdict(), "unsound");
-//! # Ok::<(), String>(())
+//! # Ok::<(), mowgli_check::error::InputError>(())
 //! ```
 
 pub mod catalogue;
 pub mod check;
 pub mod entry;
+pub mod error;
 pub mod explain;
 pub mod guard;
 pub mod hints;

@@ -125,7 +125,7 @@ fn events_are_of_a_switch() {
     let says = |model: &str, nodes: u8, row: &str, said: &str| {
         let text = format!("{model} t {{ nodes {nodes}; x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {row} ;\n");
         let error = parse("t", &text).expect_err(&text);
-        assert!(error.contains(said), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
     };
     for (row, name) in
         [("arm", "arm"), ("event", "event"), ("a := trypoll(2)", "trypoll"), ("a := trypollany", "trypollany")]

@@ -36,7 +36,7 @@ impl Unknown {
     #[must_use]
     pub fn help(&self) -> String {
         match self.nearest() {
-            Some(near) => format!("write {near}; there are {}", self.known.iter().join(", ")),
+            Some(near) => format!("did you mean {near}? there are {}", self.known.iter().join(", ")),
             None => format!("there are {}", self.known.iter().join(", ")),
         }
     }

@@ -186,7 +186,7 @@ impl<R: 'static> Code<R> {
             (Some(asks), _) => Came::Left(asks),
             (None, Ok(Ok(result))) => Came::Ended(Ok(result)),
             (None, Ok(Err(fault))) => Came::Failed(fault),
-            (None, Err(message)) => Came::Ended(Err(message)),
+            (None, Err(panic)) => Came::Ended(Err(panic.to_string())),
         };
         (came, tape.made)
     }

@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Unknown(#[from] Unknown),
     /// No switch and no network has this name.
-    #[error("{switches}; and {networks}")]
+    #[error("no switch {}", switches.name)]
     Switch {
         /// The name, and the switches that exist.
         switches: Unknown,
@@ -22,7 +22,7 @@ pub enum Error {
         networks: Box<Self>,
     },
     /// Two switches, or a switch and a network, cannot be on together.
-    #[error("the switches {one} and {other} cannot be on together: {why}; leave one of them out")]
+    #[error("the switches {one} and {other} cannot be on together: {why}")]
     Together {
         /// One of them.
         one: &'static str,
@@ -32,9 +32,7 @@ pub enum Error {
         why: &'static str,
     },
     /// A switch is not defined on a network that delivers in any order.
-    #[error(
-        "the switch {switch} is defined for networks that deliver in order, and {network} does not; leave one of them out"
-    )]
+    #[error("the switch {switch} is defined for networks that deliver in order, and {network} does not")]
     NeedsOrder {
         /// The switch.
         switch: &'static str,
@@ -42,18 +40,16 @@ pub enum Error {
         network: Network,
     },
     /// A model was put on two networks.
-    #[error("a model is over one network: {0} or {1}; leave one of them out")]
+    #[error("a model is over one network: {0} or {1}")]
     TwoNetworks(Network, Network),
     /// A value is not a way to make a call.
     #[error("{0} is no way to make a call")]
     NotAWay(Val),
     /// A name behind `@` is not a way to make a call.
-    #[error(
-        "@{0} says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled, and @delivered for a put"
-    )]
+    #[error("@{0} says of no call how it is made")]
     Way(String),
     /// A queue pair has a number that is too large, or none.
-    #[error("queue pairs are q1 to q{most}, and {name} is none")]
+    #[error("{name} is not a queue pair")]
     QueuePair {
         /// The name as it is written.
         name: String,
@@ -74,6 +70,29 @@ pub enum Error {
     /// A limit stopped the search.
     #[error("{0}")]
     Stopped(Stop),
+}
+
+impl Error {
+    /// Returns the remedy, which is not part of the message except for an unknown name.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Unknown(unknown) => Some(unknown.help()),
+            Self::Switch { switches, networks } => match (switches.nearest(), &**networks) {
+                (None, Self::Unknown(networks)) if networks.nearest().is_some() => Some(networks.help()),
+                (None, networks) => Some(format!("there are {}; and {networks}", switches.known.join(", "))),
+                (Some(_), _) => Some(switches.help()),
+            },
+            Self::Together { .. } | Self::NeedsOrder { .. } | Self::TwoNetworks(..) => {
+                Some("leave one of them out".to_owned())
+            }
+            Self::Way(_) => {
+                Some("there are @q2, @unsignalled and @q2,unsignalled, and @delivered for a put".to_owned())
+            }
+            Self::QueuePair { most, .. } => Some(format!("queue pairs are q1 to q{most}")),
+            Self::NotAWay(_) | Self::NotAWord(..) | Self::TooLarge { .. } | Self::Stopped(_) => None,
+        }
+    }
 }
 
 impl From<Error> for String {

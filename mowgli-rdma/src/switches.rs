@@ -174,7 +174,7 @@ mod tests {
         for (network, _) in PRESETS.iter().filter(|(network, _)| *network != Network::RC_RELAXED).skip(1) {
             assert_eq!(Switches::OFF.with(network.name).expect("a network").to_string(), format!("+{network}"));
         }
-        assert!(Switches::OFF.with("fast").unwrap_err().to_string().contains("relaxed-ordering"));
+        assert!(Switches::OFF.with("fast").unwrap_err().help().is_some_and(|help| help.contains("relaxed-ordering")));
         let two = Switches::OFF.with("cxi").and_then(|s| s.with("efa")).unwrap_err();
         assert!(two.to_string().contains("one network: cxi or efa"));
         assert_eq!(Switches::OFF.to_string(), String::new());

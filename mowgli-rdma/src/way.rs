@@ -119,7 +119,8 @@ mod tests {
             }
         }
         for (wrong, why) in [("q0", "q1 to q9"), ("q10", "q1 to q9"), ("fast", "@q2")] {
-            assert!(Way::of(Val::Way(Name::new(wrong))).unwrap_err().to_string().contains(why), "{wrong}");
+            let help = Way::of(Val::Way(Name::new(wrong))).unwrap_err().help();
+            assert!(help.is_some_and(|help| help.contains(why)), "{wrong}");
         }
         assert!(Way::of(Val::Int(2)).is_err());
     }

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::entry::own_calls;
+use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 use crate::litmus::test::Model;
@@ -60,7 +61,7 @@ pub fn distinguish(
     bounds: &[Bound],
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
-) -> Result<Compared, String> {
+) -> Result<Compared, InputError> {
     let mut compared = Compared { difference: None, clients: 0, stop: None };
     let of_two = Bound { threads: 2, ..bounds[0].clone() };
     let methods = |e: &Entry| -> Result<BTreeSet<Name>, Stop> {
@@ -72,9 +73,9 @@ pub fn distinguish(
         return Ok(compared);
     };
     if of_one != of_other {
-        return Err(format!(
-            "{} and {} have different methods, so no client is a client of both",
-            one.name, other.name
+        return Err(InputError::new(
+            Code::Unsupported,
+            format!("{} and {} have different methods, so no client is a client of both", one.name, other.name),
         ));
     }
     for bound in bounds {

@@ -10,15 +10,16 @@
 //! let answer = solve(&test, &[], Limits::default());
 //! assert_eq!(answer.outcomes.len(), 2);
 //! assert_eq!(answer.holds, [Some(true)]);
-//! # Ok::<(), String>(())
+//! # Ok::<(), mowgli::error::InputError>(())
 //! ```
 
-pub use mowgli_check::{catalogue, check, entry, explain, interrupt, show};
+pub use mowgli_check::{catalogue, check, entry, error, explain, interrupt, show};
 
 pub mod cat;
 mod command;
 #[cfg(feature = "full")]
 pub mod compare;
+pub mod diagnostic;
 pub mod distinguish;
 #[cfg(feature = "full")]
 pub mod generate;

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::check::{Ask, Options, check};
 use crate::entry::own_calls;
+use crate::error::{Code, InputError};
 use crate::interrupt::cause;
 use crate::shards::book::Part;
 
@@ -60,10 +61,10 @@ pub fn worths(
     options: &Options<'_>,
     part: Option<&Part<'_>>,
     each: &mut dyn FnMut(&Worth),
-) -> Result<Worths, String> {
+) -> Result<Worths, InputError> {
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
-    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, String> {
+    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, InputError> {
         let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
         let mut stopped = None;
         for bound in &bounds {
@@ -78,8 +79,13 @@ pub fn worths(
     let (mut caught, mut open) = (Vec::new(), Vec::new());
     let is_known = |number: usize, entry: &Entry, variant: &Variant| {
         let find = || is_caught(entry, variant);
+        // A line of a shard has the text of an error.
+        let written = || find().map_err(|error| error.to_string());
         match part {
-            Some(part) => part.unit(number, &|| options.deadline.expired(), find).unwrap_or(Ok(Ok(true))),
+            Some(part) => {
+                let found = part.unit(number, &|| options.deadline.expired(), written).unwrap_or(Ok(Ok(true)));
+                found.map_err(|error| InputError::new(Code::Library, error))
+            }
             None => find(),
         }
     };
@@ -105,7 +111,7 @@ pub fn worths(
     for (number, mutation) in (1..).zip(mutations(&whole, name, &calls)) {
         entry.specification = weakened(&whole, name, &mutation);
         let answer = |v: &Variant| Ok((v.name, is_known(number * broken.len() + place(v), &entry, v)?));
-        let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Result<bool, Stop>)>, String>>()?;
+        let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Result<bool, Stop>)>, InputError>>()?;
         let stopped = answers.iter().filter_map(|(name, a)| Some((*name, a.clone().err()?)));
         let stopped: Vec<(&str, Stop)> = stopped.chain(open.iter().cloned()).collect();
         let worth = Worth {

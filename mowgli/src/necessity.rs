@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::check::{Checked, Options, arguments, check};
 use crate::entry::own_calls;
+use crate::error::{Code, InputError};
 use crate::interrupt::cause;
 
 /// Whether an operation is needed.
@@ -118,18 +119,22 @@ pub fn necessity(
     mut bounds: Vec<Bound>,
     options: &Options<'_>,
     each: &mut dyn FnMut(&Row),
-) -> Result<Necessity, String> {
+) -> Result<Necessity, InputError> {
     entry.library()?;
     if variant.implementation.bodies().is_none() {
-        return Err(format!(
-            "the bodies of {} ({}) are Rust functions, whose operations are not known; write them with bodies!",
-            entry.name, variant.name
-        ));
+        return Err(InputError::new(
+            Code::Unsupported,
+            format!(
+                "the bodies of {} ({}) are Rust functions, whose operations are not known",
+                entry.name, variant.name
+            ),
+        )
+        .help("write them with bodies!"));
     }
     let expired = || options.deadline.expired();
     // Drops bounds without clients. A bound stays if the time is up, because the check then reports the limit.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
-    let run = |variant: &Variant| -> Result<Vec<Checked>, String> {
+    let run = |variant: &Variant| -> Result<Vec<Checked>, InputError> {
         let options = Options { ends: question == Question::Mutants, ..options.within(SECONDS) };
         let mut all = Vec::new();
         for bound in &bounds {
@@ -143,7 +148,7 @@ pub fn necessity(
     let whole = run(variant)?;
     let is_ill_defined = |c: &Checked| matches!(c.report.verdict, Verdict::Undecided(Stop::IllDefined(_)));
     if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some() || is_ill_defined(c)) {
-        return Err(format!("{}; ask about an implementation that is sound", bad.title()));
+        return Err(InputError::new(Code::Unsupported, bad.title()).help("ask about an implementation that is sound"));
     }
     // If a limit stopped this check, it stays open whether a change keeps more clients from ending.
     let mut stop = whole.iter().find_map(Checked::stop).cloned();

@@ -19,12 +19,14 @@ use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::repair::Limit;
 use mowgli_core::soundness::client::Bound;
-use mowgli_libraries::entry::Entry;
+use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::Network;
 use serde::Serialize;
 
 use crate::check::Ask::{Soundness, Through};
 use crate::check::{Checked, Options, check};
+use crate::error::{Code, InputError};
+use crate::interrupt::Failure;
 use crate::prove::{Found as _, Word, open, proved};
 use crate::repair::Costs;
 use crate::repair::bodies::{Ask as Edits, Told, repair};
@@ -87,7 +89,7 @@ impl Cell {
         Shown { network, name: self.library, verdict: &self.verdict, proved: self.proved, repair }
     }
 
-    fn of(entry: &Entry, network: Network, bound: &Bound, checked: Result<Checked, String>) -> Self {
+    fn of(entry: &Entry, network: Network, bound: &Bound, checked: Result<Checked, InputError>) -> Self {
         let variant = entry.variants.first().map_or("", |v| v.name);
         let bound = crate::check::arguments(bound);
         let cell = Self {
@@ -116,7 +118,7 @@ impl Cell {
                 let row = cell.is_wrong().then(|| CheckRow::new(&checked));
                 Self { client: checked.litmus(), row, ..cell }
             }
-            Err(reason) => Self { reason: Some(reason), ..cell },
+            Err(error) => Self { reason: Some(error.to_string()), ..cell },
         }
     }
 }
@@ -144,7 +146,7 @@ pub struct Ask<'a> {
 pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell)) {
     let mut known: BTreeMap<(&str, Network), Cell> = BTreeMap::new();
     for &network in ask.networks {
-        let moved: Vec<Result<(), String>> = entries.iter_mut().map(|entry| Ok(entry.move_to(network)?)).collect();
+        let moved: Vec<Result<(), InputError>> = entries.iter_mut().map(|entry| Ok(entry.move_to(network)?)).collect();
         for (at, moved) in moved.into_iter().enumerate() {
             let entry = &entries[at];
             if entry.memory.switches.is_none() || !(ask.is_chosen)(entry) {
@@ -159,7 +161,7 @@ pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell))
 }
 
 /// Decides the cell of an entry that was moved to a network.
-fn cell(entries: &mut [Entry], at: usize, (network, moved): (Network, Result<(), String>), ask: &Ask<'_>) -> Cell {
+fn cell(entries: &mut [Entry], at: usize, (network, moved): (Network, Result<(), InputError>), ask: &Ask<'_>) -> Cell {
     let checked = moved.and_then(|()| checked(entries, at, ask));
     let mut cell = Cell::of(&entries[at], network, &(ask.bound)(&entries[at]), checked);
     if ask.repair && cell.is_wrong() {
@@ -169,18 +171,23 @@ fn cell(entries: &mut [Entry], at: usize, (network, moved): (Network, Result<(),
     } else if cell.verdict == "sound" {
         match for_every_client(&entries[at], ask) {
             Ok((word, open)) => (cell.proved, cell.open) = (word, open),
-            Err(message) => cell.reason = Some(message),
+            Err(failure) => cell.reason = Some(failure.to_string()),
         }
     }
     cell
 }
 
+/// Returns the first variant of an entry.
+fn first(entry: &Entry) -> Result<&Variant, InputError> {
+    entry.variants.first().ok_or_else(|| InputError::new(Code::Library, "it has no implementation"))
+}
+
 /// Checks the first variant of an entry.
-fn checked(entries: &[Entry], at: usize, ask: &Ask<'_>) -> Result<Checked, String> {
+fn checked(entries: &[Entry], at: usize, ask: &Ask<'_>) -> Result<Checked, InputError> {
     let entry = &entries[at];
     let (to, loopback) = if ask.through { (Through, false) } else { (Soundness, true) };
     let options = Options { ask: to, loopback, entries, ..(ask.options)() };
-    let variant = entry.variants.first().ok_or("it has no implementation")?;
+    let variant = first(entry)?;
     check(entry, variant, &(ask.bound)(entry), &options)
 }
 
@@ -203,7 +210,7 @@ fn mended(entries: &mut [Entry], at: usize, ask: &Ask<'_>) -> Repair {
                 before.push((part, mem::replace(&mut entries[part].variants[0].implementation, told.with.0)));
             }
             Err(why) => {
-                reason = Some(of(&why));
+                reason = Some(of(&why.to_string()));
                 break;
             }
         }
@@ -214,11 +221,11 @@ fn mended(entries: &mut [Entry], at: usize, ask: &Ask<'_>) -> Repair {
     match (reason, again) {
         (Some(reason), _) => Repair::none(reason),
         (None, None) => Repair::none("no body of the stack is wrong over the specifications below it"),
-        (None, Some(Err(reason))) => Repair::none(reason),
+        (None, Some(Err(error))) => Repair::none(error.to_string()),
         (None, Some(Ok(checked))) => {
             let (proved, open) = match proved {
                 Ok(proof) => proof,
-                Err(message) => return Repair::none(message),
+                Err(failure) => return Repair::none(failure.to_string()),
             };
             let is_right = ["sound", "no-wrong-outcome"].contains(&checked.verdict());
             let ends = checked.stuck().is_none();
@@ -233,12 +240,12 @@ type Proof = (Option<&'static str>, Vec<String>);
 
 /// Returns the prover's verdict on the first variant of an entry; `None` if it is not asked. It is not asked about stacks,
 /// because a proof is one over the specifications below.
-fn for_every_client(entry: &Entry, ask: &Ask<'_>) -> Result<Proof, String> {
+fn for_every_client(entry: &Entry, ask: &Ask<'_>) -> Result<Proof, Failure> {
     let (Some(options), false) = (ask.prove, ask.through) else { return Ok(Proof::default()) };
-    let variant = entry.variants.first().ok_or("it has no implementation")?;
+    let variant = first(entry)?;
     let found = proved(entry, variant, options, Duration::ZERO)?;
     let open = if found.word() == Word::Proved { Vec::new() } else { open(&found.proof) };
-    found.contradiction().map_or_else(|| Ok((Some(found.word().text()), open)), Err)
+    found.contradiction().map_or_else(|| Ok((Some(found.word().text()), open)), |bug| Err(bug.into()))
 }
 
 /// Returns the entries of a stack: an entry and all below it, each behind those that it is implemented over.
@@ -248,8 +255,8 @@ fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
 }
 
 /// Returns the cheapest repair of an implementation over the specifications below it; `None` if nothing is to be changed.
-fn cheapest(entry: &Entry, ask: &Ask<'_>) -> Result<Option<Told>, String> {
-    let variant = entry.variants.first().ok_or("it has no implementation")?;
+fn cheapest(entry: &Entry, ask: &Ask<'_>) -> Result<Option<Told>, Failure> {
+    let variant = first(entry)?;
     let options = (ask.options)();
     let found = repair(
         entry,
@@ -269,6 +276,6 @@ fn cheapest(entry: &Entry, ask: &Ask<'_>) -> Result<Option<Told>, String> {
     match (found.is_done, found.repairs.into_iter().next()) {
         (Some(true), _) => Ok(None),
         (_, Some(told)) => Ok(Some(told)),
-        (_, None) => Err(why),
+        (_, None) => Err(InputError::new(Code::Unsupported, why).into()),
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::check::{Ask, Checked, check};
+use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Deadline;
 use comfy_table::{Table, presets};
 use itertools::Itertools;
@@ -92,13 +93,13 @@ pub trait Found {
     }
 
     /// Returns the message about our bug, if the claim is both proved and refuted.
-    fn contradiction(&self) -> Option<String> {
-        (self.word() == Word::Contradiction).then(|| {
-            let title = self.title();
-            format!(
-                "bug: {title} is proved, and there is a counterexample; take neither for an answer, and report the command \
-                 with what it printed"
-            )
+    fn contradiction(&self) -> Option<Bug> {
+        (self.word() == Word::Contradiction).then(|| Bug {
+            message: format!(
+                "{} is proved, and there is a counterexample; take neither for an answer, and report the command with what it \
+                 printed",
+                self.title()
+            ),
         })
     }
 
@@ -130,7 +131,7 @@ const CALLS: usize = 3;
 ///
 /// # Errors
 /// If the parts of the entry do not fit together.
-pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Duration) -> Result<Proved, String> {
+pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Duration) -> Result<Proved, InputError> {
     let start = std::time::Instant::now();
     entry.library()?;
     let source = Source {
@@ -180,7 +181,12 @@ fn small(variant: &Variant) -> [Bound; 2] {
 
 /// Searches within bounds for a client with an execution that the judge accepts and that has no g. If time is left, it
 /// returns a client with a wrong outcome instead.
-fn refutation(entry: &Entry, variant: &Variant, bounds: &[Bound], search: Duration) -> Result<Option<Checked>, String> {
+fn refutation(
+    entry: &Entry,
+    variant: &Variant,
+    bounds: &[Bound],
+    search: Duration,
+) -> Result<Option<Checked>, InputError> {
     let deadline = Deadline::after(Some(search.as_secs()));
     for bound in bounds {
         let asked = |ask| {
@@ -353,13 +359,14 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// If a solver is missing; the message says how to install it.
-pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, String> {
+pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, InputError> {
     let missing = |program: &Program| {
         let others = match program {
             Program::Z3 => "brew install z3, or https://github.com/Z3Prover/z3/releases",
             Program::Cvc5 => "brew install cvc5, or https://github.com/cvc5/cvc5/releases",
         };
-        format!("there is no {program} on the path: apt-get install {program}; elsewhere {others}")
+        let error = InputError::new(Code::Tool, format!("there is no {program} on the path"));
+        error.help(format!("apt-get install {program}; elsewhere {others}"))
     };
     wanted.iter().find(|p| !p.is_there()).map_or_else(|| Ok(wanted.to_vec()), |p| Err(missing(p)))
 }
@@ -389,7 +396,7 @@ mod tests {
         let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
         let both = Proved { proof, ..refuted };
         assert_eq!((both.word(), both.code()), (Word::Contradiction, 2));
-        let message = both.contradiction().unwrap();
+        let message = both.contradiction().unwrap().to_string();
         assert!(message.contains("bug: sv (fence-of-puts)") && message.contains("counterexample"), "{message}");
         assert!(both.text().contains("Not locally sound"), "{}", both.text());
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::error::{Code, InputError};
 use crate::litmus::parse::columns;
 use crate::litmus::print::{table, written};
 use crate::litmus::test::{Model, Quantifier, Statement, Test, Thread};
@@ -45,26 +46,30 @@ impl Costs {
     ///
     /// # Errors
     /// If a text has another form, or a cost is not from 1 to 1000000.
-    pub fn read(texts: &[String]) -> Result<Self, String> {
+    pub fn read(texts: &[String]) -> Result<Self, InputError> {
         let read = |text: &String| {
             let cost = text.split_once('=').and_then(|(kind, cost)| Some((kind.trim().to_owned(), cost.parse().ok()?)));
-            cost.filter(|(_, cost)| (1..=1_000_000).contains(cost))
-                .ok_or_else(|| format!("--cost {text}: a cost is written as mfence=1, from 1 to 1000000"))
+            cost.filter(|(_, cost)| (1..=1_000_000).contains(cost)).ok_or_else(|| {
+                let error = InputError::new(Code::Argument, format!("--cost {text}: this is no cost"));
+                error.help("a cost is written as mfence=1, from 1 to 1000000")
+            })
         };
-        Ok(Self(texts.iter().map(read).collect::<Result<_, String>>()?))
+        Ok(Self(texts.iter().map(read).collect::<Result<_, InputError>>()?))
     }
 
     /// Returns the costs of a model, with these in place of its own.
-    fn of(&self, remedies: &[Box<dyn Remedies>]) -> Result<Prices, String> {
+    fn of(&self, remedies: &[Box<dyn Remedies>]) -> Result<Prices, InputError> {
         self.with(remedies.iter().flat_map(|r| r.costs()).chain([MOVE, SWAP]).collect())
     }
 
     /// Returns `all`, with these costs in place of its own.
-    fn with(&self, mut all: Prices) -> Result<Prices, String> {
+    fn with(&self, mut all: Prices) -> Result<Prices, InputError> {
         for (kind, cost) in &self.0 {
             let names = all.keys().join(", ");
             let Some(known) = all.iter_mut().find(|(name, _)| *name == kind) else {
-                return Err(format!("--cost {kind}={cost}: what can be inserted here is {names}"));
+                let error =
+                    InputError::new(Code::Unknown, format!("--cost {kind}={cost}: {kind} cannot be inserted here"));
+                return Err(error.help(format!("what can be inserted here is {names}")));
             };
             *known.1 = *cost;
         }
@@ -141,19 +146,28 @@ const ALONE: usize = 100;
 ///
 /// # Errors
 /// If the test forbids nothing, its model has no insertions, or a cost has an unknown kind.
-pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
+pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, InputError> {
     let remedies = remedies(test.model);
     if remedies.is_empty() {
-        return Err(format!("{}: nothing can be inserted into tests of {}", test.name, test.model));
+        return Err(InputError::new(
+            Code::Unsupported,
+            format!("{}: nothing can be inserted into tests of {}", test.name, test.model),
+        ));
     }
     let says = |q: &Quantifier| test.assertions.iter().any(|a| a.quantifier == *q);
     if !says(&Quantifier::Forbidden) && !says(&Quantifier::Forall) {
         let message =
             "say what must not happen, as `forbidden (a=1)`, and what is to stay possible, as `allowed (a=0)`";
-        return Err(format!("{}: there is nothing to repair towards: {message}", test.name));
+        return Err(InputError::new(
+            Code::Unsupported,
+            format!("{}: there is nothing to repair towards: {message}", test.name),
+        ));
     }
     if says(&Quantifier::Vacuous) {
-        return Err(format!("{}: no execution of it is to end, so nothing is to be repaired", test.name));
+        return Err(InputError::new(
+            Code::Unsupported,
+            format!("{}: no execution of it is to end, so nothing is to be repaired", test.name),
+        ));
     }
     let prices = ask.costs.of(&remedies)?;
     if ask.weaken {
@@ -172,11 +186,12 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> 
 }
 
 /// Finds the minimal sets of edits of a program.
-fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
+fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, InputError> {
     let test = program.test;
     let mut question = Question::new(program, ask.limits);
     let (costs, whole) = (program.costs(), program.whole());
-    let stop = question.is_meaningful(ask.weaken).map_err(|message| format!("{}: {message}", test.name))?;
+    let stop = question.is_meaningful(ask.weaken);
+    let stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
     let mut limit = ask.limit;
     if ask.weaken {
         limit.cost = limit.cost.min(Repairs::cost(&whole, &costs));
@@ -210,7 +225,7 @@ fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, St
     })
 }
 
-fn told(question: &Question<'_>, set: &Set, text: &str) -> Result<Told, String> {
+fn told(question: &Question<'_>, set: &Set, text: &str) -> Result<Told, InputError> {
     let (program, whole) = (question.program, question.program.whole());
     let repaired = program.with(set);
     let texts = |all: Vec<&usize>| all.into_iter().map(|&i| program.text(i)).collect_vec();
@@ -224,7 +239,7 @@ fn told(question: &Question<'_>, set: &Set, text: &str) -> Result<Told, String> 
 }
 
 /// Writes the text of a test with edits: its columns anew, and declarations of the words that the edits need.
-fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, String> {
+fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, InputError> {
     let place = columns(text)?;
     let column = |(t, thread): (usize, &Thread)| {
         let node = test.world.threads[t];
@@ -248,7 +263,7 @@ fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, String>
 
 impl Answer {
     /// Adds the edits of a program that are repairs alone.
-    fn add(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), String> {
+    fn add(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), InputError> {
         let mut question = Question::new(program, ask.limits);
         let costs = program.costs();
         let alone = (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Set::from([i])).collect_vec();

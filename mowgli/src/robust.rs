@@ -20,6 +20,7 @@ use mowgli_rdma::robust::{
 use mowgli_rdma::tso::Tso;
 use serde::Serialize;
 
+use crate::error::{Code, InputError};
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
@@ -150,21 +151,24 @@ pub fn search(
 ///
 /// # Errors
 /// If the test is of another model, or has a poll that nothing precedes.
-pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) -> Result<Robust<'a>, String> {
+pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) -> Result<Robust<'a>, InputError> {
     test.is_made_as_usual("robustness")?;
     let own = match test.model {
         Model::RDMA_TSO => Cpu::Tso,
         Model::RdmaSc => Cpu::Sc,
         Model::RdmaTso(_) => {
             // The theorems are about the models as they are published.
-            return Err(format!(
-                "{}: robustness is asked of models as they are published, not of {}",
-                test.name, test.model
+            return Err(InputError::new(
+                Code::Unsupported,
+                format!("{}: robustness is asked of models as they are published, not of {}", test.name, test.model),
             ));
         }
         Model::RdmaWait(_) | Model::CoreRma | Model::X86Tso => {
             let next = if test.model == Model::CoreRma { "" } else { HAND_OVER };
-            return Err(format!("{}: robustness is asked of programs with polls{next}", test.name));
+            return Err(InputError::new(
+                Code::Unsupported,
+                format!("{}: robustness is asked of programs with polls{next}", test.name),
+            ));
         }
     };
     let limits = Limits { expired, ..Limits::default() };
@@ -172,7 +176,10 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     let is_rmw = |s: &Statement| matches!(s, Statement::Call { method: "RCAS" | "RFAA" | "RXchg", .. });
     let has_rmw = test.threads.iter().flat_map(|t| &t.statements).any(is_rmw);
     if has_rmw && cpu == Cpu::Sc {
-        return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
+        return Err(InputError::new(
+            Code::Unsupported,
+            format!("{}: RDMA_SC has no remote read-modify-writes", test.name),
+        ));
     }
     if ends(&libraries(model(cpu)), test, &[], limits) == Ok(false) {
         let (conditions, verdict) = (None, Verdict::Vacuous);
@@ -182,8 +189,12 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     let conditions = match &threads {
         None => None,
         Some(threads) => {
-            let program = Program::new(&test.world, threads)
-                .ok_or_else(|| format!("{}: a poll has no operation to take, so the program never ends", test.name))?;
+            let program = Program::new(&test.world, threads).ok_or_else(|| {
+                InputError::new(
+                    Code::Unsupported,
+                    format!("{}: a poll has no operation to take, so the program never ends", test.name),
+                )
+            })?;
             let (races, unfenced) = (program.races(), program.unfenced(cpu));
             Some(Conditions { races, unfenced, not_a_tree: program.not_tree_fenced(cpu) })
         }
@@ -429,7 +440,7 @@ impl Robust<'_> {
     ///
     /// # Errors
     /// If the text is not that of the test.
-    pub fn fixed(&self, text: &str) -> Result<Option<String>, String> {
+    pub fn fixed(&self, text: &str) -> Result<Option<String>, InputError> {
         let Some(insertions) = self.by_search.as_ref().or(self.by_theorem.as_ref()) else { return Ok(None) };
         let place = columns(text)?;
         let Some(threads) = calls(self.test) else { return Ok(None) };

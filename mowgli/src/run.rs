@@ -15,6 +15,7 @@ use mowgli_rdma::Switches;
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::litmus::run::solve_in;
 use crate::litmus::test::{Model, Statement, Test};
@@ -161,27 +162,31 @@ impl Ready<'_> {
 ///
 /// # Errors
 /// If its model is not an RDMA model with a machine, or the test cannot run.
-pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, String>) -> Result<Stack, String> {
+pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, String>) -> Result<Stack, InputError> {
     switches(test)?;
     test.is_made_as_usual("what runs")?;
     if !test.world.crashes.is_empty() {
-        return Err(format!("{}: nothing that runs is made to crash", test.name));
+        return Err(InputError::new(Code::Unsupported, format!("{}: nothing that runs is made to crash", test.name)));
     }
     let entries = catalogue.entries();
-    let stack = Stack::new(entries, test.world.clone(), called(test), variants)?;
+    let cannot = |why| InputError::new(Code::Unsupported, why);
+    let stack = Stack::new(entries, test.world.clone(), called(test), variants).map_err(cannot)?;
     for cell in &test.observed {
-        stack.reader(*cell).map_err(|e| format!("{}: {e}", test.name))?;
+        stack.reader(*cell).map_err(|why| cannot(why).about(&test.name))?;
     }
     Ok(stack)
 }
 
 /// Returns the switches of an RDMA model with a machine.
-fn switches(test: &Test) -> Result<Switches, String> {
+fn switches(test: &Test) -> Result<Switches, InputError> {
     match test.model {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) => Ok(switches),
         other => {
             let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
-            Err(format!("{}: what runs are tests of {wait} and {tso}, not of {other}", test.name))
+            Err(InputError::new(
+                Code::Unsupported,
+                format!("{}: what runs are tests of {wait} and {tso}, not of {other}", test.name),
+            ))
         }
     }
 }
@@ -191,7 +196,7 @@ fn switches(test: &Test) -> Result<Switches, String> {
 ///
 /// # Errors
 /// If its model is not an RDMA model with a machine, or the test cannot run.
-pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, String> {
+pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, InputError> {
     let switches = switches(test)?;
     let stack = stack(catalogue, test, ask.variants)?;
     let ready = Ready { test, stack, programs: test.programs(usize::MAX), switches, ask };
@@ -200,7 +205,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<R
         Over::Machine(first) => ready.here(|run| (Fabric::Machine { seed: first + run }, Some(first + run))),
         Over::Processes(company, provider) => ready.among(company, provider),
     };
-    let seen = seen.map_err(|fault| format!("{}: {fault}", test.name))?;
+    let seen = seen.map_err(|fault| InputError::new(Code::Unsupported, format!("{}: {fault}", test.name)))?;
     if matches!(ask.over, Over::Processes(company, _) if company.rank() > 0) {
         return Ok(None);
     }

@@ -9,6 +9,7 @@ use mowgli_prove::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
+use crate::error::{Code, InputError};
 use crate::prove::{Found, Word, files, looked_at, open, rows, table};
 
 mod search;
@@ -85,10 +86,11 @@ impl Theorem {
         }
     }
 
-    fn proved(&self, variant: &str, options: &Options) -> Result<Proof, String> {
+    fn proved(&self, variant: &str, options: &Options) -> Result<Proof, InputError> {
+        let unsupported = |why| InputError::new(Code::Unsupported, why).about(&self.name);
         match self.claim {
-            Claim::Robust(cpu) => robust::proved(cpu, variant, options),
-            Claim::WaitsToPolls => polls::proved(variant, options),
+            Claim::Robust(cpu) => robust::proved(cpu, variant, options).map_err(unsupported),
+            Claim::WaitsToPolls => polls::proved(variant, options).map_err(unsupported),
         }
     }
 
@@ -96,7 +98,7 @@ impl Theorem {
     ///
     /// # Errors
     /// If first-order logic cannot express a part of the model.
-    pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, String> {
+    pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, InputError> {
         let start = Instant::now();
         let expired = || start.elapsed() >= search;
         let refutation = self.refuted(variant, &expired);

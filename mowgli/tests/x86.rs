@@ -165,7 +165,11 @@ fn libraries_are_checked_listed_and_shown() {
     let across = mowgli(&["distinguish", "spinlock", "wlock"]);
     assert!(across.code == 2 && across.err.contains("are over different memory models"), "{}", across.err);
     let unknown = mowgli(&["check", "spin"]);
-    assert!(unknown.code == 2 && unknown.err.contains("no library spin; there are sv, "), "{}", unknown.err);
+    assert!(
+        unknown.code == 2 && unknown.err.contains("no library spin\n |\n = help: there are sv, "),
+        "{}",
+        unknown.err
+    );
     assert!(unknown.err.contains("kvstore, spinlock, ticketlock, mcslock, treiber, msqueue"), "{}", unknown.err);
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use mowgli::error::InputError;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
 use mowgli::litmus::test::Test;
@@ -79,7 +80,7 @@ pub fn outcomes(test: &Test, answer: &Answer) -> BTreeSet<String> {
 ///
 /// # Errors
 /// The parser's message.
-pub fn solved(name: &str, text: &str) -> Result<(Test, Answer), String> {
+pub fn solved(name: &str, text: &str) -> Result<(Test, Answer), InputError> {
     let test = parse(name, text)?;
     let answer = solve(&test, &[], Limits::default());
     Ok((test, answer))

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli::catalogue::Catalogue;
+use mowgli::error::InputError;
 use mowgli_core::enumerate::rechosen;
 use mowgli_core::execution::{Execution, Subevent};
 use mowgli_core::ids::Name;
@@ -33,7 +34,7 @@ mod grammar {
 use grammar::{Cat, Rule};
 
 /// Returns the text of a model, or of the specification of a library that is built in.
-fn cat(name: &str) -> Result<String, String> {
+fn cat(name: &str) -> Result<String, InputError> {
     mowgli::cat::cat(Catalogue::builtin(), name)
 }
 
@@ -402,6 +403,6 @@ fn a_text_without_a_part_of_so_is_noticed() {
 
 #[test]
 fn what_cat_cannot_say_is_told() {
-    assert!(cat("CORE_RMA").unwrap_err().contains("cannot be said in cat"));
-    assert!(cat("no-such").unwrap_err().contains("there are RDMA_WAIT"));
+    assert!(cat("CORE_RMA").unwrap_err().to_string().contains("cannot be said in cat"));
+    assert!(cat("no-such").unwrap_err().to_string().contains("there are RDMA_WAIT"));
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mowgli::catalogue::Catalogue;
 use mowgli::check::{Ask, Checked, Options, check};
+use mowgli::error::InputError;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
@@ -81,7 +82,7 @@ fn one_stamp_type_has_several_models() {
 }
 
 /// Checks the variant of this name, within a small bound.
-fn checked(entry: &Entry, variant: &str) -> Result<Checked, String> {
+fn checked(entry: &Entry, variant: &str) -> Result<Checked, InputError> {
     check(entry, entry.variant(variant)?, &entry.through(), &Options::default())
 }
 
@@ -122,7 +123,7 @@ fn an_entry_is_of_one_memory_model() {
         let said = checked(&entry, "published").err().expect("a mistake");
         let expected =
             format!("the {part} of bal is over another stamp order than its memory model: only one of them has");
-        assert_eq!(said, format!("{expected} aCW before aCW"));
+        assert_eq!(said.to_string(), format!("{expected} aCW before aCW"));
     }
 }
 
@@ -147,7 +148,7 @@ fn a_stamp_is_of_one_memory_model() {
 #[test]
 fn no_test_is_of_a_memory_model_of_ones_own() {
     let said = Catalogue::with([lock()]).err().expect("a mistake");
-    assert!(said.starts_with("lock is over a memory model of its own"), "{said}");
+    assert!(said.to_string().starts_with("lock is over a memory model of its own"), "{said}");
 }
 
 /// Returns a lock over a user's memory model. The libraries that are built in do not have its stamps.
@@ -201,7 +202,7 @@ fn an_edit_that_changes_nothing_is_a_mistake() {
     let published = bal::BalOverSv::default();
     assert_eq!(said(Arc::new(published.without(calls!(Shared::GF { .. })))), None);
     assert_eq!(
-        said(Arc::new(published.without(calls!(Shared::Wait { .. } in Barrier::BAR { .. })))).unwrap(),
+        said(Arc::new(published.without(calls!(Shared::Wait { .. } in Barrier::BAR { .. })))).unwrap().to_string(),
         "the variant no-wait of bal is nothing else than what it is made of: `without Shared::Wait { .. } in \
          Barrier::BAR { .. }` changes no body of a call within the bound; say what else is to be changed, or take a \
          larger bound"

@@ -59,7 +59,7 @@ fn every_specification_has_the_three_properties_in_small() {
         let (name, exactly) = (specification.name, found.by_form.decomposable == Ok(Needs::TheSame));
         assert!(!exactly || p.with_the_same_so.is_none(), "{}", found.text());
         assert!(found.by_form.monotone.is_ok(), "{name}: {:?}", found.by_form);
-        by_form.push(format!("{name}: {:?}", found.by_form.decomposable));
+        by_form.push(format!("{name}: {:?}", found.by_form.decomposable.map_err(|why| why.to_string())));
     }
     insta::assert_snapshot!(by_form.join("\n"), @r#"
     rdma-wait: Ok(Less)
@@ -100,6 +100,7 @@ fn the_smallest_clients_that_tell_specifications_apart() {
     assert!(
         distinguish(&bal, &rbl, &bounds(&bal), Deadline::default(), &|_, _| {})
             .unwrap_err()
+            .to_string()
             .contains("different methods")
     );
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mowgli::error::Code;
+
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -326,4 +328,12 @@ fn every_litmus_test_of_the_book_holds() {
         }
     }
     assert!(run >= 7, "{run} tests");
+}
+
+#[test]
+fn every_code_of_an_error_is_documented() {
+    let page = text("docs/commands.md");
+    let missing: Vec<&str> =
+        Code::ALL.map(Code::name).into_iter().filter(|c| !page.contains(&format!("`{c}`"))).collect();
+    assert_eq!(missing, [""; 0]);
 }

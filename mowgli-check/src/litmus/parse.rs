@@ -1,4 +1,4 @@
-//! The parser of litmus files. Errors name line and column, show the line, and say what was expected.
+//! The parser of litmus files. Errors have a line and a column, and say what was expected.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use itertools::Itertools;
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::unknown::nearest;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Network;
 use mowgli_rdma::core_rma::program::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::Parser;
-use pest::error::{Error, ErrorVariant};
 use pest::iterators::Pair;
 
 mod blocks;
@@ -31,39 +31,35 @@ use super::core_rma::program;
 use super::known::Known;
 use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, Thread};
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError, Place};
 
 use grammar::{Grammar, Rule};
-use slips::{describe, foreign, help};
 
 type Tree<'a> = Pair<'a, Rule>;
-type Parsed<T> = Result<T, Box<Error<Rule>>>;
+type Parsed<T> = Result<T, InputError>;
 
 /// Parses a test of the built-in libraries. `path` is shown in errors.
 ///
 /// # Errors
-/// The error with line, column and remedy, ready to print.
-pub fn parse(path: &str, text: &str) -> Result<Test, String> {
+/// The error with its place, and mostly with a remedy.
+pub fn parse(path: &str, text: &str) -> Result<Test, InputError> {
     parse_in(Catalogue::builtin(), path, text)
 }
 
 /// Parses a test of the libraries of a catalogue. `path` is shown in errors.
 ///
 /// # Errors
-/// The error with line, column and remedy, ready to print.
-pub fn parse_in(catalogue: &Catalogue, path: &str, text: &str) -> Result<Test, String> {
-    read(catalogue, path, text).map_err(|e| {
-        let e = foreign(text, &e).unwrap_or(e);
-        let help = help(text, &e).map_or(String::new(), |help| format!("\n  = help: {help}"));
-        e.with_path(path).renamed_rules(|r| describe(*r)).to_string() + &help
-    })
+/// The error with its place, and mostly with a remedy.
+pub fn parse_in(catalogue: &Catalogue, path: &str, text: &str) -> Result<Test, InputError> {
+    read(catalogue, path, text).map_err(|error| error.in_file(path))
 }
 
 /// Returns the range of a test's columns in its text: from the head to the end of the last row.
 ///
 /// # Errors
 /// If the text is not a test.
-pub fn columns(text: &str) -> Result<std::ops::Range<usize>, String> {
-    let file = Grammar::parse(Rule::file, text).map_err(|e| e.to_string())?.next().expect("a file is one tree");
+pub fn columns(text: &str) -> Result<std::ops::Range<usize>, InputError> {
+    let file = tree(text)?;
     let table = file.into_inner().filter(|t| matches!(t.as_rule(), Rule::head | Rule::row));
     let spans: Vec<_> = table.map(|t| t.as_span()).collect();
     Ok(spans[0].start()..spans[spans.len() - 1].end())
@@ -74,22 +70,39 @@ pub fn columns(text: &str) -> Result<std::ops::Range<usize>, String> {
 ///
 /// # Errors
 /// If its model has no networks, or a switch that is not defined on this one. `path` is shown in errors.
-pub fn on_network(path: &str, text: &str, network: Network) -> Result<String, String> {
+pub fn on_network(path: &str, text: &str, network: Network) -> Result<String, InputError> {
     let Ok(mut file) = Grammar::parse(Rule::file, text) else { return Ok(text.to_owned()) };
     let model = file.next().and_then(|file| file.into_inner().find(|t| t.as_rule() == Rule::model));
     let Some(Ok(named)) = model.as_ref().map(|tree| tree.as_str().parse::<Model>()) else { return Ok(text.to_owned()) };
-    let named = named.on(network).map_err(|e| format!("{path}: {e}"))?;
     let span = model.expect("it was parsed").as_span();
+    let named = named.on(network).map_err(|error| error.at(Place::of(path, text, span.start()..span.end())))?;
     Ok(format!("{}{named}{}", &text[..span.start()], &text[span.end()..]))
 }
 
-fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {
-    Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message: message.into() }, at.as_span())))
+/// Parses a text as the one tree of a file.
+fn tree(text: &str) -> Parsed<Tree<'_>> {
+    let file = Grammar::parse(Rule::file, text).map_err(|error| slips::error(text, error))?;
+    Ok({ file }.next().expect("a file is one tree"))
+}
+
+/// Gives an error the place of a tree. The file is named at the end.
+fn at(tree: &Tree<'_>, error: InputError) -> InputError {
+    let span = tree.as_span();
+    error.at(Place::of("", tree.get_input(), span.start()..span.end()))
+}
+
+/// Refuses a tree.
+fn fail<T>(tree: &Tree<'_>, code: Code, message: impl Into<String>) -> Parsed<T> {
+    Err(at(tree, InputError::new(code, message)))
+}
+
+/// Refuses a tree, with a remedy.
+fn advise<T>(tree: &Tree<'_>, code: Code, message: impl Into<String>, help: impl Into<String>) -> Parsed<T> {
+    Err(at(tree, InputError::new(code, message).help(help)))
 }
 
 fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
-    let file = Grammar::parse(Rule::file, text).map_err(Box::new)?.next().expect("a file is one tree");
-    let parts: Vec<Tree<'_>> = file.into_inner().collect();
+    let parts: Vec<Tree<'_>> = tree(text)?.into_inner().collect();
     let mut reader = Reader::new(catalogue, model(&parts)?, &parts)?;
     let mut name = String::new();
     let mut description = None;
@@ -119,7 +132,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         warnings,
     };
     if test.model == Model::CoreRma && program(&test).0.size() > MOST {
-        return fail(&parts[0], format!("a program of {} has at most {MOST} actions", test.model));
+        return fail(&parts[0], Code::Unsupported, format!("a program of {} has at most {MOST} actions", test.model));
     }
     Ok(test)
 }
@@ -131,9 +144,12 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
     let known = Model::ALL.into_iter().any(|m| Some(m.to_string().as_str()) == text.split('+').next());
     let names = || Model::ALL.iter().join(", ");
     if known {
-        text.parse().or_else(|message: String| fail(tree, message))
+        text.parse().map_err(|error| at(tree, error))
     } else {
-        fail(tree, format!("model {text} is not available; this build has {}", names()))
+        let near = nearest(text, Model::ALL.map(|m| m.to_string()).iter().map(String::as_str)).map(ToOwned::to_owned);
+        let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
+        let help = format!("{near}this build has {}", names());
+        advise(tree, Code::Unknown, format!("model {text} is not available"), help)
     }
 }
 
@@ -168,13 +184,13 @@ fn parts<'a>(tree: &Tree<'a>, rule: Rule) -> impl Iterator<Item = Tree<'a>> {
 }
 
 fn number<T: std::str::FromStr>(tree: &Tree<'_>) -> Parsed<T> {
-    tree.as_str().parse().or_else(|_| fail(tree, "this number is too large"))
+    tree.as_str().parse().or_else(|_| fail(tree, Code::Value, "this number is too large"))
 }
 
 fn node_name(tree: &Tree<'_>) -> Parsed<Node> {
     match number::<u8>(tree)? {
         n @ 1..=63 => Ok(Node(n)),
-        _ => fail(tree, "nodes are numbered from 1 to 63"),
+        _ => fail(tree, Code::Value, "nodes are numbered from 1 to 63"),
     }
 }
 
@@ -229,21 +245,22 @@ impl<'c> Reader<'c> {
     fn placement(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         let name = part(tree, Rule::name).expect("a placement has a name");
         if self.threads.len() >= 62 {
-            return fail(tree, "at most 62 threads");
+            return fail(tree, Code::Unsupported, "at most 62 threads");
         }
         let tid = Tid::from_index(self.threads.len());
         if self.names.insert(name.as_str().to_owned(), tid).is_some() {
-            return fail(&name, format!("there are two threads named {}", name.as_str()));
+            return fail(&name, Code::Duplicate, format!("there are two threads named {}", name.as_str()));
         }
         let node = self.node_or_machine(tree, "P1@1")?;
         if self.model == Model::CoreRma && self.world.threads.contains(&node) {
             return fail(
                 tree,
+                Code::Duplicate,
                 format!("{} has one process a node, and there is one on node {node} already", self.model),
             );
         }
         if name.as_str().contains('[') {
-            return fail(&name, "a thread has a name without brackets");
+            return fail(&name, Code::Syntax, "a thread has a name without brackets");
         }
         self.spans.push(Vec::new());
         self.world.threads.push(node);
@@ -263,11 +280,15 @@ impl<'c> Reader<'c> {
     fn node_or_machine(&mut self, tree: &Tree<'_>, form: &str) -> Parsed<Node> {
         match part(tree, Rule::node) {
             Some(node) if self.model == Model::X86Tso && node_name(&node)? != MACHINE => {
-                fail(&node, format!("{} is one machine, node 1; leave the node out", self.model))
+                let message = format!("{} is one machine, node 1", self.model);
+                advise(&node, Code::Unsupported, message, "leave the node out")
             }
             Some(node) => self.node(&node),
             None if self.model == Model::X86Tso => Ok(MACHINE),
-            None => fail(tree, format!("{} has several nodes; say on which one this is, as {form}", self.model)),
+            None => {
+                let message = format!("{} has several nodes", self.model);
+                advise(tree, Code::Form, message, format!("say on which one this is, as {form}"))
+            }
         }
     }
 
@@ -319,7 +340,7 @@ allowed (a=3 /\\ z=1)
 ends
 ";
 
-    fn read(text: &str) -> Result<Test, String> {
+    fn read(text: &str) -> Result<Test, InputError> {
         parse_in(Catalogue::builtin(), "t.litmus", text)
     }
 
@@ -344,6 +365,23 @@ ends
         assert!(matches!(both[..], [Condition::Compare(..), Condition::Not(_)]), "{both:?}");
     }
 
+    /// Texts in the notation of other languages, and names with a small mistake, have a remedy.
+    #[test]
+    fn errors_have_remedies() {
+        for (from, to, code, help) in [
+            ("a := z     ", "a = z", Code::Syntax, "an assignment is written with :="),
+            ("z := 1", "while (a) {", Code::Syntax, ""),
+            ("RDMA_TSO t", "RDMA_TS t", Code::Unknown, "did you mean RDMA_TSO? this build has"),
+            ("put(z, x)", "putt(z, x)", Code::Unknown, "did you mean put? there are cas, xchg"),
+            ("(a=3 /\\ z=1)", "(aa=3)", Code::Unknown, "did you mean a?"),
+            ("RDMA_TSO t", "RDMA_TSO+unsignaled t", Code::Unknown, "did you mean unsignalled?"),
+        ] {
+            let error = read(&BRANCHES.replacen(from, to, 1)).expect_err("it is no test");
+            assert_eq!(error.code, code, "{error}");
+            assert!(error.help.clone().unwrap_or_default().starts_with(help), "{error}");
+        }
+    }
+
     /// Each error has its place, and says what is wrong with the text there.
     #[test]
     fn errors_have_places() {
@@ -352,11 +390,12 @@ ends
             ("P2@2", "P1@2", "t.litmus:3:14", "there are two threads named P1"),
             ("RDMA_TSO t", "RDMA_ODD t", "t.litmus:1:1", "model RDMA_ODD is not available"),
             ("z@2 = 3", "z@64 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),
-            ("           | }          ;\n", "", "t.litmus:5:14", "}"),
+            ("           | }          ;\n", "", "t.litmus:5:14", "this block is not closed"),
         ] {
             let text = BRANCHES.replacen(from, to, 1);
             let error = read(&text).expect_err("it is no test");
-            assert!(error.contains(&format!("--> {place}\n")) && error.contains(said), "{text}{error}");
+            assert!(error.to_string().starts_with(&format!("{place}: ")), "{text}{error}");
+            assert!(error.message.contains(said), "{text}{error}");
         }
     }
 }

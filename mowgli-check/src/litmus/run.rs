@@ -24,6 +24,7 @@ use super::core_rma;
 use super::stuck::{self, Kinds};
 use super::test::{Model, Test};
 use crate::catalogue::Catalogue;
+use crate::error::{Bug, Code, InputError};
 use crate::interrupt::{Failure, Undecided, cause};
 
 /// Returns the libraries of a model, of the built-in ones.
@@ -47,16 +48,24 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
 /// # Errors
 /// If there is no such implementation. Also if the test shows the last value of an object whose library is replaced.
 /// The value is then in words of the implementation, which the test cannot name.
-pub fn replaced(catalogue: &Catalogue, test: &Test, names: &[String]) -> Result<Vec<Arc<dyn Implementation>>, String> {
+pub fn replaced(
+    catalogue: &Catalogue,
+    test: &Test,
+    names: &[String],
+) -> Result<Vec<Arc<dyn Implementation>>, InputError> {
     let chain = catalogue.implementations(names)?;
     let of = |cell: &Cell| test.world.objects.get(&cell.loc).map(|object| (*cell, object.library));
     let is_replaced = |(_, library): &(Cell, Name)| chain.iter().any(|i| i.target() == *library);
     match test.observed.iter().filter_map(of).find(is_replaced) {
-        Some((Cell { loc, node }, library)) => Err(format!(
-            "{}: the last value of {loc} on node {node} is shown, and --implemented replaces {library}, whose implementation keeps \
-             it in words of its own: leave {loc} out of locations and conditions, and read it by a last call of a thread",
-            test.name
-        )),
+        Some((Cell { loc, node }, library)) => {
+            let message = format!(
+                "{}: the last value of {loc} on node {node} is shown, and --implemented replaces {library}, whose implementation \
+                 keeps it in words of its own",
+                test.name
+            );
+            let help = format!("leave {loc} out of locations and conditions, and read it by a last call of a thread");
+            Err(InputError::new(Code::Unsupported, message).help(help))
+        }
         None => Ok(chain),
     }
 }
@@ -154,10 +163,13 @@ pub enum Engine {
 const STATES: usize = 20_000_000;
 
 /// Returns the switches of the machine, which exists for one model only.
-fn has_machine(test: &Test) -> Result<Switches, String> {
+fn has_machine(test: &Test, what: &str) -> Result<Switches, InputError> {
     match test.model {
         Model::RdmaTso(switches) => Ok(switches),
-        model => Err(format!("{model} has no machine; --engine operational is for {}", Model::RDMA_TSO)),
+        model => {
+            let error = InputError::new(Code::Unsupported, format!("{model} has no machine"));
+            Err(error.help(format!("{what} is for {}", Model::RDMA_TSO)))
+        }
     }
 }
 
@@ -165,8 +177,8 @@ fn has_machine(test: &Test) -> Result<Switches, String> {
 ///
 /// # Errors
 /// If the model has no machine.
-pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String> {
-    let switches = has_machine(test)?;
+pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), InputError> {
+    let switches = has_machine(test, "--engine operational")?;
     let programs = test.programs(limits.rounds);
     let mut machine = Machine::new(&test.world, &programs)?.with(switches).within(limits.rounds);
     let runs = machine.explore(&test.observed, STATES, limits.expired);
@@ -218,16 +230,13 @@ impl Walked {
 /// # Errors
 /// If the model has no machine, or the time is up before the run has ended.
 pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked, Failure> {
-    let Model::RdmaTso(switches) = test.model else {
-        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RDMA_TSO).into());
-    };
+    let switches = has_machine(test, "walk")?;
     let programs = test.programs(usize::MAX);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps = Vec::new();
     let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
     let mut choose = |n| random.usize(..n);
-    let outcome = Machine::new(&test.world, &programs)
-        .map_err(String::from)?
+    let outcome = Machine::new(&test.world, &programs)?
         .with(switches)
         .walk(&test.observed, &mut choose, &mut show, expired)
         .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
@@ -246,10 +255,10 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
 ///
 /// # Errors
 /// If the model has no such engine, or if the two find different outcomes.
-pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Answer, String> {
+pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Answer, Failure> {
     match engine {
         Engine::Operational => return Ok(explore(test, limits)?.0),
-        Engine::Both => _ = has_machine(test)?,
+        Engine::Both => _ = has_machine(test, "--engine operational")?,
         Engine::Declarative => {}
     }
     let declarative = solve(test, &[], limits);
@@ -262,11 +271,12 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
             && both_complete
         {
             let only = if stuck.contains_key(kind) { "declarative" } else { "operational" };
-            return Err(format!(
+            let message = format!(
                 "{}: the engines disagree on what is stuck; only {only}:\n{}",
                 test.name,
                 stuck::text(test, &Kinds::from([(kind.clone(), vec!["it waits".to_owned(); test.threads.len()])]))
-            ));
+            );
+            return Err(Bug { message }.into());
         }
         let complete = declarative.explored.stop.is_none() && operational.explored.stop.is_none();
         let (axioms, machine) = (&declarative.outcomes, &operational.outcomes);
@@ -278,12 +288,13 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
                 let only = a.keys().filter(|o| !b.contains_key(*o));
                 only.map(|o| o.iter().join(" ")).join("; ")
             };
-            return Err(format!(
+            let message = format!(
                 "{}: the engines disagree; only declarative: {}; only operational: {}",
                 test.name,
                 differs(axioms, machine),
                 differs(machine, axioms)
-            ));
+            );
+            return Err(Bug { message }.into());
         }
         if !complete {
             let stop = declarative.explored.stop.clone().or(operational.explored.stop);

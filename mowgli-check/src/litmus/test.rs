@@ -7,6 +7,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
+use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::CORE_RMA;
@@ -16,6 +17,8 @@ use mowgli_rdma::wait::WAIT;
 use mowgli_rdma::{Network, Switches};
 use mowgli_x86::tso::X86;
 use serde::Serialize;
+
+use crate::error::{Code, InputError, Place};
 
 use super::condition::{Comparison, Condition};
 
@@ -48,15 +51,14 @@ impl fmt::Display for Model {
 }
 
 impl std::str::FromStr for Model {
-    type Err = String;
+    type Err = InputError;
 
     /// Parses the name of a model in tests, in capitals or not, with switches as in `RDMA_TSO+relaxed-ordering`.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InputError> {
         let (name, on) = text.split_once('+').map_or((text, None), |(name, on)| (name, Some(on)));
         let upper = name.to_uppercase().replace('-', "_");
         let known = Self::ALL.into_iter().find(|m| m.to_string() == upper);
-        let names = || Self::ALL.map(|m| m.to_string()).join(", ");
-        let model = known.ok_or_else(|| format!("no model {name}; there are {}", names()))?;
+        let model = known.ok_or_else(|| Unknown::new("model", name, Self::ALL))?;
         on.into_iter().flat_map(|on| on.split('+')).try_fold(model, Self::with)
     }
 }
@@ -71,15 +73,22 @@ impl Model {
     /// RDMA-TSO-RMW as it is published.
     pub const RDMA_TSO: Self = Self::RdmaTso(Switches::OFF);
 
+    /// Returns the error for a model without switches or networks.
+    fn lacks(self, what: &str) -> InputError {
+        let error = InputError::new(Code::Unsupported, format!("{self} has no {what}"));
+        error.help(format!("those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO))
+    }
+
     /// Turns one more switch on.
-    fn with(self, switch: &str) -> Result<Self, String> {
+    fn with(self, switch: &str) -> Result<Self, InputError> {
         match self {
             Self::RdmaWait(_) if switch == "events" => {
-                Err(format!("the switch events is of {}, where threads poll; {self} has no polls", Self::RDMA_TSO))
+                let message = format!("the switch events is of {}, where threads poll", Self::RDMA_TSO);
+                Err(InputError::new(Code::Unsupported, message).help(format!("{self} has no polls")))
             }
             Self::RdmaWait(switches) => Ok(Self::RdmaWait(switches.with(switch)?.fit()?)),
             Self::RdmaTso(switches) => Ok(Self::RdmaTso(switches.with(switch)?.fit()?)),
-            _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
+            _ => Err(self.lacks("switches")),
         }
     }
 
@@ -87,12 +96,12 @@ impl Model {
     ///
     /// # Errors
     /// If it has none, or a switch that is not defined on this one.
-    pub fn on(self, network: Network) -> Result<Self, String> {
+    pub fn on(self, network: Network) -> Result<Self, InputError> {
         let on = |switches| Switches { network, ..switches }.fit();
         match self {
             Self::RdmaWait(switches) => Ok(Self::RdmaWait(on(switches)?)),
             Self::RdmaTso(switches) => Ok(Self::RdmaTso(on(switches)?)),
-            _ => Err(format!("{self} has no networks; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
+            _ => Err(self.lacks("networks")),
         }
     }
 
@@ -124,12 +133,13 @@ impl Model {
     ///
     /// # Errors
     /// If a switch is on that `what` does not support.
-    pub fn is_published(self, what: &str) -> Result<(), String> {
+    pub fn is_published(self, what: &str) -> Result<(), InputError> {
         let plain = self.published();
         if self == plain {
             Ok(())
         } else {
-            Err(format!("{what} is for models as they are published: {plain}, not {self}"))
+            let message = format!("{what} is for models as they are published: {plain}, not {self}");
+            Err(InputError::new(Code::Unsupported, message))
         }
     }
 
@@ -489,15 +499,11 @@ pub enum Claim {
 /// A construct in a test that is allowed, but probably not intended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Warning {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, from 1.
-    pub column: usize,
+    /// The place in the file of the test.
+    #[serde(flatten)]
+    pub place: Place,
     /// The problem, and what to write instead.
     pub message: String,
-    /// The same with the file and the line as it stands there, ready to print.
-    #[serde(skip)]
-    pub shown: String,
 }
 
 /// A litmus test.
@@ -573,7 +579,7 @@ impl Test {
     ///
     /// # Errors
     /// The first call that is made in another way, with its line; `what` does not support it.
-    pub fn is_made_as_usual(&self, what: &str) -> Result<(), String> {
+    pub fn is_made_as_usual(&self, what: &str) -> Result<(), InputError> {
         let is_way = |s: &Statement| match s {
             Statement::Call { method, args, .. } => {
                 *method == "PollAny" || matches!(args.first(), Some(Arg::Val(Val::Way(_))))
@@ -582,9 +588,13 @@ impl Test {
         };
         let all = self.threads.iter().flat_map(|t| t.statements.iter().zip(&t.source));
         match { all }.find(|(s, _)| is_way(s)) {
-            Some((_, (line, text))) => Err(format!(
-                "{}: line {line}: {text}: {what} knows one queue pair to each node, and operations of one word with a completion",
-                self.name
+            Some((_, (line, text))) => Err(InputError::new(
+                Code::Unsupported,
+                format!(
+                    "{}: line {line}: {text}: {what} knows one queue pair to each node, and operations of one word with a \
+                     completion",
+                    self.name
+                ),
             )),
             None => Ok(()),
         }

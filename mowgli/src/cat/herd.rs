@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use itertools::Itertools;
 
+use crate::error::{Code, InputError};
 use crate::litmus::test::Model;
 
 /// The number of nodes that the bell file declares.
@@ -117,8 +118,8 @@ let lines(classes, along) = cross(co_locs(along, classes))
 ///
 /// # Errors
 /// If LISA cannot express the tests.
-pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
-    let fail = |why: &str| Err(format!("{model} has no form for herd7: {why}"));
+pub(crate) fn marks(model: Model) -> Result<&'static Marks, InputError> {
+    let fail = |why: &str| Err(InputError::new(Code::Unsupported, format!("{model} has no form for herd7: {why}")));
     match model {
         Model::CoreRma => fail("its executions are not those of a set of subevents with relations between them"),
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.global_atomics => {

@@ -8,6 +8,7 @@ use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::value::Val;
 
 use super::herd::{IDENTIFIERS, Marks, NODES, PARTS, marks};
+use crate::error::{Code, InputError};
 use crate::litmus::condition::{Comparison, Condition, Side, Symbols};
 use crate::litmus::print::table;
 use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Sign, Statement, Test};
@@ -29,9 +30,9 @@ pub struct Lisa {
 ///
 /// # Errors
 /// If the test has libraries, loops, or anything else that LISA cannot express.
-pub fn to_lisa(test: &Test) -> Result<Lisa, String> {
-    let fail = |why: String| format!("{}: {why}", test.name);
-    let marks = marks(test.model).map_err(fail)?;
+pub fn to_lisa(test: &Test) -> Result<Lisa, InputError> {
+    let fail = |why: String| InputError::new(Code::Unsupported, format!("{}: {why}", test.name));
+    let marks = marks(test.model).map_err(|e| e.about(&test.name))?;
     test.is_made_as_usual("LISA")?;
     let mut places = Places { of_wid: BTreeMap::new(), labels: 0 };
     let mut columns = Vec::new();

@@ -7,6 +7,7 @@ use mowgli_core::cat::Reader;
 
 use crate::cat::{cat, cat_for, write_for_herd};
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 
 #[derive(Args)]
 pub(super) struct CatArgs {
@@ -28,12 +29,16 @@ enum Tool {
     Dat3m,
 }
 
-pub(super) fn written(args: &CatArgs, catalogue: &Catalogue) -> Result<String, String> {
+pub(super) fn written(args: &CatArgs, catalogue: &Catalogue) -> Result<String, InputError> {
     match (args.tool, &args.out) {
         (None, _) => cat(catalogue, &args.name),
         (Some(Tool::Herd), Some(folder)) => write_for_herd(catalogue, &args.name, folder),
-        (Some(Tool::Herd), None) => Err("--for herd writes three files: name their folder with --out DIR".to_owned()),
+        (Some(Tool::Herd), None) => {
+            Err(InputError::new(Code::Argument, "--for herd writes three files: name their folder with --out DIR"))
+        }
         (Some(Tool::Dat3m), None) => Ok(cat_for(Reader::Dat3m, catalogue, &args.name)?.text),
-        (Some(Tool::Dat3m), Some(_)) => Err("--for dat3m prints one file: leave --out away".to_owned()),
+        (Some(Tool::Dat3m), Some(_)) => {
+            Err(InputError::new(Code::Argument, "--for dat3m prints one file: leave --out away"))
+        }
     }
 }

@@ -16,9 +16,10 @@ pub(super) use self::estimates::seconds;
 use self::implementations::check_implementations;
 use self::list::list;
 use self::questions::{check_changes, check_difference, check_mutations, check_specifications};
-use super::out::told;
+use super::out::{told, told_in};
 use super::shards::Done;
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::necessity::{self, Question};
 use crate::shards::book::Book;
@@ -26,9 +27,10 @@ use crate::shards::identity::Hash;
 use mowgli_rdma::Network;
 
 /// Hashes the specifications, implementations and bounds that the command checks.
-pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, String> {
+pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, InputError> {
     if let Some(network) = args.on.network.filter(|network| *network != Network::RC) {
-        return Err(format!("shards of a check are of the network rc; leave out --network {network}, or --shard"));
+        return Err(InputError::new(Code::Argument, "shards of a check are of the network rc")
+            .help(format!("leave out --network {network}, or --shard")));
     }
     let chosen = chosen(args, catalogue)?;
     let mut hash = Hash::default();
@@ -68,9 +70,10 @@ fn set_jobs(args: &CheckArgs) {
 }
 
 /// Returns the catalogue with its libraries on the network that the arguments name.
-fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, String> {
+fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, InputError> {
     if let (Some(network), Some(_)) = (args.on.network.filter(|network| *network != Network::RC), &args.out) {
-        return Err(format!("a file of --out does not name its network; leave out --network {network}, or --out"));
+        return Err(InputError::new(Code::Argument, "a file of --out does not name its network")
+            .help(format!("leave out --network {network}, or --out")));
     }
     args.on.of(catalogue)
 }
@@ -78,12 +81,12 @@ fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, Strin
 /// Runs the check; `book` holds the results of other processes.
 pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>) -> u8 {
     if args.list {
-        return told(list(args, &catalogue));
+        return told_in(args.json, list(args, &catalogue));
     }
     set_jobs(args);
     let catalogue = match on_network(args, catalogue) {
         Ok(catalogue) => catalogue,
-        Err(message) => return told(Err(message)),
+        Err(error) => return told_in(args.json, Err(error)),
     };
     let deadline = Deadline::after(args.timeout);
     let result = match args {
@@ -95,5 +98,5 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>)
         CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
         _ => check_implementations(args, &catalogue, deadline, book),
     };
-    told(result)
+    told_in(args.json, result)
 }

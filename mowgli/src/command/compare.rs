@@ -8,11 +8,12 @@ use mowgli_core::soundness::ledger::Piece;
 use mowgli_rdma::Network;
 
 use super::bounds::Shape;
-use super::out::{bar, moving, told};
+use super::out::{bar, moving, told_in};
 use super::shards::{Done, Shared, is_piece};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::check::shapes;
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
 use crate::shards::book::Book;
@@ -57,7 +58,7 @@ pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
     models(args)
         .iter()
         .flatten()
-        .for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why)));
+        .for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why.to_string())));
     hash
 }
 
@@ -74,36 +75,34 @@ pub(super) fn compare(args: &CompareArgs, book: Option<&Book>) -> u8 {
 }
 
 /// Returns the models that are compared, on the networks that are given.
-fn models(args: &CompareArgs) -> Result<[Model; 2], String> {
+fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
+    let unsupported = |message: String| InputError::new(Code::Unsupported, message);
+    if args.model.contains(&Model::X86Tso) {
+        let x86 = Model::X86Tso;
+        return Err(unsupported(format!("programs that are compared go through a network, and {x86} has none")));
+    }
+    if let Some(without) = args.model.iter().find(|m| args.rmw && matches!(m, Model::RdmaSc | Model::CoreRma)) {
+        let message = format!("{without} has no remote read-modify-writes that take values");
+        return Err(unsupported(message).help("leave --rmw out"));
+    }
+    if args.model.contains(&Model::CoreRma) && args.model.iter().any(|m| m.published() == Model::RDMA_WAIT) {
+        let message = "flushes of CORE_RMA can be compared with polls, and not with waits";
+        return Err(unsupported(message.to_owned()).help("compare it with RDMA_TSO or RDMA_SC"));
+    }
     match (&args.model[..], &args.network[..]) {
         (&[a, b], []) => Ok([a, b]),
         (&[a, b], &[network]) => Ok([a.on(network)?, b.on(network)?]),
         (&[model], &[a, b]) => Ok([model.on(a)?, model.on(b)?]),
-        _ => Err("name two models, as --model RDMA_TSO --model RDMA_SC, or one on two networks, as --model RDMA_TSO \
-                  --network rc --network cxi"
-            .to_owned()),
+        _ => Err(InputError::new(Code::Argument, "a comparison is of two models, or of one on two networks")
+            .help("write --model RDMA_TSO --model RDMA_SC, or --model RDMA_TSO --network rc --network cxi")),
     }
 }
 
 fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&Book>) -> u8 {
     let [a, b] = match models(args) {
         Ok(models) => models,
-        Err(message) => return told(Err(message)),
+        Err(error) => return told_in(args.json, Err(error)),
     };
-    if args.model.contains(&Model::X86Tso) {
-        eprintln!("error: programs that are compared go through a network, and {} has none", Model::X86Tso);
-        return 2;
-    }
-    if let Some(without) = args.model.iter().find(|m| args.rmw && matches!(m, Model::RdmaSc | Model::CoreRma)) {
-        eprintln!("error: {without} has no remote read-modify-writes that take values; leave --rmw out");
-        return 2;
-    }
-    if args.model.contains(&Model::CoreRma) && args.model.iter().any(|m| m.published() == Model::RDMA_WAIT) {
-        eprintln!(
-            "error: flushes of CORE_RMA can be compared with polls, so with RDMA_TSO or RDMA_SC, and not with waits"
-        );
-        return 2;
-    }
     let mut bounds = crate::compare::bounds();
     if args.shape.is_given() {
         bounds = vec![args.shape.of(Bound { threads: 2, nodes: 2, calls: 2, ..Bound::default() })];

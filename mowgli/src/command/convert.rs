@@ -8,6 +8,7 @@ use mowgli_core::problem::Limits;
 use super::out::{parsed, text_of};
 use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::generate::verbs;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::test::Liveness;
@@ -50,7 +51,7 @@ pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
     // `generate/verbs.rs`).
     if let (Form::Herd | Form::Lisa, Some(Liveness { text, .. })) = (args.to, test.liveness.first()) {
         let message = "herd does not speak of executions that are stuck: leave it out of the test that is converted";
-        return Err(format!("{}: {text}: {message}", args.file.display()).into());
+        return Err(InputError::new(Code::Argument, format!("{}: {text}: {message}", args.file.display())).into());
     }
     if args.to == Form::Herd {
         return Ok(x86::to_herd(&test)?);

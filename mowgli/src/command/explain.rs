@@ -9,6 +9,7 @@ use super::bounds::at_least_one;
 use super::network::On;
 use super::out::{keep, parsed, stopped_line, told, worst};
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::core_rma;
@@ -49,6 +50,13 @@ pub(super) struct ExplainArgs {
     on: On,
 }
 
+impl ExplainArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+}
+
 /// A request: its arguments, libraries and limits.
 struct Asked<'a> {
     args: &'a ExplainArgs,
@@ -57,21 +65,23 @@ struct Asked<'a> {
 }
 
 /// Returns the positions of the assertions to explain.
-fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, String> {
+fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, InputError> {
     let all = test.assertions.len();
     match args.assertion {
-        _ if all == 0 => Err("no assertion to explain; add one, as `allowed (a=1)`, or ask for --stuck".to_owned()),
-        Some(n) if n as usize > all => Err(format!("there are {all} assertions")),
+        _ if all == 0 => Err(InputError::new(Code::Argument, "no assertion to explain")
+            .help("add one, as `allowed (a=1)`, or ask for --stuck")),
+        Some(n) if n as usize > all => Err(InputError::new(Code::Argument, format!("there are {all} assertions"))),
         Some(n) => Ok(vec![n as usize - 1]),
         None => Ok((0..all).collect()),
     }
 }
 
 /// Explains assertions of a test of coreRMA, whose executions have actions in place of subevents.
-fn explained_core_rma(test: &Test, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), String> {
+fn explained_core_rma(test: &Test, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), InputError> {
     let Asked { args, limits, .. } = *asked;
     if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
-        return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
+        return Err(InputError::new(Code::Argument, format!("of {} there is text only", test.model))
+            .help("mowgli report draws its executions"));
     }
     let witnesses = core_rma::witnesses(test, limits);
     let is_vacuous = matches!(witnesses.so_far(), (found, None) if found.is_empty());
@@ -103,10 +113,10 @@ struct FindingLine<'a> {
 }
 
 /// Formats a finding as one line of JSON.
-fn line(explained: &explain::Explained) -> Result<String, String> {
+fn line(explained: &explain::Explained) -> String {
     let explain::Explained { finding, vacuous, test, .. } = explained;
     let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
-    Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
+    serde_json::to_string(&line).expect("strings and numbers") + "\n"
 }
 
 /// Returns an explanation in the requested form, if it has that form, and the exit code.
@@ -116,7 +126,7 @@ fn explanation(finding: explain::Finding, asked: &Asked<'_>) -> Result<(Option<S
     let vacuous = vacuous_code(&explained.test, explained.vacuous);
     if args.json {
         // The object holds no reasons, so a limit on the search for reasons does not change the exit code.
-        return Ok((Some(line(&explained)?), vacuous));
+        return Ok((Some(line(&explained)), vacuous));
     }
     let stopped = if explained.stop().is_some() { 3 } else { 0 };
     let code = worst(stopped, vacuous);
@@ -137,19 +147,21 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
     let limits = Limits { expired: &expired, ..Limits::default() };
     let asked = Asked { args, catalogue, limits };
     if args.file.extension().is_none_or(|x| x != "litmus") {
-        let finding = explain::read(catalogue, &text).map_err(|e| format!("{path}:{e}"))?;
+        let finding = explain::read(catalogue, &text).map_err(|e| e.within(&path))?;
         return explained_findings(vec![Ok(finding)], &asked);
     }
     let test = parsed(catalogue, &args.file, &text)?;
     if args.stuck {
         return match test.model {
-            Model::CoreRma => Err(format!("{path}: statements of {} do not wait", test.model).into()),
+            Model::CoreRma => {
+                Err(InputError::new(Code::Argument, format!("{path}: statements of {} do not wait", test.model)).into())
+            }
             _ => explained_stuck(&test, &asked),
         };
     }
-    let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
+    let chosen = chosen_assertions(&test, args).map_err(|e| e.about(&path))?;
     match test.model {
-        Model::CoreRma => Ok(explained_core_rma(&test, &chosen, &asked).map_err(|e| format!("{path}: {e}"))?),
+        Model::CoreRma => Ok(explained_core_rma(&test, &chosen, &asked).map_err(|e| e.about(&path))?),
         _ => explained_test(&test, &text, &chosen, &asked),
     }
 }
@@ -161,7 +173,9 @@ fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failu
     let found = explain::standstills(catalogue, test, &args.implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
     if args.dot || args.svg {
-        let dot = found.dot.ok_or_else(|| format!("{path}: no execution is stuck, so there is none to draw"))?;
+        let dot = found.dot.ok_or_else(|| {
+            InputError::new(Code::Argument, format!("{path}: no execution is stuck, so there is none to draw"))
+        })?;
         return Ok((if args.svg { crate::svg::svg(&dot)? } else { dot }, code));
     }
     let stopped = found.stop.map(|stop| format!("Incomplete: more executions may be stuck: {stop}\n"));
@@ -192,14 +206,14 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &Asked<'_>) -> Res
             Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
             Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, told(Err(undecided))),
             Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
-            Err(failure) => return Err(failure.at(&path)),
+            Err(failure) => return Err(failure.within(&path)),
         };
         out.extend(text);
         code = worst(code, own);
     }
     if out.is_empty() && code != 3 {
         let message = "there is no execution to draw; without --dot or --svg the reason is printed";
-        return Err(format!("{path}: {message}").into());
+        return Err(InputError::new(Code::Argument, format!("{path}: {message}")).into());
     }
     Ok((out.join(if args.json { "" } else { "\n" }), code))
 }

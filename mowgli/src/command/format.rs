@@ -8,6 +8,10 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::diagnostic::{self, Colours};
+use crate::error::InputError;
+use crate::interrupt::Failure;
+
 /// A format that another tool reads.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum Format {
@@ -109,25 +113,34 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A record of input that cannot be read. If the message begins with the file, a line and a column, the finding gets that place.
-    pub(super) fn bad_input(name: String, file: Option<String>, message: &str) -> Self {
-        let place = file.as_ref().and_then(|file| place(message, file));
-        let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
-        // An error of the parser begins with its place, and its last lines say what is wrong.
-        let reason = rest.lines().find_map(|line| line.trim_start().strip_prefix("= "));
-        let (message, details) = match reason {
-            Some(reason) => (reason, message),
-            None => (first, rest),
-        };
-        let finding = Finding { kind: Kind::BadInput, place, message: message.to_owned(), details: details.to_owned() };
-        Self { name, file, verdict: "bad input".to_owned(), seconds: 0.0, findings: vec![finding] }
+    /// A record of something without an answer, because the input cannot be read or a limit was hit.
+    pub(super) fn failed(name: String, file: Option<String>, failure: &Failure) -> Self {
+        match failure {
+            Failure::Input(error) => Self::bad_input(name, file, error),
+            Failure::Undecided(_) => Self::of_one(name, file, "undecided", Kind::Undecided, failure.to_string()),
+            Failure::Bug(_) => Self::of_one(name, file, "bad input", Kind::BadInput, failure.to_string()),
+        }
+    }
+
+    /// A record of input that cannot be read. The finding has the place of the error, if that is in the file of the record.
+    pub(super) fn bad_input(name: String, file: Option<String>, error: &InputError) -> Self {
+        let mut record = Self::of_one(name, file, "bad input", Kind::BadInput, error.message.clone());
+        record.findings[0].place = error.place.as_ref().map(|place| (place.line, place.column));
+        let drawn = diagnostic::drawn(error, Colours::None);
+        record.findings[0].details = drawn.split_once('\n').map_or(String::new(), |(_, lines)| lines.to_owned());
+        record
+    }
+
+    /// A record with one finding, which has one line.
+    fn of_one(name: String, file: Option<String>, verdict: &str, kind: Kind, message: String) -> Self {
+        let finding = Finding { kind, place: None, message, details: String::new() };
+        Self { name, file, verdict: verdict.to_owned(), seconds: 0.0, findings: vec![finding] }
     }
 
     /// The record of a test or a check that the command did not begin before it was interrupted.
     pub(super) fn interrupted(name: String, file: Option<String>) -> Self {
         let message = "the command was interrupted before this".to_owned();
-        let finding = Finding { kind: Kind::Undecided, place: None, message, details: String::new() };
-        Self { name, file, verdict: "undecided".to_owned(), seconds: 0.0, findings: vec![finding] }
+        Self::of_one(name, file, "undecided", Kind::Undecided, message)
     }
 
     /// The worst finding beside warnings.
@@ -139,13 +152,6 @@ impl Record {
     fn has(&self, kind: Kind) -> bool {
         self.worst().is_some_and(|f| f.kind == kind)
     }
-}
-
-/// The place that a message names: in `--> FILE:3:7` line 3 and column 7.
-fn place(message: &str, file: &str) -> Option<(usize, usize)> {
-    let (_, rest) = message.split_once(&format!("{file}:"))?;
-    let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
 /// Writes a line for each record, and an annotation for each finding.

@@ -1,10 +1,11 @@
 //! The `generate` command.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::generate::core_rma::{Made, TABLE_6, make};
 use crate::generate::{Generated, axioms, verbs};
 use crate::interrupt::{Deadline, Failure};
@@ -14,6 +15,7 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::unknown::Unknown;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;
 
@@ -67,6 +69,11 @@ pub(super) struct GenerateArgs {
 }
 
 impl GenerateArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json || self.emit == Emit::Json
+    }
+
     /// Returns the share of the programs to enumerate, and the file for its lines.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
         self.share.with(self.out.as_deref())
@@ -76,7 +83,7 @@ impl GenerateArgs {
 /// Hashes the model that the tests probe.
 pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
     let mut hash = Hash::default();
-    hash.add(&cat(catalogue, &args.model.to_string()).unwrap_or_else(|why| why));
+    hash.add(&cat(catalogue, &args.model.to_string()).unwrap_or_else(|why| why.to_string()));
     hash
 }
 
@@ -106,7 +113,7 @@ pub(super) fn generate(args: &GenerateArgs, book: Option<&Book>) -> Result<u8, F
 
 fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
     if args.emit == Emit::CVerbs && args.out.is_none() {
-        return Err("say where the C programs go, as --out DIR".to_owned().into());
+        return Err(InputError::new(Code::Argument, "say where the C programs go, as --out DIR").into());
     }
     if args.what.is_some() {
         return table_6(args, shared);
@@ -115,7 +122,11 @@ fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
     let (code, all) = match args.model {
         Model::CoreRma => of_core_rma(args, shared)?,
         Model::X86Tso => {
-            return Err(format!("tests are generated for networks, and {} has none", args.model).into());
+            return Err(InputError::new(
+                Code::Argument,
+                format!("tests are generated for networks, and {} has none", args.model),
+            )
+            .into());
         }
         _ => of_axioms(args, shared)?,
     };
@@ -145,11 +156,11 @@ fn made(row: Row, shared: Shared<'_>) -> Made {
 }
 
 /// Makes the tests of the requested rows. The code is 3 if a limit stopped the search for them.
-fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Generated>), String> {
+fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Generated>), InputError> {
     let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
     let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
     if processes > 3 || size > 13 {
-        return Err("tests are made for up to 3 processes and 13 actions".to_owned());
+        return Err(InputError::new(Code::Argument, "tests are made for up to 3 processes and 13 actions"));
     }
     let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
@@ -166,15 +177,17 @@ fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Gener
 }
 
 /// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
-fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, Vec<Generated>), String> {
+fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, Vec<Generated>), InputError> {
     let known = axioms::pivots(args.model);
     let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
     if pivots.is_empty() {
-        let names: Vec<String> = known.iter().map(ToString::to_string).collect();
-        return Err(format!("{} has no part {}; there are {}", args.model, args.pivot, names.join(", ")));
+        let unknown = Unknown::new("part", &args.pivot, &known);
+        let error = InputError::new(Code::Unknown, format!("{} has no part {}", args.model, args.pivot));
+        return Err(error.help(unknown.help()));
     }
     if args.rmw && args.model == Model::RdmaSc {
-        return Err(format!("{} has no remote read-modify-writes; leave --rmw out", args.model));
+        return Err(InputError::new(Code::Argument, format!("{} has no remote read-modify-writes", args.model))
+            .help("leave --rmw out"));
     }
     let total = args.actions.unwrap_or(3) as usize;
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
@@ -220,12 +233,11 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
         all.iter().for_each(|g| println!("{}", text(g)));
         return Ok(());
     };
-    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
     let put = |name: &str, text: &str| {
         let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|e| failed(&path, e))
+        std::fs::write(&path, text).map_err(|e| InputError::file(&path, e))
     };
-    std::fs::create_dir_all(dir).map_err(|e| failed(dir, e))?;
+    std::fs::create_dir_all(dir).map_err(|e| InputError::file(dir, e))?;
     match args.emit {
         Emit::Litmus => all.iter().try_for_each(|g| put(&format!("{}.litmus", g.name), &g.litmus))?,
         Emit::Json => put("tests.jsonl", &all.iter().map(|g| g.json() + "\n").collect::<String>())?,

@@ -7,7 +7,9 @@ use std::time::Instant;
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
-use crate::interrupt::{self, Deadline};
+use crate::diagnostic;
+use crate::error::{Code, InputError};
+use crate::interrupt::{self, Deadline, Failure};
 use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, order, parse, reference, report, run};
@@ -24,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{Format, Record};
 use super::network::on;
-use super::out::{all_files, bar, parsed, text_of, warnings, worst};
+use super::out::{all_files, bar, failure_code, parsed, shown, text_of, told_in, warnings, worst};
 use super::shards::{Done, Shared, is_piece};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
@@ -86,16 +88,16 @@ impl LitmusArgs {
 }
 
 /// Hashes the tests, the models, the libraries, and the implementations that replace them.
-pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, String> {
+pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, InputError> {
     let mut hash = Hash::default();
     for path in all_files(&args.paths, &mut 0) {
         hash.add(&path.display().to_string());
         hash.add(&text_of(&path)?);
     }
     for model in ["RDMA_WAIT", "RDMA_TSO", "RDMA_SC", "CORE_RMA", "X86_TSO"] {
-        hash.add(&cat(catalogue, model).unwrap_or_else(|why| why));
+        hash.add(&cat(catalogue, model).unwrap_or_else(|why| why.to_string()));
     }
-    catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why)));
+    catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why.to_string())));
     catalogue.implementations(&args.implemented)?;
     for name in &args.implemented {
         add_implemented(&mut hash, catalogue.entries(), name)?;
@@ -103,7 +105,7 @@ pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, Str
     Ok(hash)
 }
 
-fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(), String> {
+fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(), InputError> {
     let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
     let Ok(entry) = named(entries, library) else { return Ok(()) };
     let variant = entry.variant(variant)?;
@@ -124,10 +126,14 @@ enum Chosen {
 }
 
 impl Chosen {
-    fn named(name: &str) -> Result<Self, String> {
+    fn named(name: &str) -> Result<Self, InputError> {
         let rules = Rules::preset(name).map(Self::Rules);
         rules.or_else(|rules| {
-            Ok(Self::Network(Network::named(name).map_err(|e| format!("{e}; for CORE_RMA: {rules}"))?))
+            Ok(Self::Network(
+                Network::named(name).map_err(|e| {
+                    InputError::new(Code::Argument, format!("{e}")).help(format!("for CORE_RMA: {rules}"))
+                })?,
+            ))
         })
     }
 
@@ -217,7 +223,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Boo
 }
 
 /// Reads the text of a test, if it is of the requested model.
-fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, String> {
+fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, InputError> {
     let text = text_of(path)?;
     let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
     is_wanted.then(|| on(path, &text, args.network.as_ref().and_then(Chosen::network))).transpose()
@@ -230,10 +236,7 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
         match wanted(path, args).and_then(|text| text.map(|text| parsed(Catalogue::builtin(), path, &text)).transpose())
         {
             Ok(test) => tests.extend(test),
-            Err(message) => {
-                eprintln!("error: {message}");
-                code = 2;
-            }
+            Err(error) => code = told_in(args.json, Err(error)),
         }
     }
     let cells = order::worth(&tests, Deadline::after(args.timeout));
@@ -256,7 +259,7 @@ fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
         let record = Some(Record::interrupted(name_of(path), Some(file_of(path))));
         return Printed { code: 3, record, ..Printed::without_answer(err) };
     }
-    solved(path, args, catalogue).unwrap_or_else(|message| bad_input(path, args, &message))
+    solved(path, args, catalogue).unwrap_or_else(|failure| failed(path, args, &failure))
 }
 
 impl Printed {
@@ -266,12 +269,16 @@ impl Printed {
     }
 }
 
-fn bad_input(path: &Path, args: &LitmusArgs, message: &str) -> Printed {
-    let file = path.display().to_string();
-    let line = || format!("{}\n", serde_json::json!({ "file": file, "error": message }));
-    let out = if args.json { line() } else { String::new() };
-    let record = Some(Record::bad_input(name_of(path), Some(file_of(path)), message));
-    Printed { out, code: 2, record, ..Printed::without_answer(format!("error: {message}\n")) }
+/// Returns the result of a test that has no answer. The object of `--json` has the whole message in the field `error`, too.
+fn failed(path: &Path, args: &LitmusArgs, failure: &Failure) -> Printed {
+    let mut fields = diagnostic::json(failure);
+    if fields["file"].is_null() {
+        fields["file"] = path.display().to_string().into();
+    }
+    fields["error"] = failure.to_string().into();
+    let out = if args.json { format!("{fields}\n") } else { String::new() };
+    let record = Some(Record::failed(name_of(path), Some(file_of(path)), failure));
+    Printed { out, code: failure_code(failure), record, ..Printed::without_answer(shown(failure) + "\n") }
 }
 
 /// Returns a path without `./`, because other tools would take that for another file.
@@ -288,7 +295,7 @@ fn name_of(path: &Path) -> String {
 ///
 /// # Errors
 /// The error in the input.
-fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Printed, String> {
+fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Printed, Failure> {
     let file = path.display().to_string();
     let Some(text) = wanted(path, args)? else { return Ok(Printed::without_answer(String::new())) };
     let test = parse::parse_in(catalogue, &file, &text)?;
@@ -302,7 +309,7 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     Ok(Printed { out, err, code, stats, record })
 }
 
-fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answer, String> {
+fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answer, Failure> {
     let chain = run::replaced(catalogue, test, &args.implemented)?;
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();

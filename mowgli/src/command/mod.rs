@@ -40,19 +40,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mowgli_check::guard::guarded;
+use mowgli_check::guard::{Panic, caught};
 use mowgli_core::soundness::ledger::Piece;
 use mowgli_libraries::entry::Entry;
 
 use self::out::{coded, printed, told};
 use self::shards::Done;
 use crate::catalogue::Catalogue;
-use crate::interrupt;
+use crate::error::{Bug, Code, InputError};
+use crate::interrupt::{self, Failure};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
-/// The error for commands that are not split into shards.
-const WITHOUT_SHARDS: &str = "only `check`, `litmus`, `generate` and `compare` have shards";
+/// Returns the error for commands that are not split into shards.
+fn without_shards() -> InputError {
+    InputError::new(Code::Argument, "only `check`, `litmus`, `generate` and `compare` have shards")
+}
 
 /// Exit codes, and the commands that a small build lacks.
 const AFTER_HELP: &str = if cfg!(feature = "full") {
@@ -197,8 +200,14 @@ fn run(own: Vec<Entry>) -> ExitCode {
         Ok(catalogue) => catalogue,
         Err(message) => return ExitCode::from(told(Err(message))),
     };
-    let code = guarded("mowgli", || Ok(answered(command, catalogue)));
-    ExitCode::from(code.unwrap_or_else(|message| told(Err(message))))
+    let is_own = !catalogue.own().is_empty();
+    let code = caught(|| answered(command, catalogue));
+    ExitCode::from(code.unwrap_or_else(|panic| {
+        // A function of the user's library may have panicked.
+        let bug =
+            |panic: Panic| Failure::Bug(Bug { message: format!("a function panicked {panic}; please report it") });
+        told(Err(if is_own { panic.of_author("mowgli").into() } else { bug(panic) }))
+    }))
 }
 
 /// Runs a command, or its share of the work; returns the exit code.
@@ -217,9 +226,11 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
 }
 
 /// Writes a run as jobs.
-fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, String> {
+fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let command = Cli::try_parse_from(["mowgli"].into_iter().chain(args.command.iter().map(String::as_str)));
-    let command = command.map(Cli::command).map_err(|e| format!("what is to be submitted: {e}"))?;
+    let command = command
+        .map(Cli::command)
+        .map_err(|e| InputError::new(Code::Argument, format!("what is to be submitted: {e}")))?;
     hash(&command, catalogue)?;
     let seconds = match &command {
         Command::Check(asked) if args.shards.is_none() => check::seconds(asked, catalogue),
@@ -240,13 +251,13 @@ fn share(command: &Command) -> Option<(Piece, PathBuf)> {
 }
 
 /// Hashes the inputs of a command.
-fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, String> {
+fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, InputError> {
     match command {
         Command::Check(args) => check::hash(args, catalogue),
         Command::Litmus(args) => litmus::hash(args, catalogue),
         #[cfg(feature = "full")]
-        Command::More(more) => more.hash(catalogue).ok_or(WITHOUT_SHARDS.to_owned()),
-        _ => Err(WITHOUT_SHARDS.to_owned()),
+        Command::More(more) => more.hash(catalogue).ok_or_else(without_shards),
+        _ => Err(without_shards()),
     }
 }
 
@@ -269,7 +280,12 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
     };
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command(),
-        Err(e) => return told(Err(format!("the shards are of a command that there is not here: {e}"))),
+        Err(e) => {
+            return told(Err(InputError::new(
+                Code::Argument,
+                format!("the shards are of a command that there is not here: {e}"),
+            )));
+        }
     };
     match hash(&command, &catalogue).and_then(|hash| shards::unchanged(&all.run, hash)) {
         Ok(()) => done(command, catalogue, Some(&all.book)),
@@ -283,11 +299,13 @@ fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue, book),
         Command::Cat(args) => printed(cat::written(&args, &catalogue)),
         Command::Show(args) => printed(show::shown(&args, &catalogue)),
-        Command::Walk(args) => coded(walk::walked(&args)),
-        Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
+        Command::Walk(args) => coded(args.is_json(), walk::walked(&args)),
+        Command::Explain(args) => coded(args.is_json(), explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue, book),
         Command::Asked(asked) => check::check(&asked.of_check(), catalogue, book),
-        Command::Merge(_) | Command::Submit(_) => told(Err("shards of this command cannot be merged".to_owned())),
+        Command::Merge(_) | Command::Submit(_) => {
+            told(Err(InputError::new(Code::Argument, "shards of this command cannot be merged")))
+        }
         #[cfg(feature = "full")]
         Command::More(more) => more.done(catalogue, book, <Cli as clap::CommandFactory>::command()),
     }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use mowgli_core::soundness::ledger::Piece;
 
-use super::out::{printed, told};
+use super::out::{printed, told, told_in};
 use super::shards::Done;
 use super::{compare, convert, generate, networks, prove, repair, report, robust, run, serve};
 use crate::catalogue::Catalogue;
+use crate::error::InputError;
 use crate::new::{Example, Sources};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
@@ -108,13 +109,13 @@ impl More {
     /// Runs a command. `book` holds the results of the shards of a run; `cli` is the command with all its arguments.
     pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>, mut cli: clap::Command) -> u8 {
         match self {
-            Self::Prove(args) => told(prove::prove(&args, catalogue)),
+            Self::Prove(args) => told_in(args.is_json(), prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
-            Self::Networks(args) => told(networks::networks(&args, catalogue)),
+            Self::Networks(args) => told_in(args.is_json(), networks::networks(&args, catalogue)),
             Self::Compare(args) => compare::compare(&args, book),
-            Self::Generate(args) => told(generate::generate(&args, book)),
+            Self::Generate(args) => told_in(args.is_json(), generate::generate(&args, book)),
             Self::Report(args) => told(report::report(&args, catalogue)),
             Self::Serve(args) => told(serve::serve(&args, &catalogue)),
             Self::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
@@ -130,7 +131,7 @@ impl More {
 }
 
 /// Writes a new crate, and prints the next steps.
-fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, String> {
+fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, InputError> {
     let sources = checkout.map_or_else(|| Ok(Sources::of_this_build()), Sources::checkout)?;
     for file in crate::new::new(folder, &sources, example)? {
         println!("{}", file.display());
@@ -140,8 +141,8 @@ fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, S
 }
 
 /// Writes the manual pages of the command and of its subcommands.
-fn man(cli: clap::Command, out: &Path) -> Result<u8, String> {
-    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    clap_mangen::generate_to(cli, out).map_err(|e| format!("{}: {e}", out.display()))?;
+fn man(cli: clap::Command, out: &Path) -> Result<u8, InputError> {
+    std::fs::create_dir_all(out).map_err(|e| InputError::file(&out, e))?;
+    clap_mangen::generate_to(cli, out).map_err(|e| InputError::file(&out, e))?;
     Ok(0)
 }

@@ -7,6 +7,7 @@ use mowgli_rdma::Network;
 
 use super::out::text_of;
 use crate::catalogue::Catalogue;
+use crate::error::InputError;
 use crate::litmus::parse;
 
 #[derive(Args, Clone, Copy, Default)]
@@ -18,12 +19,12 @@ pub(super) struct On {
 
 impl On {
     /// Reads the text of a test, on the network.
-    pub(super) fn text_of(&self, path: &Path) -> Result<String, String> {
+    pub(super) fn text_of(&self, path: &Path) -> Result<String, InputError> {
         on(path, &text_of(path)?, self.network)
     }
 
     /// Returns the catalogue with its libraries on the network.
-    pub(super) fn of(&self, catalogue: Catalogue) -> Result<Catalogue, String> {
+    pub(super) fn of(&self, catalogue: Catalogue) -> Result<Catalogue, InputError> {
         match self.network {
             Some(network) => catalogue.on(network),
             None => Ok(catalogue),
@@ -32,7 +33,7 @@ impl On {
 }
 
 /// Returns the text of a test on a network, if one is given.
-pub(super) fn on(path: &Path, text: &str, network: Option<Network>) -> Result<String, String> {
+pub(super) fn on(path: &Path, text: &str, network: Option<Network>) -> Result<String, InputError> {
     let of = |network| parse::on_network(&path.display().to_string(), text, network);
     network.map_or_else(|| Ok(text.to_owned()), of)
 }

@@ -16,6 +16,7 @@ use super::bounds::Within;
 use super::out::{files, text_of, worst};
 use crate::catalogue::Catalogue;
 use crate::check::Options;
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::networks::cases::{self, Case};
 use crate::networks::shown::{Shown, repairs, table};
@@ -59,6 +60,11 @@ pub(super) struct NetworksArgs {
 }
 
 impl NetworksArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+
     fn networks(&self) -> Vec<Network> {
         if self.network.is_empty() { PRESETS.map(|(network, _)| network).to_vec() } else { self.network.clone() }
     }
@@ -77,20 +83,23 @@ impl NetworksArgs {
 }
 
 /// Prints the verdicts. Returns 0 if all are known, 2 for bad arguments, 3 if a limit stopped one.
-pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, String> {
+pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, InputError> {
     if args.list {
         PRESETS.iter().for_each(|(network, source)| println!("{network}: {source}"));
         return Ok(0);
     }
     let (paths, names): (Vec<&String>, Vec<&String>) = args.names.iter().partition(|name| Path::new(name).exists());
     if let Some(unknown) = names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
-        return Err(catalogue.no_library(unknown));
+        return Err(catalogue.no_library(unknown).into());
     }
     let of_tests = tests(args, &catalogue, &paths)?;
     let is_named = |entry: &Entry| names.iter().any(|name| *name == entry.name);
     let mut entries = catalogue.into_entries();
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
-        return Err(format!("{} is over a memory model without a network", local.name));
+        return Err(InputError::new(
+            Code::Argument,
+            format!("{} is over a memory model without a network", local.name),
+        ));
     }
     let limit = Duration::from_secs(args.timeout);
     let prover = |solvers| mowgli_prove::prove::Options { solvers, limit, executions: limit, keep: false };
@@ -115,14 +124,14 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
         print!("{}{}", table(&shown), repairs(&shown));
     }
     if let Some(file) = &args.html {
-        std::fs::write(file, page(&of_tests, &cells).html()).map_err(|e| format!("{}: {e}", file.display()))?;
+        std::fs::write(file, page(&of_tests, &cells).html()).map_err(|e| InputError::file(file, e))?;
         eprintln!("written to {}", file.display());
     }
     Ok(code)
 }
 
 /// Decides the litmus tests.
-fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Result<Vec<Case>, String> {
+fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Result<Vec<Case>, InputError> {
     let mut all = Vec::new();
     let found: Vec<Vec<PathBuf>> = paths.iter().map(|path| files(Path::new(path), &["litmus"])).try_collect()?;
     for file in found.concat() {

@@ -1,35 +1,64 @@
 //! Helpers that commands share: reading and writing files, printing, exit codes.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::Catalogue;
+use crate::diagnostic::{self, Colours};
+use crate::error::{Code, InputError};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse;
 use crate::litmus::test::Test;
 
-/// Returns the exit code, and prints the message for bad input or an open question to standard error.
+/// Returns the exit code, and prints a failure to standard error.
 pub(super) fn told(result: Result<u8, impl Into<Failure>>) -> u8 {
     result.map_err(Into::into).unwrap_or_else(|failure| {
-        eprintln!("{}: {failure}", if let Failure::Input(_) = failure { "error" } else { "undecided" });
+        eprintln!("{}", shown(&failure));
         failure_code(&failure)
     })
+}
+
+/// Returns the text of a failure for standard error.
+pub(super) fn shown(failure: &Failure) -> String {
+    match failure {
+        Failure::Input(error) => diagnostic::drawn(error, colours()),
+        Failure::Undecided(undecided) => format!("undecided: {undecided}"),
+        Failure::Bug(bug) => format!("error: {bug}"),
+    }
 }
 
 /// Returns the exit code of a failure.
 pub(super) fn failure_code(failure: &Failure) -> u8 {
     match failure {
-        Failure::Input(_) => 2,
+        Failure::Input(_) | Failure::Bug(_) => 2,
         Failure::Undecided(_) => 3,
     }
 }
 
+/// Returns the colours that standard error can show.
+pub(super) fn colours() -> Colours {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted && std::io::stderr().is_terminal() { Colours::Ansi } else { Colours::None }
+}
+
+/// Returns the exit code, and prints a failure to standard error. With `--json` it is a line on standard output, too.
+pub(super) fn told_in(json: bool, result: Result<u8, impl Into<Failure>>) -> u8 {
+    told(result.map_err(|failure| {
+        let failure = failure.into();
+        if json {
+            println!("{}", diagnostic::json(&failure));
+        }
+        failure
+    }))
+}
+
 /// Reads a file.
-pub(super) fn text_of(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+pub(super) fn text_of(path: &Path) -> Result<String, InputError> {
+    std::fs::read_to_string(path).map_err(|e| InputError::file(&path, e))
 }
 
 /// Parses a litmus test, and prints warnings about likely mistakes to standard error.
-pub(super) fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, String> {
+pub(super) fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, InputError> {
     let test = parse::parse_in(catalogue, &path.display().to_string(), text)?;
     eprint!("{}", warnings(&test));
     Ok(test)
@@ -37,22 +66,25 @@ pub(super) fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<T
 
 /// Returns the warnings about likely mistakes in a test, with their places.
 pub(super) fn warnings(test: &Test) -> String {
-    test.warnings.iter().map(|w| format!("warning: {}\n", w.shown)).collect()
+    test.warnings.iter().map(|w| diagnostic::warning(w, colours()) + "\n").collect()
 }
 
 /// Returns the files that a path stands for: itself, or the files of a directory with one of these extensions.
-pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
+pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, InputError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let entries = std::fs::read_dir(path).map_err(|e| InputError::file(&path, e))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|e| e.ok().map(|e| e.path()))
         .filter(|p| p.extension().is_some_and(|x| extensions.iter().any(|e| x == *e)))
         .collect();
     files.sort();
     if files.is_empty() {
-        return Err(format!("{}: no file ending in .{} in this directory", path.display(), extensions.join(" or .")));
+        return Err(InputError::new(
+            Code::Argument,
+            format!("{}: no file ending in .{} in this directory", path.display(), extensions.join(" or .")),
+        ));
     }
     Ok(files)
 }
@@ -88,22 +120,25 @@ pub(super) fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
 }
 
 /// Prints a text, and returns the exit code that goes with it.
-pub(super) fn coded(result: Result<(String, u8), Failure>) -> u8 {
-    told(result.map(|(text, code)| {
-        print!("{text}");
-        code
-    }))
+pub(super) fn coded(json: bool, result: Result<(String, u8), Failure>) -> u8 {
+    told_in(
+        json,
+        result.map(|(text, code)| {
+            print!("{text}");
+            code
+        }),
+    )
 }
 
 /// Writes findings as RON: the first to `path` itself, the others to numbered files beside it.
-pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), String> {
+pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), InputError> {
     for (position, finding) in findings.iter().enumerate() {
         let path = match (position, path.extension().and_then(|x| x.to_str())) {
             (0, _) => path.to_owned(),
             (n, Some(extension)) => path.with_extension(format!("{}.{extension}", n + 1)),
             (n, None) => path.with_extension((n + 1).to_string()),
         };
-        std::fs::write(&path, finding).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, finding).map_err(|e| InputError::file(&path, e))?;
     }
     Ok(())
 }

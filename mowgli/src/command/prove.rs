@@ -9,18 +9,21 @@ use std::time::Duration;
 
 use clap::Args;
 use itertools::Itertools;
+use mowgli_core::unknown::Unknown;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::prove::Options;
 use mowgli_prove::solve::Program;
 use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
+use crate::error::{Bug, Code, InputError};
+use crate::interrupt::Failure;
 use crate::prove::{Found, proved, solvers};
 use crate::theorems::{THEOREMS, Theorem};
 
 use super::bounds::at_least_one;
 use super::network::On;
-use super::out::{told, worst};
+use super::out::{told_in, worst};
 
 #[derive(Args)]
 #[command(
@@ -55,6 +58,13 @@ pub(super) struct ProveArgs {
     emit: Option<PathBuf>,
 }
 
+impl ProveArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Solver {
     /// Z3.
@@ -76,14 +86,15 @@ impl Solver {
 }
 
 /// Proves implementations and theorems. Returns 0 if every verdict is expected, 1 if one is not, 3 if one is undecided.
-pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, String> {
+pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failure> {
     let catalogue = &args.on.of(catalogue)?;
     let known = catalogue.names();
     let theorems = THEOREMS.iter().map(|t| t.name);
     if let Some(unknown) =
         args.names.iter().find(|n| !theorems.clone().chain(known.iter().copied()).contains(&n.as_str()))
     {
-        return Err(format!("{}; and theorems {}", catalogue.no_library(unknown), theorems.clone().join(", ")));
+        let known = known.iter().copied().chain(theorems.clone());
+        return Err(Unknown::new("library or theorem", unknown, known).into());
     }
     let chosen = chosen(args, catalogue)?;
     let theorems = chosen_theorems(args, catalogue)?;
@@ -92,7 +103,8 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, String
             [] => "has this variant, and no theorem".to_owned(),
             over => format!("is implemented over {}", over.join(" and ")),
         };
-        return Err(format!("no library {what}; see mowgli check --list"));
+        let error = InputError::new(Code::Unknown, format!("no library {what}"));
+        return Err(error.help("see mowgli check --list").into());
     }
     let options = Options {
         solvers: solvers(args.solver.programs())?,
@@ -101,7 +113,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, String
         keep: args.emit.is_some(),
     };
     if let Some(folder) = &args.emit {
-        std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        std::fs::create_dir_all(folder).map_err(|e| InputError::file(&folder, e))?;
     }
     let search = Duration::from_secs(args.search);
     let of_library = |(entry, variant): &(&Entry, &Variant)| proved(entry, variant, &options, search);
@@ -117,10 +129,10 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, String
             contradiction.clone_from(&said.contradiction);
             kept(args, &said.files).map(|()| said.code)
         });
-        code = worst(code, done.unwrap_or_else(|message| told(Err(message))));
+        code = worst(code, done.unwrap_or_else(|error| told_in(args.json, Err(error))));
         contradiction.is_none()
     });
-    contradiction.map_or(Ok(code), Err)
+    contradiction.map_or(Ok(code), |bug| Err(bug.into()))
 }
 
 /// The answer about a library or a theorem.
@@ -131,18 +143,18 @@ struct Said {
     /// The exit code.
     code: u8,
     /// The message about our bug, if the claim is both proved and refuted.
-    contradiction: Option<String>,
+    contradiction: Option<Bug>,
 }
 
 /// A question about one library or theorem.
-type Question<'a> = Box<dyn Fn() -> Result<Said, String> + Sync + 'a>;
+type Question<'a> = Box<dyn Fn() -> Result<Said, InputError> + Sync + 'a>;
 
 /// The stack size of a thread that answers questions: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
 /// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. Calls `visit`
 /// with the answers in the order of the questions. After `visit` returns false no further question is begun.
-fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, String>) -> bool) {
+fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, InputError>) -> bool) {
     let lanes = thread::available_parallelism().map_or(1, usize::from).min(questions.len());
     let next = AtomicUsize::new(0);
     let (send, receive) = channel();
@@ -177,7 +189,7 @@ fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Strin
 /// The seconds for the search for executions in which the axioms hold.
 const EXECUTIONS: u64 = 30;
 
-fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Entry, &'a Variant)>, String> {
+fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Entry, &'a Variant)>, InputError> {
     let usual: Vec<&str> = catalogue.usual().collect();
     let is_wanted = |entry: &&Entry| {
         if args.names.is_empty() { usual.contains(&entry.name) } else { args.names.iter().any(|n| n == entry.name) }
@@ -190,13 +202,16 @@ fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Ent
             None => {}
             Some(_) if args.names.is_empty() => continue,
             Some(library) => {
-                return Err(format!("{} is not implemented over {library}, but over {}", entry.name, entry.over()));
+                return Err(InputError::new(
+                    Code::Argument,
+                    format!("{} is not implemented over {library}, but over {}", entry.name, entry.over()),
+                ));
             }
         }
         match entry.variant(name) {
             Ok(variant) => all.push((entry, variant)),
             Err(_) if args.names.is_empty() => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(all)
@@ -204,7 +219,10 @@ fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Ent
 
 /// Selects the theorems that the arguments name, with the variant. Without names these are all theorems, or none if the
 /// user has libraries of their own.
-fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec<(&'static Theorem, &'a str)>, String> {
+fn chosen_theorems<'a>(
+    args: &'a ProveArgs,
+    catalogue: &Catalogue,
+) -> Result<Vec<(&'static Theorem, &'a str)>, InputError> {
     let is_published = args.on.network.is_none_or(|network| network == Network::RC);
     let all = is_published && args.over.is_empty() && catalogue.usual().count() == catalogue.names().len();
     let is_wanted = |t: &&Theorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
@@ -212,26 +230,28 @@ fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec
     let mut found = Vec::new();
     for theorem in THEOREMS.iter().filter(is_wanted) {
         if let Some(network) = args.on.network.filter(|_| !is_published) {
-            return Err(format!(
-                "theorem {} is about the network of the papers, rc: leave out --network {network}",
-                theorem.name
-            ));
+            let message = format!("theorem {} is about the network of the papers, rc", theorem.name);
+            return Err(InputError::new(Code::Argument, message).help(format!("leave out --network {network}")));
         }
         if !args.over.is_empty() {
-            return Err(format!("theorem {} is about no implementation, so it is over no library", theorem.name));
+            return Err(InputError::new(
+                Code::Argument,
+                format!("theorem {} is about no implementation, so it is over no library", theorem.name),
+            ));
         }
         if theorem.variants().contains(&variant) {
             found.push((theorem, variant));
         } else if !args.names.is_empty() {
             let known = theorem.variants().join(", ");
-            return Err(format!("theorem {} has no variant {variant}; there are {known}", theorem.name));
+            return Err(InputError::new(Code::Argument, format!("theorem {} has no variant {variant}", theorem.name))
+                .help(format!("there are {known}")));
         }
     }
     Ok(found)
 }
 
 /// Makes a question that runs `found` and formats its result.
-fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sync + 'a) -> Question<'a> {
+fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, InputError> + Sync + 'a) -> Question<'a> {
     Box::new(move || {
         let found = found()?;
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
@@ -240,11 +260,11 @@ fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sy
 }
 
 /// Writes the files of the obligations if `--emit` is given.
-fn kept(args: &ProveArgs, files: &[(String, String)]) -> Result<(), String> {
+fn kept(args: &ProveArgs, files: &[(String, String)]) -> Result<(), InputError> {
     let Some(folder) = &args.emit else { return Ok(()) };
     files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+fn write(path: &Path, text: &str) -> Result<(), InputError> {
+    std::fs::write(path, text).map_err(|e| InputError::file(&path, e))
 }

@@ -11,10 +11,11 @@ use mowgli_prove::solve::Program;
 
 use super::bounds::{Within, at_least_one};
 use super::network::On;
-use super::out::{all_files, bar, moving, parsed, told, worst};
+use super::out::{all_files, bar, moving, parsed, told_in, worst};
 use crate::catalogue::Catalogue;
 use crate::check::Options;
-use crate::interrupt::{self, Deadline};
+use crate::error::{Code, InputError};
+use crate::interrupt::{self, Deadline, Failure};
 use crate::repair::{Ask, Costs, bodies, repair};
 
 #[derive(Args)]
@@ -62,18 +63,18 @@ pub(super) struct RepairArgs {
 pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
     let catalogue = match args.on.of(catalogue) {
         Ok(catalogue) => catalogue,
-        Err(message) => return told(Err(message)),
+        Err(error) => return told_in(args.json, Err(error)),
     };
     let costs = match Costs::read(&args.cost) {
         Ok(costs) => costs,
-        Err(message) => return told(Err(message)),
+        Err(error) => return told_in(args.json, Err(error)),
     };
     let (names, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
         args.paths.iter().partition(|p| args.variant.is_some() || is_library(p, &catalogue));
     let paths: Vec<PathBuf> = paths.into_iter().cloned().collect();
     let mut code = 0;
     for name in names {
-        let own = told(library(&name.to_string_lossy(), args, &costs, &catalogue));
+        let own = told_in(args.json, library(&name.to_string_lossy(), args, &costs, &catalogue));
         code = worst(code, own);
     }
     for file in all_files(&paths, &mut code) {
@@ -81,7 +82,7 @@ pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
         } else {
-            told(one(&file, args, &costs))
+            told_in(args.json, one(&file, args, &costs))
         };
         code = worst(code, own);
     }
@@ -92,12 +93,13 @@ fn is_library(path: &Path, catalogue: &Catalogue) -> bool {
     !path.exists() && catalogue.names().iter().any(|name| Path::new(name) == path)
 }
 
-fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, String> {
+fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, Failure> {
     if !catalogue.names().contains(&name) {
-        return Err(catalogue.no_library(name));
+        return Err(catalogue.no_library(name).into());
     }
     if args.fix {
-        return Err(format!("{name}: --fix writes litmus tests; the bodies of a library are its author's to write"));
+        let error = InputError::new(Code::Argument, format!("{name}: --fix writes litmus tests"));
+        return Err(error.help("the bodies of a library are its author's to write").into());
     }
     let entry = named(catalogue.entries(), name)?;
     let variant = entry.variant(args.variant.as_deref().unwrap_or("published"))?;
@@ -124,7 +126,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     Ok(found.code())
 }
 
-fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, String> {
+fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> {
     let text = args.on.text_of(path)?;
     let test = parsed(Catalogue::builtin(), path, &text)?;
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(60)));
@@ -135,11 +137,11 @@ fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, String> {
         limit: Limit { insertions: args.most as usize, ..Limit::default() },
         limits: Limits { expired: &expired, ..Limits::default() },
     };
-    let found = repair(&test, &text, &ask).map_err(|e| format!("{}: {e}", path.display()))?;
+    let found = repair(&test, &text, &ask).map_err(|e| InputError::file(&path, e))?;
     println!("{}", if args.json { found.json() } else { found.text() });
     if let (true, Some(cheapest)) = (args.fix, found.repairs.first()) {
         let to = path.with_extension("fixed.litmus");
-        std::fs::write(&to, &cheapest.fixed).map_err(|e| format!("{}: {e}", to.display()))?;
+        std::fs::write(&to, &cheapest.fixed).map_err(|e| InputError::file(&to, e))?;
         if !args.json {
             println!("  written to {}", to.display());
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::catalogue::Catalogue;
 use crate::check::{Checked, Options};
+use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{self, Deadline, Failure};
 use crate::repair::Costs;
@@ -58,7 +59,7 @@ type Asked<'a> = (&'a ReportArgs, &'a Catalogue);
 
 /// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
 /// something open.
-pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, String> {
+pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, InputError> {
     let catalogue = &args.on.of(catalogue)?;
     let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
     let mut code = 0;
@@ -89,7 +90,7 @@ pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, Stri
     if let Some(out) = &args.out {
         let file = out.join("index.html");
         let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, page.html()));
-        written.map_err(|e| format!("{}: {e}", file.display()))?;
+        written.map_err(|e| InputError::file(&file, e))?;
         eprintln!("written to {}", file.display());
     }
     Ok(code)
@@ -106,19 +107,20 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
     let text = text_of(file)?;
     let is_test = file.extension().is_some_and(|x| x == "litmus");
     if let Some(network) = args.on.network.filter(|network| !is_test && *network != Network::RC) {
-        return Err(format!("{name} is an execution on a network of its own: leave out --network {network}").into());
+        let error = InputError::new(Code::Argument, format!("{name} is an execution on a network of its own"));
+        return Err(error.help(format!("leave out --network {network}")).into());
     }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
     if file.extension().is_some_and(|x| x == "ron") {
-        let finding = explain::read(catalogue, &text).map_err(|e| format!("{name}:{e}"))?;
-        let explained = explain::explain(catalogue, finding, limits).map_err(|e| e.at(&name))?;
+        let finding = explain::read(catalogue, &text).map_err(|e| e.within(&name))?;
+        let explained = explain::explain(catalogue, finding, limits).map_err(|e| e.within(&name))?;
         page.findings.push(FindingRow::new(&explained));
         return Ok(());
     }
     if file.extension().is_some_and(|x| x == "snap") {
-        let row = FindingRow::of_snapshot(catalogue, &name, &text, limits).map_err(|e| e.at(&name))?;
+        let row = FindingRow::of_snapshot(catalogue, &name, &text, limits).map_err(|e| e.within(&name))?;
         page.findings.push(row);
         return Ok(());
     }
@@ -135,12 +137,16 @@ fn add_library(page: &mut Page, name: &str, (args, catalogue): Asked<'_>) -> Res
     let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
     let added = match named(catalogue.entries(), library) {
         Ok(entry) => add_checks(page, entry, variant, args),
-        Err(_) => Err(format!("{name} is neither a file nor a library: {}", catalogue.no_library(library))),
+        Err(_) => {
+            let unknown = catalogue.no_library(library);
+            let error = InputError::new(Code::Unknown, format!("{name} is neither a file nor a library"));
+            Err(error.help(unknown.help()).into())
+        }
     };
-    added.map_err(|message| vec![message.into()])
+    added.map_err(|failure| vec![failure])
 }
 
-fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &ReportArgs) -> Result<(), String> {
+fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &ReportArgs) -> Result<(), Failure> {
     let variants: Vec<&Variant> = match variant {
         Some(variant) => vec![entry.variant(variant)?],
         None if args.variants => entry.variants.iter().collect(),
@@ -167,7 +173,7 @@ fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &Repo
     Ok(())
 }
 
-fn repaired(entry: &Entry, variant: &Variant, options: &Options<'_>) -> Result<Answer, String> {
+fn repaired(entry: &Entry, variant: &Variant, options: &Options<'_>) -> Result<Answer, Failure> {
     let ask = Ask {
         costs: &Costs::default(),
         weaken: false,

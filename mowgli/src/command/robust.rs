@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mowgli_rdma::robust::Cpu;
 
-use super::out::{all_files, parsed, text_of, told, worst};
+use super::out::{all_files, parsed, text_of, told_in, worst};
 use crate::catalogue::Catalogue;
+use crate::error::InputError;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::test::Model;
 
@@ -45,7 +46,7 @@ pub(super) fn robust(args: &RobustArgs) -> u8 {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
         } else {
-            told(one_robust(&file, args))
+            told_in(args.json, one_robust(&file, args))
         };
         code = worst(code, own);
     }
@@ -53,7 +54,7 @@ pub(super) fn robust(args: &RobustArgs) -> u8 {
 }
 
 /// Decides robustness. Returns 0 if the test is robust, 1 if not, 3 if a limit left that open or no execution ends.
-fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
+fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, InputError> {
     let name = path.display().to_string();
     let text = text_of(path)?;
     let test = parsed(Catalogue::builtin(), path, &text)?;
@@ -63,7 +64,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     }
     let deadline = Deadline::after(Some(args.timeout));
     let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
-    let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| format!("{name}: {e}"))?;
+    let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| e.about(&name))?;
     if args.json {
         println!("{}", found.json());
     } else {
@@ -71,7 +72,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     }
     if let (true, Some(fixed)) = (args.fix, found.fixed(&text)?) {
         let to = path.with_extension("fixed.litmus");
-        std::fs::write(&to, fixed).map_err(|e| format!("{}: {e}", to.display()))?;
+        std::fs::write(&to, fixed).map_err(|e| InputError::file(&to, e))?;
         if !args.json {
             println!("  written to {}", to.display());
         }

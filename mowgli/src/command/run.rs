@@ -9,8 +9,9 @@ use mowgli_check::guard::guarded;
 use mowgli_fabric::{Company, Provider};
 
 use super::network::On;
-use super::out::{all_files, parsed, told, worst};
+use super::out::{all_files, parsed, told_in, worst};
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::test::Test;
 use crate::run::{Ask, Over, run, stack};
@@ -80,13 +81,13 @@ pub(super) struct RunArgs {
 pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
     let variants = match args.variant.iter().map(|text| variant(text)).collect::<Result<BTreeMap<_, _>, _>>() {
         Ok(variants) => variants,
-        Err(message) => return told(Err(message)),
+        Err(error) => return told_in(args.json, Err(error)),
     };
     // `Some` if another process or a launcher has started this process for one node of a test.
     let joined = args.fabric.provider().and_then(|_| Company::joined(args.patience())).transpose();
     let joined = match joined {
         Ok(joined) => joined,
-        Err(fault) => return told(Err(fault.to_string())),
+        Err(fault) => return told_in(args.json, Err(InputError::of(Code::Tool, fault))),
     };
     let mut code = 0;
     for file in all_files(&args.paths, &mut code) {
@@ -94,17 +95,19 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
             eprintln!("interrupted: {} was not run", file.display());
             3
         } else {
-            told(guarded(&file.display().to_string(), || one(&file, args, &variants, joined.as_ref(), catalogue)))
+            let solve = || one(&file, args, &variants, joined.as_ref(), catalogue);
+            told_in(args.json, guarded(&file.display().to_string(), solve))
         };
         code = worst(code, own);
     }
     code
 }
 
-fn variant(text: &str) -> Result<(String, String), String> {
+fn variant(text: &str) -> Result<(String, String), InputError> {
     let parts = text.split_once(':').filter(|(library, variant)| !library.is_empty() && !variant.is_empty());
-    let (library, variant) =
-        parts.ok_or_else(|| format!("--variant {text}: write it as LIBRARY:VARIANT, as in bal:no-fence"))?;
+    let (library, variant) = parts.ok_or_else(|| {
+        InputError::new(Code::Argument, format!("--variant {text}: write it as LIBRARY:VARIANT, as in bal:no-fence"))
+    })?;
     Ok((library.to_owned(), variant.to_owned()))
 }
 
@@ -114,9 +117,9 @@ fn one(
     variants: &BTreeMap<String, String>,
     joined: Option<&Company>,
     catalogue: &Catalogue,
-) -> Result<u8, String> {
+) -> Result<u8, InputError> {
     let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
-    let in_file = |e: String| format!("{}: {e}", path.display());
+    let in_file = |e: InputError| e.about(&path.display());
     let started;
     let over = match (args.fabric, args.fabric.provider(), joined) {
         (_, Some(provider), Some(company)) => Over::Processes(company, provider),
@@ -143,13 +146,15 @@ fn one(
 
 /// Starts processes for the nodes of a test; this process is the first of them. The others run the same command for
 /// this file alone.
-fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Result<Company, String> {
-    provider.check()?;
-    let path = path.to_str().ok_or("a name of a file that is no text cannot be told to other processes")?;
+fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Result<Company, InputError> {
+    provider.check().map_err(|e| InputError::new(Code::Tool, e))?;
+    let none = || InputError::new(Code::File, "a name of a file that is no text cannot be passed to other processes");
+    let path = path.to_str().ok_or_else(none)?;
     let numbers = [("--times", args.times), ("--timeout", args.timeout)];
     let mut all: Vec<String> = ["run", path, "--fabric", provider.name()].map(str::to_owned).into();
     all.extend(numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]));
     all.extend(args.on.network.iter().flat_map(|network| ["--network".to_owned(), network.to_string()]));
     all.extend(args.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
-    Company::start(usize::from(test.world.nodes), &all, args.patience()).map_err(|fault| fault.to_string())
+    Company::start(usize::from(test.world.nodes), &all, args.patience())
+        .map_err(|fault| InputError::of(Code::Tool, fault))
 }

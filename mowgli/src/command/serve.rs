@@ -18,6 +18,8 @@ use mowgli_core::problem::Limits;
 use self::http::Request;
 use super::network::{On, on};
 use crate::catalogue::Catalogue;
+use crate::diagnostic::{Colours, drawn};
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::litmus::parse::parse_in;
 use crate::litmus::x86;
@@ -98,19 +100,20 @@ pub(super) struct SolveArgs {
 }
 
 /// Serves until it is stopped.
-pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, String> {
+pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let playground = Playground::new(catalogue, args.bounds.timeout);
     let elsewhere = args.bounds.on.network.map(|network| format!(" on {network}")).unwrap_or_default();
     let page =
         Page { title: format!("Mowgli: a litmus test{elsewhere}"), playground: Some(playground), ..Page::default() };
     let page: Arc<str> = page.html().into();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    let listener =
-        TcpListener::bind(address).map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
+    let listener = TcpListener::bind(address).map_err(|e| {
+        InputError::new(Code::Argument, format!("port {}: {e}", args.port)).help("choose another with --port")
+    })?;
     let port = listener.local_addr().map_or(args.port, |a| a.port());
     // Flushes, because a reader may wait for the address.
     println!("http://localhost:{port}");
-    std::io::stdout().flush().map_err(|e| e.to_string())?;
+    std::io::stdout().flush().map_err(system)?;
     let bounds = args.bounds;
     loop {
         let Ok((mut stream, _)) = listener.accept() else {
@@ -144,7 +147,7 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, 
     match (request.method.as_str(), request.path.as_str(), Asked::of(request)) {
         ("GET", "/", _) => http::write(stream, "200 OK", "text/html; charset=utf-8", page.as_bytes()),
         ("POST", _, Some(asked)) => {
-            let page = solved(stream, request, &asked, bounds).unwrap_or_else(|e| failed(&e));
+            let page = solved(stream, request, &asked, bounds).unwrap_or_else(|e| failed(&e.to_string()));
             http::write(stream, "200 OK", "application/json", page.as_bytes());
         }
         _ => http::write(stream, "404 Not Found", "text/plain", b"there is only one page"),
@@ -152,9 +155,17 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, 
 }
 
 /// Solves the test in a request, and returns the page's data as JSON.
-fn solved(stream: &TcpStream, request: &Request, asked: &Asked, bounds: Bounds) -> Result<String, String> {
-    let test = request.body.as_deref().ok_or_else(|| format!("a test has at most {LONGEST} bytes"))?;
+fn solved(stream: &TcpStream, request: &Request, asked: &Asked, bounds: Bounds) -> Result<String, InputError> {
+    let test = request
+        .body
+        .as_deref()
+        .ok_or_else(|| InputError::new(Code::Argument, format!("a test has at most {LONGEST} bytes")))?;
     solved_apart(stream, test, asked, bounds)
+}
+
+/// Returns the error for a service that the system refuses.
+fn system(error: std::io::Error) -> InputError {
+    InputError::of(Code::Tool, error)
 }
 
 fn failed(message: &str) -> String {
@@ -163,8 +174,8 @@ fn failed(message: &str) -> String {
 }
 
 /// Solves a test in a process of its own, and kills it when nobody waits for the answer any more.
-fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) -> Result<String, String> {
-    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) -> Result<String, InputError> {
+    let own = std::env::current_exe().map_err(system)?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let network = bounds.on.network.map(|network| format!("--network={network}"));
     let mut child = Command::new(own)
@@ -175,7 +186,7 @@ fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) 
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|e| e.to_string())?;
+        .map_err(system)?;
     let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
     thread::scope(|scope| {
         // Each pipe has a thread of its own, because the child may write before it has read all, and a pipe holds
@@ -187,19 +198,24 @@ fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) 
         });
         // The child's own limit comes first. This one is for work that does not check the clock.
         let status = ended(&mut child, Duration::from_secs(bounds.timeout + 2), || http::is_closed(stream));
-        let status = status?.ok_or_else(|| format!("this test needs more than {} s", bounds.timeout))?;
+        let status = status?.ok_or_else(|| {
+            InputError::new(Code::Argument, format!("this test needs more than {} s", bounds.timeout))
+        })?;
         if !status.success() {
-            return Err(format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory));
+            return Err(InputError::new(
+                Code::Argument,
+                format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory),
+            ));
         }
-        output.join().expect("reads only").map_err(|e| e.to_string())
+        output.join().expect("reads only").map_err(system)
     })
 }
 
 /// Waits for a child until a limit, or until it is `unwanted`. Then it kills the child and returns `None`.
-fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Result<Option<ExitStatus>, String> {
+fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Result<Option<ExitStatus>, InputError> {
     let begin = Instant::now();
     loop {
-        match child.try_wait().map_err(|e| e.to_string()) {
+        match child.try_wait().map_err(system) {
             Ok(None) if begin.elapsed() < limit && !unwanted() => thread::sleep(PAUSE),
             Ok(None) => {
                 let _ = child.kill().and_then(|()| child.wait());
@@ -211,14 +227,14 @@ fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Res
 }
 
 /// Runs as the child of [`solved_apart`]: reads a test, and prints the page's data about it.
-pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<u8, String> {
+pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let bytes = args.bounds.memory * 1024 * 1024;
     #[cfg(target_os = "linux")]
-    rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes).map_err(|e| e.to_string())?;
+    rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes).map_err(system)?;
     #[cfg(not(target_os = "linux"))]
     let _ = bytes;
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
+    std::io::stdin().read_to_string(&mut text).map_err(system)?;
     let deadline = Deadline::after(Some(args.bounds.timeout));
     let expired = || deadline.expired();
     let moved = on(Path::new("the test"), &text, args.bounds.on.network);
@@ -233,12 +249,12 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
                     Page { tests: vec![row], ..Page::default() }
                 }
                 Ok(row) => Page { tests: vec![row], ..Page::default() },
-                Err(message) => Page { errors: vec![message], ..Page::default() },
+                Err(error) => Page { errors: vec![drawn(&error, Colours::None)], ..Page::default() },
             }
         }
-        Err(message) => {
+        Err(error) => {
             let offer = x86::from_herd("the test", &text).ok().filter(|_| text.trim_start().starts_with("X86"));
-            Page { errors: vec![message], offer, ..Page::default() }
+            Page { errors: vec![drawn(&error, Colours::None)], offer, ..Page::default() }
         }
     };
     println!("{}", serde_json::to_string(&page).expect("strings and numbers"));

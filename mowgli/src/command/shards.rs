@@ -9,15 +9,19 @@ use itertools::Itertools;
 use mowgli_core::soundness::ledger::Piece;
 
 use super::out::{bar, told};
+use crate::error::{Code, InputError};
 use crate::interrupt;
 use crate::shards::book::{Book, Merged, merged};
 use crate::shards::identity::{Hash, Identity};
 
 /// Parses a share, for example `3/16`.
-fn share(text: &str) -> Result<Piece, String> {
+fn share(text: &str) -> Result<Piece, InputError> {
     let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
     let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Piece::new(n, of));
-    piece.ok_or_else(|| format!("`{text}` is no share; the third of sixteen is 3/16, and there are at most {MOST}"))
+    piece.ok_or_else(|| {
+        InputError::new(Code::Argument, format!("`{text}` is no share"))
+            .help("the third of sixteen is 3/16, and there are at most {MOST}")
+    })
 }
 
 /// The share of a run to explore.
@@ -61,9 +65,10 @@ const TAKEN: [&str; 4] = ["--shard", "--out", "--jobs", "--timeout"];
 
 /// Returns the arguments of this process that determine the results. It drops those for the share, the output, the
 /// number of threads and the time.
-fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> {
+fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, InputError> {
     let mut left = Vec::new();
-    let mut arguments = arguments.map(|a| a.into_string().map_err(|a| format!("{}: not UTF-8", a.display())));
+    let mut arguments = arguments
+        .map(|a| a.into_string().map_err(|a| InputError::new(Code::Argument, format!("{}: not UTF-8", a.display()))));
     while let Some(argument) = arguments.next().transpose()? {
         // The time limit of `litmus` is one for each test, so it determines results.
         let is_taken =
@@ -78,7 +83,7 @@ fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, St
 }
 
 /// Does one share of a command's work, and writes the results to a file.
-pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, String> {
+pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, InputError> {
     let run = Identity::new(question(std::env::args_os().skip(1))?, hash);
     let book = Book::open(out, &run, piece)?;
     let done = if book.is_over() { Done::All } else { work(&book) };
@@ -144,14 +149,14 @@ pub(super) struct MergeArgs {
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Returns the files that paths stand for: themselves, or the shards in a folder.
-fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
             all.push(path.clone());
             continue;
         }
-        let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let entries = std::fs::read_dir(path).map_err(|e| InputError::file(&path, e))?;
         let mut files: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
         files.retain(|file| file.extension().is_some_and(|x| x == "shard"));
         files.sort();
@@ -167,9 +172,8 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
     // With `--watch` the files may not exist yet.
     if !args.watch && !args.files.iter().any(|path| path.exists()) {
         let names = args.files.iter().map(|path| path.display()).join(", ");
-        return Err(told(Err(format!(
-            "{names}: there is no such file; name what `--out` named, or the folder that it is in"
-        ))));
+        return Err(told(Err(InputError::new(Code::Argument, format!("{names}: there is no such file"))
+            .help("name what `--out` named, or the folder that it is in"))));
     }
     let mut all = read().map_err(|message| told(Err(message)))?;
     if args.watch {
@@ -199,8 +203,10 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
 }
 
 /// Checks that the specifications, implementations and tests have not changed since the shards ran.
-pub(super) fn unchanged(run: &Identity, hash: Hash) -> Result<(), String> {
+pub(super) fn unchanged(run: &Identity, hash: Hash) -> Result<(), InputError> {
     let now = Identity::new(run.command.clone(), hash);
     let why = now.difference(run);
-    why.map_or(Ok(()), |why| Err(format!("the shards cannot be merged here: each file {why}")))
+    why.map_or(Ok(()), |why| {
+        Err(InputError::new(Code::Argument, format!("the shards cannot be merged here: each file {why}")))
+    })
 }

@@ -10,6 +10,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 use super::out::{bar, moving};
 use super::shards::is_piece;
 use crate::check::{Checked, Options, check};
+use crate::error::InputError;
 use crate::shards::book::Book;
 
 /// Checks a variant at one bound after the other, up to the first bound at which it is not sound. Each check shows a
@@ -21,7 +22,7 @@ pub(super) fn check_bounds(
     options: &Options<'_>,
     book: Option<&Book>,
     each: &mut dyn FnMut(Checked),
-) -> Result<(), String> {
+) -> Result<(), InputError> {
     for (number, bound) in (1..).zip(bounds) {
         let part = book.map(|book| book.part(format!("{} {} {number}", entry.name, variant.name)));
         let ledger = part.as_ref().map(|part| part as _);

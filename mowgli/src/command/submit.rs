@@ -7,6 +7,7 @@ use std::process::Command;
 use clap::Args;
 
 use super::shards::MOST;
+use crate::error::{Code, InputError};
 use crate::shards::slurm::Jobs;
 
 #[derive(Args)]
@@ -46,9 +47,9 @@ enum Scheduler {
     Slurm,
 }
 
-fn count(text: &str) -> Result<usize, String> {
+fn count(text: &str) -> Result<usize, InputError> {
     let number = text.parse().ok().filter(|n| (1..=MOST).contains(n));
-    number.ok_or_else(|| format!("`{text}` is no number of shards: 1 to {MOST}"))
+    number.ok_or_else(|| InputError::new(Code::Argument, format!("`{text}` is no number of shards: 1 to {MOST}")))
 }
 
 /// The least seconds of a shard, if we choose the number of shards.
@@ -59,19 +60,23 @@ const USUAL: f64 = 1000.0;
 
 /// Writes the jobs of a run, and starts them if `--run` is given. `seconds` estimates the command on one core; `None`
 /// if it cannot be estimated.
-pub(super) fn submitted(args: &SubmitArgs, seconds: Option<f64>) -> Result<u8, String> {
+pub(super) fn submitted(args: &SubmitArgs, seconds: Option<f64>) -> Result<u8, InputError> {
     let shards = match (args.shards, seconds) {
         (Some(shards), _) => shards,
         (None, Some(seconds)) => (seconds / args.cores as f64 / LEAST).floor().clamp(1.0, USUAL) as usize,
-        (None, None) => return Err("say how many shards, as --shards 16: only checks can be estimated".to_owned()),
+        (None, None) => {
+            let error = InputError::new(Code::Argument, "only checks can be estimated");
+            return Err(error.help("say how many shards, as --shards 16"));
+        }
     };
     let each = seconds.map(|seconds| seconds / args.cores as f64 / shards as f64);
     // An estimate is within a factor of two for sampled clients. The other factor of two is for the clients that were
     // not sampled.
     let minutes = args.minutes.unwrap_or_else(|| each.map_or(60, |each| (each * 4.0 / 60.0).ceil() as u64 + 5));
     let (command, memory, cores) = (args.command.clone(), args.memory.clone(), args.cores);
-    let here = std::env::current_dir().map_err(|e| format!("the current folder: {e}"))?;
-    let mowgli = std::env::current_exe().map_err(|e| format!("the path of mowgli: {e}"))?;
+    let here = std::env::current_dir().map_err(|e| InputError::new(Code::File, format!("the current folder: {e}")))?;
+    let mowgli =
+        std::env::current_exe().map_err(|e| InputError::new(Code::File, format!("the path of mowgli: {e}")))?;
     let jobs = Jobs { command, shards, minutes, memory, cores, dir: here.join(&args.dir), here, mowgli };
     let [array, merge] = write(&jobs, &args.dir)?;
     if let Some(each) = each {
@@ -90,24 +95,28 @@ pub(super) fn submitted(args: &SubmitArgs, seconds: Option<f64>) -> Result<u8, S
     Ok(0)
 }
 
-fn write(jobs: &Jobs, dir: &Path) -> Result<[PathBuf; 2], String> {
-    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+fn write(jobs: &Jobs, dir: &Path) -> Result<[PathBuf; 2], InputError> {
+    std::fs::create_dir_all(dir).map_err(|e| InputError::file(dir, e))?;
     let put = |name: &str, text: String| {
         let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok::<_, String>(path)
+        std::fs::write(&path, text).map_err(|e| InputError::file(&path, e))?;
+        Ok::<_, InputError>(path)
     };
     Ok([put("array.sbatch", jobs.array()?)?, put("merge.sbatch", jobs.merge()?)?])
 }
 
 /// Hands a job to Slurm, and returns its number.
-fn sbatch(args: &[&str]) -> Result<String, String> {
+fn sbatch(args: &[&str]) -> Result<String, InputError> {
     let ran = Command::new("sbatch").args(args).output();
     let ran = ran.map_err(|e| {
-        format!("sbatch: {e}; --run needs Slurm on this machine, without it the files are written only")
+        let error = InputError::new(Code::Tool, format!("sbatch: {e}"));
+        error.help("--run needs Slurm on this machine, without it the files are written only")
     })?;
     if !ran.status.success() {
-        return Err(format!("sbatch {}: {}", args.join(" "), String::from_utf8_lossy(&ran.stderr).trim()));
+        return Err(InputError::new(
+            Code::Tool,
+            format!("sbatch {}: {}", args.join(" "), String::from_utf8_lossy(&ran.stderr).trim()),
+        ));
     }
     let said = String::from_utf8_lossy(&ran.stdout);
     // The name of a cluster may follow the number.

@@ -28,6 +28,13 @@ pub(super) struct WalkArgs {
     on: On,
 }
 
+impl WalkArgs {
+    /// True if the command prints JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.json
+    }
+}
+
 /// Takes a run: returns the text to print, and the exit code.
 pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
     let text = args.on.text_of(&args.file)?;
@@ -36,6 +43,6 @@ pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
     match run::walk(&test, args.seed, &|| deadline.expired()) {
         Ok(walked) => Ok((if args.json { walked.json() + "\n" } else { walked.text() }, 0)),
         Err(Failure::Undecided(undecided)) if args.json => Ok((stopped_line(&undecided), 3)),
-        Err(failure) => Err(failure.at(&args.file.display())),
+        Err(failure) => Err(failure.within(&args.file.display())),
     }
 }

@@ -13,6 +13,7 @@ use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 
+use crate::error::{Code, InputError};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::condition::{Condition, Side, Symbols};
 use crate::litmus::run::Answer;
@@ -49,19 +50,18 @@ struct Names {
 pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
     test.model.is_published("c-verbs")?;
     test.is_made_as_usual("c-verbs")?;
-    let text = text(test, answer)?;
+    let unsupported = |why| InputError::new(Code::Unsupported, why).about(&test.name);
+    let text = text(test, answer).map_err(unsupported)?;
     match answer.explored.stop.clone() {
         Some(stop) => Err(Undecided::new(format!("{}: which outcomes are possible", test.name), stop).into()),
         None => Ok(text),
     }
 }
 
+/// Returns the program, or the reason why C over verbs cannot express the test.
 fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     if let Some(x) = answer.outcomes.keys().flatten().find_map(|v| v.loc()) {
-        return Err(format!(
-            "{}: an outcome has the location {x}, and a C program over verbs counts numbers",
-            test.name
-        ));
+        return Err(format!("an outcome has the location {x}, and a C program over verbs counts numbers"));
     }
     let word = |(&x, o): (&Loc, &mowgli_core::world::Object)| {
         let home = o.node.ok_or_else(|| format!("{x} is no memory word, and verbs have only those"))?;
@@ -71,10 +71,8 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     let mut first = vec![0];
     test.threads.iter().for_each(|t| first.push(first[first.len() - 1] + t.registers.len()));
     let mut names = Names { words, identifiers: BTreeMap::new(), first };
-    let bodies: Vec<String> = (0..test.threads.len())
-        .map(|t| names.body(t, &test.threads[t]))
-        .collect::<Result<_, String>>()
-        .map_err(|e| format!("{}: {e}", test.name))?;
+    let bodies: Vec<String> =
+        (0..test.threads.len()).map(|t| names.body(t, &test.threads[t])).collect::<Result<_, String>>()?;
     let registers = names.first[test.threads.len()];
     let mut out = format!("/* {} {} */\n", test.model, test.name);
     let _ = writeln!(out, "#define NODES {}\n#define THREADS {}", test.world.nodes, test.threads.len());
@@ -143,7 +141,7 @@ impl Names {
         let side = |side: &Side| match side {
             Side::Shown(i) => Ok(format!("o->value[{}]", self.slot(test, &test.shown[*i].1))),
             Side::Val(v) => Ok(v.to_string()),
-            Side::Tuple(_) => Err(format!("{}: a condition compares several numbers at once", test.name)),
+            Side::Tuple(_) => Err("a condition compares several numbers at once".to_owned()),
         };
         condition.text(&Symbols::C, &|a, by, b| Ok(format!("{} {} {}", side(a)?, by.in_c(), side(b)?)))
     }

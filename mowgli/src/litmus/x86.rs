@@ -7,8 +7,11 @@ use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 use pest::Parser;
+use pest::error::InputLocation;
 use pest::iterators::Pair;
 use pest_derive::Parser;
+
+use crate::error::{Code, InputError, Place};
 
 use super::condition::{Condition, Side, Symbols};
 use super::print::table;
@@ -45,8 +48,9 @@ const REGISTERS: [(&str, &str); 14] = [
 ///
 /// # Errors
 /// If the test has more than CPU accesses to the memory of one node, or more registers than a CPU.
-pub fn to_herd(test: &Test) -> Result<String, String> {
-    let fail = |why: String| format!("{}: herd's X86_64 has no form for {why}", test.name);
+pub fn to_herd(test: &Test) -> Result<String, InputError> {
+    let unsupported = |why: String| InputError::new(Code::Unsupported, format!("{}: {why}", test.name));
+    let fail = |why: String| unsupported(format!("herd's X86_64 has no form for {why}"));
     if !test.world.threads.iter().all_equal() {
         return Err(fail("threads on several nodes".to_owned()));
     }
@@ -69,7 +73,7 @@ pub fn to_herd(test: &Test) -> Result<String, String> {
         for (statement, (line, text)) in thread.statements.iter().zip(&thread.source) {
             let none = |why| {
                 let of = format!("line {line}: {text} has no counterpart in herd's X86_64 syntax");
-                format!("{}: {of}, which is for CPU accesses to the memory of one node ({why})", test.name)
+                unsupported(format!("{of}, which is for CPU accesses to the memory of one node ({why})"))
             };
             column.extend(instructions(thread, statement).map_err(none)?);
         }
@@ -178,8 +182,19 @@ fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
 ///
 /// # Errors
 /// The error in the text, with line and column.
-pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
-    let file = Grammar::parse(Rule::file, text).map_err(|e| e.with_path(path).to_string())?.next().expect("one tree");
+pub fn from_herd(path: &str, text: &str) -> Result<String, InputError> {
+    let at = |error: InputError, bytes| error.at(Place::of(path, text, bytes));
+    let file = Grammar::parse(Rule::file, text).map_err(|error| {
+        let bytes = match error.location {
+            InputLocation::Pos(at) => at..at,
+            InputLocation::Span((start, end)) => start..end,
+        };
+        at(InputError::new(Code::Syntax, error.variant.message()), bytes)
+    })?;
+    let file = { file }.next().expect("one tree");
+    let wrong = |tree: &Pair<'_, Rule>, code, message: String| {
+        at(InputError::new(code, message), tree.as_span().start()..tree.as_span().end())
+    };
     let parts: Vec<Pair<'_, Rule>> = file.into_inner().collect();
     let of = |rule: Rule| parts.iter().filter(move |p| p.as_rule() == rule);
     let first = |rule: Rule| of(rule).next().map_or("", |p| p.as_str());
@@ -196,7 +211,8 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
             }
             [t, r, v] => {
                 let column = heads.iter().position(|h| *h == t.as_str());
-                let column = column.ok_or_else(|| format!("{path}: there is no thread P{}", t.as_str()))?;
+                let none = || wrong(t, Code::Unknown, format!("there is no thread P{}", t.as_str()));
+                let column = column.ok_or_else(none)?;
                 columns[column].push(format!("{} := {}", long(r.as_str()), v.as_str()));
             }
             _ => unreachable!("by the grammar"),
@@ -205,11 +221,10 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
     for row in of(Rule::row) {
         for (column, cell) in row.clone().into_inner().enumerate() {
             let Some(instruction) = cell.into_inner().next() else { continue };
-            let column =
-                columns.get_mut(column).ok_or_else(|| format!("{path}: a row has more columns than threads"))?;
+            let extra = || wrong(&instruction, Code::Misplaced, "a row has more columns than threads".to_owned());
+            let column = columns.get_mut(column).ok_or_else(extra)?;
             let action = instruction.into_inner().next().expect("it has a form");
-            let (line, place) = action.line_col();
-            column.extend(statement(&action, &mut words).map_err(|e| format!("{path}:{line}:{place}: {e}"))?);
+            column.extend(statement(&action, &mut words).map_err(|why| wrong(&action, Code::Unsupported, why))?);
         }
     }
     let name = first(Rule::test_name);
@@ -333,7 +348,7 @@ mod tests {
     fn instructions_are_read_in_herds_order_and_in_that_of_the_assembler() {
         let back = |instruction: &str| {
             let herd = format!("X86_64 t\n{{ x=0; int y; z=1 }}\n P0 ;\n {instruction} ;\nexists x=1 /\\ [y]=0\n");
-            let back = from_herd("t", &herd)?;
+            let back = from_herd("t", &herd).map_err(|e| e.to_string())?;
             assert!(back.contains("  x@1 = 0;\n  y@1 = 0;\n  z@1 = 1;\n"), "{back}");
             assert!(back.ends_with("allowed (x=1 /\\ y=0)\n"), "{back}");
             let row = back.lines().skip_while(|l| !l.contains("P0@1")).nth(1).expect("a line after it");

@@ -17,8 +17,10 @@ use serde::Serialize;
 
 use super::shown::{Repair, Shown, head};
 use crate::catalogue::Catalogue;
+use crate::error::InputError;
 use crate::litmus::parse::{on_network, parse_in};
 use crate::litmus::run::solve_in;
+use crate::litmus::test::Test;
 use crate::repair::{Ask as Edits, Costs, repair};
 use crate::report::{Drawn, RepairRow, TestRow};
 
@@ -63,7 +65,7 @@ pub struct Ask<'a> {
 ///
 /// # Errors
 /// If the text is a test on none of the networks.
-pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, String> {
+pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, InputError> {
     let mut known: BTreeMap<Network, Case> = BTreeMap::new();
     let mut all = Vec::new();
     for &network in ask.networks {
@@ -74,10 +76,18 @@ pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, Strin
         };
         all.push(Case { network: network.name, ..case.clone() });
     }
-    match all.iter().find(|case| case.verdict != UNDEFINED).or(all.first()) {
-        Some(Case { verdict: UNDEFINED, reason: Some(reason), .. }) => Err(reason.clone()),
-        _ => Ok(all),
+    if all.iter().all(|case| case.verdict == UNDEFINED)
+        && let Some(first) = ask.networks.first()
+    {
+        moved(&path.display().to_string(), text, *first, ask)?;
     }
+    Ok(all)
+}
+
+/// Parses a test on a network. Also returns its text there.
+fn moved(path: &str, text: &str, network: Network, ask: &Ask<'_>) -> Result<(Test, String), InputError> {
+    let text = on_network(path, text, network)?;
+    Ok((parse_in(ask.catalogue, path, &text)?, text))
 }
 
 /// The verdict where a test is no test on a network.
@@ -88,7 +98,7 @@ fn name(text: &str) -> String {
     text.split_whitespace().nth(1).unwrap_or_default().to_owned()
 }
 
-fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case, String> {
+fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case, InputError> {
     let path = path.display().to_string();
     let undefined = |test: String, reason: String| Case {
         test,
@@ -99,10 +109,9 @@ fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case
         repair: None,
         row: None,
     };
-    let moved = on_network(&path, text, network).and_then(|moved| Ok((parse_in(ask.catalogue, &path, &moved)?, moved)));
-    let (test, text) = match moved {
+    let (test, text) = match moved(&path, text, network, ask) {
         Ok(moved) => moved,
-        Err(reason) => return Ok(undefined(name(text), reason)),
+        Err(error) => return Ok(undefined(name(text), error.to_string())),
     };
     let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
     let failing = test.assertions.iter().zip(&answer.holds).filter(|(_, holds)| **holds == Some(false));
@@ -134,7 +143,7 @@ fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case
 }
 
 /// Solves a repaired test.
-fn again(path: &str, cost: u64, insert: &[String], fixed: &str, ask: &Ask<'_>) -> Result<Repair, String> {
+fn again(path: &str, cost: u64, insert: &[String], fixed: &str, ask: &Ask<'_>) -> Result<Repair, InputError> {
     let test = parse_in(ask.catalogue, path, fixed)?;
     let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
     let holds = answer.holds.iter().all(|holds| *holds == Some(true));

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Code, InputError};
+
 const MANIFEST: &str = include_str!("Cargo.toml.in");
 const COMMAND: &str = include_str!("command.toml.in");
 const MAIN: &str = include_str!("main.rs.in");
@@ -48,15 +50,17 @@ impl Sources {
     ///
     /// # Errors
     /// If the folder does not exist, or lacks one of the crates that a new crate depends on.
-    pub fn checkout(folder: &Path) -> Result<Self, String> {
-        let root = folder
-            .canonicalize()
-            .map_err(|e| format!("{}: {e}; say where Mowgli's sources are with --mowgli DIR", folder.display()))?;
+    pub fn checkout(folder: &Path) -> Result<Self, InputError> {
+        let root = folder.canonicalize().map_err(|e| {
+            InputError::new(Code::Argument, format!("{}: {e}", folder.display()))
+                .help("say where Mowgli's sources are with --mowgli DIR")
+        })?;
         let has = |(_, crate_): &(&str, &str)| root.join(crate_).join("Cargo.toml").exists();
         if [CORE, LIBRARIES, X86, PROOFS, COMMAND_CRATE].iter().all(has) {
             Ok(Self::Checkout(root))
         } else {
-            Err(format!("{} has no Mowgli; say where its sources are with --mowgli DIR", root.display()))
+            Err(InputError::new(Code::Argument, format!("{} has no Mowgli", root.display()))
+                .help("say where its sources are with --mowgli DIR"))
         }
     }
 
@@ -174,22 +178,25 @@ impl Example {
 ///
 /// # Errors
 /// If a crate cannot have this name, the folder exists, or a file cannot be written.
-pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<PathBuf>, String> {
+pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<PathBuf>, InputError> {
     let name = folder.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
     if !is_name {
-        return Err(format!("{name:?} is no name for a crate: use small letters, digits and -, as my-library"));
+        return Err(InputError::new(
+            Code::Argument,
+            format!("{name:?} is no name for a crate: use small letters, digits and -, as my-library"),
+        ));
     }
     if folder.exists() {
-        return Err(format!("{} exists already", folder.display()));
+        return Err(InputError::new(Code::Argument, format!("{} exists already", folder.display())));
     }
     let mut written = Vec::new();
     for (file, text) in files(name, sources, &example.parts()) {
         let path = folder.join(file);
         let parent = path.parent().expect("it is in the folder");
         let done = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
-        done.map_err(|e| format!("{}: {e}", path.display()))?;
+        done.map_err(|e| InputError::file(&path, e))?;
         written.push(path);
     }
     Ok(written)

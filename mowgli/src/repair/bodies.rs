@@ -30,7 +30,8 @@ use super::Costs;
 use super::edits::MOVE;
 use crate::check::{self, Options, check, with_question};
 use crate::entry::own_calls;
-use crate::interrupt::{Deadline, cause};
+use crate::error::{Code, InputError};
+use crate::interrupt::{Deadline, Failure, cause};
 use crate::litmus::print;
 use crate::prove::{Found, proved};
 
@@ -92,7 +93,7 @@ struct Search<'a> {
     /// The number of checks of all clients that were begun.
     checks: usize,
     /// The error if the entry cannot be checked.
-    fault: Option<String>,
+    fault: Option<InputError>,
     begin: Instant,
     deadline: Deadline,
 }
@@ -346,9 +347,10 @@ const LEAST: Duration = Duration::from_secs(5);
 /// # Errors
 /// If the entry cannot be checked, a cost has an unknown kind, or an implementation is to be weakened that is not
 /// sound.
-pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer, String> {
+pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer, Failure> {
     if ask.bounds.iter().any(|bound| bound.crashes > 0) {
-        return Err(format!("{}: bodies are repaired where nobody crashes", entry.name));
+        let message = format!("{}: bodies are repaired where nobody crashes", entry.name);
+        return Err(InputError::new(Code::Unsupported, message).into());
     }
     let known = entry.below.names().filter_map(remedies_of).flat_map(|r| r.costs());
     let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
@@ -361,7 +363,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
         None => searched(&mut search, &unit_costs, &whole)?,
     };
     if let Some(fault) = search.fault {
-        return Err(fault);
+        return Err(fault.into());
     }
     let is_done = match &found.minimal[..] {
         [] if found.open.is_some() => None,
@@ -422,7 +424,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
 }
 
 /// Finds the minimal sets. For a weakening all units together must be sound, and the sets cost at most as much.
-fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repairs, String> {
+fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repairs, InputError> {
     let mut limit = search.ask.limit;
     if search.ask.weaken {
         limit.cost = Repairs::cost(whole, costs);
@@ -430,7 +432,10 @@ fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repai
             Ok(false) => {}
             Ok(true) => {
                 let (library, variant) = (search.entry.name, search.variant.name);
-                return Err(format!("{library} ({variant}) is not sound as it is: repair it first, without --weaken"));
+                return Err(InputError::new(
+                    Code::Unsupported,
+                    format!("{library} ({variant}) is not sound as it is: repair it first, without --weaken"),
+                ));
             }
             Err(stop) => return Ok(Repairs { open: Some(Open::Stopped(cause(stop))), ..Repairs::default() }),
         }
@@ -462,7 +467,7 @@ fn places(units: &[Unit], alike: &[Set]) -> Vec<String> {
     first.iter().map(text).collect()
 }
 
-fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<Told, String> {
+fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<Told, Failure> {
     let because = |&i: &usize| {
         let Seen { world, client, reason, .. } = search.without(set, i)?;
         let threads = print::statements(client, &[]).into_iter().zip(&world.threads);
@@ -476,7 +481,7 @@ fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<To
     let proved = search.ask.prove.filter(|_| search.ask.weaken).map(|options| {
         let variant = search.changed(&Changed::Units(set));
         let found = proved(search.entry, &variant, options, Duration::ZERO)?;
-        found.contradiction().map_or_else(|| Ok(found.word().text()), Err)
+        found.contradiction().map_or_else(|| Ok(found.word().text()), |bug| Err(Failure::Bug(bug)))
     });
     Ok(Told {
         cost: Repairs::cost(set, costs),

@@ -11,6 +11,7 @@ use mowgli_rdma::wait::WAIT;
 
 use super::edits::{Edit, Place, What};
 use super::*;
+use crate::error::InputError;
 use crate::litmus::parse::parse;
 use crate::litmus::print::statement;
 use crate::litmus::run::{Answer as Solved, solve};
@@ -266,13 +267,13 @@ enum Fuzzed {
 fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let costs = Costs::default();
     let ask = Ask { costs: &costs, weaken: false, limit: Limit::default(), limits: Limits::default() };
-    let found = repair(test, text, &ask)?;
+    let found = repair(test, text, &ask).map_err(|e| e.to_string())?;
     for told in &found.repairs {
         recheck(test, &told.fixed)?;
     }
     let has_none = found.repairs.is_empty() && found.undecided.is_none();
     let remedies = remedies(test.model);
-    let prices = costs.of(&remedies)?;
+    let prices = costs.of(&remedies).map_err(|e| e.to_string())?;
     for is_everywhere in [false, true] {
         let program = Program::insertions(test, &remedies, &prices, is_everywhere);
         let mut question = Question::new(&program, Limits::default());
@@ -298,7 +299,8 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
 fn recheck(test: &Test, fixed: &str) -> Result<(), String> {
     let [before, after] =
         [Ok(test.clone()), parse("fixed", fixed)].map(|t| t.map(|t| solve(&t, &[], Limits::default())));
-    let (before, after) = (before?, after?);
+    let said = |e: InputError| e.to_string();
+    let (before, after) = (before.map_err(said)?, after.map_err(said)?);
     let shown = |answer: &Solved| answer.kinds().keys().map(|kind| kind.shown.clone()).collect::<BTreeSet<_>>();
     let is_right = after.holds.iter().all(|holds| *holds == Some(true)) && shown(&after).is_subset(&shown(&before));
     if is_right { Ok(()) } else { Err(format!("this is no repair: {fixed}")) }

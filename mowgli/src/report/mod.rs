@@ -30,6 +30,7 @@ pub use graph::Graph;
 
 use crate::catalogue::Catalogue;
 use crate::check::Checked;
+use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
 use crate::litmus::run::{replaced, solve_in, with_problem};
@@ -482,7 +483,7 @@ fn reasons_over(
     let reason = |found: Decided| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
     match of_test(catalogue, test, text, implemented, limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
-        Err(message) => vec![Err(message.into())],
+        Err(error) => vec![Err(error.into())],
     }
 }
 
@@ -499,7 +500,7 @@ impl TestRow {
         implemented: &[String],
         drawn: Drawn,
         limits: Limits<'_>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, InputError> {
         let chain = replaced(catalogue, test, implemented)?;
         let answer = solve_in(catalogue, test, &chain, limits);
         let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
@@ -569,7 +570,10 @@ impl TestRow {
         }
         let ask = repair::Ask { costs: &repair::Costs::default(), weaken: false, limit: Limit::default(), limits };
         let found = repair::repair(test, &self.text, &ask);
-        let row = found.map_or_else(|found| RepairRow { found, ways: Vec::new() }, |found| RepairRow::of_test(&found));
+        let row = found.map_or_else(
+            |error| RepairRow { found: error.to_string(), ways: Vec::new() },
+            |found| RepairRow::of_test(&found),
+        );
         Self { repair: Some(row), ..self }
     }
 

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::identity::Identity;
 
+use crate::error::{Code, InputError, Place};
+
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,14 +94,13 @@ struct Read {
 }
 
 /// Reads a book; `None` if its first line is not whole.
-fn read(path: &Path) -> Result<Option<Read>, String> {
-    let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+fn read(path: &Path) -> Result<Option<Read>, InputError> {
+    let bytes = std::fs::read(path).map_err(|e| InputError::file(path, e))?;
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
     let damaged = |number: usize, why: &dyn std::fmt::Display| {
-        format!(
-            "{}:{number}: this is no line of a shard ({why}); delete the file, and run the shard again",
-            path.display()
-        )
+        InputError::new(Code::Syntax, format!("this is no line of a shard ({why})"))
+            .help("delete the file, and run the shard again")
+            .at(Place::in_source(&path.display().to_string(), number, 1))
     };
     let text = str::from_utf8(&bytes[..whole]).map_err(|e| damaged(1, &e))?;
     let mut lines = (1..).zip(text.lines());
@@ -146,7 +147,7 @@ struct Pen {
     /// The time of the last line.
     last: Instant,
     /// The first error of writing a line, if any.
-    failure: Option<String>,
+    failure: Option<InputError>,
 }
 
 impl Pen {
@@ -154,7 +155,7 @@ impl Pen {
         let text = serde_json::to_string(line).expect("strings and numbers") + "\n";
         // The line is one write, so that killing the process cuts off one line at most.
         if let Err(e) = self.file.write_all(text.as_bytes()) {
-            self.failure.get_or_insert_with(|| format!("{}: {e}", self.path.display()));
+            self.failure.get_or_insert_with(|| InputError::file(&self.path, e));
         }
     }
 }
@@ -176,14 +177,15 @@ impl Book {
     ///
     /// # Errors
     /// If the file cannot be written, is damaged, or of another shard.
-    pub fn open(path: &Path, run: &Identity, piece: Piece) -> Result<Self, String> {
-        let at = |e: std::io::Error| format!("{}: {e}", path.display());
+    pub fn open(path: &Path, run: &Identity, piece: Piece) -> Result<Self, InputError> {
+        let at = |e: std::io::Error| InputError::file(path, e);
         let head = Head { shard: piece.number(), of: piece.of(), run: run.clone() };
         let before = if path.exists() { read(path)? } else { None };
         if let Some(Read { head: of_file, .. }) = before.as_ref().filter(|before| before.head != head) {
             let why =
                 run.difference(&of_file.run).unwrap_or_else(|| format!("is shard {}/{}", of_file.shard, of_file.of));
-            return Err(format!("{}: the file {why}; give another one with --out, or delete it", path.display()));
+            let error = InputError::new(Code::File, format!("{}: the file {why}", path.display()));
+            return Err(error.help("give another one with --out, or delete it"));
         }
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(at)?;
         file.set_len(before.as_ref().map_or(0, |before| before.whole as u64)).map_err(at)?;
@@ -227,7 +229,7 @@ impl Book {
     ///
     /// # Errors
     /// The error of writing.
-    pub fn failure(&self) -> Result<(), String> {
+    pub fn failure(&self) -> Result<(), InputError> {
         self.pen.as_ref().and_then(|pen| held(pen).failure.clone()).map_or(Ok(()), Err)
     }
 
@@ -235,7 +237,7 @@ impl Book {
     ///
     /// # Errors
     /// The error that kept lines from being written.
-    pub fn end(&self) -> Result<(), String> {
+    pub fn end(&self) -> Result<(), InputError> {
         let Some(pen) = &self.pen else { return Ok(()) };
         let mut pen = held(pen);
         let mut known = held(&self.known);
@@ -343,7 +345,7 @@ pub struct Merged {
 ///
 /// # Errors
 /// If a file cannot be read, is damaged, or of another run than the first.
-pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, String> {
+pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
     let mut all: Vec<(&Path, Read)> = Vec::new();
     for path in paths.iter().filter(|path| path.exists()) {
         all.extend(read(path)?.map(|read| (path.as_path(), read)));
@@ -357,15 +359,15 @@ pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, String> {
             .or_else(|| (head.of != of).then(|| format!("is one of {} shards, not {of}", head.of)));
         if let Some(why) = other {
             let first = first.display();
-            return Err(format!("{}: the file {why}, unlike {first}; merge shards of one run only", path.display()));
+            return Err(InputError::new(Code::File, format!("{}: the file {why}, unlike {first}", path.display()))
+                .help("merge shards of one run only"));
         }
         if let Some(twin) = seen.insert(head.shard, path) {
-            return Err(format!(
-                "{} and {}: both are shard {}; leave one out",
-                twin.display(),
-                path.display(),
-                head.shard
-            ));
+            return Err(InputError::new(
+                Code::File,
+                format!("{} and {}: both are shard {}", twin.display(), path.display(), head.shard),
+            )
+            .help("leave one out"));
         }
     }
     let mut known = Known::default();

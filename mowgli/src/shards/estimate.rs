@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::sample::{Cost, Sample};
 use crate::check::{Ask, Options, with_question};
 use crate::entry;
+use crate::error::InputError;
 
 /// The processor time that each thread spends on clients for one estimate.
 pub const SAMPLED: Duration = Duration::from_secs(10);
@@ -65,7 +66,7 @@ pub fn estimate(
     bound: &Bound,
     options: &Options<'_>,
     sampled: Duration,
-) -> Result<Estimate, String> {
+) -> Result<Estimate, InputError> {
     let start = Instant::now();
     let options = Options { deadline: options.deadline.after_at_most(LONGER * sampled), ..*options };
     entry::fault(entry, bound, &|| options.deadline.expired())?;
@@ -136,9 +137,9 @@ pub fn largest(
     bound: &Bound,
     options: &Options<'_>,
     budget: Duration,
-) -> Result<Option<Estimate>, String> {
+) -> Result<Option<Estimate>, InputError> {
     let start = Instant::now();
-    let fits = |bound: &Bound| -> Result<Option<Estimate>, String> {
+    let fits = |bound: &Bound| -> Result<Option<Estimate>, InputError> {
         let has_worlds = || entry.covered(bound, &|| options.deadline.expired()) == *bound;
         if options.deadline.expired() || !are_at_most(&*entry.subject, bound, MOST) || !has_worlds() {
             return Ok(None);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::entry::own_calls;
+use crate::error::{Code, InputError};
 
 /// A run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -64,7 +65,7 @@ impl Hash {
     ///
     /// # Errors
     /// If the entry has no library of its name, or the bodies are not terms.
-    pub fn add_library(&mut self, entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Result<(), String> {
+    pub fn add_library(&mut self, entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Result<(), InputError> {
         entry.library()?;
         self.add(&format!("{} {} {:?} {bounds:?}", entry.name, variant.name, variant.expected));
         for name in entry.specification.names().chain(entry.below.names()) {
@@ -73,7 +74,8 @@ impl Hash {
         }
         let calls = own_calls(entry, bounds, &|| false).unwrap_or_default();
         unfolded::shapes(&entry.specification, &calls, &mut |text| self.add(text));
-        unfolded::bodies(&*variant.implementation, &calls, &mut |text| self.add(text)).map_err(|e| e.to_string())
+        unfolded::bodies(&*variant.implementation, &calls, &mut |text| self.add(text))
+            .map_err(|error| InputError::of(Code::Library, error))
     }
 }
 

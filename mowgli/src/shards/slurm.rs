@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::error::{Code, InputError};
+
 /// The description of the jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Jobs {
@@ -40,16 +42,17 @@ fn word(text: &str) -> String {
 }
 
 /// Returns a path for a line that Slurm reads.
-fn plain(path: &Path) -> Result<&str, String> {
+fn plain(path: &Path) -> Result<&str, InputError> {
     let is_plain = |text: &&str| !text.contains(['\n', '"', '\'', '\\', '%', ' ']);
     let text = path.to_str().filter(is_plain);
     text.ok_or_else(|| {
-        format!("{}: Slurm takes no path with spaces, quotes or %; choose another --dir", path.display())
+        let message = format!("{}: Slurm takes no path with spaces, quotes or %", path.display());
+        InputError::new(Code::Argument, message).help("choose another --dir")
     })
 }
 
 impl Jobs {
-    fn head(&self, name: &str, minutes: u64, log: &str) -> Result<String, String> {
+    fn head(&self, name: &str, minutes: u64, log: &str) -> Result<String, InputError> {
         let Self { memory, .. } = self;
         let log = plain(&self.dir)?.to_owned() + "/" + log;
         Ok(format!(
@@ -62,7 +65,7 @@ impl Jobs {
     ///
     /// # Errors
     /// If the folder has a name that Slurm does not take.
-    pub fn array(&self) -> Result<String, String> {
+    pub fn array(&self) -> Result<String, InputError> {
         let Self { shards, minutes, cores, .. } = self;
         let head = self.head("mowgli", *minutes, "%a.log")?;
         let words: Vec<String> = self.command.iter().map(|w| word(w)).collect();
@@ -94,7 +97,7 @@ impl Jobs {
     ///
     /// # Errors
     /// If the folder has a name that Slurm does not take.
-    pub fn merge(&self) -> Result<String, String> {
+    pub fn merge(&self) -> Result<String, InputError> {
         let head = self.head("mowgli-merge", self.minutes.max(60), "merge.log")?;
         let [here, dir, mowgli] = [&self.here, &self.dir, &self.mowgli].map(|path| word(&path.display().to_string()));
         Ok(format!("{head}cd {here} || exit 2\n{mowgli} merge {dir} > {dir}/merged.txt\n"))

@@ -6,10 +6,9 @@ use mowgli_core::ids::Tid;
 use mowgli_core::method::Kind;
 use mowgli_core::value::Val;
 use mowgli_rdma::message::MESSAGE;
-use pest::Span;
-use pest::error::{Error, ErrorVariant};
 
-use super::{Parsed, Reader, Rule, Tree, core_rma, fail, part};
+use super::{Parsed, Reader, Rule, Tree, advise, core_rma, fail, part};
+use crate::error::{Code, InputError, Place};
 use crate::litmus::condition::Comparison;
 use crate::litmus::test::{Arg, Model, Statement};
 
@@ -20,7 +19,7 @@ impl Reader<'_> {
     /// Reads the beginning of an `if` or a `while`.
     pub(super) fn open(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
         if self.model == Model::CoreRma {
-            return fail(tree, format!("{}: {} has {}", ONCE, self.model, core_rma::STATEMENTS));
+            return advise(tree, Code::Unsupported, ONCE, format!("{} has {}", self.model, core_rma::STATEMENTS));
         }
         let guard = self.guard(thread, &part(tree, Rule::condition).expect("by the grammar"))?;
         let is_if = part(tree, Rule::is_if).is_some();
@@ -45,7 +44,7 @@ impl Reader<'_> {
     pub(super) fn close(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
         loop {
             let Some(at) = self.opened(thread).pop() else {
-                return fail(tree, "this } closes nothing: no if or while is open in this column");
+                return fail(tree, Code::Misplaced, "this } closes nothing: no if or while is open in this column");
             };
             self.add(thread, tree, Statement::End);
             // One cell has opened both blocks.
@@ -69,7 +68,10 @@ impl Reader<'_> {
         };
         match last {
             Some(at) if matches!(own[at], Statement::If(_)) && !has_else(at) => {}
-            _ => return fail(tree, "this else belongs to no if: write it behind the brace of one, as } else {"),
+            _ => {
+                let help = "write it behind the brace of one, as } else {";
+                return advise(tree, Code::Misplaced, "this else belongs to no if", help);
+            }
         }
         self.add(thread, tree, Statement::Else);
         part(tree, Rule::opening).map_or(Ok(()), |opening| self.open(thread, &opening))
@@ -79,9 +81,9 @@ impl Reader<'_> {
     pub(super) fn all_closed(&self, parts_of_file: &[Tree<'_>]) -> Parsed<()> {
         let unclosed = (0..self.threads.len()).find_map(|t| Some(self.spans[t][self.opened(t).pop()?]));
         let Some((start, end)) = unclosed else { return Ok(()) };
-        let span = Span::new(parts_of_file[0].get_input(), start, end).expect("a place in the text");
-        let message = "this block is not closed: write } in a later row of this column".to_owned();
-        Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
+        let error = InputError::new(Code::Misplaced, "this block is not closed");
+        let place = Place::of("", parts_of_file[0].get_input(), start..end);
+        Err(error.help("write } in a later row of this column").at(place))
     }
 
     /// Reads `await x = 1`.
@@ -93,13 +95,14 @@ impl Reader<'_> {
             _ => Some(self.call(thread, &action)?),
         };
         let Some(call) = call else {
-            return fail(&action, "await looks at memory or an object, as await x = 1; a register does not change");
+            let message = "await reads memory or an object; a register does not change";
+            return advise(&action, Code::Form, message, "write await x = 1 where x is declared");
         };
         let until = Self::comparison(tree);
         let value = self.side(thread, &part(tree, Rule::side).expect("by the grammar"))?;
         match &call {
             Statement::Call { library, method, .. } if self.known.returns(*library, method) => {}
-            _ => return fail(&action, "this returns nothing to compare with"),
+            _ => return fail(&action, Code::Form, "this returns nothing to compare with"),
         }
         self.only_looks(thread, &action, &call, (until, &value))?;
         let call = Box::new(self.result_to(target.as_ref(), call)?);
@@ -130,20 +133,23 @@ impl Reader<'_> {
         }
         let text = tree.as_str().split_whitespace().join(" ");
         if library.name == MESSAGE {
-            return fail(
+            return advise(
                 tree,
+                Code::Unsupported,
+                format!("{text} takes a message, so await may not make it again and again"),
                 format!(
-                    "{text} takes a message, so await may not make it again and again: write a {text} for each message that is \
-                     sent, for example a := {text} and in the next row b := {text}, and compare the registers after that"
+                    "write a {text} for each message that is sent, for example a := {text} and in the next row b := {text}, and \
+                     compare the registers after that"
                 ),
             );
         }
-        fail(
+        advise(
             tree,
+            Code::Unsupported,
+            format!("{text} does more than look, so await may not make it again and again"),
             format!(
-                "{text} does more than look, so await may not make it again and again; write a loop, as a := {text}, and \
-                 while a != 1 {{, with a := {text} in its block; a library says in the method table which calls only look, \
-                 as fn check = Check(x: Object) -> Value, looks;"
+                "write a loop, as a := {text}, and while a != 1 {{, with a := {text} in its block; a library says in the method \
+                 table which calls only look, as fn check = Check(x: Object) -> Value, looks;"
             ),
         )
     }

@@ -3,13 +3,15 @@
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
+use mowgli_core::unknown::nearest;
 use mowgli_core::value::Val;
 use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::{Switches, Way};
 
 use super::slips::written;
-use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
+use super::{Parsed, Reader, Rule, Tree, advise, at, call, core_rma, fail, part, parts};
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::litmus::statements::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
@@ -61,7 +63,8 @@ impl Reader<'_> {
         let named = named.into_iter().filter(|(_, m)| !m.takes_several());
         let known: Vec<_> = named.filter(|(_, m)| m.takes_way() == way.is_some()).collect();
         let Some(&first) = known.first() else {
-            return fail(whole, format!("{} is made in one way only; leave out what is behind @", name.as_str()));
+            let message = format!("{} is made in one way only", name.as_str());
+            return advise(whole, Code::Form, message, "leave out what is behind @");
         };
         let of = args.first().and_then(|tree| self.library(tree));
         let (library, method) = known.into_iter().find(|(library, _)| Some(*library) == of).unwrap_or(first);
@@ -88,7 +91,7 @@ impl Reader<'_> {
         let places = method.takes.len() - all.len() - method.takes.iter().filter(|(_, k)| *k == Kind::Id).count();
         let has_id = method.takes.len() > all.len() + places;
         if !(places + 1..=places + 1 + usize::from(has_id)).contains(&args.len()) {
-            return fail(whole, format!("expected {}", form(method, library.text())));
+            return fail(whole, Code::Form, format!("expected {}", form(method, library.text())));
         }
         for tree in &args[..places] {
             all.push(Arg::Val(self.words(tree, count)?));
@@ -124,8 +127,11 @@ impl Reader<'_> {
                     false => form(m, receiver.as_str()),
                 };
                 let forms = methods.iter().filter(here).map(written).join(", ");
-                let has = if forms.is_empty() { String::new() } else { format!("; it has {forms}") };
-                fail(method, format!("{library} has no {}{has}", method.as_str()))
+                let message = format!("{library} has no {}", method.as_str());
+                match forms.is_empty() {
+                    true => fail(method, Code::Unknown, message),
+                    false => advise(method, Code::Unknown, message, format!("it has {forms}")),
+                }
             }
         }
     }
@@ -137,15 +143,17 @@ impl Reader<'_> {
         match Way::of(way) {
             Ok(Way { signalled: false, .. }) if !known => {
                 let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
-                fail(tree, format!("unsignalled operations are of {wait}+unsignalled and {tso}+unsignalled"))
+                let message = format!("unsignalled operations are of {wait}+unsignalled and {tso}+unsignalled");
+                fail(tree, Code::Unsupported, message)
             }
             Ok(Way { delivered: true, .. }) if !self.model.switches().is_some_and(|s| s.network.delivers) => {
                 let networks = PRESETS.iter().filter(|(network, _)| network.delivers);
                 let names = networks.map(|(network, _)| network.name).join(", ");
-                fail(tree, format!("puts that complete when they are delivered are of the networks {names}"))
+                let message = format!("puts that complete when they are delivered are of the networks {names}");
+                fail(tree, Code::Unsupported, message)
             }
             Ok(_) => Ok(Arg::Val(way)),
-            Err(why) => fail(tree, why),
+            Err(why) => Err(at(tree, why.into())),
         }
     }
 
@@ -163,9 +171,6 @@ impl Reader<'_> {
             let extra = args.get(method.takes.len()..).unwrap_or_default();
             let is_identifier = |tree: &Tree<'_>| Self::identifier(Some(tree)).is_ok();
             let polls = self.known.statements("poll").next().filter(|_| extra.first().is_some_and(is_identifier));
-            let instead = polls.map_or(String::new(), |_| {
-                format!("; operations of {} have no identifier, poll(node) takes the oldest", self.model)
-            });
             let name = receiver.and_then(|r| if let Arg::Val(x) = r { Some(x.to_string()) } else { None });
             let name = name.unwrap_or_else(|| library.to_string());
             let takes = method.written(before).count();
@@ -173,7 +178,12 @@ impl Reader<'_> {
                 (n, most) if n > most => format!("; it takes {most} arguments, and {n} are given"),
                 _ => String::new(),
             };
-            return fail(whole, format!("expected {}{given}{instead}", form(method, &name)));
+            let message = format!("expected {}{given}", form(method, &name));
+            let instead = format!("operations of {} have no identifier, poll(node) takes the oldest", self.model);
+            return match polls {
+                Some(_) => advise(whole, Code::Form, message, instead),
+                None => fail(whole, Code::Form, message),
+            };
         }
         self.not_swapped(thread, method, args, whole)?;
         let mut all: Vec<Option<Arg>> = vec![None; method.takes.len()];
@@ -213,16 +223,17 @@ impl Reader<'_> {
         let mut right: Vec<&str> = args.iter().map(|tree| tree.as_str().trim()).collect();
         right.swap(local, remote);
         let name = whole.as_str().split('(').next().unwrap_or_default().trim();
-        fail(
+        advise(
             whole,
+            Code::Node,
             format!(
                 "{near} and {far} have changed places: {} is written as {}, and {far} is on node {there} and {near} on node {own}, \
-                 where {} is; write {name}({})",
+                 where {} is",
                 method.statement(),
                 form(method, ""),
                 self.threads[thread].name,
-                right.join(", ")
             ),
+            format!("write {name}({})", right.join(", ")),
         )
     }
 
@@ -246,7 +257,7 @@ impl Reader<'_> {
     pub(super) fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
         let text = name.as_str();
         if let Some(form) = written(text) {
-            return fail(name, form);
+            return fail(name, Code::Form, form);
         }
         let objects = self.world.objects.iter();
         let mut forms = objects.flat_map(|(x, object)| {
@@ -255,27 +266,32 @@ impl Reader<'_> {
             found.map(|m| form(m, &x.to_string()))
         });
         if let Some(form) = forms.next() {
-            return fail(name, format!("a call of an object is written as {form}"));
+            return fail(name, Code::Form, format!("a call of an object is written as {form}"));
         }
-        if let Some(message) = self.of_switch(text) {
-            return fail(name, message);
+        if let Some(error) = self.of_switch(text) {
+            return Err(at(name, error));
         }
-        fail(name, format!("{text} is no statement of {}; there are {}", self.model, self.statements()))
+        let names = self.known.methods().map(|(_, m)| m.statement()).collect_vec();
+        let near = nearest(text, names.iter().map(String::as_str))
+            .map_or(String::new(), |near| format!("did you mean {near}? "));
+        let help = format!("{near}there are {}", self.statements());
+        advise(name, Code::Unknown, format!("{text} is no statement of {}", self.model), help)
     }
 
     /// Names the models that have a statement of this name by a switch that this model lacks.
-    pub(super) fn of_switch(&self, text: &str) -> Option<String> {
+    pub(super) fn of_switch(&self, text: &str) -> Option<InputError> {
         let has = |model: Model| Catalogue::builtin().known(model).statements(text).next().is_some();
         let is_of = |switches: &Switches| has(Model::RdmaTso(*switches)) && !has(Model::RDMA_TSO);
         let of_switch = [Switches::CRASHES, Switches::MESSAGES, Switches::EVENTS].into_iter().find(is_of);
         let switches = of_switch.filter(|_| self.known.statements(text).next().is_none())?;
         let models = [Model::RdmaWait(switches), Model::RdmaTso(switches)].into_iter();
         let models = models.filter(|model| Catalogue::builtin().known(*model).statements(text).next().is_some());
-        Some(format!(
-            "{text} is a statement of {}, and this test is of {}: name the switch in its first line",
-            models.format(" and "),
-            self.model
-        ))
+        let models = models.format(" and ");
+        let error = InputError::new(
+            Code::Unsupported,
+            format!("{text} is a statement of {models}, and this test is of {}", self.model),
+        );
+        Some(error.help("name the switch in its first line"))
     }
 
     /// Lists the statements of the model, for messages.

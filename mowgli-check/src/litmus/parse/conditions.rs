@@ -2,10 +2,12 @@
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name};
+use mowgli_core::unknown::nearest;
 use mowgli_core::value::Val;
 use mowgli_core::world::Part;
 
-use super::{Footers, Parsed, Reader, Rule, Tree, fail, node_name, number, part, parts};
+use super::{Footers, Parsed, Reader, Rule, Tree, advise, fail, node_name, number, part, parts};
+use crate::error::Code;
 use crate::litmus::condition::{Comparison, Condition, Side};
 use crate::litmus::test::{Arg, Assertion, Claim, Guard, Liveness, Observable, Quantifier};
 
@@ -67,12 +69,13 @@ impl Reader<'_> {
     fn waiter(&self, tree: &Tree<'_>) -> Parsed<(usize, Option<usize>)> {
         let name = part(tree, Rule::name).expect("by the grammar");
         let Some(thread) = self.names.get(name.as_str()) else {
-            return fail(&name, format!("there is no thread {}", name.as_str()));
+            return self.no_thread(&name);
         };
         let Some(line) = part(tree, Rule::node) else { return Ok((thread.index(), None)) };
         let number: usize = number(&line)?;
         if !self.threads[thread.index()].source.iter().any(|(own, _)| *own == number) {
-            return fail(&line, format!("{} has no statement at line {number} of the file", name.as_str()));
+            let message = format!("{} has no statement at line {number} of the file", name.as_str());
+            return fail(&line, Code::Unknown, message);
         }
         Ok((thread.index(), Some(number)))
     }
@@ -99,16 +102,24 @@ impl Reader<'_> {
         let name = part(place, Rule::name).expect("by the grammar");
         let loc = Loc::new(name.as_str());
         let Some(object) = self.world.objects.get(&loc) else {
-            return fail(place, format!("{loc} is neither a register nor declared"));
+            let message = format!("{loc} is neither a register nor declared");
+            let known = shown.iter().map(|(title, _)| title.as_str());
+            return match nearest(name.as_str(), known) {
+                Some(near) => advise(place, Code::Unknown, message, format!("did you mean {near}?")),
+                None => fail(place, Code::Unknown, message),
+            };
         };
         let node = part(place, Rule::node).map(|n| node_name(&n)).transpose()?;
         let (title, node) = match (object.node, node) {
             (Some(home), None) => (loc.to_string(), home),
             (Some(home), Some(n)) if home == n => (loc.to_string(), home),
-            (Some(home), Some(_)) => return fail(place, format!("{loc} is on node {home}")),
+            (Some(home), Some(_)) => return fail(place, Code::Node, format!("{loc} is on node {home}")),
             (None, Some(n)) if self.has_copies(object.library) && n.0 <= self.world.nodes => (format!("{loc}@{n}"), n),
-            (None, Some(n)) => return fail(place, format!("{loc} has no copy on node {n}")),
-            (None, None) => return fail(place, format!("say which node's copy, as {loc}@1")),
+            (None, Some(n)) => return fail(place, Code::Node, format!("{loc} has no copy on node {n}")),
+            (None, None) => {
+                let message = format!("each node has a copy of {loc}");
+                return advise(place, Code::Form, message, format!("say which node's copy, as {loc}@1"));
+            }
         };
         if let Some(position) = shown.iter().position(|(t, _)| *t == title) {
             return Ok(position);
@@ -172,12 +183,11 @@ impl Reader<'_> {
                 Some(name) if self.library(&name).is_none() => Ok(Arg::Register(self.register(thread, &name)?, 0)),
                 _ => {
                     let x = inner.as_str().trim();
-                    fail(
+                    advise(
                         &inner,
-                        format!(
-                            "{x} is declared, and a statement compares registers: read it first, as a := {x}, and \
-                             compare a; or wait with await {x} = 1"
-                        ),
+                        Code::Form,
+                        format!("{x} is declared, and a statement compares registers"),
+                        format!("read it first, as a := {x}, and compare a; or wait with await {x} = 1"),
                     )
                 }
             },
@@ -185,8 +195,11 @@ impl Reader<'_> {
                 let all = parts(&inner, Rule::side).map(|side| self.side(thread, &side));
                 all.collect::<Parsed<_>>().map(Arg::Tuple)
             }
-            Rule::undefined => fail(&inner, "top is for assertions"),
-            Rule::thread_register => fail(&inner, "a thread sees its own registers only; write a in place of P1:a"),
+            Rule::undefined => fail(&inner, Code::Form, "top is for assertions"),
+            Rule::thread_register => {
+                let message = "a thread sees its own registers only";
+                advise(&inner, Code::Form, message, "write a in place of P1:a")
+            }
             _ => self.expression(thread, tree),
         }
     }
@@ -206,7 +219,9 @@ impl Reader<'_> {
                 let all = parts(&inner, Rule::side).map(|side| self.observed_side(&side, observed, shown));
                 all.collect::<Parsed<_>>().map(Side::Tuple)
             }
-            Rule::sum => fail(&inner, "an assertion has no sums: let a register have it, as b := a + 1"),
+            Rule::sum => {
+                advise(&inner, Code::Form, "an assertion has no sums", "let a register have it, as b := a + 1")
+            }
             Rule::thread_register => self.register_of(&inner, shown),
             _ => {
                 let text = inner.as_str().trim();
@@ -220,12 +235,13 @@ impl Reader<'_> {
     fn register_of(&self, tree: &Tree<'_>, shown: &[(String, Observable)]) -> Parsed<Side> {
         let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
         let Some(thread) = self.names.get(names[0].as_str()) else {
-            return fail(&names[0], format!("there is no thread {}", names[0].as_str()));
+            return self.no_thread(&names[0]);
         };
         let register = Name::new(names[1].as_str());
         let registers = &self.threads[thread.index()].registers;
         let Some(position) = registers.iter().position(|r| *r == register) else {
-            return fail(&names[1], format!("{} has no register {register}", names[0].as_str()));
+            let message = format!("{} has no register {register}", names[0].as_str());
+            return fail(&names[1], Code::Unknown, message);
         };
         let here = Observable::Register(thread.index(), position);
         Ok(Side::Shown(shown.iter().position(|(_, o)| *o == here).expect("every register is shown")))

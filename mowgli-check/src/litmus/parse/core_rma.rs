@@ -4,7 +4,8 @@ use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 use mowgli_rdma::core_rma::CORE_RMA;
 
-use super::{Parsed, Reader, Rule, Tree, call, fail, part, parts, value};
+use super::{Parsed, Reader, Rule, Tree, advise, call, fail, part, parts, value};
+use crate::error::Code;
 use crate::litmus::test::{Arg, Model, Statement};
 
 /// The statements, for messages.
@@ -27,7 +28,7 @@ fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
 pub(super) fn integer(tree: &Tree<'_>) -> Parsed<Val> {
     match value(tree)? {
         v @ Val::Int(_) => Ok(v),
-        v => fail(tree, format!("{v} is no integer, and {} has no other values", Model::CoreRma)),
+        v => fail(tree, Code::Value, format!("{v} is no integer, and {} has no other values", Model::CoreRma)),
     }
 }
 
@@ -42,12 +43,16 @@ impl Reader<'_> {
         let computed = |t: &Tree<'_>| matches!(t.as_rule(), Rule::element | Rule::pointee | Rule::pointer);
         if let Some(place) = all.find_map(|t| std::iter::once(t.clone()).chain(t.into_inner().flatten()).find(computed))
         {
-            return fail(&place, format!("{} names each variable in the text, as x[0]", self.model));
+            let message = format!("{} names each variable in the text, as x[0]", self.model);
+            return fail(&place, Code::Unsupported, message);
         }
         match (action.as_rule(), target) {
             (Rule::expression, Some(target)) => self.local_statement(thread, target, action),
             (Rule::operation, target) => self.remote_statement(thread, target, action),
-            _ => fail(action, format!("this is no statement of {}; there are {}", self.model, STATEMENTS)),
+            _ => {
+                let message = format!("this is no statement of {}", self.model);
+                advise(action, Code::Form, message, format!("there are {STATEMENTS}"))
+            }
         }
     }
 
@@ -63,13 +68,16 @@ impl Reader<'_> {
         let to = access(target).filter(|(name, _)| self.is_declared(name));
         match (to, from) {
             (Some(_), Some((x, _))) => {
-                fail(&x, "one statement reads or writes memory, not both: read into a register first")
+                let message = "one statement reads or writes memory, not both";
+                advise(&x, Code::Form, message, "read into a register first")
             }
             (Some(to), None) => {
                 let place = self.place(thread, to, true)?;
                 Ok(call(CORE_RMA, "Write", [place, vec![self.expression(thread, source)?]].concat()))
             }
-            (None, _) if target.as_rule() == Rule::access => fail(target, "only declared variables are atomic or not"),
+            (None, _) if target.as_rule() == Rule::access => {
+                fail(target, Code::Form, "only declared variables are atomic or not")
+            }
             (None, None) => Ok(Statement::Set(Name::new(target.as_str()), self.expression(thread, source)?)),
             (None, Some(from)) => {
                 let args = self.place(thread, from, true)?;
@@ -95,7 +103,7 @@ impl Reader<'_> {
         let has_target = !matches!(method, "Put" | "Flush");
         let count = if method == "Flush" { 1 } else { local.len() };
         if args.len() != count || has_target != target.is_some() {
-            return fail(action, format!("expected {form}"));
+            return fail(action, Code::Form, format!("expected {form}"));
         }
         if method == "Flush" {
             return Ok(call(CORE_RMA, "Flush", vec![Arg::Val(self.one_node(&args[0])?.into())]));
@@ -115,18 +123,17 @@ impl Reader<'_> {
             return self.place(thread, (name, is_atomic), true);
         }
         let (text, node) = (name.as_str(), self.world.threads[thread]);
-        fail(
+        advise(
             target,
-            format!(
-                "{text} is not declared, and {form} writes into a word of memory, not into a register: declare {text}@{node} = 0; \
-                 and read it after a flush, as a := {text}"
-            ),
+            Code::Unknown,
+            format!("{text} is not declared, and {form} writes into a word of memory, not into a register"),
+            format!("declare {text}@{node} = 0; and read it after a flush, as a := {text}"),
         )
     }
 
     fn variable<'a>(&self, tree: &Tree<'a>) -> Parsed<(Tree<'a>, bool)> {
-        access(tree)
-            .map_or_else(|| fail(tree, "a variable is expected here; its value is read when the operation happens"), Ok)
+        let message = "a variable is expected here; its value is read when the operation happens";
+        access(tree).map_or_else(|| fail(tree, Code::Form, message), Ok)
     }
 
     /// Returns the two arguments of which an access consists.

@@ -5,7 +5,8 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part};
 
-use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts, value};
+use super::{Parsed, Reader, Rule, Tree, advise, at, core_rma, fail, node_name, number, part, parts, value};
+use crate::error::{Code, InputError};
 use crate::litmus::test::Model;
 use crate::litmus::test::element;
 
@@ -45,7 +46,8 @@ impl Reader<'_> {
         let mut kinds: Vec<Tree<'_>> = parts(&tree, Rule::kind).collect();
         let name = kinds.pop().expect("by the grammar");
         if let Some(odd) = name.as_str().find('-') {
-            return fail(&name, format!("{} is no name: it has {}", name.as_str(), &name.as_str()[odd..=odd]));
+            let message = format!("{} is no name: it has {}", name.as_str(), &name.as_str()[odd..=odd]);
+            return fail(&name, Code::Syntax, message);
         }
         let is_array = kinds.is_empty() && part(&tree, Rule::words).is_some();
         let objects = match is_array {
@@ -55,7 +57,7 @@ impl Reader<'_> {
         let first = |x: &str| element(Name::new(x), 0);
         let is_known = |x: &Loc| self.world.objects.contains_key(x);
         if is_known(&Loc::new(name.as_str())) || is_known(&first(name.as_str())) {
-            return fail(&name, format!("{} is declared twice", name.as_str()));
+            return fail(&name, Code::Duplicate, format!("{} is declared twice", name.as_str()));
         }
         self.world.objects.extend(objects);
         Ok(())
@@ -66,7 +68,7 @@ impl Reader<'_> {
         let words = part(tree, Rule::words).and_then(|t| part(&t, Rule::node)).expect("by the grammar");
         let size: usize = number(&words)?;
         if !(1..=MOST_WORDS).contains(&size) {
-            return fail(&words, format!("an array has from 1 to {MOST_WORDS} words"));
+            return fail(&words, Code::Value, format!("an array has from 1 to {MOST_WORDS} words"));
         }
         let at = part(tree, Rule::at);
         let node = self.node_or_machine(at.as_ref().unwrap_or(tree), "x@1[2] = 0")?;
@@ -74,16 +76,20 @@ impl Reader<'_> {
         let Some(v) = begins.filter(|t| t.as_rule() == Rule::value) else {
             return fail(
                 tree,
+                Code::Form,
                 "an array is declared as x@1[2] = 0; or with a value for each word, as x@1[2] = (0, 1);",
             );
         };
         let inits = match value(&v)? {
             Val::Tuple(values) if values.parts().len() == size => values.parts().to_vec(),
-            Val::Tuple(_) => return fail(&v, format!("the initial value is to be one value, or a tuple of {size}")),
+            Val::Tuple(_) => {
+                let message = format!("the initial value is to be one value, or a tuple of {size}");
+                return fail(&v, Code::Value, message);
+            }
             one => vec![one; size],
         };
         if let Some(odd) = inits.iter().find(|v| self.model == Model::CoreRma && v.int().is_none()) {
-            return fail(&v, format!("{odd} is no integer, and {} has no other values", self.model));
+            return fail(&v, Code::Value, format!("{odd} is no integer, and {} has no other values", self.model));
         }
         let word = |(i, init): (i64, &Val)| (element(name, i), Object::new(self.memory()).at(node).init(*init));
         Ok((0..).zip(&inits).map(word).collect())
@@ -91,12 +97,13 @@ impl Reader<'_> {
 
     fn node_count(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         if self.model == Model::X86Tso {
-            return fail(tree, format!("{} is one machine; leave this out", self.model));
+            return advise(tree, Code::Unsupported, format!("{} is one machine", self.model), "leave this out");
         }
         let node = part(tree, Rule::node).expect("by the grammar");
         let count = node_name(&node)?.0;
         if count < self.world.nodes {
-            return fail(&node, format!("node {} is used, so there are at least as many", self.world.nodes));
+            let message = format!("node {} is used, so there are at least as many", self.world.nodes);
+            return fail(&node, Code::Value, message);
         }
         self.world.nodes = count;
         Ok(())
@@ -106,7 +113,7 @@ impl Reader<'_> {
     fn crash(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         if !self.model.switches().is_some_and(|switches| switches.crashes) {
             let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
-            return fail(tree, format!("crashes are of {wait}+crashes and {tso}+crashes"));
+            return fail(tree, Code::Unsupported, format!("crashes are of {wait}+crashes and {tso}+crashes"));
         }
         match part(tree, Rule::node) {
             Some(node) => {
@@ -130,12 +137,12 @@ impl Reader<'_> {
             return self.begun(Object::new(self.memory()).at(node), &Form { kind: "", parts: &[Part::Init] }, tree);
         }
         let Some((library, form)) = self.known.declared(&kind).map(|(library, form)| (library.name, form)) else {
-            return fail(kinds.first().unwrap_or(tree), self.no_kind(&kind));
+            return Err(at(kinds.first().unwrap_or(tree), self.no_kind(&kind)));
         };
         let mut object = self.bare_object(library);
         let at: Vec<Tree<'_>> = parts(tree, Rule::at).collect();
         if at.len() > 1 || !fits(&form, tree) {
-            return fail(tree, format!("such an object is declared as {};", form.example()));
+            return fail(tree, Code::Form, format!("such an object is declared as {};", form.example()));
         }
         if kinds.is_empty() || !at.is_empty() {
             object = object.at(self.node_or_machine(at.first().unwrap_or(tree), &form.example())?);
@@ -171,7 +178,8 @@ impl Reader<'_> {
                     let node = part(tree, Rule::size).and_then(|t| part(&t, Rule::node));
                     let size = node.as_ref().map(number::<usize>).transpose()?.unwrap_or(usual);
                     if !(least..=most).contains(&size) {
-                        return fail(node.as_ref().unwrap_or(tree), format!("the size is from {least} to {most}"));
+                        let message = format!("the size is from {least} to {most}");
+                        return fail(node.as_ref().unwrap_or(tree), Code::Value, message);
                     }
                     object.size(size)
                 }
@@ -185,10 +193,13 @@ impl Reader<'_> {
     fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &Form) -> Parsed<Object> {
         match (value(v)?, places) {
             (Val::Tuple(values), Some(size)) if values.parts().len() != size => {
-                fail(v, format!("the initial value is to be a tuple of {size}"))
+                fail(v, Code::Value, format!("the initial value is to be a tuple of {size}"))
             }
             (init @ Val::Tuple(values), _) => Ok(object.init(init).size(values.parts().len())),
-            _ => fail(v, format!("a tuple is expected here, a value for each place, as {};", form.example())),
+            _ => {
+                let message = "a tuple is expected here, a value for each place";
+                advise(v, Code::Value, message, format!("write {};", form.example()))
+            }
         }
     }
 
@@ -201,7 +212,13 @@ impl Reader<'_> {
 
     pub(super) fn tid(&self, name: &Tree<'_>) -> Parsed<Tid> {
         let known = self.names.get(name.as_str()).copied();
-        known.map_or_else(|| fail(name, format!("there is no thread {}", name.as_str())), Ok)
+        known.map_or_else(|| self.no_thread(name), Ok)
+    }
+
+    /// Refuses a name that no thread has.
+    pub(super) fn no_thread<T>(&self, name: &Tree<'_>) -> Parsed<T> {
+        let help = format!("there are {}", self.threads.iter().map(|thread| thread.name).join(", "));
+        advise(name, Code::Unknown, format!("there is no thread {}", name.as_str()), help)
     }
 
     /// Reads a thread, and those beside it.
@@ -211,23 +228,19 @@ impl Reader<'_> {
         Ok([&[first], &others[..]].concat())
     }
 
-    /// Returns the error message for an unknown kind of object.
-    fn no_kind(&self, kind: &str) -> String {
+    /// Returns the error for an unknown kind of object.
+    fn no_kind(&self, kind: &str) -> InputError {
         let (words, others): (Vec<Form>, Vec<Form>) =
             self.known.forms().map(|(_, form)| form).partition(|form| form.kind.is_empty());
         let words = words.iter().map(Form::example).join(", ");
         if others.is_empty() {
-            return format!(
-                "{} has memory words only, as {}",
-                self.model,
-                if words.is_empty() { "x@1 = 0" } else { &words }
-            );
+            let error = InputError::new(Code::Unsupported, format!("{} has memory words only", self.model));
+            return error.help(format!("declare one as {}", if words.is_empty() { "x@1 = 0" } else { &words }));
         }
         let others = others.iter().map(Form::example).join(", ");
-        format!(
-            "there is no kind of object {kind}; {} has memory words, as {words}, and {others}; a library of your own is known \
-             to the command of its crate",
+        InputError::new(Code::Unknown, format!("there is no kind of object {kind}")).help(format!(
+            "{} has memory words, as {words}, and {others}; a library of your own is known to the command of its crate",
             self.model
-        )
+        ))
     }
 }

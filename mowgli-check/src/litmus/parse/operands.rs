@@ -2,10 +2,12 @@
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::unknown::nearest;
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 
-use super::{Parsed, Reader, Rule, Tree, fail, indexed, node_name, number, part, parts, pointee};
+use super::{Parsed, Reader, Rule, Tree, advise, at, fail, indexed, node_name, number, part, parts, pointee};
+use crate::error::Code;
 use crate::litmus::test::{Arg, Model, Sign, Statement, element};
 
 impl Reader<'_> {
@@ -17,7 +19,10 @@ impl Reader<'_> {
         let text = tree.as_str().trim();
         match self.world.objects.get(&Loc::new(text)) {
             Some(o) if o.library == library => Ok(Loc::new(text)),
-            Some(o) => fail(tree, format!("{text} is an object of {}, and one of {library} is expected", o.library)),
+            Some(o) => {
+                let message = format!("{text} is an object of {}, and one of {library} is expected", o.library);
+                fail(tree, Code::Form, message)
+            }
             None => self.undeclared(tree),
         }
     }
@@ -27,8 +32,11 @@ impl Reader<'_> {
         let close = self.world.objects.keys().map(|l| l.to_string());
         let close: Vec<String> =
             close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
-        let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
-        fail(tree, format!("{text} is not declared{hint}"))
+        let message = format!("{text} is not declared");
+        match close.is_empty() {
+            true => fail(tree, Code::Unknown, message),
+            false => advise(tree, Code::Unknown, message, format!("did you mean {}?", close.join(" or "))),
+        }
     }
 
     /// Returns the register of the thread that stands where a word of memory is expected.
@@ -41,7 +49,8 @@ impl Reader<'_> {
     pub(super) fn word_of_memory(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Loc> {
         match self.register_in(thread, tree) {
             Some(r) => {
-                fail(tree, format!("{r} is a register, and this is to be a word of memory, declared as w@1 = 0;"))
+                let message = format!("{r} is a register, and this is to be a word of memory");
+                advise(tree, Code::Form, message, "declare one as w@1 = 0;")
             }
             None => self.object(tree, self.memory()),
         }
@@ -74,7 +83,8 @@ impl Reader<'_> {
         if home != Some(here) {
             let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
             let name = self.threads[thread].name;
-            return fail(tree, format!("{x} is on {home} and {name} on node {here}; use put or get for remote memory"));
+            let message = format!("{x} is on {home} and {name} on node {here}");
+            return advise(tree, Code::Node, message, "use put or get for remote memory");
         }
         Ok(())
     }
@@ -94,19 +104,21 @@ impl Reader<'_> {
         let text = tree.as_str().trim();
         let (array, first) = text.split_once('[').unwrap_or((text, "0]"));
         let Ok(first) = first.trim_end_matches(']').trim().parse::<i64>() else {
-            return fail(tree, format!("the first of several words is a number here, as {array}[1]"));
+            return fail(tree, Code::Form, format!("the first of several words is a number here, as {array}[1]"));
         };
         let count: i64 = number(count)?;
         let size = self.array_size(array) as i64;
         if size == 0 {
-            return fail(tree, format!("{array} is no array; one is declared as {array}@1[{count}] = 0;"));
+            let help = format!("one is declared as {array}@1[{count}] = 0;");
+            return advise(tree, Code::Form, format!("{array} is no array"), help);
         }
         if count < 1 {
-            return fail(tree, format!("an operation is of one word or more, and not of {count}"));
+            return fail(tree, Code::Value, format!("an operation is of one word or more, and not of {count}"));
         }
         if first.checked_add(count).is_none_or(|end| end > size) {
             return fail(
                 tree,
+                Code::Value,
                 format!(
                     "{array} has {size} words, {array}[0] to {array}[{}], and {count} from {text} on are meant",
                     size - 1
@@ -128,7 +140,7 @@ impl Reader<'_> {
             }
             Rule::name => Ok(Arg::Register(self.register(thread, &form)?, 0)),
             Rule::pointer => self.element(thread, &part(&form, Rule::element).expect("by the grammar")),
-            _ => fail(tree, "one statement accesses memory once: read into a register first"),
+            _ => advise(tree, Code::Form, "one statement accesses memory once", "read into a register first"),
         }
     }
 
@@ -146,7 +158,7 @@ impl Reader<'_> {
             }
             let k: i64 = number(&summand)?;
             let sum = if sign == Sign::Plus { total.checked_add(k) } else { total.checked_sub(k) };
-            let Some(sum) = sum else { return fail(tree, "this number is too large") };
+            let Some(sum) = sum else { return fail(tree, Code::Value, "this number is too large") };
             total = sum;
         }
         let begin = Arg::Register(first, total);
@@ -158,10 +170,8 @@ impl Reader<'_> {
         if self.model == Model::CoreRma {
             let (model, others) = (self.model, [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc, Model::X86Tso]);
             let others = others.iter().join(", ");
-            return fail(
-                tree,
-                format!("{model} adds numbers to a register, as a + 1; sums of registers are of {others}"),
-            );
+            let message = format!("{model} adds numbers to a register, as a + 1; sums of registers are of {others}");
+            return fail(tree, Code::Unsupported, message);
         }
         self.register(thread, tree)
     }
@@ -170,7 +180,7 @@ impl Reader<'_> {
     fn element(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let array = part(tree, Rule::array).expect("by the grammar");
         if self.array_size(array.as_str()) == 0 {
-            return fail(&array, format!("{0} is no array; one is declared as {0}@1[2] = 0;", array.as_str()));
+            return self.no_array(&array, array.as_str());
         }
         let number = match (part(tree, Rule::sum), part(tree, Rule::name)) {
             (Some(sum), _) => self.sum(thread, &sum)?,
@@ -185,9 +195,17 @@ impl Reader<'_> {
         let text = name.as_str().trim();
         let Some((array, _)) = text.split_once('[') else { return Ok(Name::new(text)) };
         match self.array_size(array) {
-            0 => fail(name, format!("{array} is no array; one is declared as {array}@1[2] = 0;")),
-            size => fail(name, format!("{array} has {size} words, {array}[0] to {array}[{}]", size - 1)),
+            0 => self.no_array(name, array),
+            size => {
+                let message = format!("{array} has {size} words, {array}[0] to {array}[{}]", size - 1);
+                fail(name, Code::Value, message)
+            }
         }
+    }
+
+    /// Refuses an element of a word that is not an array.
+    fn no_array<T>(&self, tree: &Tree<'_>, name: &str) -> Parsed<T> {
+        advise(tree, Code::Form, format!("{name} is no array"), format!("one is declared as {name}@1[2] = 0;"))
     }
 
     /// Returns the number of words of an array; 0 if it is not declared.
@@ -199,14 +217,20 @@ impl Reader<'_> {
     /// Reads a register that was set before.
     pub(super) fn register(&self, thread: usize, name: &Tree<'_>) -> Parsed<Name> {
         if self.library(name).is_some() {
-            return fail(name, "one statement accesses memory once: read into a register first");
+            return advise(name, Code::Form, "one statement accesses memory once", "read into a register first");
         }
         let register = self.own(name)?;
         if !self.threads[thread].registers.contains(&register) {
-            if let Some(message) = self.of_switch(register.text()) {
-                return fail(name, message);
+            if let Some(error) = self.of_switch(register.text()) {
+                return Err(at(name, error));
             }
-            return fail(name, format!("{register} is neither declared nor a register that was set before"));
+            let message = format!("{register} is neither declared nor a register that was set before");
+            let known = self.threads[thread].registers.iter().copied().chain(self.world.objects.keys().map(|x| x.0));
+            let known = known.map(Name::text).filter(|known| !known.starts_with('_'));
+            return match nearest(register.text(), known) {
+                Some(near) => advise(name, Code::Unknown, message, format!("did you mean {near}?")),
+                None => fail(name, Code::Unknown, message),
+            };
         }
         Ok(register)
     }
@@ -214,7 +238,7 @@ impl Reader<'_> {
     pub(super) fn data(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
         match part(argument, Rule::expression) {
             Some(e) => self.expression(thread, &e),
-            None => fail(argument, "a value is expected here, not a set of nodes"),
+            None => fail(argument, Code::Form, "a value is expected here, not a set of nodes"),
         }
     }
 
@@ -225,22 +249,19 @@ impl Reader<'_> {
         match text {
             "_" => Ok(Arg::Val(Val::NoWid)),
             _ if is_name => Ok(Arg::Val(Wid(Name::new(text)).into())),
-            _ => fail(argument, "a work identifier is expected here, as d"),
+            _ => fail(argument, Code::Form, "a work identifier is expected here, as d"),
         }
     }
 
     pub(super) fn targets(&self, argument: &Tree<'_>) -> Parsed<Option<NodeSet>> {
         let Some(nodes) = part(argument, Rule::nodes) else {
-            return fail(argument, "a set of nodes is expected here, as {1, 2}");
+            return fail(argument, Code::Form, "a set of nodes is expected here, as {1, 2}");
         };
         let mut set = Vec::new();
         for tree in parts(&nodes, Rule::node) {
             let node = node_name(&tree)?;
             if node.0 > self.world.nodes {
-                return fail(
-                    &tree,
-                    format!("there are only {} nodes; declare more with nodes {node};", self.world.nodes),
-                );
+                return self.no_node(&tree, node);
             }
             set.push(node);
         }
@@ -284,13 +305,14 @@ impl Reader<'_> {
         let is_loop = |at: &usize| matches!(self.threads[thread].statements[*at], Statement::While(_));
         if self.opened(thread).iter().any(is_loop) {
             let (text, node) = (argument.as_str().trim(), self.world.threads[thread]);
-            return fail(
+            return advise(
                 argument,
+                Code::Unsupported,
                 format!(
                     "a put sends a word of memory, and {text} is made of registers: in a loop its word would be written \
-                     again while the network card still reads it; declare a word w@{node} = 0; write w := {text} before the put, and \
-                     put w"
+                     again while the network card still reads it"
                 ),
+                format!("declare a word w@{node} = 0; write w := {text} before the put, and put w"),
             );
         }
         self.expression(thread, &e).map(Some)
@@ -300,15 +322,21 @@ impl Reader<'_> {
     pub(super) fn thread(&self, argument: &Tree<'_>) -> Parsed<Tid> {
         match part(argument, Rule::expression).and_then(|e| part(&e, Rule::name)) {
             Some(name) => self.tid(&name),
-            None => fail(argument, "a thread is expected here, as P1"),
+            None => fail(argument, Code::Form, "a thread is expected here, as P1"),
         }
+    }
+
+    /// Refuses a node that no declaration and no thread names.
+    fn no_node<T>(&self, tree: &Tree<'_>, node: Node) -> Parsed<T> {
+        let help = format!("declare more with nodes {node};");
+        advise(tree, Code::Unknown, format!("there are only {} nodes", self.world.nodes), help)
     }
 
     /// Reads a node that exists.
     pub(super) fn one_node(&self, tree: &Tree<'_>) -> Parsed<Node> {
         let node = node_name(tree)?;
         if node.0 > self.world.nodes {
-            return fail(tree, format!("there are only {} nodes", self.world.nodes));
+            return self.no_node(tree, node);
         }
         Ok(node)
     }

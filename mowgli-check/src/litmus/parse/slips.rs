@@ -1,9 +1,9 @@
 //! Error messages for text that is not a litmus test: the expected form, and the likely intention.
 
-use pest::Span;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
 use super::grammar::Rule;
+use crate::error::{Code, InputError, Place};
 
 /// The words that begin statements with conditions and blocks, here or in other languages, each with its form here.
 const WORDS: [(&str, &str); 11] = [
@@ -50,7 +50,7 @@ fn operator(before: &str, rest: &str) -> Option<&'static str> {
 }
 
 /// Returns the error for a cell that cannot be read and begins with such a word.
-pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>>> {
+fn foreign(text: &str, error: &Error<Rule>) -> Option<InputError> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
     };
@@ -62,12 +62,29 @@ pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>
     let word = WORDS.iter().map(|(word, _)| *word).find(is_first)?;
     let start = text.len() - cell.len();
     let message = operator(&text[start..*at], &text[*at..]).map(ToOwned::to_owned).or_else(|| written(word))?;
-    let span = Span::new(text, start, start + word.len())?;
-    Some(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
+    Some(InputError::new(Code::Syntax, message).at(Place::of("", text, start..start + word.len())))
+}
+
+/// Returns the error for a text that the grammar rejects: in the words of this language, or with what was expected.
+pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
+    if let Some(foreign) = foreign(text, &error) {
+        return foreign;
+    }
+    let help = help(text, &error);
+    let bytes = match error.location {
+        InputLocation::Pos(at) => {
+            let word = text[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_');
+            at..at + word.map(char::len_utf8).sum::<usize>()
+        }
+        InputLocation::Span((start, end)) => start..end,
+    };
+    let error = error.renamed_rules(|rule| describe(*rule));
+    let found = InputError::new(Code::Syntax, error.variant.message()).at(Place::of("", text, bytes));
+    help.map_or(found.clone(), |help| found.help(help))
 }
 
 /// Returns the help for a test in the notation of other languages.
-pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
+fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
         return None;
     };
@@ -96,7 +113,7 @@ pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     }
 }
 
-pub(super) fn describe(rule: Rule) -> String {
+fn describe(rule: Rule) -> String {
     match rule {
         Rule::EOI => "the end of the file".into(),
         Rule::node => "a number".into(),
@@ -119,6 +136,7 @@ pub(super) fn describe(rule: Rule) -> String {
         Rule::element => "an element, as x[a]".into(),
         Rule::address => "an address, as &x".into(),
         Rule::pointee => "an access through a register, as *p".into(),
+        Rule::argument => "an argument".into(),
         Rule::arguments => "arguments, as (x, y)".into(),
         Rule::atomicity => "a or n".into(),
         Rule::undefined => "top".into(),

@@ -7,14 +7,16 @@ use mowgli_core::method::Kind;
 use mowgli_core::value::Val;
 
 use super::blocks::ONCE;
-use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
+use super::{Parsed, Reader, Rule, Tree, advise, at, call, core_rma, fail, part, parts};
+use crate::error::{Code, InputError};
 use crate::litmus::test::{Arg, Model, Statement};
 
 impl Reader<'_> {
     pub(super) fn row(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         let cells: Vec<Tree<'_>> = parts(tree, Rule::cell).collect();
         if let Some(extra) = cells.get(self.threads.len()) {
-            return fail(extra, format!("this row has more columns than there are threads ({})", self.threads.len()));
+            let message = format!("this row has more columns than there are threads ({})", self.threads.len());
+            return fail(extra, Code::Misplaced, message);
         }
         for (thread, cell) in cells.iter().enumerate() {
             for piece in cell.clone().into_inner() {
@@ -86,18 +88,21 @@ impl Reader<'_> {
         match { placed }.find(elsewhere) {
             Some((x, n)) => {
                 let name = self.threads[thread].name;
-                fail(
+                advise(
                     tree,
+                    Code::Node,
+                    format!("{text}: {x} is on node {n}, and {name} on node {here}"),
                     format!(
-                        "{text}: {x} is on node {n}, and {name} on node {here}; let {x} be declared on node {here}, or the \
-                         call be made by a thread on node {n}, or reach {x} by a put or a get"
+                        "let {x} be declared on node {here}, or the call be made by a thread on node {n}, or reach {x} by a put \
+                         or a get"
                     ),
                 )
             }
             None if call.library == self.memory() => {
-                fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.statements()))
+                let help = format!("{} has {}", self.model, self.statements());
+                advise(tree, Code::Form, format!("{text}: {fault}"), help)
             }
-            None => fail(tree, format!("{text}: {fault}")),
+            None => fail(tree, Code::Form, format!("{text}: {fault}")),
         }
     }
 
@@ -106,7 +111,8 @@ impl Reader<'_> {
         let first = tree.clone().into_inner().next().expect("a statement has a form");
         match first.as_rule() {
             Rule::assumption | Rule::waiting if self.model == Model::CoreRma => {
-                return fail(tree, format!("{}: {} has {}", ONCE, self.model, core_rma::STATEMENTS));
+                let help = format!("{} has {}", self.model, core_rma::STATEMENTS);
+                return advise(tree, Code::Unsupported, ONCE, help);
             }
             Rule::assumption => {
                 let condition = part(&first, Rule::condition).expect("by the grammar");
@@ -118,20 +124,23 @@ impl Reader<'_> {
         let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
         if self.model == Model::CoreRma {
             if let Some(way) = part(&action, Rule::way) {
-                return fail(&way, format!("calls of {} are made in one way; leave this out", self.model));
+                let message = format!("calls of {} are made in one way", self.model);
+                return advise(&way, Code::Unsupported, message, "leave this out");
             }
             return self.core_rma(thread, target.as_ref(), &action);
         }
         let suffix = target.iter().cloned().chain(action.clone().into_inner().flatten());
         if let Some(access) = suffix.filter(|t| t.as_rule() == Rule::access).last() {
-            return fail(&access, format!("atomic and other accesses are told apart in {} only", Model::CoreRma));
+            let message = format!("only {} distinguishes atomic and other accesses", Model::CoreRma);
+            return fail(&access, Code::Unsupported, message);
         }
         match (action.as_rule(), target) {
             (Rule::expression, None) => match self.bare(action.as_str().trim()) {
                 Some(call) => Ok(call),
                 None => {
-                    let other = || "this is no statement; to drop a read, assign it to a register".to_owned();
-                    fail(&action, self.of_switch(action.as_str().trim()).unwrap_or_else(other))
+                    let other = || InputError::new(Code::Form, "this is no statement");
+                    let other = || other().help("to drop a read, assign it to a register");
+                    Err(at(&action, self.of_switch(action.as_str().trim()).unwrap_or_else(other)))
                 }
             },
             (Rule::expression, Some(target)) => match self.bare(action.as_str().trim()).filter(|c| self.gives(c)) {
@@ -165,14 +174,15 @@ impl Reader<'_> {
         let Some(target) = target else { return Ok(call) };
         if target.as_rule() != Rule::name || self.library(target).is_some() {
             let text = target.as_str().trim();
-            return fail(target, format!("{text} is no register: a result goes into a register first, as a := {text}"));
+            let message = format!("{text} is no register: a result goes into a register first");
+            return advise(target, Code::Form, message, format!("write a := {text}"));
         }
         let register = Some(self.own(target)?);
         match call {
             Statement::Call { library, method, args, .. } if self.known.returns(library, method) => {
                 Ok(Statement::Call { register, library, method, args })
             }
-            _ => fail(target, "this method returns nothing; drop the register"),
+            _ => advise(target, Code::Form, "this method returns nothing", "drop the register"),
         }
     }
 
@@ -186,7 +196,8 @@ impl Reader<'_> {
             }
             (None, None) => Ok(Statement::Set(self.own(target)?, self.expression(thread, source)?)),
             (Some(_), Some(x)) => {
-                fail(&x, "one statement reads or writes memory, not both: read into a register first")
+                let message = "one statement reads or writes memory, not both";
+                advise(&x, Code::Form, message, "read into a register first")
             }
             (Some(_), None) => {
                 Ok(call(self.memory(), "Write", vec![self.local(thread, target)?, self.expression(thread, source)?]))

@@ -6,18 +6,17 @@ use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::completions::PAIRS;
-use pest::Span;
-use pest::error::{Error, ErrorVariant};
 
-use super::{Parsed, Reader, Rule, Tree, fail};
+use super::{Parsed, Reader, Tree, advise};
+use crate::error::{Code, Place};
 use crate::litmus::test::{Arg, Statement, Thread, Warning};
 
 /// A statement, by thread and position.
-type Place = (usize, usize);
+type Position = (usize, usize);
 
 /// A call that carries an identifier.
 struct Marked {
-    at: Place,
+    at: Position,
     library: Name,
     is_wait: bool,
     identifier: Name,
@@ -32,18 +31,14 @@ impl Reader<'_> {
     /// Returns a warning for each wait that no operation before it in its thread can end.
     pub(super) fn warnings(&self, path: &str, parts_of_file: &[Tree<'_>]) -> Vec<Warning> {
         let text = parts_of_file[0].get_input();
-        let mut places: Vec<(Span<'_>, Place)> = Vec::new();
+        let mut places: Vec<((usize, usize), Position)> = Vec::new();
         for (thread, spans) in self.spans.iter().enumerate() {
-            let span = |&(start, end): &(usize, usize)| Span::new(text, start, end).expect("a place in the text");
-            places.extend(spans.iter().map(span).zip((0..).map(|position| (thread, position))));
+            places.extend(spans.iter().copied().zip((0..).map(|position| (thread, position))));
         }
-        places.sort_by_key(|(span, _)| span.start());
-        let warning = |(span, at): (Span<'_>, Place)| {
+        places.sort_unstable();
+        let warning = |((start, end), at): ((usize, usize), Position)| {
             let message = self.waits_for_nothing(at)?;
-            let (line, column) = span.start_pos().line_col();
-            let variant = ErrorVariant::<Rule>::CustomError { message: message.clone() };
-            let shown = Error::new_from_span(variant, span).with_path(path).to_string();
-            Some(Warning { line, column, message, shown })
+            Some(Warning { place: Place::of(path, text, start..end), message })
         };
         places.into_iter().filter_map(warning).collect()
     }
@@ -63,19 +58,21 @@ impl Reader<'_> {
             let pairs = usize::from(self.world.nodes) * (1 + others);
             if pairs > PAIRS {
                 let (name, nodes) = (thread.name, self.world.nodes);
-                return fail(
+                return advise(
                     &parts_of_file[0],
+                    Code::Unsupported,
                     format!(
-                        "{name} asks for events, and may use {pairs} queue pairs to {nodes} nodes: the model distinguishes at most {PAIRS}; \
-                         use fewer nodes or queue pairs"
+                        "{name} asks for events, and may use {pairs} queue pairs to {nodes} nodes: the model distinguishes at \
+                         most {PAIRS}"
                     ),
+                    "use fewer nodes or queue pairs",
                 );
             }
         }
         Ok(())
     }
 
-    fn marked(&self, at: Place) -> Option<Marked> {
+    fn marked(&self, at: Position) -> Option<Marked> {
         let Statement::Call { library, method, args, .. } = &self.threads[at.0].statements[at.1] else { return None };
         let identifier = args.iter().find_map(|arg| match arg {
             Arg::Val(Val::Wid(Wid(d))) => Some(*d),
@@ -85,7 +82,7 @@ impl Reader<'_> {
         Some(Marked { at, library: *library, is_wait, identifier })
     }
 
-    fn waits_for_no_identifier(&self, (thread, position): Place) -> bool {
+    fn waits_for_no_identifier(&self, (thread, position): Position) -> bool {
         let statement = &self.threads[thread].statements[position];
         matches!(statement, Statement::Call { args, .. } if args[..] == [Arg::Val(Val::NoWid)])
     }
@@ -104,7 +101,7 @@ impl Reader<'_> {
     }
 
     /// Returns the warning about a statement, if it is a wait for nothing.
-    fn waits_for_nothing(&self, at: Place) -> Option<String> {
+    fn waits_for_nothing(&self, at: Position) -> Option<String> {
         if self.waits_for_no_identifier(at) {
             return Some(
                 "_ is no identifier, and this waits for nothing: give the operation one, as put(z, x, d)".into(),

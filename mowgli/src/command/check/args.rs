@@ -14,6 +14,7 @@ use super::super::network::On;
 use super::super::shards::Share;
 use crate::catalogue::Catalogue;
 use crate::check::{Ask, Options};
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 
 #[derive(Args, Default)]
@@ -110,13 +111,16 @@ impl CheckArgs {
 pub(super) type Entries<'a> = Vec<(&'a Entry, &'a Variant)>;
 
 /// Selects the entries of a catalogue that the arguments name, each with its variant.
-pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a>, String> {
+pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a>, InputError> {
     let known = catalogue.names();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
         let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
         return Err(of_variant.map_or_else(
-            || catalogue.no_library(unknown),
-            |(library, variant)| format!("a variant is named apart here, as check {library} --variant {variant}"),
+            || catalogue.no_library(unknown).into(),
+            |(library, variant)| {
+                let error = InputError::new(Code::Argument, "a variant is named apart here");
+                error.help(format!("write check {library} --variant {variant}"))
+            },
         ));
     }
     let names: Vec<&str> = if args.names.is_empty() {
@@ -131,11 +135,11 @@ pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<E
         match entry.variant(name) {
             Ok(variant) => chosen.push((entry, variant)),
             Err(_) if args.names.is_empty() => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         }
     }
     if chosen.is_empty() {
-        return Err("no library has this variant; see mowgli check --list".to_owned());
+        return Err(InputError::new(Code::Argument, "no library has this variant").help("see mowgli check --list"));
     }
     Ok(chosen)
 }

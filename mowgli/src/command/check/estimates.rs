@@ -2,11 +2,12 @@
 
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
+use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
 
 /// Prints the estimates.
-pub(super) fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+pub(super) fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, InputError> {
     let found = estimated(args, catalogue, deadline)?;
     for estimate in &found {
         println!("{}", if args.json { serde_json::to_string(estimate).expect("numbers") } else { estimate.text() });
@@ -22,7 +23,7 @@ pub(in super::super) fn seconds(args: &CheckArgs, catalogue: &Catalogue) -> Opti
     Some(found.iter().map(|found| found.seconds * found.threads as f64).sum())
 }
 
-fn estimated(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<Vec<Estimate>, String> {
+fn estimated(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<Vec<Estimate>, InputError> {
     let options = args.options(catalogue.entries(), deadline);
     let mut found = Vec::new();
     for (entry, variant) in chosen(args, catalogue)? {
@@ -35,8 +36,11 @@ fn estimated(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Res
         };
         if let Some(bound) = bounds.first() {
             let fits = largest(entry, variant, bound, &options, budget)?;
-            let none =
-                || format!("{} ({}): not even clients of one call are done in that time", entry.name, variant.name);
+            let none = || {
+                let (name, variant) = (entry.name, variant.name);
+                let message = format!("{name} ({variant}): not even clients of one call are done in that time");
+                InputError::new(Code::Argument, message).help("give more with --budget")
+            };
             found.push(fits.ok_or_else(none)?);
         }
     }

@@ -6,13 +6,14 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
 
 use super::super::format::Record;
-use super::super::out::{keep, told, worst};
+use super::super::out::{keep, told_in, worst};
 use super::super::shards::is_piece;
 use super::super::stages::check_bounds;
 use super::args::{CheckArgs, Entries, bounds, chosen};
 use super::record::{named, record};
 use crate::catalogue::Catalogue;
 use crate::check::Checked;
+use crate::error::InputError;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
 use crate::shards::book::Book;
@@ -34,12 +35,12 @@ pub(super) fn check_implementations(
     catalogue: &Catalogue,
     deadline: Deadline,
     book: Option<&Book>,
-) -> Result<u8, String> {
+) -> Result<u8, InputError> {
     let mut shown = Shown::default();
     let chosen = match chosen(args, catalogue) {
         Ok(chosen) => chosen,
         Err(wrong) => {
-            shown.add_bad_input("check".to_owned(), wrong);
+            shown.add_bad_input("check".to_owned(), wrong, args.json);
             shown.print_rest(args);
             return Ok(shown.code);
         }
@@ -115,7 +116,7 @@ impl Shown {
                 }
             };
             if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, book, &mut each) {
-                self.add_bad_input(named(entry.name, variant.name), wrong);
+                self.add_bad_input(named(entry.name, variant.name), wrong, args.json);
             }
         }
     }
@@ -143,9 +144,9 @@ impl Shown {
         self.findings.extend(c.finding().as_ref().map(written));
     }
 
-    fn add_bad_input(&mut self, name: String, wrong: String) {
+    fn add_bad_input(&mut self, name: String, wrong: InputError, is_json: bool) {
         self.records.push(Record::bad_input(name, None, &wrong));
-        self.code = worst(self.code, told(Err(wrong)));
+        self.code = worst(self.code, told_in(is_json, Err(wrong)));
     }
 
     /// Prints the output that follows the verdicts: counterexamples with the table, or the records in the requested

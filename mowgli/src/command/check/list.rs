@@ -6,9 +6,10 @@ use mowgli_libraries::entry::Entry;
 
 use super::args::CheckArgs;
 use crate::catalogue::Catalogue;
+use crate::error::InputError;
 
 /// Prints the named libraries, or else all, one's own first.
-pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, String> {
+pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let known = catalogue.names();
     let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();
     for name in if asked.is_empty() { &known } else { &asked } {

@@ -2,6 +2,7 @@
 
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::named;
 
 use super::super::out::{bar, moving, stopped_line, worst};
@@ -9,6 +10,7 @@ use super::super::shards::is_piece;
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
 use crate::check::{Options, shapes};
+use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, Undecided};
 use crate::necessity::{Needed, Question};
 use crate::properties::{Specification, specifications};
@@ -16,11 +18,15 @@ use crate::shards::book::Book;
 use crate::{distinguish, mutation, necessity};
 
 /// Checks specifications themselves.
-pub(super) fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+pub(super) fn check_specifications(
+    args: &CheckArgs,
+    catalogue: Catalogue,
+    deadline: Deadline,
+) -> Result<u8, InputError> {
     let all = specifications(catalogue.into_entries());
     let known: Vec<&str> = all.iter().map(|s| s.name).collect();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-        return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
+        return Err(Unknown::new("specification", unknown, known).into());
     }
     let mut code = 0;
     let wanted = |s: &&Specification| {
@@ -53,7 +59,7 @@ pub(super) fn check_changes(
     args: &CheckArgs,
     catalogue: &Catalogue,
     deadline: Deadline,
-) -> Result<u8, String> {
+) -> Result<u8, InputError> {
     let mut code = 0;
     for (entry, variant) in chosen(args, catalogue)? {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
@@ -109,7 +115,7 @@ pub(super) fn check_mutations(
     catalogue: Catalogue,
     deadline: Deadline,
     book: Option<&Book>,
-) -> Result<u8, String> {
+) -> Result<u8, InputError> {
     let names: Vec<&str> = chosen(args, &catalogue)?.iter().map(|(entry, _)| entry.name).collect();
     let mut code = 0;
     let is_shown = !is_piece(book);
@@ -156,15 +162,18 @@ pub(super) fn check_mutations(
 }
 
 /// Searches for a client that distinguishes two specifications.
-pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, InputError> {
     let [one, other] = &args.names[..] else {
-        return Err("name the two specifications, as mowgli distinguish rbl rbl-weak".to_owned());
+        return Err(InputError::new(Code::Argument, "name the two specifications, as mowgli distinguish rbl rbl-weak"));
     };
     chosen(args, catalogue)?;
     let (one, other) = (named(catalogue.entries(), one)?, named(catalogue.entries(), other)?);
     if !one.specification.has_stamps_of(&other.specification) {
         let names = format!("{} and {}", one.name, other.name);
-        return Err(format!("{names} are over different memory models, so no client has both"));
+        return Err(InputError::new(
+            Code::Argument,
+            format!("{names} are over different memory models, so no client has both"),
+        ));
     }
     let bounds = args.within.limited(distinguish::bounds(one));
     let bar = bar(format!("{} {}", one.name, other.name), "clients");

@@ -25,7 +25,7 @@ pub(super) fn record(file: String, test: &Test, answer: &Answer, seconds: f64) -
         () => "ok",
     };
     let warnings = test.warnings.iter();
-    findings.extend(warnings.map(|w| finding(Kind::Warning, (w.line, w.column), w.message.clone())));
+    findings.extend(warnings.map(|w| finding(Kind::Warning, (w.place.line, w.place.column), w.message.clone())));
     Record { name: test.name.clone(), file: Some(file), verdict: verdict.to_owned(), seconds, findings }
 }
 

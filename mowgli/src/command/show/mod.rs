@@ -14,6 +14,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
+use crate::error::InputError;
 use latex::Section;
 
 #[derive(Args)]
@@ -26,7 +27,7 @@ pub(super) struct ShowArgs {
     latex: bool,
 }
 
-pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, String> {
+pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, InputError> {
     let (name, variant) = match args.name.split_once(':') {
         Some((name, variant)) => (name, Some(variant)),
         None => (args.name.as_str(), None),
