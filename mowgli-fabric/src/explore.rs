@@ -12,7 +12,7 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mowgli_check::guard::caught;
+use mowgli_check::guard::{Panic, caught};
 use mowgli_check::litmus::print;
 use mowgli_check::litmus::test::Model;
 use mowgli_check::stuck;
@@ -62,8 +62,8 @@ pub struct Waiting<R> {
 /// The fate of a thread in a stuck execution.
 #[derive(Clone, Debug)]
 pub enum Fate<R> {
-    /// The result of the thread, or the message of its panic.
-    Ended(Result<R, String>),
+    /// The result of the thread, or its panic.
+    Ended(Result<R, Panic>),
     /// The call in which the thread waits for ever, and the reason.
     Waits(String),
 }
@@ -72,7 +72,7 @@ impl<R> fmt::Display for Waiting<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = |(t, fate): (usize, &Fate<R>)| match fate {
             Fate::Ended(Ok(_)) => None,
-            Fate::Ended(Err(message)) => Some(format!("{} panicked {message}", Tid::from_index(t))),
+            Fate::Ended(Err(panic)) => Some(format!("{} panicked {panic}", Tid::from_index(t))),
             Fate::Waits(why) => Some(why.clone()),
         };
         let all: Vec<String> = self.threads.iter().enumerate().filter_map(told).collect();
@@ -83,8 +83,8 @@ impl<R> fmt::Display for Waiting<R> {
 /// A way in which all threads end.
 #[derive(Clone, Debug)]
 pub struct Ending<R> {
-    /// The result of each thread, or the message of its panic.
-    pub results: Vec<Result<R, String>>,
+    /// The result of each thread, or its panic.
+    pub results: Vec<Result<R, Panic>>,
     /// The results of all calls, for [`Group::replay`].
     pub trace: Trace,
     /// The calls that threads still owed at their ends, such as the release of a lock whose guard was forgotten.
@@ -98,6 +98,49 @@ pub struct Ending<R> {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Trace(Vec<Vec<Val>>);
 
+/// The error for a text that is not a trace.
+#[derive(Debug, thiserror::Error)]
+#[error("not a trace as `Ending::trace` is written: {0}")]
+pub struct NotATrace(#[from] serde_json::Error);
+
+/// The reason why an exploration does not show the results of the threads in all executions.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Incomplete {
+    /// A thread panicked.
+    #[error("{}\n\n{litmus}\ntrace: {trace}", panicked(panics))]
+    Panicked {
+        /// The threads that panicked.
+        panics: Vec<(Tid, Panic)>,
+        /// The calls, as a litmus test.
+        litmus: String,
+        /// The results of all calls, for [`Group::replay`].
+        trace: Trace,
+    },
+    /// Some threads wait for ever. The text has the calls and the reasons.
+    #[error("{0}")]
+    Stuck(String),
+    /// A thread ended without a call that it had to make, for example the release of a lock.
+    #[error("{thread} has ended without {}", print::statement(call))]
+    Owed {
+        /// The thread.
+        thread: Tid,
+        /// The call.
+        call: Call,
+    },
+    /// A limit, which the text names, cut the search short.
+    #[error("{0}")]
+    Stopped(String),
+    /// No execution ends.
+    #[error("the threads have no execution at all: a wait of one can never be")]
+    Nothing,
+}
+
+/// Prints the panics of threads.
+fn panicked(panics: &[(Tid, Panic)]) -> String {
+    let all: Vec<String> = panics.iter().map(|(thread, panic)| format!("{thread} panicked {panic}")).collect();
+    all.join("; ")
+}
+
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
@@ -105,10 +148,10 @@ impl fmt::Display for Trace {
 }
 
 impl FromStr for Trace {
-    type Err = String;
+    type Err = NotATrace;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|e| format!("not a trace as `Ending::trace` is written: {e}"))
+    fn from_str(text: &str) -> Result<Self, NotATrace> {
+        Ok(serde_json::from_str(text)?)
     }
 }
 
@@ -135,24 +178,21 @@ impl<R> Explored<R> {
     /// Returns the results of the threads, for every ending.
     ///
     /// # Errors
-    /// If a thread panics (the text contains the execution), waits for ever, or keeps a lock. Also if a limit cut the
+    /// If a thread panics, waits for ever, or keeps a lock. Also if a limit cut the
     /// search short, or there is no ending.
-    pub fn all(&self) -> Result<Vec<Vec<&R>>, String> {
+    pub fn all(&self) -> Result<Vec<Vec<&R>>, Incomplete> {
         if let Some(failed) = self.failure() {
-            let told = |(t, result): (usize, &Result<R, String>)| {
-                Some(format!("{} panicked {}", Tid::from_index(t), result.as_ref().err()?))
-            };
-            let panics: Vec<String> = failed.results.iter().enumerate().filter_map(told).collect();
-            return Err(format!("{}\n\n{}\ntrace: {}", panics.join("; "), failed.litmus("failure"), failed.trace));
+            let panics = failed.results.iter().enumerate();
+            let panics = panics.filter_map(|(t, result)| Some((Tid::from_index(t), result.as_ref().err()?.clone())));
+            let (litmus, trace) = (failed.litmus("failure"), failed.trace.clone());
+            return Err(Incomplete::Panicked { panics: panics.collect(), litmus, trace });
         }
-        let owed = self.endings.iter().find_map(|ending| ending.owed.first());
-        let owed = owed.map(|(t, call)| format!("{t} has ended without {}", print::statement(call)));
-        let stuck = self.stuck.first().map(ToString::to_string);
-        match stuck.or(owed).or_else(|| self.stop.clone()) {
+        let owed = self.endings.iter().find_map(|ending| ending.owed.first().cloned());
+        let owed = owed.map(|(thread, call)| Incomplete::Owed { thread, call });
+        let stuck = self.stuck.first().map(|stuck| Incomplete::Stuck(stuck.to_string()));
+        match stuck.or(owed).or_else(|| self.stop.clone().map(Incomplete::Stopped)) {
             Some(why) => Err(why),
-            None if self.endings.is_empty() => {
-                Err("the threads have no execution at all: a wait of one can never be".to_owned())
-            }
+            None if self.endings.is_empty() => Err(Incomplete::Nothing),
             None => Ok(self.endings.iter().map(|ending| ending.results.iter().flatten().collect()).collect()),
         }
     }
@@ -171,8 +211,8 @@ struct Code<R> {
 /// The point at which a run of the code stopped.
 enum Came<R> {
     Left(Asks),
-    /// The thread returned, or panicked with this message.
-    Ended(Result<R, String>),
+    /// The thread returned, or panicked.
+    Ended(Result<R, Panic>),
     Failed(Fault),
 }
 
@@ -186,7 +226,7 @@ impl<R: 'static> Code<R> {
             (Some(asks), _) => Came::Left(asks),
             (None, Ok(Ok(result))) => Came::Ended(Ok(result)),
             (None, Ok(Err(fault))) => Came::Failed(fault),
-            (None, Err(panic)) => Came::Ended(Err(panic.to_string())),
+            (None, Err(panic)) => Came::Ended(Err(panic)),
         };
         (came, tape.made)
     }

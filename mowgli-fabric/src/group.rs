@@ -115,7 +115,7 @@ impl Stack {
     /// Returns the values of these cells after all threads have ended.
     fn last(&self, network: &dyn Network, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
         network.settle();
-        let value = |cell: &Cell| match self.reader(*cell).map_err(Fault::Wrong)? {
+        let value = |cell: &Cell| match self.reader(*cell)? {
             None => looked_at(cell.loc, network.last(cell.loc)),
             Some((t, read)) => Thread::new(self, t, network.port(t), limit).call(&read),
         };
@@ -248,10 +248,10 @@ impl Group {
 
     /// Returns the stack that implements only the libraries with a named variant, and the specifications of the others.
     pub(crate) fn promised(&self) -> Result<(Stack, Libraries), Fault> {
-        Stack::promised(&self.entries, self.world.clone(), &self.variants).map_err(Fault::Wrong)
+        Stack::promised(&self.entries, self.world.clone(), &self.variants)
     }
 
     pub(crate) fn stack(&self) -> Result<Stack, Fault> {
-        Stack::new(&self.entries, self.world.clone(), [], &self.variants).map_err(Fault::Wrong)
+        Stack::new(&self.entries, self.world.clone(), [], &self.variants)
     }
 }

@@ -17,6 +17,32 @@ use rustc_hash::FxHashMap;
 /// encoding of another one.
 pub(crate) const INTEGERS: RangeInclusive<i64> = -(1 << 61)..=(1 << 61) - 1;
 
+/// The reason for which fabrics refuse an operation or a group.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Illegal {
+    /// A word is on no node.
+    #[error("{0} is on no node")]
+    Homeless(Loc),
+    /// A word is on a node that does not exist.
+    #[error("{x} is on node {node}, and there are nodes 1 to {nodes}: let a thread be on node {node}")]
+    Outside { x: Loc, node: Node, nodes: u8 },
+    /// A word is at first an integer that words do not hold.
+    #[error("{x} is at first {init}: {why}")]
+    Init { x: Loc, init: Val, why: Box<Self> },
+    /// A node does not exist.
+    #[error("there is no node {node}, but nodes 1 to {nodes}")]
+    Node { node: Node, nodes: u8 },
+    /// A word does not exist.
+    #[error("there is no word {0}")]
+    Word(Loc),
+    /// A word is not on the node of the thread.
+    #[error("{x} is on node {home}, and the thread on node {here}")]
+    Elsewhere { x: Loc, home: Node, here: Node },
+    /// Words do not hold an integer.
+    #[error("{0} is not between -2^61 and 2^61 - 1, the integers that a word holds")]
+    TooLarge(i64),
+}
+
 /// The nodes of a group, and the node of each word.
 pub(crate) struct Legal {
     nodes: u8,
@@ -28,15 +54,13 @@ impl Legal {
     ///
     /// # Errors
     /// If a word has no node or one that does not exist, or if words do not hold its initial integer.
-    pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (Loc, &'w Object)>) -> Result<Self, String> {
+    pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (Loc, &'w Object)>) -> Result<Self, Illegal> {
         let placed = |(x, object): (Loc, &Object)| {
-            let node = object.node.ok_or_else(|| format!("{x} is on no node"))?;
+            let node = object.node.ok_or(Illegal::Homeless(x))?;
             if !(1..=nodes).contains(&node.0) {
-                return Err(format!(
-                    "{x} is on node {node}, and there are nodes 1 to {nodes}: let a thread be on node {node}"
-                ));
+                return Err(Illegal::Outside { x, node, nodes });
             }
-            held(object.init).map_err(|why| format!("{x} is at first {}: {why}", object.init))?;
+            held(object.init).map_err(|why| Illegal::Init { x, init: object.init, why: Box::new(why) })?;
             Ok((x, node))
         };
         Ok(Self { nodes, homes: words.map(placed).collect::<Result<_, _>>()? })
@@ -46,7 +70,7 @@ impl Legal {
     ///
     /// # Errors
     /// The reason for which fabrics refuse the operation.
-    pub(crate) fn check(&self, here: Node, operation: Method) -> Result<(), String> {
+    pub(crate) fn check(&self, here: Node, operation: Method) -> Result<(), Illegal> {
         match operation.usual().0 {
             Method::Read { x } => self.own(here, x),
             Method::Write { x, v } | Method::Xchg { x, v } | Method::FAA { x, v } => self.own(here, x).and(held(v)),
@@ -60,21 +84,21 @@ impl Legal {
     }
 
     /// Checks that a node exists.
-    pub(crate) fn exists(&self, n: Node) -> Result<(), String> {
-        let Self { nodes, .. } = self;
-        if (1..=*nodes).contains(&n.0) { Ok(()) } else { Err(format!("there is no node {n}, but nodes 1 to {nodes}")) }
+    pub(crate) fn exists(&self, n: Node) -> Result<(), Illegal> {
+        let Self { nodes, .. } = *self;
+        if (1..=nodes).contains(&n.0) { Ok(()) } else { Err(Illegal::Node { node: n, nodes }) }
     }
 
-    fn home(&self, x: Loc) -> Result<Node, String> {
-        self.homes.get(&x).copied().ok_or_else(|| format!("there is no word {x}"))
+    fn home(&self, x: Loc) -> Result<Node, Illegal> {
+        self.homes.get(&x).copied().ok_or(Illegal::Word(x))
     }
 
-    fn own(&self, here: Node, x: Loc) -> Result<(), String> {
+    fn own(&self, here: Node, x: Loc) -> Result<(), Illegal> {
         let home = self.home(x)?;
-        if home == here { Ok(()) } else { Err(format!("{x} is on node {home}, and the thread on node {here}")) }
+        if home == here { Ok(()) } else { Err(Illegal::Elsewhere { x, home, here }) }
     }
 
-    fn both(&self, here: Node, own: Loc, far: Loc) -> Result<(), String> {
+    fn both(&self, here: Node, own: Loc, far: Loc) -> Result<(), Illegal> {
         self.own(here, own)?;
         self.home(far).map(|_| ())
     }
@@ -84,11 +108,9 @@ impl Legal {
 ///
 /// # Errors
 /// The range of integers that a word holds.
-pub(crate) fn held(v: Val) -> Result<(), String> {
+pub(crate) fn held(v: Val) -> Result<(), Illegal> {
     match v {
-        Val::Int(i) if !INTEGERS.contains(&i) => {
-            Err(format!("{i} is not between -2^61 and 2^61 - 1, the integers that a word holds"))
-        }
+        Val::Int(i) if !INTEGERS.contains(&i) => Err(Illegal::TooLarge(i)),
         _ => Ok(()),
     }
 }

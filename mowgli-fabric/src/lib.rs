@@ -70,7 +70,7 @@ mod thread;
 mod word;
 
 pub use self::company::Company;
-pub use self::explore::{Ending, Explored, Fate, Trace, Waiting};
+pub use self::explore::{Ending, Explored, Fate, Incomplete, NotATrace, Trace, Waiting};
 pub use self::group::{Fabric, Group};
 pub use self::locks::{Guard, NodeLock, StrongLock, WeakLock};
 pub use self::objects::{Atomic, Barrier, Begun, Copying, Map, Ring, SharedVar, Word, Words};

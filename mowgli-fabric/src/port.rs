@@ -1,43 +1,54 @@
 //! The interface of a fabric to a thread: the operations of RDMA-WAIT-RMW.
 
-use std::fmt;
-
 use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::Method;
 use serde::{Deserialize, Serialize};
+
+use crate::legal::Illegal;
 
 /// The error for operations that need several queue pairs.
 pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations of one word with a completion; \
      leave out what is behind @, and put or get words one by one";
 
 /// The reason why a thread does not continue.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 pub enum Fault {
     /// The thread would wait for ever: nothing that is left can end its wait. The text names the wait.
+    #[error("this never ends: {0}")]
     Endless(String),
     /// The limit of time, or of steps, is reached. The text says where.
+    #[error("the time is up: {0}")]
     Late(String),
     /// An illegal call, or a group that cannot be run. The text says why.
+    #[error("{0}")]
     Wrong(String),
     /// An assumption of the program does not hold in this run.
+    #[error("what the program assumes does not hold in this run")]
     Discarded,
     /// Another process has gone, or does not answer. The text says which.
+    #[error("{0}")]
     Gone(String),
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Endless(why) => write!(f, "this never ends: {why}"),
-            Self::Late(at) => write!(f, "the time is up: {at}"),
-            Self::Wrong(why) | Self::Gone(why) => f.write_str(why),
-            Self::Discarded => f.write_str("what the program assumes does not hold in this run"),
-        }
+impl From<Unknown> for Fault {
+    fn from(error: Unknown) -> Self {
+        Self::Wrong(error.to_string())
     }
 }
 
-impl std::error::Error for Fault {}
+impl From<mowgli_libraries::error::Error> for Fault {
+    fn from(error: mowgli_libraries::error::Error) -> Self {
+        Self::Wrong(error.to_string())
+    }
+}
+
+impl From<Illegal> for Fault {
+    fn from(why: Illegal) -> Self {
+        Self::Wrong(why.to_string())
+    }
+}
 
 /// The access of one thread to a fabric.
 pub trait Port {

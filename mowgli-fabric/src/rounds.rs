@@ -207,7 +207,7 @@ impl Batch<'_> {
     /// Returns the values, at the end of a run, of the cells that this process can read.
     fn last(&self, copy: usize) -> Result<Vec<Option<Val>>, Fault> {
         let here = self.net.rank();
-        let cell = |cell: &Cell| match self.stack.reader(*cell).map_err(Fault::Wrong)? {
+        let cell = |cell: &Cell| match self.stack.reader(*cell)? {
             None if self.net.has(cell.loc) => looked_at(cell.loc, self.net.last_of(cell.loc, copy)?).map(Some),
             Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
                 let port = self.net.port_of(t, copy);

@@ -1,6 +1,7 @@
 //! Implementations on top of one another, down to memory words.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mowgli_core::event::{Call, Cell, Event};
@@ -40,7 +41,7 @@ impl Stack {
         mut world: World,
         others: impl IntoIterator<Item = Name>,
         variants: &BTreeMap<String, String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         let used = world.objects.values().map(|o| o.library).chain(others).collect();
         let (mut running, mut libraries) = (BTreeMap::new(), BTreeMap::new());
         for entry in needed(entries, used, variants)?.into_iter().rev() {
@@ -58,7 +59,7 @@ impl Stack {
         world: World,
         running: BTreeMap<Name, Variant>,
         libraries: BTreeMap<Name, Arc<dyn Hints>>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Fault> {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
         Ok(Self { legal: Legal::new(world.nodes, Self::words(&world))?, world, implementations, libraries, running })
     }
@@ -71,7 +72,7 @@ impl Stack {
         entries: &[Entry],
         mut world: World,
         variants: &BTreeMap<String, String>,
-    ) -> Result<(Self, Libraries), String> {
+    ) -> Result<(Self, Libraries), Fault> {
         let used = world.objects.values().map(|o| o.library).collect();
         let mut specified =
             entries.iter().fold(Memory::rdma_wait().libraries, |all, entry| all.and(&entry.specification));
@@ -127,18 +128,21 @@ impl Stack {
     ///
     /// # Errors
     /// If such a thread does not exist, or the library of the object does not have a `Read`.
-    pub fn reader(&self, cell: Cell) -> Result<Option<(Tid, Call)>, String> {
+    pub fn reader(&self, cell: Cell) -> Result<Option<(Tid, Call)>, Fault> {
         if Self::words(&self.world).any(|(x, _)| x == cell.loc) {
             return Ok(None);
         }
-        let object = self.world.objects.get(&cell.loc).ok_or_else(|| format!("there is no object {}", cell.loc))?;
+        let object = self
+            .world
+            .objects
+            .get(&cell.loc)
+            .ok_or_else(|| Fault::Wrong(format!("there is no object {}", cell.loc)))?;
         let library = self.libraries.get(&object.library);
         let can_read = library.is_some_and(|l| l.methods().iter().any(|m| m.name == "Read" && m.takes.len() == 1));
         let thread = self.world.tids().find(|t| self.world.node_of(*t) == cell.node).filter(|_| can_read);
         let call = Call::new(object.library, "Read", &[cell.loc.into()]);
-        let thread =
-            thread.ok_or_else(|| format!("no thread of node {} can read {} at the end", cell.node, cell.loc))?;
-        Ok(Some((thread, call)))
+        let none = || Fault::Wrong(format!("no thread of node {} can read {} at the end", cell.node, cell.loc));
+        Ok(Some((thread.ok_or_else(none)?, call)))
     }
 
     /// Returns the words of memory of a world, whatever model they belong to.
@@ -163,7 +167,7 @@ impl Stack {
 }
 
 /// Makes the fault for an operation that is illegal, or whose result words do not hold.
-pub(crate) fn illegal(thread: Tid, operation: Method, why: &str) -> Fault {
+pub(crate) fn illegal(thread: Tid, operation: Method, why: &impl fmt::Display) -> Fault {
     Fault::Wrong(format!("{thread} calls {}: {why}", Call::from(operation)))
 }
 
@@ -180,7 +184,7 @@ fn needed<'e>(
     entries: &'e [Entry],
     used: BTreeSet<Name>,
     variants: &BTreeMap<String, String>,
-) -> Result<Vec<&'e Entry>, String> {
+) -> Result<Vec<&'e Entry>, Fault> {
     for (name, variant) in variants {
         named(entries, name)?.variant(variant)?;
     }
@@ -192,7 +196,7 @@ fn needed<'e>(
 }
 
 /// Adds a library after all that it calls.
-fn below(entries: &[Entry], name: Name, order: &mut Vec<Name>) -> Result<(), String> {
+fn below(entries: &[Entry], name: Name, order: &mut Vec<Name>) -> Result<(), Fault> {
     if name == WAIT || name == TSO || order.contains(&name) {
         return Ok(());
     }

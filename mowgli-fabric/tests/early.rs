@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 
 use fastrand::Rng;
 use itertools::Itertools;
+use mowgli_check::guard::Panic;
 use mowgli_check::litmus::parse::parse;
 use mowgli_check::litmus::run::solve;
 use mowgli_core::event::Call;
@@ -185,8 +186,8 @@ fn by_exploring(threads: &[Vec<Step>], panics: bool) -> [Ends; 2] {
     let steps = threads.to_vec();
     let explored = group.explore(move |thread| run(thread, &steps[thread.id().index()], objects, panics)).unwrap();
     assert_eq!(explored.stop, None, "{threads:?}");
-    let read = |t: usize, result: &Result<Vec<i64>, String>| {
-        let mut seen = result.clone().unwrap_or_else(|message| {
+    let read = |t: usize, result: &Result<Vec<i64>, Panic>| {
+        let mut seen = result.clone().unwrap_or_else(|Panic { message, .. }| {
             let list = &message[message.rfind('[').unwrap() + 1..message.rfind(']').unwrap()];
             list.split(", ").map(|v| v.parse().unwrap()).collect()
         });

@@ -40,7 +40,12 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-const LIBFABRIC: Need = Need { tool: "libfabric", in_ci: true, missing: || Provider::Tcp.check().err() };
+/// Returns the reason why a provider cannot be used.
+fn unusable(provider: Provider) -> Option<String> {
+    provider.check().err().map(|fault| fault.to_string())
+}
+
+const LIBFABRIC: Need = Need { tool: "libfabric", in_ci: true, missing: || unusable(Provider::Tcp) };
 
 const MPICH: Need =
     Need { tool: "libfabric and mpiexec.hydra", in_ci: false, missing: || missing_launcher("mpiexec.hydra") };
@@ -51,12 +56,12 @@ const OPEN_MPI: Need =
 const CABLE: Need = Need {
     tool: "libfabric and the right to make network namespaces",
     in_ci: false,
-    missing: || Provider::Tcp.check().err().or_else(|| Cable::new("try").err()),
+    missing: || unusable(Provider::Tcp).or_else(|| Cable::new("try").err()),
 };
 
 fn missing_launcher(launcher: &str) -> Option<String> {
     let missing = || (!answers(launcher, &["--version"])).then(|| format!("there is no {launcher}"));
-    Provider::Tcp.check().err().or_else(missing)
+    unusable(Provider::Tcp).or_else(missing)
 }
 
 /// Launchers, with the functions that start two processes by them.

@@ -110,8 +110,8 @@ pub fn trials() -> Vec<Trial> {
     ];
     for provider in [Provider::Tcp, Provider::Shm] {
         let missing = match provider {
-            Provider::Tcp => || Provider::Tcp.check().err(),
-            Provider::Shm => || Provider::Shm.check().err(),
+            Provider::Tcp => || Provider::Tcp.check().err().map(|fault| fault.to_string()),
+            Provider::Shm => || Provider::Shm.check().err().map(|fault| fault.to_string()),
         };
         let need = Need { tool: "libfabric", in_ci: true, missing };
         let trial = |name: &str, test: Box<dyn FnOnce() + Send>| {

@@ -169,7 +169,7 @@ pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, Str
         return Err(InputError::new(Code::Unsupported, format!("{}: nothing that runs is made to crash", test.name)));
     }
     let entries = catalogue.entries();
-    let cannot = |why| InputError::new(Code::Unsupported, why);
+    let cannot = |fault: Fault| InputError::of(Code::Unsupported, fault);
     let stack = Stack::new(entries, test.world.clone(), called(test), variants).map_err(cannot)?;
     for cell in &test.observed {
         stack.reader(*cell).map_err(|why| cannot(why).about(&test.name))?;

@@ -113,7 +113,7 @@ const Z3: Need = Need {
 const LIBFABRIC: Need = Need {
     tool: "libfabric, tcp and shm",
     in_ci: true,
-    missing: || PROVIDERS.iter().find_map(|provider| provider.check().err()),
+    missing: || PROVIDERS.iter().find_map(|provider| provider.check().err().map(|fault| fault.to_string())),
 };
 
 const VERBS: Need = Need { tool: "cc and infiniband/verbs.h", in_ci: true, missing: || unless(has_verbs()) };

@@ -325,7 +325,7 @@ fn they_run_by_their_own_bodies() {
                 assert_eq!(code, 0, "{fabric}: {out}{err}");
                 assert!(out.contains(over) && out.contains(", 50 runs") && out.contains(" and 0 forbidden"), "{out}");
             }
-            Err(why) => assert!(code == 2 && err.contains(&why), "{fabric}: {out}{err}"),
+            Err(why) => assert!(code == 2 && err.contains(&why.to_string()), "{fabric}: {out}{err}"),
         }
         // The error is reported once, however many processes there are to be.
         let (code, _, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--variant", "latch:fenceless"]);

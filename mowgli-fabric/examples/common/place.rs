@@ -61,7 +61,7 @@ impl Place {
         };
         let company = match over.provider() {
             Some(provider) => {
-                provider.check().map_err(Fault::Wrong)?;
+                provider.check()?;
                 Some(among()?)
             }
             None => None,

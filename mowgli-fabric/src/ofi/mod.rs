@@ -72,9 +72,9 @@ impl Provider {
     ///
     /// # Errors
     /// If this crate was built without libfabric, or libfabric does not have the provider here.
-    pub fn check(self) -> Result<(), String> {
+    pub fn check(self) -> Result<(), Fault> {
         let node = raw::Node::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
-        node.map(drop).map_err(|why| format!("{}: {}", self.name(), why.text()))
+        node.map(drop).map_err(|why| Fault::Wrong(format!("{}: {}", self.name(), why.text())))
     }
 }
 

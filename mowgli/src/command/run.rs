@@ -147,7 +147,7 @@ fn one(
 /// Starts processes for the nodes of a test; this process is the first of them. The others run the same command for
 /// this file alone.
 fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Result<Company, InputError> {
-    provider.check().map_err(|e| InputError::new(Code::Tool, e))?;
+    provider.check().map_err(|fault| InputError::of(Code::Tool, fault))?;
     let none = || InputError::new(Code::File, "a name of a file that is no text cannot be passed to other processes");
     let path = path.to_str().ok_or_else(none)?;
     let numbers = [("--times", args.times), ("--timeout", args.timeout)];
