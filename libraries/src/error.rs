@@ -48,9 +48,3 @@ pub enum Error {
         why: mowgli_rdma::Error,
     },
 }
-
-impl From<Error> for String {
-    fn from(error: Error) -> Self {
-        error.to_string()
-    }
-}

@@ -42,12 +42,6 @@ impl Unknown {
     }
 }
 
-impl From<Unknown> for String {
-    fn from(error: Unknown) -> Self {
-        error.to_string()
-    }
-}
-
 /// Returns the name that differs from `name` by the fewest characters: at most two, and fewer than its length.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = 2.min(name.chars().count().saturating_sub(1));

@@ -94,9 +94,3 @@ impl Error {
         }
     }
 }
-
-impl From<Error> for String {
-    fn from(error: Error) -> Self {
-        error.to_string()
-    }
-}
