@@ -125,7 +125,7 @@ pub enum Incomplete {
         /// The thread.
         thread: Tid,
         /// The call.
-        call: Call,
+        call: Box<Call>,
     },
     /// A limit, which the text names, cut the search short.
     #[error("{0}")]
@@ -188,7 +188,7 @@ impl<R> Explored<R> {
             return Err(Incomplete::Panicked { panics: panics.collect(), litmus, trace });
         }
         let owed = self.endings.iter().find_map(|ending| ending.owed.first().cloned());
-        let owed = owed.map(|(thread, call)| Incomplete::Owed { thread, call });
+        let owed = owed.map(|(thread, call)| Incomplete::Owed { thread, call: Box::new(call) });
         let stuck = self.stuck.first().map(|stuck| Incomplete::Stuck(stuck.to_string()));
         match stuck.or(owed).or_else(|| self.stop.clone().map(Incomplete::Stopped)) {
             Some(why) => Err(why),

@@ -93,10 +93,10 @@ pub fn for_herd(catalogue: &Catalogue, name: &str) -> Result<[(String, String); 
 /// The errors of [`for_herd`], and if a file cannot be written.
 pub fn write_for_herd(catalogue: &Catalogue, name: &str, folder: &Path) -> Result<String, InputError> {
     let files = for_herd(catalogue, name)?;
-    std::fs::create_dir_all(folder).map_err(|e| InputError::file(&folder, e))?;
+    std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
     for (path, (_, text)) in paths.iter().zip(&files) {
-        std::fs::write(path, text).map_err(|e| InputError::file(&path, e))?;
+        std::fs::write(path, text).map_err(|e| InputError::file(path, e))?;
     }
     let [bell, _, model] = &paths[..] else { unreachable!("three files") };
     Ok(format!("herd7 -I {} -bell {} -model {} TEST\n", folder.display(), bell.display(), model.display()))

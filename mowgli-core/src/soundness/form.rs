@@ -55,13 +55,13 @@ pub enum NotByForm {
     #[error("{call} touches {touched}, which is none of its arguments")]
     Touches {
         /// The call.
-        call: Call,
+        call: Box<Call>,
         /// The location.
         touched: Loc,
     },
     /// The specification counts calls that touch no location.
     #[error("calls like {0} are counted, and touch no location")]
-    Counted(Call),
+    Counted(Box<Call>),
 }
 
 /// The properties that follow from the form of a specification; an error has the reason why one does not follow.
@@ -251,11 +251,11 @@ fn looked_at_call(
         let event = Event { thread, call: call.clone(), ret };
         for sub in library.shapes(world, &event).iter().flatten() {
             if let Some(touched) = sub.cell.filter(|cell| !locations.contains(&cell.loc)) {
-                return Err(NotByForm::Touches { call: call.clone(), touched: touched.loc });
+                return Err(NotByForm::Touches { call: Box::new(call.clone()), touched: touched.loc });
             }
             let view = |nth| SubView { world, event: &event, sub, nth };
             if locations.is_empty() && functions.tell_apart([view(0), view(1)]) {
-                return Err(NotByForm::Counted(call.clone()));
+                return Err(NotByForm::Counted(Box::new(call.clone())));
             }
         }
     }

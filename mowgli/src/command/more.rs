@@ -142,7 +142,7 @@ fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, I
 
 /// Writes the manual pages of the command and of its subcommands.
 fn man(cli: clap::Command, out: &Path) -> Result<u8, InputError> {
-    std::fs::create_dir_all(out).map_err(|e| InputError::file(&out, e))?;
-    clap_mangen::generate_to(cli, out).map_err(|e| InputError::file(&out, e))?;
+    std::fs::create_dir_all(out).map_err(|e| InputError::file(out, e))?;
+    clap_mangen::generate_to(cli, out).map_err(|e| InputError::file(out, e))?;
     Ok(0)
 }

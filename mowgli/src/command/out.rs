@@ -54,7 +54,7 @@ pub(super) fn told_in(json: bool, result: Result<u8, impl Into<Failure>>) -> u8 
 
 /// Reads a file.
 pub(super) fn text_of(path: &Path) -> Result<String, InputError> {
-    std::fs::read_to_string(path).map_err(|e| InputError::file(&path, e))
+    std::fs::read_to_string(path).map_err(|e| InputError::file(path, e))
 }
 
 /// Parses a litmus test, and prints warnings about likely mistakes to standard error.
@@ -74,7 +74,7 @@ pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, In
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = std::fs::read_dir(path).map_err(|e| InputError::file(&path, e))?;
+    let entries = std::fs::read_dir(path).map_err(|e| InputError::file(path, e))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|e| e.ok().map(|e| e.path()))
         .filter(|p| p.extension().is_some_and(|x| extensions.iter().any(|e| x == *e)))

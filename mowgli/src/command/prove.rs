@@ -113,7 +113,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         keep: args.emit.is_some(),
     };
     if let Some(folder) = &args.emit {
-        std::fs::create_dir_all(folder).map_err(|e| InputError::file(&folder, e))?;
+        std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;
     }
     let search = Duration::from_secs(args.search);
     let of_library = |(entry, variant): &(&Entry, &Variant)| proved(entry, variant, &options, search);
@@ -266,5 +266,5 @@ fn kept(args: &ProveArgs, files: &[(String, String)]) -> Result<(), InputError> 
 }
 
 fn write(path: &Path, text: &str) -> Result<(), InputError> {
-    std::fs::write(path, text).map_err(|e| InputError::file(&path, e))
+    std::fs::write(path, text).map_err(|e| InputError::file(path, e))
 }

@@ -137,7 +137,7 @@ fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> 
         limit: Limit { insertions: args.most as usize, ..Limit::default() },
         limits: Limits { expired: &expired, ..Limits::default() },
     };
-    let found = repair(&test, &text, &ask).map_err(|e| InputError::file(&path, e))?;
+    let found = repair(&test, &text, &ask).map_err(|e| e.within(&path.display()))?;
     println!("{}", if args.json { found.json() } else { found.text() });
     if let (true, Some(cheapest)) = (args.fix, found.repairs.first()) {
         let to = path.with_extension("fixed.litmus");

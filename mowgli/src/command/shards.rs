@@ -156,7 +156,7 @@ fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
             all.push(path.clone());
             continue;
         }
-        let entries = std::fs::read_dir(path).map_err(|e| InputError::file(&path, e))?;
+        let entries = std::fs::read_dir(path).map_err(|e| InputError::file(path, e))?;
         let mut files: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
         files.retain(|file| file.extension().is_some_and(|x| x == "shard"));
         files.sort();
