@@ -325,6 +325,14 @@ impl<'a> Source<'a> {
         Ok((all, one))
     }
 
+    /// Returns the node of a part as the implementation declares it, and any other argument as it is.
+    fn home(&self, reader: &Reader<'a>, e: Expr) -> Expr {
+        let Term::Of(Function::Node, of) = e.term() else { return e };
+        let is_part = matches!(of.term(), Term::Part(..));
+        let declared = self.implementation.parts().filter(|_| is_part).and_then(|parts| parts.get(*of)?.node);
+        declared.map_or(e, |node| reader.simplified(node))
+    }
+
     /// Makes the kind of calls of these cases, which take paths with the same calls.
     fn explained(&self, method: Name, cases: Vec<&Case<'a>>, computed: Computed) -> Result<Kind, String> {
         let path = &cases[0].path;
@@ -350,7 +358,7 @@ impl<'a> Source<'a> {
             let argument = |i: usize| {
                 let es = cases.all.iter().map(|case| {
                     let (times, element, made) = placed(&case.path).nth(position)?;
-                    made.call.args.get(i).map(|e| with_element(*e, element, times))
+                    made.call.args.get(i).map(|e| with_element(self.home(&case.reader, *e), element, times))
                 });
                 es.collect::<Option<Vec<Expr>>>().ok_or_else(|| format!("{} has other arguments elsewhere", of.call))
             };
