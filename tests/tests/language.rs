@@ -305,7 +305,7 @@ fn slips_are_told_with_place_and_remedy() {
     says(" a := 1 | ;\n b := a + x | ;\n", &["t.litmus:5:11", "read into a register first"]);
     says(" a := 1 | ;\n b := a + c | ;\n", &["t.litmus:5:11", "c is neither declared nor a register"]);
     says(" a := 1 | ;\nforbidden (a + a = 2)\n", &["an assertion has no sums", "b := a + 1"]);
-    says(" a := 1 | ;\n await a = 1 | ;\n", &["await looks at memory", "a register does not change"]);
+    says(" a := 1 | ;\n await a = 1 | ;\n", &["await reads memory", "a register does not change"]);
     says(" await mfence() = 1 | ;\n", &["this returns nothing"]);
     says(" await xchg(x, 1) = 0 | ;\n", &["xchg(x, 1) does more than look"]);
     says(" await cas(x, 0, 1) = 1 | ;\n", &["does more than look"]);
