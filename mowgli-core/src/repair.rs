@@ -65,7 +65,13 @@ impl Offer {
     /// One call that does not depend on those before it.
     #[must_use]
     pub fn call(kind: &'static str, call: Call) -> Self {
-        Self { kind, calls: Arc::new(move |_| vec![call.clone()]), named: None, objects: Vec::new() }
+        Self::calls(kind, vec![call])
+    }
+
+    /// Makes an offer of several calls that do not depend on those before them.
+    #[must_use]
+    pub fn calls(kind: &'static str, calls: Vec<Call>) -> Self {
+        Self { kind, calls: Arc::new(move |_| calls.clone()), named: None, objects: Vec::new() }
     }
 }
 

@@ -230,8 +230,7 @@ impl Remedies for OfWait {
             let calls = vec![get, Call::new(WAIT, "Wait", &[d])];
             let fenced = [&[rfence(q, WAIT)], &calls[..]].concat();
             for (kind, calls) in flushes(self.switches.network, calls, fenced) {
-                let (calls, objects) = (Arc::new(move |_: &[Call]| calls.clone()), flushed(gap, q.to, wait::word));
-                all.push(Offer { kind, calls, named: None, objects });
+                all.push(Offer { objects: flushed(gap, q.to, wait::word), ..Offer::calls(kind, calls) });
             }
         }
         all
@@ -249,9 +248,7 @@ impl Remedies for OfWait {
         let Some((put, args)) = undelivered(gap, self.switches.network, WAIT) else { return Vec::new() };
         let id = Some(args[2]).filter(|id| *id != Val::NoWid).unwrap_or_else(|| (gap.fresh)(gap.before.len()));
         let calls = vec![delivered(put, &[args[0], args[1], id]), Call::new(WAIT, "Wait", &[id])];
-        let calls = Arc::new(move |_: &[Call]| calls.clone());
-        let awaited = Offer { kind: "delivered-wait", calls, named: None, objects: Vec::new() };
-        vec![Offer::call("delivered", delivered(put, args)), awaited]
+        vec![Offer::call("delivered", delivered(put, args)), Offer::calls("delivered-wait", calls)]
     }
 
     fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
@@ -327,6 +324,17 @@ fn open(world: &World, calls: &[Call], q: Qp) -> usize {
     })
 }
 
+fn poll(q: Qp) -> Call {
+    by(q, TSO, ["Poll", "PollBy"], &[q.to.into()])
+}
+
+/// Makes an offer of calls and of polls until the last of them is complete. Polls take the oldest completion first, so the
+/// open operations need a poll each before that.
+fn polled(kind: &'static str, first: Vec<Call>, q: Qp, world: World) -> Offer {
+    let calls = move |before: &[Call]| [first.clone(), vec![poll(q); open(&world, before, q) + 1]].concat();
+    Offer { kind, calls: Arc::new(calls), named: None, objects: Vec::new() }
+}
+
 impl Remedies for OfTso {
     fn costs(&self) -> Vec<(&'static str, u64)> {
         [&COSTS[..], &[("poll", 5)]].concat().into_iter().chain(costs_on(self.switches.network)).collect()
@@ -337,22 +345,18 @@ impl Remedies for OfTso {
             return Vec::new();
         }
         let mut all = fences(gap, "rdma-tso-rmw", !self.sc);
-        let poll = |q: Qp| by(q, TSO, ["Poll", "PollBy"], &[q.to.into()]);
         let pairs = queue_pairs(gap.world, "rdma-tso-rmw", gap.before);
-        let polled = pairs.into_iter().filter(|&q| open(gap.world, gap.before, q) > 0);
-        all.extend(polled.map(|q| Offer::call("poll", poll(q))));
+        let unpolled = pairs.into_iter().filter(|&q| open(gap.world, gap.before, q) > 0);
+        all.extend(unpolled.map(|q| Offer::call("poll", poll(q))));
         for q in sent_to(gap, "rdma-tso-rmw") {
             let [here, there] = dummies(gap.thread, q.to);
             let mut world = gap.world.clone();
             world.objects.extend(flushed(gap, q.to, tso::word));
-            // Polls take the oldest completion first, so the open operations need a poll each before that of the get.
             let get = || by(q, TSO, ["Get", "GetBy"], &[here.into(), there.into()]);
             let fenced = vec![rfence(q, TSO), get()];
             for (kind, first) in flushes(self.switches.network, vec![get()], fenced) {
-                let world = world.clone();
-                let calls = move |before: &[Call]| [first.clone(), vec![poll(q); open(&world, before, q) + 1]].concat();
                 let objects = flushed(gap, q.to, tso::word);
-                all.push(Offer { kind, calls: Arc::new(calls), named: None, objects });
+                all.push(Offer { objects, ..polled(kind, first, q, world.clone()) });
             }
         }
         all
@@ -369,17 +373,9 @@ impl Remedies for OfTso {
     fn stronger(&self, gap: &Gap<'_>) -> Vec<Offer> {
         let Some((put, args)) = undelivered(gap, self.switches.network, TSO) else { return Vec::new() };
         let call = delivered(put, args);
-        let alone = Offer::call("delivered", call.clone());
-        let q = towards(gap.world, put);
-        let world = gap.world.clone();
-        let polled = q.map(|q| {
-            let calls = move |before: &[Call]| {
-                [vec![call.clone()], vec![by(q, TSO, ["Poll", "PollBy"], &[q.to.into()]); open(&world, before, q) + 1]]
-                    .concat()
-            };
-            Offer { kind: "delivered-wait", calls: Arc::new(calls), named: None, objects: Vec::new() }
-        });
-        [alone].into_iter().chain(polled).collect()
+        let awaited = |q| polled("delivered-wait", vec![call.clone()], q, gap.world.clone());
+        let awaited = towards(gap.world, put).map(awaited);
+        [Offer::call("delivered", call)].into_iter().chain(awaited).collect()
     }
 
     fn kind(&self, library: Name, method: &str) -> Option<&'static str> {
