@@ -87,7 +87,10 @@ fn wrong(message: String) -> InputError {
 fn declared(library: &dyn Hints, call: &Call, error: InputError) -> InputError {
     let place = method::find(library.methods(), call).and_then(|m| m.place.rsplit_once(':'));
     let place = place.and_then(|(file, line)| Some(Place::in_source(file, line.parse().ok()?, 1)));
-    place.map_or(error.clone(), |place| error.at(place))
+    match place {
+        Some(place) => error.at(place),
+        None => error,
+    }
 }
 
 /// Returns the error for an event that writes a cell although the library says that it only looks.

@@ -174,6 +174,12 @@ impl InputError {
         Self { help: Some(help.into()), ..self }
     }
 
+    /// Adds the remedy, if there is one.
+    #[must_use]
+    pub fn help_if(self, help: Option<impl Into<String>>) -> Self {
+        Self { help: help.map(Into::into), ..self }
+    }
+
     /// Adds the place, unless the error has one.
     #[must_use]
     pub fn at(self, place: Place) -> Self {
@@ -267,8 +273,7 @@ impl From<mowgli_rdma::Error> for InputError {
             Error::NotAWay(_) | Error::Way(_) | Error::QueuePair { .. } => Code::Form,
             Error::NotAWord(..) | Error::TooLarge { .. } | Error::Stopped(_) => Code::Unsupported,
         };
-        let text = Self::of(code, &error);
-        error.help().map_or(text.clone(), |help| text.help(help))
+        Self::of(code, &error).help_if(error.help())
     }
 }
 

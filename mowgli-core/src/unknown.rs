@@ -35,10 +35,8 @@ impl Unknown {
     /// Returns the remedy: the nearest name, or else all names.
     #[must_use]
     pub fn help(&self) -> String {
-        match self.nearest() {
-            Some(near) => format!("did you mean {near}? there are {}", self.known.iter().join(", ")),
-            None => format!("there are {}", self.known.iter().join(", ")),
-        }
+        let near = did_you_mean(&self.name, self.known.iter().map(String::as_str));
+        near.into_iter().chain([format!("there are {}", self.known.iter().join(", "))]).join(" ")
     }
 }
 
@@ -47,6 +45,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let most = 2.min(name.chars().count().saturating_sub(1));
     let near = known.into_iter().map(|known| (distance(name, known), known)).filter(|(far, _)| *far <= most);
     near.min_by_key(|(far, _)| *far).map(|(_, known)| known)
+}
+
+/// Returns a question that proposes the nearest name, if there is one.
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(name, known).map(|near| format!("did you mean {near}?"))
 }
 
 /// Computes Levenshtein's distance of two names, with an exchange of neighbours as one change instead of two.

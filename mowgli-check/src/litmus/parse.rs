@@ -6,7 +6,7 @@ use itertools::Itertools;
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::unknown::nearest;
+use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Network;
@@ -146,9 +146,8 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
     if known {
         text.parse().map_err(|error| at(tree, error))
     } else {
-        let near = nearest(text, Model::ALL.map(|m| m.to_string()).iter().map(String::as_str)).map(ToOwned::to_owned);
-        let near = near.map_or(String::new(), |near| format!("did you mean {near}? "));
-        let help = format!("{near}this build has {}", names());
+        let near = did_you_mean(text, Model::ALL.map(|m| m.to_string()).iter().map(String::as_str));
+        let help = near.into_iter().chain([format!("this build has {}", names())]).join(" ");
         advise(tree, Code::Unknown, format!("model {text} is not available"), help)
     }
 }

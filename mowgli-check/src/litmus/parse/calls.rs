@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
-use mowgli_core::unknown::nearest;
+use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_rdma::presets::PRESETS;
 use mowgli_rdma::{Switches, Way};
@@ -127,11 +127,8 @@ impl Reader<'_> {
                     false => form(m, receiver.as_str()),
                 };
                 let forms = methods.iter().filter(here).map(written).join(", ");
-                let message = format!("{library} has no {}", method.as_str());
-                match forms.is_empty() {
-                    true => fail(method, Code::Unknown, message),
-                    false => advise(method, Code::Unknown, message, format!("it has {forms}")),
-                }
+                let error = InputError::new(Code::Unknown, format!("{library} has no {}", method.as_str()));
+                Err(at(method, error.help_if((!forms.is_empty()).then(|| format!("it has {forms}")))))
             }
         }
     }
@@ -178,12 +175,9 @@ impl Reader<'_> {
                 (n, most) if n > most => format!("; it takes {most} arguments, and {n} are given"),
                 _ => String::new(),
             };
-            let message = format!("expected {}{given}", form(method, &name));
-            let instead = format!("operations of {} have no identifier, poll(node) takes the oldest", self.model);
-            return match polls {
-                Some(_) => advise(whole, Code::Form, message, instead),
-                None => fail(whole, Code::Form, message),
-            };
+            let error = InputError::new(Code::Form, format!("expected {}{given}", form(method, &name)));
+            let instead = || format!("operations of {} have no identifier, poll(node) takes the oldest", self.model);
+            return Err(at(whole, error.help_if(polls.map(|_| instead()))));
         }
         self.not_swapped(thread, method, args, whole)?;
         let mut all: Vec<Option<Arg>> = vec![None; method.takes.len()];
@@ -272,9 +266,8 @@ impl Reader<'_> {
             return Err(at(name, error));
         }
         let names = self.known.methods().map(|(_, m)| m.statement()).collect_vec();
-        let near = nearest(text, names.iter().map(String::as_str))
-            .map_or(String::new(), |near| format!("did you mean {near}? "));
-        let help = format!("{near}there are {}", self.statements());
+        let near = did_you_mean(text, names.iter().map(String::as_str));
+        let help = near.into_iter().chain([format!("there are {}", self.statements())]).join(" ");
         advise(name, Code::Unknown, format!("{text} is no statement of {}", self.model), help)
     }
 

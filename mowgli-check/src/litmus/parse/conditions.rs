@@ -2,12 +2,12 @@
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name};
-use mowgli_core::unknown::nearest;
+use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_core::world::Part;
 
-use super::{Footers, Parsed, Reader, Rule, Tree, advise, fail, node_name, number, part, parts};
-use crate::error::Code;
+use super::{Footers, Parsed, Reader, Rule, Tree, advise, at, fail, node_name, number, part, parts};
+use crate::error::{Code, InputError};
 use crate::litmus::condition::{Comparison, Condition, Side};
 use crate::litmus::test::{Arg, Assertion, Claim, Guard, Liveness, Observable, Quantifier};
 
@@ -102,12 +102,9 @@ impl Reader<'_> {
         let name = part(place, Rule::name).expect("by the grammar");
         let loc = Loc::new(name.as_str());
         let Some(object) = self.world.objects.get(&loc) else {
-            let message = format!("{loc} is neither a register nor declared");
+            let error = InputError::new(Code::Unknown, format!("{loc} is neither a register nor declared"));
             let known = shown.iter().map(|(title, _)| title.as_str());
-            return match nearest(name.as_str(), known) {
-                Some(near) => advise(place, Code::Unknown, message, format!("did you mean {near}?")),
-                None => fail(place, Code::Unknown, message),
-            };
+            return Err(at(place, error.help_if(did_you_mean(name.as_str(), known))));
         };
         let node = part(place, Rule::node).map(|n| node_name(&n)).transpose()?;
         let (title, node) = match (object.node, node) {

@@ -2,12 +2,12 @@
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
-use mowgli_core::unknown::nearest;
+use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 
 use super::{Parsed, Reader, Rule, Tree, advise, at, fail, indexed, node_name, number, part, parts, pointee};
-use crate::error::Code;
+use crate::error::{Code, InputError};
 use crate::litmus::test::{Arg, Model, Sign, Statement, element};
 
 impl Reader<'_> {
@@ -32,11 +32,9 @@ impl Reader<'_> {
         let close = self.world.objects.keys().map(|l| l.to_string());
         let close: Vec<String> =
             close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
-        let message = format!("{text} is not declared");
-        match close.is_empty() {
-            true => fail(tree, Code::Unknown, message),
-            false => advise(tree, Code::Unknown, message, format!("did you mean {}?", close.join(" or "))),
-        }
+        let error = InputError::new(Code::Unknown, format!("{text} is not declared"));
+        let meant = (!close.is_empty()).then(|| format!("did you mean {}?", close.join(" or ")));
+        Err(at(tree, error.help_if(meant)))
     }
 
     /// Returns the register of the thread that stands where a word of memory is expected.
@@ -225,12 +223,10 @@ impl Reader<'_> {
                 return Err(at(name, error));
             }
             let message = format!("{register} is neither declared nor a register that was set before");
+            let error = InputError::new(Code::Unknown, message);
             let known = self.threads[thread].registers.iter().copied().chain(self.world.objects.keys().map(|x| x.0));
             let known = known.map(Name::text).filter(|known| !known.starts_with('_'));
-            return match nearest(register.text(), known) {
-                Some(near) => advise(name, Code::Unknown, message, format!("did you mean {near}?")),
-                None => fail(name, Code::Unknown, message),
-            };
+            return Err(at(name, error.help_if(did_you_mean(register.text(), known))));
         }
         Ok(register)
     }

@@ -79,8 +79,7 @@ pub(super) fn error(text: &str, error: Error<Rule>) -> InputError {
         InputLocation::Span((start, end)) => start..end,
     };
     let error = error.renamed_rules(|rule| describe(*rule));
-    let found = InputError::new(Code::Syntax, error.variant.message()).at(Place::of("", text, bytes));
-    help.map_or(found.clone(), |help| found.help(help))
+    InputError::new(Code::Syntax, error.variant.message()).at(Place::of("", text, bytes)).help_if(help)
 }
 
 /// Returns the help for a test in the notation of other languages.
