@@ -32,7 +32,7 @@ use crate::repair::Costs;
 use crate::repair::bodies::{Ask as Edits, Told, repair};
 use crate::report::{CheckRow, RepairRow};
 
-use self::shown::{Repair, Shown, head};
+use self::shown::{Repair, Shown, head, is_good};
 
 /// The verdict on a library on a network.
 #[derive(Clone, Debug, Serialize)]
@@ -71,7 +71,7 @@ impl Cell {
     /// True if a client shows that the library is not sound here, or LOCO Def. 3.13 fails.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
-        ["unsound", "not-locally-sound"].iter().any(|word| self.verdict.starts_with(word))
+        is_good(&self.verdict) == Some(false)
     }
 
     /// Adds a repair to the check on a page.
@@ -227,7 +227,7 @@ fn mended(entries: &mut [Entry], at: usize, ask: &Ask<'_>) -> Repair {
                 Ok(proof) => proof,
                 Err(failure) => return Repair::none(failure.to_string()),
             };
-            let is_right = ["sound", "no-wrong-outcome"].contains(&checked.verdict());
+            let is_right = is_good(checked.verdict()) == Some(true);
             let ends = checked.stuck().is_none();
             let verdict = checked.verdict().to_owned();
             Repair { cost: (is_right && ends).then_some(cost), insert, text, verdict, proved, open }

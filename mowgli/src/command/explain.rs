@@ -174,7 +174,7 @@ fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failu
     let code = if found.stop.is_some() { 3 } else { 0 };
     if args.dot || args.svg {
         let dot = found.dot.ok_or_else(|| {
-            InputError::new(Code::Argument, format!("{path}: no execution is stuck, so there is none to draw"))
+            InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))
         })?;
         return Ok((if args.svg { crate::svg::svg(&dot)? } else { dot }, code));
     }

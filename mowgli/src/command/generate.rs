@@ -20,7 +20,7 @@ use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;
 
 use super::bounds::at_least_one;
-use super::out::{bar, moving, told};
+use super::out::{bar, moving, save, told};
 use super::shards::{Done, Share, is_piece};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
@@ -233,10 +233,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
         all.iter().for_each(|g| println!("{}", text(g)));
         return Ok(());
     };
-    let put = |name: &str, text: &str| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|e| InputError::file(&path, e))
-    };
+    let put = |name: &str, text: &str| save(&dir.join(name), text);
     std::fs::create_dir_all(dir).map_err(|e| InputError::file(dir, e))?;
     match args.emit {
         Emit::Litmus => all.iter().try_for_each(|g| put(&format!("{}.litmus", g.name), &g.litmus))?,

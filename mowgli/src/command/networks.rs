@@ -8,18 +8,19 @@ use itertools::Itertools;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::error::Error;
 use mowgli_prove::solve::Program;
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
-use super::out::{files, text_of, worst};
+use super::out::{files, save, text_of, worst};
 use crate::catalogue::Catalogue;
 use crate::check::Options;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::networks::cases::{self, Case};
-use crate::networks::shown::{Shown, repairs, table};
+use crate::networks::shown::{Shown, is_good, repairs, table};
 use crate::networks::{Ask, Cell, decide};
 use crate::prove::solvers;
 use crate::report::{Matrix, MatrixCell, Page};
@@ -96,10 +97,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
     let is_named = |entry: &Entry| names.iter().any(|name| *name == entry.name);
     let mut entries = catalogue.into_entries();
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
-        return Err(InputError::new(
-            Code::Argument,
-            format!("{} is over a memory model without a network", local.name),
-        ));
+        return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
     }
     let limit = Duration::from_secs(args.timeout);
     let prover = |solvers| mowgli_prove::prove::Options { solvers, limit, executions: limit, keep: false };
@@ -124,7 +122,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
         print!("{}{}", table(&shown), repairs(&shown));
     }
     if let Some(file) = &args.html {
-        std::fs::write(file, page(&of_tests, &cells).html()).map_err(|e| InputError::file(file, e))?;
+        save(file, &page(&of_tests, &cells).html())?;
         eprintln!("written to {}", file.display());
     }
     Ok(code)
@@ -177,13 +175,4 @@ fn page(tests: &[Case], cells: &[Cell]) -> Page {
     let rows = all.iter().map(|(shown, _)| shown.network).unique().map(row).collect();
     page.matrix = Matrix { columns, rows };
     page
-}
-
-/// Whether a verdict is good or bad, if it is one of the two.
-fn is_good(verdict: &str) -> Option<bool> {
-    match verdict {
-        "sound" | "no-wrong-outcome" | "holds" => Some(true),
-        "fails" => Some(false),
-        other => (other.starts_with("unsound") || other.starts_with("not-locally-sound")).then_some(false),
-    }
 }

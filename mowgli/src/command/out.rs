@@ -57,6 +57,11 @@ pub(super) fn text_of(path: &Path) -> Result<String, InputError> {
     std::fs::read_to_string(path).map_err(|e| InputError::file(path, e))
 }
 
+/// Writes a file.
+pub(super) fn save(path: &Path, text: &str) -> Result<(), InputError> {
+    std::fs::write(path, text).map_err(|e| InputError::file(path, e))
+}
+
 /// Parses a litmus test, and prints warnings about likely mistakes to standard error.
 pub(super) fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, InputError> {
     let test = parse::parse_in(catalogue, &path.display().to_string(), text)?;
@@ -138,7 +143,7 @@ pub(super) fn keep(path: &Path, findings: &[String]) -> Result<(), InputError> {
             (n, Some(extension)) => path.with_extension(format!("{}.{extension}", n + 1)),
             (n, None) => path.with_extension((n + 1).to_string()),
         };
-        std::fs::write(&path, finding).map_err(|e| InputError::file(&path, e))?;
+        save(&path, finding)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The `prove` command.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -23,7 +23,7 @@ use crate::theorems::{THEOREMS, Theorem};
 
 use super::bounds::at_least_one;
 use super::network::On;
-use super::out::{told_in, worst};
+use super::out::{save, told_in, worst};
 
 #[derive(Args)]
 #[command(
@@ -262,9 +262,5 @@ fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, InputError> 
 /// Writes the files of the obligations if `--emit` is given.
 fn kept(args: &ProveArgs, files: &[(String, String)]) -> Result<(), InputError> {
     let Some(folder) = &args.emit else { return Ok(()) };
-    files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), InputError> {
-    std::fs::write(path, text).map_err(|e| InputError::file(path, e))
+    files.iter().try_for_each(|(name, text)| save(&folder.join(name), text))
 }

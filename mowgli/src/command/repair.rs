@@ -11,7 +11,7 @@ use mowgli_prove::solve::Program;
 
 use super::bounds::{Within, at_least_one};
 use super::network::On;
-use super::out::{all_files, bar, moving, parsed, told_in, worst};
+use super::out::{all_files, bar, moving, parsed, save, told_in, worst};
 use crate::catalogue::Catalogue;
 use crate::check::Options;
 use crate::error::{Code, InputError};
@@ -141,7 +141,7 @@ fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> 
     println!("{}", if args.json { found.json() } else { found.text() });
     if let (true, Some(cheapest)) = (args.fix, found.repairs.first()) {
         let to = path.with_extension("fixed.litmus");
-        std::fs::write(&to, &cheapest.fixed).map_err(|e| InputError::file(&to, e))?;
+        save(&to, &cheapest.fixed)?;
         if !args.json {
             println!("  written to {}", to.display());
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mowgli_rdma::robust::Cpu;
 
-use super::out::{all_files, parsed, text_of, told_in, worst};
+use super::out::{all_files, parsed, save, text_of, told_in, worst};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::{self, Deadline};
@@ -72,7 +72,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, InputError> {
     }
     if let (true, Some(fixed)) = (args.fix, found.fixed(&text)?) {
         let to = path.with_extension("fixed.litmus");
-        std::fs::write(&to, fixed).map_err(|e| InputError::file(&to, e))?;
+        save(&to, &fixed)?;
         if !args.json {
             println!("  written to {}", to.display());
         }

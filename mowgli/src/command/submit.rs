@@ -6,6 +6,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use super::out::save;
 use super::shards::MOST;
 use crate::error::{Code, InputError};
 use crate::shards::slurm::Jobs;
@@ -99,7 +100,7 @@ fn write(jobs: &Jobs, dir: &Path) -> Result<[PathBuf; 2], InputError> {
     std::fs::create_dir_all(dir).map_err(|e| InputError::file(dir, e))?;
     let put = |name: &str, text: String| {
         let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|e| InputError::file(&path, e))?;
+        save(&path, &text)?;
         Ok::<_, InputError>(path)
     };
     Ok([put("array.sbatch", jobs.array()?)?, put("merge.sbatch", jobs.merge()?)?])

@@ -66,22 +66,28 @@ pub struct Ask<'a> {
 /// # Errors
 /// If the text is a test on none of the networks.
 pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, InputError> {
+    let path = path.display().to_string();
     let mut known: BTreeMap<Network, Case> = BTreeMap::new();
-    let mut all = Vec::new();
+    let (mut all, mut wrong) = (Vec::new(), None);
     for &network in ask.networks {
         let promises = Network { name: "", ..network };
         let case = match known.entry(promises) {
             Entry::Occupied(case) => case.into_mut(),
-            Entry::Vacant(place) => place.insert(case(path, text, network, ask)?),
+            Entry::Vacant(place) => place.insert(match moved(&path, text, network, ask) {
+                Ok(test) => case(&path, &test, network, ask)?,
+                Err(error) => {
+                    let case = Case::undefined(name(text), network, error.to_string());
+                    wrong.get_or_insert(error);
+                    case
+                }
+            }),
         };
         all.push(Case { network: network.name, ..case.clone() });
     }
-    if all.iter().all(|case| case.verdict == UNDEFINED)
-        && let Some(first) = ask.networks.first()
-    {
-        moved(&path.display().to_string(), text, *first, ask)?;
+    match wrong.filter(|_| all.iter().all(|case| case.verdict == UNDEFINED)) {
+        Some(error) => Err(error),
+        None => Ok(all),
     }
-    Ok(all)
 }
 
 /// Parses a test on a network. Also returns its text there.
@@ -98,22 +104,9 @@ fn name(text: &str) -> String {
     text.split_whitespace().nth(1).unwrap_or_default().to_owned()
 }
 
-fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case, InputError> {
-    let path = path.display().to_string();
-    let undefined = |test: String, reason: String| Case {
-        test,
-        network: network.name,
-        verdict: UNDEFINED,
-        fails: Vec::new(),
-        reason: Some(reason),
-        repair: None,
-        row: None,
-    };
-    let (test, text) = match moved(&path, text, network, ask) {
-        Ok(moved) => moved,
-        Err(error) => return Ok(undefined(name(text), error.to_string())),
-    };
-    let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
+/// Decides a test that was moved to a network.
+fn case(path: &str, (test, text): &(Test, String), network: Network, ask: &Ask<'_>) -> Result<Case, InputError> {
+    let answer = solve_in(ask.catalogue, test, &[], ask.limits);
     let failing = test.assertions.iter().zip(&answer.holds).filter(|(_, holds)| **holds == Some(false));
     let fails: Vec<String> = failing.map(|(a, _)| format!("{} ({})", a.quantifier, a.text)).collect();
     let verdict = match () {
@@ -122,20 +115,20 @@ fn case(path: &Path, text: &str, network: Network, ask: &Ask<'_>) -> Result<Case
         () => "holds",
     };
     let reason = answer.stop().map(ToString::to_string);
-    let mut case = Case { fails, verdict, reason, ..undefined(test.name.clone(), String::new()) };
+    let mut case = Case { fails, verdict, reason, ..Case::undefined(test.name.clone(), network, String::new()) };
     if verdict != "fails" {
         return Ok(case);
     }
     if ask.rows {
-        case.row = Some(TestRow::new(ask.catalogue, &test, &text, &[], Drawn::Only(None), ask.limits)?);
+        case.row = Some(TestRow::new(ask.catalogue, test, text, &[], Drawn::Only(None), ask.limits)?);
     }
     if ask.repair {
         let limit = Limit { repairs: 1, ..Limit::default() };
         let edits = Edits { costs: &Costs::default(), weaken: false, limit, limits: ask.limits };
-        let found = repair(&test, &text, &edits)?;
+        let found = repair(test, text, &edits)?;
         case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
         case.repair = Some(match found.repairs.first() {
-            Some(told) => again(&path, told.cost, &told.insert, &told.fixed, ask)?,
+            Some(told) => again(path, told.cost, &told.insert, &told.fixed, ask)?,
             None => Repair::none(head(&found.text())),
         });
     }
@@ -158,6 +151,12 @@ fn again(path: &str, cost: u64, insert: &[String], fixed: &str, ask: &Ask<'_>) -
 }
 
 impl Case {
+    /// The case of a test that is no test on a network, with the reason.
+    fn undefined(test: String, network: Network, reason: String) -> Self {
+        let (network, verdict, reason) = (network.name, UNDEFINED, Some(reason));
+        Self { test, network, verdict, fails: Vec::new(), reason, repair: None, row: None }
+    }
+
     /// Returns what a table shows of it.
     #[must_use]
     pub fn shown(&self) -> Shown<'_> {

@@ -13,7 +13,7 @@ pub struct Repair {
     pub insert: Vec<String>,
     /// The repaired test, or the bodies that the insertions change.
     pub text: Vec<String>,
-    /// The verdict of a new check with the insertions; without a repair the reason why there is none.
+    /// The verdict of a new check with the insertions. If no repair was found, this is the reason.
     pub verdict: String,
     /// The prover's verdict for every client on the repaired bodies; `None` if it was not asked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +54,16 @@ impl Shown<'_> {
         });
         let proved = self.proved.or(self.repair.and_then(|repair| repair.proved)).filter(|word| *word == "proved");
         [self.verdict.to_owned()].into_iter().chain(repaired).chain(proved.map(str::to_owned)).join(", ")
+    }
+}
+
+/// Whether a verdict is good or bad, if it is one of the two.
+#[must_use]
+pub fn is_good(verdict: &str) -> Option<bool> {
+    match verdict {
+        "sound" | "no-wrong-outcome" | "holds" => Some(true),
+        "fails" => Some(false),
+        other => (other.starts_with("unsound") || other.starts_with("not-locally-sound")).then_some(false),
     }
 }
 
