@@ -12,6 +12,8 @@ use mowgli_rdma::stamp::Qp;
 use mowgli_rdma::tso::{self, Method, TSO};
 use mowgli_rdma::wait::WAIT;
 
+use crate::error::{Contradiction, contradiction};
+
 /// An execution of a compiled program, and the one of the source program.
 pub struct Compiled<'a> {
     /// The execution of the compiled program.
@@ -35,9 +37,9 @@ impl<'a> Compiled<'a> {
     ///
     /// # Errors
     /// If the execution is not one of a compiled program.
-    pub fn of(below: &'a Execution) -> Result<Self, String> {
+    pub fn of(below: &'a Execution) -> Result<Self, Contradiction> {
         let f: Option<Vec<usize>> = below.groups.iter().copied().collect();
-        let f = f.ok_or("an event is of no call of the program")?;
+        let f = f.ok_or_else(|| contradiction!("an event is of no call of the program"))?;
         let mut read = Self { below, above: Self::without_calls(below), f, at: Vec::new(), g: Vec::new() };
         for (c, call) in below.calls.iter().enumerate() {
             read.add(c, &call.event)?;
@@ -61,11 +63,11 @@ impl<'a> Compiled<'a> {
     }
 
     /// Adds a call.
-    fn add(&mut self, c: usize, call: &Event) -> Result<(), String> {
+    fn add(&mut self, c: usize, call: &Event) -> Result<(), Contradiction> {
         let waits = call.call.method.text() == "Wait";
         let stands = if waits { "SetIsEmpty" } else { call.call.method.text() };
         let at = self.own(c).filter(|&e| self.below.events[e].call.method.text() == stands).last();
-        let at = at.ok_or_else(|| format!("nothing stands for {call}"))?;
+        let at = at.ok_or_else(|| contradiction!("nothing stands for {call}"))?;
         let subs = (0..self.below.subs.len()).filter(|&s| self.below.subs[s].event == at);
         for s in subs {
             let sub = if waits {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_judge::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
 
+use crate::error::Refusal;
 use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
 
 /// The names of one side: the sort of its subevents, and the prefixes of its symbols.
@@ -121,7 +122,7 @@ pub struct Encoding {
 ///
 /// # Errors
 /// Names the operator that is not first-order.
-pub fn encode(spec: &Spec, side: Side) -> Result<Encoding, String> {
+pub fn encode(spec: &Spec, side: Side) -> Result<Encoding, Refusal> {
     let mut encoding = Encoding {
         choices: spec.choices.iter().map(|(name, choice)| (side.name(name), choice.clone())).collect(),
         side,
@@ -196,7 +197,7 @@ impl Encoding {
     ///
     /// # Errors
     /// Names the operator that is not first-order.
-    pub fn predicate(&mut self, rel: &Rel) -> Result<String, String> {
+    pub fn predicate(&mut self, rel: &Rel) -> Result<String, Refusal> {
         if let Expr::Chosen(choice) = rel.expr() {
             return Ok(self.choices[*choice].0.clone());
         }
@@ -225,7 +226,7 @@ impl Encoding {
     }
 
     /// Returns the parts of a demand for partners, if the emptiness of this relation is one.
-    fn partner(&mut self, rel: &Rel) -> Result<Option<Partner>, String> {
+    fn partner(&mut self, rel: &Rel) -> Result<Option<Partner>, Refusal> {
         let Expr::Minus(members, pairs) = rel.expr() else { return Ok(None) };
         let (Expr::On(set), Expr::Seq(one, other)) = (members.expr(), pairs.expr()) else { return Ok(None) };
         let (relation, is_second) = match (one.expr(), other.expr()) {
@@ -237,14 +238,14 @@ impl Encoding {
     }
 
     /// Returns the formula "the relation has this pair": by its name if it has one, else written out.
-    fn has(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
+    fn has(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
         if rel.said().is_some() || matches!(rel.expr(), Expr::Plus(_)) {
             return Ok(app(&self.predicate(rel)?, &[a.clone(), b.clone()]));
         }
         self.body(rel, a, b)
     }
 
-    fn body(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
+    fn body(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
         let both = [a.clone(), b.clone()];
         Ok(match rel.expr() {
             Expr::Po => self.shared("po", a, b),
@@ -296,7 +297,7 @@ impl Encoding {
         app(&self.set(set), std::slice::from_ref(a))
     }
 
-    fn sequence(&mut self, x: &Rel, y: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
+    fn sequence(&mut self, x: &Rel, y: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
         if let Expr::On(set) = x.expr() {
             return Ok(and([self.member(set, a), self.has(y, a, b)?]));
         }
@@ -326,7 +327,7 @@ impl Encoding {
     }
 
     /// Adds the laws of a choice.
-    fn choice(&mut self, name: &str, choice: &Choice) -> Result<(), String> {
+    fn choice(&mut self, name: &str, choice: &Choice) -> Result<(), Refusal> {
         let [a, b] = pair();
         let c = symbol("c");
         let short = name.strip_prefix(&self.side.prefix).unwrap_or(name).to_owned();

@@ -9,6 +9,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::shape::Family;
 
+use crate::error::{Refusal, refusal};
 use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, tuple};
 
 /// The nodes that stand for all others in questions about stamps, which are Rust functions. A stamp order and a set of
@@ -129,7 +130,7 @@ impl Role {
     ///
     /// # Errors
     /// If the set is a Rust function, or has some members of the role and not others.
-    pub fn is_in(&self, set: &Set) -> Result<bool, String> {
+    pub fn is_in(&self, set: &Set) -> Result<bool, Refusal> {
         Ok(match set.members() {
             Members::All => true,
             Members::Reads => self.reads.is_some(),
@@ -138,11 +139,11 @@ impl Role {
             Members::Either(sets) => self.is_in(&sets.0)? || self.is_in(&sets.1)?,
             Members::Both(sets) => self.is_in(&sets.0)? && self.is_in(&sets.1)?,
             Members::Named(_, set) => self.is_in(set)?,
-            Members::Where(name, _) => return Err(format!("the set {name} is a Rust function")),
+            Members::Where(name, _) => return Err(refusal!("the set {name} is a Rust function")),
             Members::Stamped(is) => {
                 let nodes = if self.stamp_node.is_some() { 1..=NODES } else { 1..=1 };
                 let answers: BTreeSet<bool> = nodes.map(|n| is(self.stamps.of(Node(n)))).collect();
-                let torn = || format!("whether {} is in a set depends on its node", self.words);
+                let torn = || refusal!("whether {} is in a set depends on its node", self.words);
                 answers.into_iter().exactly_one().map_err(|_| torn())?
             }
         })
@@ -164,8 +165,8 @@ impl Role {
     ///
     /// # Errors
     /// If the key is a Rust function.
-    pub fn key(&self, key: &Key) -> Result<Option<Pattern>, String> {
-        let attributes = key.attributes().ok_or_else(|| format!("the key {} is a Rust function", key.name))?;
+    pub fn key(&self, key: &Key) -> Result<Option<Pattern>, Refusal> {
+        let attributes = key.attributes().ok_or_else(|| refusal!("the key {} is a Rust function", key.name))?;
         let parts: Option<Vec<Pattern>> = attributes.iter().map(|attribute| self.attribute(*attribute)).collect();
         Ok(parts.map(|parts| match &parts[..] {
             [one] => one.clone(),
@@ -410,21 +411,6 @@ impl Kind {
         };
         let once = self.concrete.iter().filter(|r| r.position.0 == event).all(|r| !r.each_event);
         once && self.forms.iter().all(|form| form.arguments.iter().enumerate().all(is_kept))
-    }
-}
-
-/// A method without a template.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Untold {
-    /// The kind of call.
-    pub kind: String,
-    /// The reason.
-    pub why: String,
-}
-
-impl fmt::Display for Untold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.why)
     }
 }
 

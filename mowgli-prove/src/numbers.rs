@@ -6,6 +6,7 @@
 use mowgli_core::value::Val;
 use std::collections::BTreeSet;
 
+use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::model::{
     EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, Model, OTHER, TAKES_PART, constant, data_of,
@@ -213,7 +214,7 @@ impl Model<'_> {
     }
 
     /// Returns the facts about the numbers of a subevent.
-    pub(crate) fn of_numbers(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Result<Vec<Term>, String> {
+    pub(crate) fn of_numbers(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Result<Vec<Term>, Refusal> {
         let mut facts = Vec::new();
         for datum in data_of(role) {
             let Datum::Sum(event, k) = datum else { continue };
@@ -256,11 +257,11 @@ impl Model<'_> {
     ///
     /// # Errors
     /// If it is unknown which threads take part.
-    pub(crate) fn rounds(&self) -> Result<Vec<crate::model::Obligation>, String> {
+    pub(crate) fn rounds(&self) -> Result<Vec<crate::model::Obligation>, Refusal> {
         let [c, t, d] = ["c", "t", "d"].map(symbol);
         let of_kind = |kind: &Kind| {
             let [i] = kind.takes_part[..] else {
-                return Err(format!("it is not known which threads take part in {}", kind.name));
+                return Err(refusal!("it is not known which threads take part in {}", kind.name));
             };
             let takes_part = app(TAKES_PART, &[location(i, &c), t.clone()]);
             let is_theirs =

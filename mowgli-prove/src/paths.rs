@@ -23,11 +23,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::body::{Body, CallTerm, Stmt};
+use mowgli_core::event::Place;
 use mowgli_core::expr::{Expr, Function, Op, Term, Var, here};
 use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::method::{self, Returns};
 use mowgli_core::value::Val;
 
+use crate::error::{Refusal, refusal};
 use crate::kind::Guard;
 use crate::pattern::{Argument, Datum, Each, Members, Nodes, Segment, Times, Whole};
 
@@ -228,11 +230,11 @@ impl State {
     }
 
     /// Returns the calls since an earlier state, which must all be made once.
-    fn calls_since(&self, before: &Self, what: &str) -> Result<Vec<Made>, String> {
+    fn calls_since(&self, before: &Self, what: &str) -> Result<Vec<Made>, Refusal> {
         let steps = &self.steps[before.steps.len()..];
         match steps.iter().find(|step| step.times != Times::Once) {
             Some(step) => {
-                Err(format!("it makes calls for several nodes or threads in {what}{}", line(&step.calls[0].call)))
+                Err(refusal!("it makes calls for several nodes or threads in {what}").at(step.calls[0].call.place))
             }
             None => Ok(steps.iter().flat_map(|step| step.calls.clone()).collect()),
         }
@@ -273,14 +275,9 @@ impl Ends {
     }
 }
 
-/// Prints the line of a call in parentheses, if it is known.
-fn line(call: &CallTerm) -> String {
-    call.place.text().map_or_else(String::new, |place| format!(" ({place})"))
-}
-
-/// Prints the line of the first call of a part of a body.
-fn line_of(body: &Body) -> String {
-    body.calls().first().map_or_else(String::new, line)
+/// Returns the line of the first call of a part of a body.
+fn place_of(body: &Body) -> Place {
+    body.calls().first().map_or_else(Place::default, |call| call.place)
 }
 
 /// Counts the loops of a body that may end.
@@ -315,13 +312,13 @@ impl Reader<'_> {
     ///
     /// # Errors
     /// The construct that cannot be read, with its line.
-    pub fn paths(&self, body: &Body) -> Result<Vec<Path>, String> {
+    pub fn paths(&self, body: &Body) -> Result<Vec<Path>, Refusal> {
         if self.has_rounds && loops(body) > 1 {
-            return Err("it has a loop with effects beside another loop".to_owned());
+            return Err(refusal!("it has a loop with effects beside another loop"));
         }
         let mut paths = Vec::new();
         for (state, end) in self.follow(body, State::default())? {
-            let End::Value(returned) = end else { return Err("it breaks out of no loop".to_owned()) };
+            let End::Value(returned) = end else { return Err(refusal!("it breaks out of no loop")) };
             if !is_contradiction(&state.decided) {
                 paths.push((without_implied(state), returned));
             }
@@ -335,15 +332,14 @@ impl Reader<'_> {
         let is_both = |e: &Expr| [true, false].iter().all(|holds| decided.contains(&(*e, *holds)));
         let of_world = |e: &Expr| is_of_world(*e, &self.arguments);
         if let Some(condition) = decided.iter().map(|(e, _)| *e).filter(of_world).find(is_both) {
-            return Err(format!(
-                "which calls it makes depends on `{condition}`, which is about threads, nodes or objects{}",
-                line_of(body)
-            ));
+            let depends =
+                refusal!("which calls it makes depends on `{condition}`, which is about threads, nodes or objects");
+            return Err(depends.at(place_of(body)));
         }
         paths.into_iter().map(|(state, returned)| self.finished(state, returned)).collect()
     }
 
-    fn follow(&self, body: &Body, state: State) -> Result<Vec<Outcome>, String> {
+    fn follow(&self, body: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
         let all = match body.stmt() {
             Stmt::Value(e) => {
                 let value = self.reduced(*e, &state.vars);
@@ -385,14 +381,14 @@ impl Reader<'_> {
             Stmt::Collect(x, set, round) => self.each((*x, *set, round), true, state)?,
         };
         if all.len() > MOST_PATHS {
-            Err(format!("it has more than {MOST_PATHS} paths{}", line_of(body)))
+            Err(refusal!("it has more than {MOST_PATHS} paths").at(place_of(body)))
         } else {
             Ok(all)
         }
     }
 
     /// Adds a call. A call about no node is not made.
-    fn call(&self, call: &CallTerm, name: &'static str, mut state: State) -> Result<Outcome, String> {
+    fn call(&self, call: &CallTerm, name: &'static str, mut state: State) -> Result<Outcome, Refusal> {
         let args = call.args.iter().map(|e| self.reduced(*e, &state.vars)).collect();
         let call = CallTerm { args, ..call.clone() };
         let method = self.method(&call)?;
@@ -405,13 +401,13 @@ impl Reader<'_> {
                 Some(Each::Nodes(set)) if set.but_own => times = Times::IfAny(set),
                 Some(Each::Nodes(_)) => {}
                 _ if matches!(arg.term(), Term::Of(Function::Only, of) if self.is_name(*of)) => {}
-                _ => return Err(format!("the set {arg} in {call} is no set of nodes of the call{}", line(&call))),
+                _ => return Err(refusal!("the set {arg} in {call} is no set of nodes of the call").at(call.place)),
             }
         }
         let value = match method.returns {
             Returns::Nothing => Val::Unit.into(),
             _ if times != Times::Once => {
-                return Err(format!("{call} has no result where it is not made{}", line(&call)));
+                return Err(refusal!("{call} has no result where it is not made").at(call.place));
             }
             _ => Term::Var(Var { name, ..result(state.position()) }).into(),
         };
@@ -420,14 +416,14 @@ impl Reader<'_> {
         Ok((state, End::Value(value)))
     }
 
-    fn method(&self, call: &CallTerm) -> Result<&'static method::Method, String> {
+    fn method(&self, call: &CallTerm) -> Result<&'static method::Method, Refusal> {
         let method = method_of(self.below.get(call.library), call.method);
         let method = method.filter(|m| m.takes.len() == call.args.len());
-        method.ok_or_else(|| format!("{call} is of no library below{}", line(call)))
+        method.ok_or_else(|| refusal!("{call} is of no library below").at(call.place))
     }
 
     /// Executes a `for`, whose value may be the tuple of the values of its rounds.
-    fn each(&self, (x, set, round): (Var, Expr, &Body), collects: bool, state: State) -> Result<Vec<Outcome>, String> {
+    fn each(&self, (x, set, round): (Var, Expr, &Body), collects: bool, state: State) -> Result<Vec<Outcome>, Refusal> {
         let set = self.reduced(set, &state.vars);
         if let Some(elements) = listed(set) {
             return self.unrolled((x, &elements, round), collects, state);
@@ -454,16 +450,16 @@ impl Reader<'_> {
         &self,
         (x, element, set, round): (Var, Var, Expr, &Body),
         state: &State,
-    ) -> Result<Option<Round>, String> {
+    ) -> Result<Option<Round>, Refusal> {
         let mut inside = state.clone();
         inside.vars.insert(x.number, Term::Var(element).into());
         let mut found: Option<Round> = None;
         for (after, end) in self.follow(round, inside)? {
             if matches!(end, End::Broken(_)) {
-                return Err(format!("it breaks out of a `for` through {set}{}", line_of(round)));
+                return Err(refusal!("it breaks out of a `for` through {set}").at(place_of(round)));
             }
             if after.left_out != state.left_out {
-                return Err(format!("how much it reads for each of {set} depends on a result{}", line_of(round)));
+                return Err(refusal!("how much it reads for each of {set} depends on a result").at(place_of(round)));
             }
             let calls = after.calls_since(state, "a `for`")?;
             let mut facts = facts_since(&after, state);
@@ -476,7 +472,7 @@ impl Reader<'_> {
                 Some((known, all)) if *known == calls => all.retain(|fact| facts.contains(fact)),
                 Some(_) => {
                     let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
-                    return Err(format!("what it does for one of {set} depends on `{last}`{}", line_of(round)));
+                    return Err(refusal!("what it does for one of {set} depends on `{last}`").at(place_of(round)));
                 }
             }
         }
@@ -488,7 +484,7 @@ impl Reader<'_> {
         (x, elements, round): (Var, &[Expr], &Body),
         collects: bool,
         state: State,
-    ) -> Result<Vec<Outcome>, String> {
+    ) -> Result<Vec<Outcome>, Refusal> {
         let (mut going, mut ended) = (vec![(state, Vec::new())], Vec::new());
         for element in elements {
             let mut next = Vec::new();
@@ -503,7 +499,7 @@ impl Reader<'_> {
             }
             going = next;
             if going.len() + ended.len() > MOST_PATHS {
-                return Err(format!("it has more than {MOST_PATHS} paths{}", line_of(round)));
+                return Err(refusal!("it has more than {MOST_PATHS} paths").at(place_of(round)));
             }
         }
         let value = |values| if collects { folded(Term::Tuple(values).into()) } else { Val::Unit.into() };
@@ -518,8 +514,8 @@ impl Reader<'_> {
         (x, set, round): (Var, Expr, &Body),
         collects: bool,
         state: State,
-    ) -> Result<Vec<Outcome>, String> {
-        let cannot = || format!("it goes through {set}, which is no set of the call{}", line_of(round));
+    ) -> Result<Vec<Outcome>, Refusal> {
+        let cannot = || refusal!("it goes through {set}, which is no set of the call").at(place_of(round));
         let Term::Op(Op::Range, from, to) = set.term() else { return Err(cannot()) };
         let (Some(first), true, true) = (int(*from), is_integer(*to), self.has_roles) else { return Err(cannot()) };
         let is_one = equal(*to, (first + 1).into());
@@ -537,7 +533,7 @@ impl Reader<'_> {
                 last.is_some_and(|last| (last.call.library, last.call.method) == (made.call.library, made.call.method))
             };
             if state.left_out.is_some() || !calls.iter().all(is_like) {
-                return Err(format!("how many calls it makes depends on a result{}", line_of(round)));
+                return Err(refusal!("how many calls it makes depends on a result").at(place_of(round)));
             }
             let position = state.position() - 1;
             let calls = calls.iter().map(|made| self.forgotten(&made.call, position + 1)).collect();
@@ -568,7 +564,7 @@ impl Reader<'_> {
     }
 
     /// Executes a loop that only reads, and keeps the last call of the last round.
-    fn waits(&self, round: &Body, state: State) -> Result<Vec<Outcome>, String> {
+    fn waits(&self, round: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
         let base = state.position();
         let (times, element, outcomes) = match round.stmt() {
             Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == Term::AllThreads => {
@@ -584,10 +580,12 @@ impl Reader<'_> {
         for (after, end) in outcomes {
             let calls = after.calls_since(&state, "a loop that waits")?;
             if times == Times::Ended && calls.len() != 1 {
-                return Err(format!("a loop through all threads makes more than one call for each{}", line_of(round)));
+                return Err(
+                    refusal!("a loop through all threads makes more than one call for each").at(place_of(round))
+                );
             }
             if after.left_out != state.left_out {
-                return Err(format!("how much it reads in a loop depends on a result{}", line_of(round)));
+                return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
             }
             for made in &calls {
                 let call = self.forgotten(&made.call, base);
@@ -626,20 +624,20 @@ impl Reader<'_> {
     }
 
     /// Executes a loop with effects: a step for each round before the last one, and then the last round.
-    fn rounds(&self, round: &Body, state: State) -> Result<Vec<Outcome>, String> {
+    fn rounds(&self, round: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
         let is_of_rounds = |step: &Step| step.times == Times::Each(Each::Rounds);
         if state.steps.iter().any(is_of_rounds) {
-            return Err(format!("it makes a loop with effects several times{}", line_of(round)));
+            return Err(refusal!("it makes a loop with effects several times").at(place_of(round)));
         }
         let mut of_round: Option<Vec<Made>> = None;
         for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, End::Value(_))) {
             if after.left_out != state.left_out {
-                return Err(format!("how much it reads in a loop depends on a result{}", line_of(round)));
+                return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
             }
             let calls = after.calls_since(&state, "a loop with effects")?;
             if *of_round.get_or_insert_with(|| calls.clone()) != calls {
                 let last = after.decided.last().map(|d| d.condition.to_string()).unwrap_or_default();
-                return Err(format!("what it does in a round of a loop depends on `{last}`{}", line_of(round)));
+                return Err(refusal!("what it does in a round of a loop depends on `{last}`").at(place_of(round)));
             }
         }
         let mut before = state;
@@ -816,7 +814,7 @@ impl Reader<'_> {
     }
 
     /// Makes a path: guards of its conditions, and variables of the expressions of which nothing is known.
-    fn finished(&self, state: State, returned: Expr) -> Result<Path, String> {
+    fn finished(&self, state: State, returned: Expr) -> Result<Path, Refusal> {
         let mut unknown: Vec<(Expr, Var)> = Vec::new();
         let mut steps = state.steps;
         for made in steps.iter_mut().flat_map(|step| &mut step.calls) {
@@ -832,7 +830,7 @@ impl Reader<'_> {
         let returned = match self.is_known(returned) {
             true => returned,
             false if self.has_roles => self.variable(returned, &mut unknown),
-            false => return Err(format!("it returns {returned}, which is no datum of the call")),
+            false => return Err(refusal!("it returns {returned}, which is no datum of the call")),
         };
         let guards = state.decided.iter().filter(|d| !d.is_fact).filter_map(|d| self.guard(d.condition, d.holds));
         let guards = guards.collect();
@@ -847,7 +845,7 @@ impl Reader<'_> {
     }
 
     /// Puts variables in place of the arguments of which nothing is known.
-    fn spoken(&self, call: &CallTerm, unknown: &mut Vec<(Expr, Var)>) -> Result<CallTerm, String> {
+    fn spoken(&self, call: &CallTerm, unknown: &mut Vec<(Expr, Var)>) -> Result<CallTerm, Refusal> {
         let method = self.method(call)?;
         let mut args = Vec::new();
         for (&arg, (_, kind)) in call.args.iter().zip(method.takes) {
@@ -856,7 +854,7 @@ impl Reader<'_> {
                 method::Kind::Value if self.is_known(arg) => arg,
                 method::Kind::Value if self.has_roles => self.variable(arg, unknown),
                 method::Kind::Value => {
-                    return Err(format!("{call} is given {arg}, which is no datum of the call{}", line(call)));
+                    return Err(refusal!("{call} is given {arg}, which is no datum of the call").at(call.place));
                 }
                 _ if self.is_name(arg) => arg,
                 _ => match arg.term() {
@@ -864,7 +862,7 @@ impl Reader<'_> {
                         let index = |e: &Expr| if self.is_index(*e) { *e } else { self.variable(*e, unknown) };
                         Term::Part(*of, role, indices.iter().map(index).collect()).into()
                     }
-                    _ => return Err(format!("{call} is about {arg}, which is no name of the call{}", line(call))),
+                    _ => return Err(refusal!("{call} is about {arg}, which is no name of the call").at(call.place)),
                 },
             });
         }
@@ -1045,7 +1043,7 @@ mod tests {
     }
 
     /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.
-    fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, String> {
+    fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, Refusal> {
         let below = Libraries::over(to).with(Memory).with(Variables);
         let arguments = vec![Argument::Location, Argument::Data];
         let (sizes, fresh) = (BTreeMap::from([(0, 2)]), Cell::new(0));
@@ -1195,18 +1193,18 @@ mod tests {
         assert_eq!(text(path), "[] Each(Rounds): Write(x, v), Read(x); Write(x, v); Read(x); Write(x, 1) -> ()");
         assert_eq!(path.equal, [(Datum::Argument(1), Datum::Result(3))]);
         let differ = |x: Expr, v: Expr| body! { loop { let w = Wait::read(x); if (w == v) { break } if (w == 3) { Wait::write(x, v) } } };
-        let why = paths(true, differ).unwrap_err();
+        let why = paths(true, differ).unwrap_err().to_string();
         assert!(why.starts_with("what it does in a round of a loop depends on `w = 3` (paths.rs:"), "{why}");
     }
 
     #[test]
     fn what_cannot_be_read_is_named_with_its_line() {
-        let error = |body: fn(Expr, Expr) -> Body| paths(false, body).unwrap_err();
+        let error = |body: fn(Expr, Expr) -> Body| paths(false, body).unwrap_err().to_string();
         let hash = |v: Expr| {
             let function = Opaque::new(|args| args[0]);
             Expr::opaque("hash", function, [v])
         };
-        let why = paths(false, |x, v| body! { Wait::write(x, hash(v)) }).unwrap_err();
+        let why = paths(false, |x, v| body! { Wait::write(x, hash(v)) }).unwrap_err().to_string();
         assert!(
             why.starts_with(
                 "rdma-wait-rmw::Write(x, hash(v)) is given hash(v), which is no datum of the call (paths.rs:"

@@ -9,6 +9,8 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::ids::Node;
 
+use crate::error::{Refusal, refusal};
+
 /// The form of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Argument {
@@ -43,7 +45,7 @@ impl fmt::Display for Argument {
 }
 
 impl Argument {
-    pub(crate) fn of(value: Val) -> Result<Self, String> {
+    pub(crate) fn of(value: Val) -> Result<Self, Refusal> {
         match value {
             Val::Loc(_) => Ok(Self::Location),
             Val::Wid(_) => Ok(Self::Identifier),
@@ -54,7 +56,7 @@ impl Argument {
             Val::Tuple(all) if all.parts().iter().all(|v| matches!(v, Val::Int(_))) => {
                 Ok(Self::Tuple(all.parts().len()))
             }
-            other => Err(format!("the argument {other} is neither a name nor a number, nor a tuple of numbers")),
+            other => Err(refusal!("the argument {other} is neither a name nor a number, nor a tuple of numbers")),
         }
     }
 }

@@ -23,6 +23,7 @@ use mowgli_core::world::World;
 use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
 use crate::encode::{Encoding, Law, Side, encode};
+use crate::error::{Refusal, refusal};
 use crate::model::Stamps;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
 
@@ -181,7 +182,7 @@ impl<'a> Plain<'a> {
         spec: &Spec,
         subject: &dyn Subject,
         names: Names,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Refusal> {
         let prefix = format!("{}{SPECIFIED}", names.prefix);
         let side = Side { sort: names.sub, prefix, shared: names.prefix, own: None };
         let encoding = encode(spec, side)?;
@@ -198,9 +199,9 @@ impl<'a> Plain<'a> {
         Ok(plain)
     }
 
-    fn sampled(&mut self, subject: &dyn Subject) -> Result<(), String> {
+    fn sampled(&mut self, subject: &dyn Subject) -> Result<(), Refusal> {
         let mut kinds: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
-        let library = self.libraries.get(self.library).ok_or_else(|| format!("no library {}", self.library))?;
+        let library = self.libraries.get(self.library).ok_or_else(|| refusal!("no library {}", self.library))?;
         let bound = Bound { objects: 2, ..Bound::default() };
         let empty = World::new(2, &[Node(1), Node(1), Node(2)]);
         for world in subject.worlds(&empty, &bound, &|| false) {
@@ -264,21 +265,21 @@ impl<'a> Plain<'a> {
         self.names.app(&format!("part.{}", self.roles[role].name), &[event])
     }
 
-    fn members(&self, set: &Set) -> Result<Vec<usize>, String> {
+    fn members(&self, set: &Set) -> Result<Vec<usize>, Refusal> {
         let mut found = Vec::new();
         for (r, role) in self.roles.iter().enumerate() {
             let told = role.samples.iter().flat_map(|seen| [0, 1].map(|nth| set.has(&seen.view(nth))));
             match told.unique().exactly_one() {
                 Ok(true) => found.push(r),
                 Ok(false) => {}
-                Err(_) => return Err(format!("a set of {} has some {} and not others", self.library, role.name)),
+                Err(_) => return Err(refusal!("a set of {} has some {} and not others", self.library, role.name)),
             }
         }
         Ok(found)
     }
 
     /// Returns the roles that have a key, and the data that it consists of.
-    fn made_of(&self, key: &Key) -> Result<(Vec<usize>, &'static [Datum]), String> {
+    fn made_of(&self, key: &Key) -> Result<(Vec<usize>, &'static [Datum]), Refusal> {
         let mut defined = Vec::new();
         let mut values: Vec<(Option<Val>, &Seen)> = Vec::new();
         for (r, role) in self.roles.iter().enumerate() {
@@ -286,7 +287,7 @@ impl<'a> Plain<'a> {
             match of.iter().map(Option::is_some).unique().exactly_one() {
                 Ok(true) => defined.push(r),
                 Ok(false) => continue,
-                Err(_) => return Err(format!("{} is told of some {} and not of others", key.name, role.name)),
+                Err(_) => return Err(refusal!("{} is told of some {} and not of others", key.name, role.name)),
             }
             values.extend(of.into_iter().zip(&role.samples));
         }
@@ -297,7 +298,7 @@ impl<'a> Plain<'a> {
             })
         };
         let made = KEYS.iter().find(fits);
-        made.map(|data| (defined, *data)).ok_or_else(|| format!("{} is made of more than is told of events", key.name))
+        made.map(|data| (defined, *data)).ok_or_else(|| refusal!("{} is made of more than is told of events", key.name))
     }
 
     fn same(&self, datum: Datum, a: &Term, b: &Term) -> Term {
@@ -341,7 +342,7 @@ impl<'a> Plain<'a> {
     ///
     /// # Errors
     /// If a set or key depends on more than the data of an event.
-    pub fn vocabulary(&self, theory: &mut Theory) -> Result<(), String> {
+    pub fn vocabulary(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let Names { sub, event, .. } = self.names;
         let of = |name: &str| self.names.of(name);
         theory.comment(&format!("Plain executions of {}.", self.library));
@@ -422,7 +423,7 @@ impl<'a> Plain<'a> {
     }
 
     /// Defines the relations that all specifications share.
-    fn defined(&self, theory: &mut Theory) -> Result<(), String> {
+    fn defined(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];
         let [a, b] = ["a", "b"].map(symbol);
@@ -442,7 +443,7 @@ impl<'a> Plain<'a> {
     ///
     /// # Errors
     /// If a set or key depends on more than the data of an event.
-    pub fn relations(&self, theory: &mut Theory, choices: bool) -> Result<(), String> {
+    pub fn relations(&self, theory: &mut Theory, choices: bool) -> Result<(), Refusal> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];
         let [a, b] = ["a", "b"].map(symbol);
@@ -494,17 +495,17 @@ impl<'a> Plain<'a> {
     }
 }
 
-fn role(kind: &str, position: usize, samples: Vec<Seen>) -> Result<Role, String> {
+fn role(kind: &str, position: usize, samples: Vec<Seen>) -> Result<Role, Refusal> {
     let name = format!("{kind}/{position}");
     let one =
-        |told: Vec<bool>| told.into_iter().unique().exactly_one().map_err(|_| format!("not all {name} are alike"));
+        |told: Vec<bool>| told.into_iter().unique().exactly_one().map_err(|_| refusal!("not all {name} are alike"));
     let family = family(samples[0].sub.stamp);
     let has_cell = one(samples.iter().map(|s| s.sub.cell.is_some()).collect())?;
     let at = |s: &Seen| s.sub.cell.map(|c| c.node);
     let is_near = samples.iter().all(|s| at(s).is_none_or(|n| n == s.world.node_of(s.event.thread)));
     let is_far = samples.iter().all(|s| at(s).is_none_or(|n| Some(n) == to(&s.event, &[s.sub])));
     if has_cell && is_near == is_far {
-        return Err(format!("where {name} is cannot be told"));
+        return Err(refusal!("where {name} is cannot be told"));
     }
     Ok(Role { name, family, has_cell, is_far: has_cell && is_far, samples })
 }

@@ -15,6 +15,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::Choice;
@@ -24,6 +25,7 @@ use mowgli_rdma::tso::{self, Compiling, TSO, WaitByPolls, identifier, open_opera
 use mowgli_rdma::wait::{self, Identified, WAIT};
 
 use crate::compiled::Compiled;
+use crate::error::{Contradiction, Error, Refusal, refusal};
 use crate::instances::Derived;
 use crate::plain::{Kind, Names, Plain, Role};
 use crate::prove::{Options, Proof};
@@ -118,16 +120,21 @@ struct WaitsToPolls<'a> {
     turn: String,
 }
 
-fn side<'a>(libraries: &'a Libraries, library: Name, subject: &dyn Subject, names: Names) -> Result<Plain<'a>, String> {
-    let spec = libraries.spec(library).ok_or_else(|| format!("no library {library}"))?;
+fn side<'a>(
+    libraries: &'a Libraries,
+    library: Name,
+    subject: &dyn Subject,
+    names: Names,
+) -> Result<Plain<'a>, Refusal> {
+    let spec = libraries.spec(library).ok_or_else(|| refusal!("no library {library}"))?;
     Plain::new(libraries, library, spec, subject, names)
 }
 
 impl<'a> WaitsToPolls<'a> {
-    fn new(polls: &'a Libraries, waits: &'a Libraries) -> Result<Self, String> {
+    fn new(polls: &'a Libraries, waits: &'a Libraries) -> Result<Self, Refusal> {
         let below = side(polls, TSO, &WithSets, BELOW)?;
         let above = side(waits, WAIT, &PROGRAMS, ABOVE)?;
-        let [(turn, _)] = &below.encoding.turns[..] else { return Err("polls take operations in one way".to_owned()) };
+        let [(turn, _)] = &below.encoding.turns[..] else { return Err(refusal!("polls take operations in one way")) };
         Ok(Self { turn: turn.clone(), below, above })
     }
 
@@ -196,10 +203,10 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the kind below that stands for a kind of calls above.
-    fn counterpart(&self, kind: &Kind) -> Result<&Kind, String> {
+    fn counterpart(&self, kind: &Kind) -> Result<&Kind, Refusal> {
         let name =
             if kind.name.starts_with("Wait.") { "SetIsEmpty.aMF".to_owned() } else { kind.name.replace("._", "") };
-        self.below.kinds.iter().find(|k| k.name == name).ok_or_else(|| format!("nothing stands for {}", kind.name))
+        self.below.kinds.iter().find(|k| k.name == name).ok_or_else(|| refusal!("nothing stands for {}", kind.name))
     }
 
     /// Returns the roles below, as positions, that stand for a role above.
@@ -210,7 +217,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the rules that f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
-    fn abstraction(&self) -> Result<Vec<Rule>, String> {
+    fn abstraction(&self) -> Result<Vec<Rule>, Refusal> {
         let [c, x, y, s] = ["c", "x", "y", "s"].map(symbol);
         let [fx, fy] = [&x, &y].map(|e| of("f", &[e]));
         let two = [("x", EVENT), ("y", EVENT)];
@@ -311,7 +318,7 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Returns the theory of all executions of compiled programs, with the program above. `rules` are those of the
     /// compiler.
-    fn theory(&self, rules: &[Rule]) -> Result<Theory, String> {
+    fn theory(&self, rules: &[Rule]) -> Result<Theory, Refusal> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
         ["Handle", "Opened", EVENT, SUB, CALL, PROMISE].into_iter().for_each(|sort| theory.sort(sort));
@@ -340,14 +347,14 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the relations below that define those above along g.
-    fn pulled(&self) -> Result<BTreeMap<String, String>, String> {
+    fn pulled(&self) -> Result<BTreeMap<String, String>, Refusal> {
         let (above, below) = (&self.above.encoding, &self.below.encoding);
         let choices = above.choices.iter().zip(&below.choices).map(|((a, _), (b, _))| (a, b));
         let closures = above.closures.iter().zip(&below.closures).map(|((a, _), (b, _))| (a, b));
         let counts = [(above.choices.len(), below.choices.len()), (above.closures.len(), below.closures.len())];
         let mut all: BTreeMap<String, String> = choices.chain(closures).map(|(a, b)| (a.clone(), b.clone())).collect();
         if counts.iter().any(|(a, b)| a != b) || all.iter().any(|(a, b)| *a != ABOVE.of(b)) {
-            return Err("RDMA-WAIT-RMW and RDMA-TSO-RMW choose differently".to_owned());
+            return Err(refusal!("RDMA-WAIT-RMW and RDMA-TSO-RMW choose differently"));
         }
         all.insert(ABOVE.of("hb"), BELOW.of("hb"));
         Ok(all)
@@ -363,7 +370,7 @@ impl<'a> WaitsToPolls<'a> {
         }
     }
 
-    fn theorem(&self, rules: &[Rule]) -> Result<Theorem, String> {
+    fn theorem(&self, rules: &[Rule]) -> Result<Theorem, Refusal> {
         Ok(Theorem {
             about: "SYNC Theorem 6, for every program: outcomes with polls are outcomes with waits.".to_owned(),
             theory: self.theory(rules)?,
@@ -480,7 +487,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Reads an execution of a compiled program, and the one of the program itself, as one structure.
-    fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
+    fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, Contradiction> {
         let read = Compiled::of(execution)?;
         let mut structure = Structure::default();
         structure.define(theory);
@@ -537,14 +544,14 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Returns the rules of the compiler that hold in these executions, and complaints about those that do not hold or
     /// that no execution exercises.
-    fn read_off(&self, visit: Visit<'_>) -> Result<(Vec<Rule>, Vec<String>), String> {
+    fn read_off(&self, visit: Visit<'_>) -> Result<(Vec<Rule>, Vec<Refusal>), Error> {
         let theory = self.theory(&[])?;
         let rules = self.compiled();
         // For each rule: whether it holds in all executions, and whether its hypothesis holds in one.
         let mut known = vec![(true, false); rules.len()];
         let mut wrong = None;
         visit(&mut |execution| {
-            let mut look = || -> Result<(), String> {
+            let mut look = || -> Result<(), Contradiction> {
                 let structure = self.read(&theory, execution)?;
                 for (rule, (holds, told)) in rules.iter().zip(&mut known) {
                     *told = *told || structure.holds(&any(&rule.of, rule.from.clone()))?;
@@ -556,7 +563,7 @@ impl<'a> WaitsToPolls<'a> {
             wrong.is_none()
         });
         if let Some(why) = wrong {
-            return Err(why);
+            return Err(why.into());
         }
         let (mut kept, mut others) = (Vec::new(), Vec::new());
         for (rule, (holds, told)) in rules.into_iter().zip(known) {
@@ -564,7 +571,7 @@ impl<'a> WaitsToPolls<'a> {
                 kept.push(rule);
             } else {
                 let so = if told { "is not so in compiled programs" } else { "is seen in no compiled program" };
-                others.push(format!("this {so}: {}", rule.words));
+                others.push(refusal!("this {so}: {}", rule.words));
             }
         }
         Ok((kept, others))
@@ -625,8 +632,9 @@ impl Subject for WithSets {
 ///
 /// # Errors
 /// If the models say something that first-order logic cannot express.
-pub fn proved(variant: &str, options: &Options) -> Result<Proof, String> {
-    let by = compiler(variant).ok_or_else(|| format!("waits-to-polls has no variant {variant}"))?;
+pub fn proved(variant: &str, options: &Options) -> Result<Proof, Error> {
+    let by = compiler(variant)
+        .ok_or_else(|| Unknown::new("variant of waits-to-polls", variant, COMPILERS.iter().map(|(name, _)| *name)))?;
     let (below, above) = (tso::switched(Switches::OFF), wait::switched(Switches::OFF));
     let polls = WaitsToPolls::new(&below, &above)?;
     let identifiers = ["d", "e"].map(Name::literal).to_vec();
@@ -643,7 +651,7 @@ pub fn proved(variant: &str, options: &Options) -> Result<Proof, String> {
     let mut proof = polls
         .theorem(&rules)?
         .prove(options, &read, &mut |visit| executions(&below, &compiling, &programs, options.executions, visit));
-    proof.obstacles.extend(others);
+    proof.errors.extend(others.into_iter().map(Error::from));
     Ok(proof)
 }
 

@@ -26,14 +26,15 @@ use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
 
 use crate::cases::cases;
-use crate::kind::{Kind, Read, Role, Untold};
+use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
+use crate::kind::{Kind, Read, Role};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
+use crate::no_template::{Open, obligations};
 use crate::solve::{Answer, Asked, Program, ask};
 use crate::source::Source;
 use crate::split::{Cases, Decided};
 use crate::stated::Stated;
 use crate::term::{Structure, Term, Theory, and, any, app, symbol};
-use crate::untold::{Open, obligations};
 use crate::witness::structure;
 
 /// The options of a proof search.
@@ -163,7 +164,7 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct Proof {
     /// The reasons for which there is no proof, apart from open obligations.
-    pub obstacles: Vec<String>,
+    pub errors: Vec<Error>,
     /// The map g in words: for each promise the subevent that stands for it.
     pub concretisation: Vec<String>,
     /// The obligations.
@@ -180,11 +181,11 @@ impl Proof {
     /// True if local soundness is proved, for every client.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        self.obstacles.is_empty() && self.executions > 0 && !self.rows.is_empty() && self.rows.iter().all(Row::is_shown)
+        self.errors.is_empty() && self.executions > 0 && !self.rows.is_empty() && self.rows.iter().all(Row::is_shown)
     }
 
-    fn stopped(obstacles: Vec<String>) -> Self {
-        Self { obstacles, ..Self::default() }
+    fn stopped(errors: Vec<Error>) -> Self {
+        Self { errors, ..Self::default() }
     }
 }
 
@@ -192,39 +193,41 @@ impl Proof {
 #[must_use]
 pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
     if let Some((a, b)) = source.specification.differs_at(source.below) {
-        return Proof::stopped(vec![format!("only one of the specifications has {a} before {b} in its stamp order")]);
+        return Proof::stopped(vec![
+            refusal!("only one of the specifications has {a} before {b} in its stamp order").into(),
+        ]);
     }
     let kinds = match source.kinds() {
         Ok(kinds) => kinds,
-        Err(untold) => return without_templates(source, &untold),
+        Err(refusals) => return without_templates(source, &refusals),
     };
     let parts =
         Parts { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
     let mut model = match Model::new(parts) {
         Ok(model) => model,
-        Err(why) => return Proof::stopped(vec![why]),
+        Err(refusal) => return Proof::stopped(vec![refusal.into()]),
     };
     let goes_on = kinds.iter().any(Kind::has_unknowns);
     let limit = if goes_on { options.limit.min(BRIEF) } else { options.limit };
     let options = &Options { limit, ..options.clone() };
-    let (lemmas, mut obstacles) = lemmas(&mut model, source, options);
+    let (lemmas, mut errors) = lemmas(&mut model, source, options);
     let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
-    let mut proof = attempt.made(source, lemmas).unwrap_or_else(|why| Proof::stopped(vec![why]));
-    obstacles.extend(conditions(source, options.executions));
-    proof.obstacles.extend(obstacles);
+    let mut proof = attempt.made(source, lemmas).unwrap_or_else(|error| Proof::stopped(vec![error]));
+    errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
+    proof.errors.extend(errors);
     proof.covers = source.covers(&kinds);
     proof
 }
 
 /// Lists every obligation as open when some kind of calls has no template.
-fn without_templates(source: &Source<'_>, untold: &[Untold]) -> Proof {
-    let mut obstacles: Vec<String> = untold.iter().map(|u| format!("no template of {u}")).collect();
-    let open = obligations(source, untold).unwrap_or_else(|why| {
-        obstacles.push(why);
+fn without_templates(source: &Source<'_>, refusals: &[Refusal]) -> Proof {
+    let mut errors: Vec<Error> = refusals.iter().map(|u| refusal!("no template of {u}").into()).collect();
+    let open = obligations(source, refusals).unwrap_or_else(|refusal| {
+        errors.push(refusal.into());
         Vec::new()
     });
     let row = |Open { obligation, why }| Row { why: Some(why), ..Row::named(obligation) };
-    Proof { rows: open.into_iter().map(row).collect(), ..Proof::stopped(obstacles) }
+    Proof { rows: open.into_iter().map(row).collect(), ..Proof::stopped(errors) }
 }
 
 /// Questions about a theory.
@@ -244,8 +247,8 @@ struct Attempt<'a> {
 }
 
 /// Shows the lemmas. Each lemma that is shown becomes an axiom of the theory; the others are dropped.
-fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec<(Row, Obligation)>, Vec<String>) {
-    let (mut shown, mut obstacles) = (Vec::new(), Vec::new());
+fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec<(Row, Obligation)>, Vec<Error>) {
+    let (mut shown, mut errors) = (Vec::new(), Vec::new());
     for together in model.lemmas() {
         let mut limit = options.limit.min(LEMMA);
         let mut rows = Vec::new();
@@ -265,8 +268,8 @@ fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec
         }
     }
     for lemma in source.implementation.lemmas() {
-        let stated = model.stated(&lemma).unwrap_or_else(|why| {
-            obstacles.push(why);
+        let stated = model.stated(&lemma).unwrap_or_else(|refusal| {
+            errors.push(refusal.into());
             Vec::new()
         });
         for Stated { statement, question } in stated {
@@ -279,7 +282,7 @@ fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec
             shown.push((row, question));
         }
     }
-    (shown, obstacles)
+    (shown, errors)
 }
 
 /// The time limit of a lemma.
@@ -300,7 +303,7 @@ fn open(rows: &[Row]) -> usize {
 }
 
 impl Attempt<'_> {
-    fn made(&self, source: &Source<'_>, lemmas: Vec<(Row, Obligation)>) -> Result<Proof, String> {
+    fn made(&self, source: &Source<'_>, lemmas: Vec<(Row, Obligation)>) -> Result<Proof, Error> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
         let (rows, mut questions): (Vec<Row>, Vec<Obligation>) = lemmas.into_iter().unzip();
@@ -316,14 +319,14 @@ impl Attempt<'_> {
                         let (promise, role) = (&promise.family, &kind.concrete[role]);
                         proof.concretisation.push(format!("{promise} of {}: {}", kind.name, role.words));
                     }
-                    None => proof.obstacles.push(format!("nothing in {} stands for {}", kind.name, promise.words)),
+                    None => proof.errors.push(refusal!("nothing in {} stands for {}", kind.name, promise.words).into()),
                 }
                 proof.rows.extend(rows);
                 questions.extend(obligations);
             }
         }
         let theory = self.model.promised(&g)?;
-        if proof.obstacles.is_empty() {
+        if proof.errors.is_empty() {
             let stands: BTreeMap<String, String> = g
                 .iter()
                 .map(|(&(k, p), &r)| {
@@ -379,10 +382,10 @@ impl Attempt<'_> {
                         row.empty = (row.closed.is_some() && !row.is_shown()).then(|| witness.empty());
                     }
                     if executions == 0 {
-                        proof.obstacles.push("no client has an execution within the time".to_owned());
+                        proof.errors.push(refusal!("no client has an execution within the time").into());
                     }
                 }
-                Err(why) => proof.obstacles.push(why),
+                Err(error) => proof.errors.push(error),
             }
         }
         Ok(proof)
@@ -407,7 +410,7 @@ impl Attempt<'_> {
     /// that stand for it, and then the latest. Returns the rows of the chosen role, or else those of the role that
     /// failed last.
     #[allow(clippy::type_complexity, reason = "four parts of one answer")]
-    fn image(&self, kind: &Kind, promise: &Role) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), String> {
+    fn image(&self, kind: &Kind, promise: &Role) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), Refusal> {
         let parts = self.parts_that_stand();
         let is_such_a_part = |role: &Role| role.cell.as_ref().is_some_and(|cell| parts.contains(&*cell.text));
         let mut candidates: Vec<usize> = (0..kind.concrete.len()).rev().collect();
@@ -450,7 +453,7 @@ impl Attempt<'_> {
         (asked, rows): (&[About<'_>], &[Row]),
         g: &Concretisation,
         limit: Duration,
-    ) -> Result<(usize, Vec<Witness>), String> {
+    ) -> Result<(usize, Vec<Witness>), Error> {
         let questions = || asked.iter().flat_map(|asked| asked.questions.iter());
         let mut witnessed: Vec<Witness> = questions().zip(rows).map(|(q, row)| Witness::new(q, row)).collect();
         let mut seen = 0;
@@ -471,7 +474,7 @@ impl Attempt<'_> {
                         if !holds_always {
                             return Ok(());
                         }
-                        return Err(format!("not every execution has this: {words}"));
+                        return Err(contradiction!("not every execution has this: {words}"));
                     }
                 }
                 witnessed[these].iter_mut().try_for_each(|witness| witness.look(&structure))
@@ -479,15 +482,17 @@ impl Attempt<'_> {
             seen += 1;
             late += usize::from(turned && witnessed.iter().all(|w| w.holds || w.needs_none));
             match found {
-                Err(why) => {
-                    wrong = Some(why);
+                Err(contradiction) => {
+                    wrong = Some(contradiction.into());
                     false
                 }
                 Ok(()) => late < ENOUGH,
             }
         });
         if wrong.is_none() && seen > 0 && !turned {
-            wrong = Some("no execution was found in which a loop with effects turns twice before it ends".to_owned());
+            wrong = Some(
+                refusal!("no execution was found in which a loop with effects iterates twice before it ends").into(),
+            );
         }
         wrong.map_or(Ok((seen, witnessed)), Err)
     }
@@ -609,7 +614,7 @@ impl Witness {
         Self { given: some(from), holds: false, needs_none, parts }
     }
 
-    fn look(&mut self, structure: &Structure<'_>) -> Result<(), String> {
+    fn look(&mut self, structure: &Structure<'_>) -> Result<(), Contradiction> {
         if self.holds {
             return Ok(());
         }
@@ -783,7 +788,7 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
 }
 
 /// Checks assumptions and `admits` on sampled short programs. Describes each condition that may fail and is not proved.
-fn conditions(source: &Source<'_>, limit: Duration) -> Vec<String> {
+fn conditions(source: &Source<'_>, limit: Duration) -> Vec<Refusal> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
     let made = events(source, limit);
@@ -819,7 +824,7 @@ fn conditions(source: &Source<'_>, limit: Duration) -> Vec<String> {
             }
         }
     }
-    found.into_iter().collect()
+    found.into_iter().map(Refusal::new).collect()
 }
 
 /// Returns events of clients and of implementations in small executions, each with its world.

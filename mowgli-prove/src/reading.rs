@@ -9,6 +9,7 @@ use mowgli_core::ids::Node;
 use mowgli_core::judge::{Reading, closure, judge};
 use mowgli_core::value::Val;
 
+use crate::error::{Contradiction, contradiction};
 use crate::plain::{Names, Plain, identifier, kind_of, to};
 use crate::term::{Structure, Theory};
 
@@ -25,14 +26,14 @@ pub struct Numbers {
 
 impl Plain<'_> {
     /// Returns the role of each subevent of an execution, and the kind of each event.
-    fn placed(&self, execution: &Execution) -> Result<(Vec<usize>, Vec<usize>), String> {
+    fn placed(&self, execution: &Execution) -> Result<(Vec<usize>, Vec<usize>), Contradiction> {
         let (mut roles, mut kinds) = (vec![0; execution.subs.len()], Vec::new());
         for (e, event) in execution.events.iter().enumerate() {
             let own: Vec<usize> = (0..execution.subs.len()).filter(|&s| execution.subs[s].event == e).collect();
             let subs: Vec<Sub> = own.iter().map(|&s| execution.subs[s].sub).collect();
             let name = kind_of(event, &subs);
             let kind = self.kinds.iter().position(|k| k.name == name);
-            let kind = kind.ok_or_else(|| format!("no call like {event} was looked at"))?;
+            let kind = kind.ok_or_else(|| contradiction!("no call like {event} was looked at"))?;
             own.iter().zip(&self.kinds[kind].roles).for_each(|(&s, &role)| roles[s] = role);
             kinds.push(kind);
         }
@@ -43,7 +44,7 @@ impl Plain<'_> {
     ///
     /// # Errors
     /// If the structure and the execution differ.
-    pub fn structure(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
+    pub fn structure(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, Contradiction> {
         let mut structure = Structure::default();
         structure.define(theory);
         let mut numbers = Numbers::default();
@@ -62,7 +63,7 @@ impl Plain<'_> {
         structure: &mut Structure<'static>,
         execution: &Execution,
         numbers: &Numbers,
-    ) -> Result<(), String> {
+    ) -> Result<(), Contradiction> {
         let hb = self.add_plain(structure, execution, numbers)?;
         let n = execution.subs.len();
         structure.table(&self.names.of("hb"), move |p| usize::from(hb.contains(&(p[0], p[1]))));
@@ -93,8 +94,9 @@ impl Plain<'_> {
         structure: &mut Structure<'static>,
         execution: &Execution,
         numbers: &Numbers,
-    ) -> Result<Pairs, String> {
-        let judged = judge(self.libraries, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
+    ) -> Result<Pairs, Contradiction> {
+        let judged =
+            judge(self.libraries, execution).map_err(|why| contradiction!("the judge does not accept it: {why}"))?;
         let (roles, kinds) = self.placed(execution)?;
         self.plain(structure, execution, (&roles, &kinds), numbers);
         Ok(judged.hb)
@@ -104,13 +106,13 @@ impl Plain<'_> {
     ///
     /// # Errors
     /// Names a relation that differs.
-    pub fn held(&self, structure: &Structure<'_>, execution: &Execution) -> Result<(), String> {
+    pub fn held(&self, structure: &Structure<'_>, execution: &Execution) -> Result<(), Contradiction> {
         let (reading, n) = (Reading::new(self.libraries, execution, self.library), execution.subs.len());
         for (name, set) in &self.encoding.sets {
             let members = reading.members(set);
             for s in 0..n {
                 if (structure.apply(name, &[s])? == 1) != members.contains(&s) {
-                    return Err(format!("{name} is not what samples show"));
+                    return Err(contradiction!("{name} is not what samples show"));
                 }
             }
         }
@@ -119,14 +121,14 @@ impl Plain<'_> {
             let expected: Pairs =
                 (0..n).cartesian_product(0..n).filter(|&(a, b)| of(a).is_some() && of(a) == of(b)).collect();
             if pairs(structure, name, n)? != expected {
-                return Err(format!("{name} is not what samples show"));
+                return Err(contradiction!("{name} is not what samples show"));
             }
         }
         let ppo = execution.ppo(self.libraries);
         if pairs(structure, &self.names.of("ppo"), n)? == ppo {
             Ok(())
         } else {
-            Err("ppo is not what samples show".to_owned())
+            Err(contradiction!("ppo is not what samples show"))
         }
     }
 
@@ -198,7 +200,7 @@ fn place<T: Ord>(all: &BTreeSet<T>, one: &T) -> usize {
 ///
 /// # Errors
 /// Names the symbol that the structure does not have.
-pub fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Result<Pairs, String> {
+pub fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Result<Pairs, Contradiction> {
     let mut found = Pairs::new();
     for (a, b) in (0..n).cartesian_product(0..n) {
         if structure.apply(predicate, &[a, b])? == 1 {

@@ -4,6 +4,7 @@
 //! chord: if sc leads from one member to another, that is the next one. Second, an invariant relates the order of
 //! RDMA-TSO to that of RDMA-SC, because local data-race freedom speaks only of the latter.
 
+use crate::error::{Contradiction, Refusal};
 use crate::instances::Derived;
 use crate::plain::{Names, Plain};
 use crate::prove::{Options, Proof};
@@ -105,12 +106,12 @@ impl<'a> Robustness<'a> {
     ///
     /// # Errors
     /// If the model is not first-order, or samples of its calls disagree.
-    pub fn new(cpu: Cpu, libraries: &'a Libraries) -> Result<Self, String> {
+    pub fn new(cpu: Cpu, libraries: &'a Libraries) -> Result<Self, Refusal> {
         let relations = Relations::default();
         let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::Words { rmw: false }, NAMES)?;
-        let mut predicates = |cpu: Cpu| -> Result<(Parts, String), String> {
+        let mut predicates = |cpu: Cpu| -> Result<(Parts, String), Refusal> {
             let base = relations.gb_base(cpu);
-            let named: Result<Vec<_>, String> =
+            let named: Result<Vec<_>, Refusal> =
                 base.iter().map(|(name, rel)| Ok((*name, plain.encoding.predicate(rel)?))).collect();
             Ok((named?, plain.encoding.predicate(&Relations::gb(&base))?))
         };
@@ -136,7 +137,7 @@ impl<'a> Robustness<'a> {
     ///
     /// # Errors
     /// If the model says something that first-order logic cannot express.
-    pub fn theorem(&self, dropped: Dropped) -> Result<Theorem, String> {
+    pub fn theorem(&self, dropped: Dropped) -> Result<Theorem, Refusal> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
         self.plain.vocabulary(&mut theory)?;
@@ -329,7 +330,7 @@ impl<'a> Robustness<'a> {
     }
 
     /// Reads an execution as a structure.
-    pub fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
+    pub fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, Contradiction> {
         let mut structure = self.plain.structure(theory, execution)?;
         let n = execution.subs.len();
         let is_far =
@@ -393,7 +394,7 @@ pub fn libraries(cpu: Cpu, variant: &str) -> Libraries {
 }
 
 /// Asks the solvers about the theorem, and checks it in executions of small programs.
-pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, String> {
+pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, Refusal> {
     let libraries = libraries(cpu, variant);
     let robustness = Robustness::new(cpu, &libraries)?;
     let theorem = robustness.theorem(Dropped::of(variant))?;

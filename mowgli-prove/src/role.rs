@@ -12,6 +12,7 @@ use mowgli_core::shape::{CasesTerm, ReadsTerm};
 use mowgli_core::value::Val;
 
 use crate::classes::Classes;
+use crate::error::{Refusal, refusal};
 use crate::kind::{Read, Role, Write};
 use crate::paths::{Decided, Made, Path, Reader, method_of, result, returns};
 use crate::pattern::{Argument, Datum, Each, Leaf, Named, Pattern, Segment, Times};
@@ -70,7 +71,7 @@ impl Case<'_> {
     }
 
     /// Takes a value apart. `at` is the position of the event with the value.
-    fn apart(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), String> {
+    fn apart(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), Refusal> {
         let mut push = |part: &str, slot: Slot| {
             text.push_str(part);
             slots.push(slot);
@@ -97,7 +98,7 @@ impl Case<'_> {
                     text.push('_');
                     Ok(())
                 }
-                Argument::Nodes => Err(format!("{e} is a set of nodes, of which templates know the elements only")),
+                Argument::Nodes => Err(refusal!("{e} is a set of nodes, of which templates know the elements only")),
             },
             Term::Val(Val::NoWid) => {
                 text.push('_');
@@ -125,7 +126,7 @@ impl Case<'_> {
                 self.part(*of, at, text, slots)
             }
             Term::Of(Function::Node, _) => {
-                let leaf = self.leaf(e).ok_or_else(|| format!("{e} is no node of the call"))?;
+                let leaf = self.leaf(e).ok_or_else(|| refusal!("{e} is no node of the call"))?;
                 push("node:#", Slot::Leaf(leaf))
             }
             Term::Var(var) if *var == AT => push("node:#", Slot::Leaf(Leaf::At)),
@@ -134,7 +135,7 @@ impl Case<'_> {
     }
 
     /// Takes the name of a part of an object apart.
-    fn part(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), String> {
+    fn part(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), Refusal> {
         let Term::Part(of, role, indices) = e.term() else {
             return match e.term() {
                 Term::Arg(i, _) => {
@@ -146,7 +147,7 @@ impl Case<'_> {
                     text.push_str(x.0.text());
                     Ok(())
                 }
-                _ => Err(format!("{e} is no object of the call")),
+                _ => Err(refusal!("{e} is no object of the call")),
             };
         };
         self.part(*of, at, text, slots)?;
@@ -158,7 +159,7 @@ impl Case<'_> {
                 Some(number) => text.push_str(&number),
                 None => {
                     let leaf = self.leaf(*index).or_else(|| self.named(*index, at).map(Leaf::Named));
-                    let leaf = leaf.ok_or_else(|| format!("{index} in {e} is no thread or node of the call"))?;
+                    let leaf = leaf.ok_or_else(|| refusal!("{index} in {e} is no thread or node of the call"))?;
                     // Names of threads begin so.
                     let is_thread = matches!(index.term(), Term::Me) || *index == Term::Var(MEMBER).into();
                     text.push_str(if is_thread { "P#" } else { "#" });
@@ -303,7 +304,7 @@ impl Cases<'_, '_> {
     }
 
     /// Returns the datum that these expressions are, one for each case.
-    fn datum(&self, at: usize, es: &[Expr]) -> Result<Datum, String> {
+    fn datum(&self, at: usize, es: &[Expr]) -> Result<Datum, Refusal> {
         if self.computed == Computed::Always {
             let passed = common(&self.each(es, |case, e| case.passed(e, at)));
             let results = common(&self.each(es, |case, e| case.results(e, at)));
@@ -321,39 +322,39 @@ impl Cases<'_, '_> {
             Computed::Anything => common(&self.each(es, |case, e| case.computed(e, at))),
             Computed::No | Computed::Always => Vec::new(),
         };
-        computed.into_iter().next().ok_or_else(|| format!("{} is nothing of the call", es[0]))
+        computed.into_iter().next().ok_or_else(|| refusal!("{} is nothing of the call", es[0]))
     }
 
     /// Returns the pattern of a value.
-    pub fn pattern(&self, at: usize, es: &[Expr]) -> Result<Pattern, String> {
+    pub fn pattern(&self, at: usize, es: &[Expr]) -> Result<Pattern, Refusal> {
         let apart = self.each(es, |case, e| {
             let (mut text, mut slots) = (String::new(), Vec::new());
             case.apart(e, at, &mut text, &mut slots).map(|()| (text, slots))
         });
-        let apart = apart.into_iter().collect::<Result<Vec<_>, String>>()?;
+        let apart = apart.into_iter().collect::<Result<Vec<_>, Refusal>>()?;
         let (text, first) = &apart[0];
         if let Some((other, _)) = apart.iter().find(|(other, slots)| other != text || slots.len() != first.len()) {
-            return Err(format!("a value is now {text} and now {other}"));
+            return Err(refusal!("a value is now {text} and now {other}"));
         }
         let leaf = |slot: usize| match &first[slot] {
             Slot::Leaf(leaf) => {
                 let is_same = |(_, slots): &(String, Vec<Slot>)| matches!(&slots[slot], Slot::Leaf(l) if l == leaf);
-                let differ = || format!("a part of {text} is now {leaf:?} and now something else");
+                let differ = || refusal!("a part of {text} is now {leaf:?} and now something else");
                 if apart.iter().all(is_same) { Ok(*leaf) } else { Err(differ()) }
             }
             Slot::Datum(_) => {
                 let datum = |slots: &Vec<Slot>| if let Slot::Datum(e) = &slots[slot] { Some(*e) } else { None };
                 let es: Option<Vec<Expr>> = apart.iter().map(|(_, slots)| datum(slots)).collect();
-                let es = es.ok_or_else(|| format!("a part of {text} is now a datum and now a name"))?;
+                let es = es.ok_or_else(|| refusal!("a part of {text} is now a datum and now a name"))?;
                 self.datum(at, &es).map(Leaf::Datum)
             }
         };
-        let leaves = (0..first.len()).map(leaf).collect::<Result<_, String>>()?;
+        let leaves = (0..first.len()).map(leaf).collect::<Result<_, Refusal>>()?;
         Ok(Pattern { text: text.clone(), leaves })
     }
 
     /// Returns a value in terms of the call: a datum, or a tuple of data.
-    fn said(&self, at: usize, es: &[Expr]) -> Result<Said, String> {
+    fn said(&self, at: usize, es: &[Expr]) -> Result<Said, Refusal> {
         let words = self.each(es, |case, e| match e.term() {
             Term::Tuple(parts) => Some(parts.clone()),
             Term::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
@@ -376,9 +377,9 @@ impl Cases<'_, '_> {
         }
         let words: Option<Vec<Vec<Expr>>> = words.into_iter().collect();
         let words = words.filter(|all| all.iter().map(Vec::len).all_equal());
-        let words = words.ok_or("a value is now a tuple and now something else")?;
+        let words = words.ok_or_else(|| refusal!("a value is now a tuple and now something else"))?;
         let word = |k: usize| self.datum(at, &words.iter().map(|all| all[k]).collect::<Vec<_>>());
-        (0..words[0].len()).map(word).collect::<Result<Vec<Datum>, String>>().map(Said::Words)
+        (0..words[0].len()).map(word).collect::<Result<Vec<Datum>, Refusal>>().map(Said::Words)
     }
 
     /// Returns the segments of the subevents of an event, and their roles. `shape` returns the shape in a case.
@@ -386,28 +387,28 @@ impl Cases<'_, '_> {
         &'s self,
         of: &Called,
         shape: impl Fn(&'s Case<'s>) -> &'s Symbolic,
-    ) -> Result<(Vec<Segment>, Vec<Role>), String> {
+    ) -> Result<(Vec<Segment>, Vec<Role>), Refusal> {
         let shapes: Vec<&Symbolic> = self.all.iter().map(|case| shape(case)).collect();
         let segments = &shapes[0].segments;
         if shapes.iter().any(|shape| shape.segments != *segments) {
-            return Err("it has other subevents for other data".to_owned());
+            return Err(refusal!("it has other subevents for other data"));
         }
         // A subevent that exists if a set has a node is indexed by the set, if another one is.
         if let Times::IfAny(set) = of.times
             && segments.iter().any(|s| s.each() != Some(Each::Nodes(set)))
         {
-            return Err("it is there for some sets of nodes, and not for each of them".to_owned());
+            return Err(refusal!("it is there for some sets of nodes, and not for each of them"));
         }
         let each = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len));
         let role = |(sub, each): (usize, Option<Each>)| {
             let accesses: Vec<&Access> = shapes.iter().map(|shape| &shape.accesses[sub]).collect();
             self.role(of, (sub, each), &accesses)
         };
-        let roles = each.enumerate().map(role).collect::<Result<_, String>>()?;
+        let roles = each.enumerate().map(role).collect::<Result<_, Refusal>>()?;
         Ok((segments.clone(), roles))
     }
 
-    fn role(&self, of: &Called, (sub, each): (usize, Option<Each>), accesses: &[&Access]) -> Result<Role, String> {
+    fn role(&self, of: &Called, (sub, each): (usize, Option<Each>), accesses: &[&Access]) -> Result<Role, Refusal> {
         let (at, first) = (of.event, accesses[0]);
         let sort = |a: &&Access| {
             let writes = a.writes.as_ref().map(std::mem::discriminant);
@@ -415,7 +416,7 @@ impl Cases<'_, '_> {
         };
         let sort = accesses.iter().map(sort).all_equal();
         if !sort {
-            return Err("a subevent depends on the call".to_owned());
+            return Err(refusal!("a subevent depends on the call"));
         }
         let family = first.family.name;
         let nodes: Vec<Expr> = accesses.iter().filter_map(|a| a.node).collect();
@@ -423,7 +424,7 @@ impl Cases<'_, '_> {
             None => None,
             Some(Pattern { leaves, .. }) => match &leaves[..] {
                 [leaf] => Some(*leaf),
-                _ => return Err(format!("the node of {family} is always the same")),
+                _ => return Err(refusal!("the node of {family} is always the same")),
             },
         };
         let cells: Vec<Expr> = accesses.iter().filter_map(|a| a.cell).map(|(x, n)| Expr::tuple([x, n])).collect();
@@ -440,7 +441,7 @@ impl Cases<'_, '_> {
                 let values: Vec<Expr> = accesses.iter().filter_map(value).collect();
                 Some(match (first.reads, self.said(at, &values)?) {
                     (Some(ReadsTerm::IsNot(_)), Said::One(datum)) => Read::IsNot(datum),
-                    (Some(ReadsTerm::IsNot(_)), Said::Words(_)) => return Err("it does not read a tuple".to_owned()),
+                    (Some(ReadsTerm::IsNot(_)), Said::Words(_)) => return Err(refusal!("it does not read a tuple")),
                     (_, Said::One(datum)) => Read::Is(datum),
                     (_, Said::Words(words)) => Read::Words(words),
                 })
@@ -462,7 +463,8 @@ impl Cases<'_, '_> {
                 Some(Write::Plus(*from, self.datum(at, &added)?))
             }
             Some(Written::Words(_)) => {
-                let (_, after) = words.ok_or("what it writes is computed from what it read, and no sum")?;
+                let (_, after) =
+                    words.ok_or_else(|| refusal!("what it writes is computed from what it read, and no sum"))?;
                 Some(Write::Words(after))
             }
         };

@@ -10,7 +10,7 @@
 //! that declares `x.copy[n]` at `n` gives it the subevent `aCW: writes x.copy[node(me)] at node(me), v`.
 //!
 //! **Correct because** each case of [`Shaper::extend`] is the one of [`Shapes::of`](mowgli_core::shape::Shapes::of) on
-//! unknown values. A condition that is not known is an error ([`Stop::Undecided`]), and the caller splits the path.
+//! unknown values. A condition that is not known is an error ([`NoTemplate::Undecided`]), and the caller splits the path.
 //!
 //! **Cost**: the size of the shape, times the number of ways.
 
@@ -22,6 +22,7 @@ use mowgli_core::parts::{ObjectTerm, Parts};
 use mowgli_core::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
 use mowgli_core::value::Val;
 
+use crate::error::{Refusal, refusal};
 use crate::paths::{Decided, Reader, UNKNOWN, is_contradiction};
 use crate::pattern::{Each, Segment, Times};
 
@@ -37,18 +38,18 @@ pub(crate) fn element(of: Each) -> Var {
 
 /// The reason for which a path has no template.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stop {
+pub(crate) enum NoTemplate {
     /// A loop has effects, and the path was read as if it had none.
     HasRounds,
     /// The subevents of a call depend on this condition, which the path does not decide.
     Undecided(Expr),
     /// The path has something that no template can say.
-    No(String),
+    Refused(Refusal),
 }
 
-impl From<String> for Stop {
-    fn from(why: String) -> Self {
-        Self::No(why)
+impl From<Refusal> for NoTemplate {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 
@@ -104,7 +105,7 @@ pub(crate) struct Shaper<'a> {
 
 impl Shaper<'_> {
     /// Returns the ways in which a call can happen.
-    pub fn ways(&self, shape: &ShapeTerm, call: Called<'_>) -> Result<Vec<Symbolic>, Stop> {
+    pub fn ways(&self, shape: &ShapeTerm, call: Called<'_>) -> Result<Vec<Symbolic>, NoTemplate> {
         let mut ways = vec![Symbolic::default()];
         self.extend(shape, &BTreeMap::new(), None, call, &mut ways)?;
         ways.iter_mut().for_each(|way| way.segments.retain(|segment| segment.len > 0));
@@ -118,7 +119,7 @@ impl Shaper<'_> {
         inside: Option<Each>,
         call: Called<'_>,
         ways: &mut Vec<Symbolic>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NoTemplate> {
         match shape {
             ShapeTerm::Sub(sub) => {
                 for way in ways {
@@ -131,10 +132,10 @@ impl Shaper<'_> {
                 let condition = self.reduced(*condition, vars, call);
                 let Some(holds) = self.holds(condition) else {
                     return Err(match inside {
-                        Some(_) => {
-                            Stop::No(format!("which subevents there are for one of several depends on `{condition}`"))
-                        }
-                        None => Stop::Undecided(condition),
+                        Some(_) => NoTemplate::Refused(refusal!(
+                            "which subevents there are for one of several depends on `{condition}`"
+                        )),
+                        None => NoTemplate::Undecided(condition),
                     });
                 };
                 self.extend(if holds { yes } else { no }, vars, inside, call, ways)
@@ -147,9 +148,9 @@ impl Shaper<'_> {
                 }
                 let each = self.reader.set(set);
                 let each =
-                    each.ok_or_else(|| format!("it has subevents for each of {set}, which is no set of the call"))?;
+                    each.ok_or_else(|| refusal!("it has subevents for each of {set}, which is no set of the call"))?;
                 if inside.is_some() || matches!(call.times, Times::Each(_) | Times::Ended) {
-                    return Err("it is there for each node, and each has subevents for each node".to_owned().into());
+                    return Err(refusal!("it is there for each node, and each has subevents for each node").into());
                 }
                 ways.iter_mut().for_each(|way| way.segments.push(Segment { times: Times::Each(each), len: 0 }));
                 self.extend(part, &with(Term::Var(element(each)).into()), Some(each), call, ways)
@@ -173,7 +174,7 @@ impl Shaper<'_> {
         inside: Option<Each>,
         call: Called<'_>,
         way: &mut Symbolic,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), NoTemplate> {
         let (here, e) = (way.accesses.len(), |e: Expr| self.reduced(e, vars, call));
         let cell = match &sub.cell {
             None => None,
@@ -187,19 +188,19 @@ impl Shaper<'_> {
             ReadsTerm::IsNot(v) => ReadsTerm::IsNot(e(v)),
             ReadsTerm::Any => ReadsTerm::Any,
         });
-        let source = |var: &Var| -> Result<usize, Stop> {
-            let from = *way.found.get(&var.number).ok_or_else(|| format!("{} is not read before", var.name))?;
+        let source = |var: &Var| -> Result<usize, NoTemplate> {
+            let from = *way.found.get(&var.number).ok_or_else(|| refusal!("{} is not read before", var.name))?;
             let segment = |position: usize| segment_of(&way.segments, position);
             let is_once = segment(from).is_none_or(|at| way.segments[at].times == Times::Once);
             let is_near = inside.is_some() && segment(from) == way.segments.len().checked_sub(1);
             if is_once || is_near {
                 Ok(from)
             } else {
-                Err("what a subevent copies is read for another node".to_owned().into())
+                Err(refusal!("what a subevent copies is read for another node").into())
             }
         };
         let writes = sub.writes.as_ref().map(|writes| {
-            Ok::<_, Stop>(match writes {
+            Ok::<_, NoTemplate>(match writes {
                 WritesTerm::Is(v) => Written::Is(e(*v)),
                 WritesTerm::Copy(var) => Written::Copy(source(var)?),
                 WritesTerm::Sum(var, k) => Written::Sum(var.as_ref().map_or(Ok(here), source)?, e(*k)),
@@ -213,7 +214,7 @@ impl Shaper<'_> {
                     Written::Words(CasesTerm { before: function.before.clone(), cases })
                 }
                 WritesTerm::Step(_) => {
-                    return Err("what it writes is a Rust function of what it reads".to_owned().into());
+                    return Err(refusal!("what it writes is a Rust function of what it reads").into());
                 }
             })
         });
@@ -236,19 +237,19 @@ impl Shaper<'_> {
     }
 
     /// Returns the node of a stamp. Templates know no other index.
-    fn stamp_node(&self, stamp: &StampTerm, e: &dyn Fn(Expr) -> Expr) -> Result<Option<Expr>, Stop> {
+    fn stamp_node(&self, stamp: &StampTerm, e: &dyn Fn(Expr) -> Expr) -> Result<Option<Expr>, NoTemplate> {
         match &stamp.index[..] {
             [] => Ok(None),
             [node] => self.node(e(*node)).map(Some),
-            _ => Err(format!("the stamp {stamp} has an index beside its node").into()),
+            _ => Err(refusal!("the stamp {stamp} has an index beside its node").into()),
         }
     }
 
     /// Returns the node that an expression is. The implementation says where its objects live.
-    fn node(&self, e: Expr) -> Result<Expr, Stop> {
+    fn node(&self, e: Expr) -> Result<Expr, NoTemplate> {
         match e.term() {
             Term::Of(Function::Node, of) if matches!(of.term(), Term::Part(..)) => {
-                let on = self.declared(*of)?.node.ok_or_else(|| format!("{of} lives on no node"))?;
+                let on = self.declared(*of)?.node.ok_or_else(|| refusal!("{of} lives on no node"))?;
                 self.node(self.reader.simplified(on))
             }
             _ => Ok(e),
@@ -256,9 +257,10 @@ impl Shaper<'_> {
     }
 
     /// Returns the object with a name, as the implementation declares it.
-    pub fn declared(&self, name: Expr) -> Result<ObjectTerm, Stop> {
-        let parts = self.parts.ok_or("its objects are declared by a Rust function, and not by `parts`".to_owned())?;
-        Ok(parts.get(name).ok_or_else(|| format!("the implementation does not declare {name}"))?)
+    pub fn declared(&self, name: Expr) -> Result<ObjectTerm, NoTemplate> {
+        let parts =
+            self.parts.ok_or_else(|| refusal!("its objects are declared by a Rust function, and not by `parts`"))?;
+        Ok(parts.get(name).ok_or_else(|| refusal!("the implementation does not declare {name}"))?)
     }
 
     fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>, call: Called<'_>) -> Expr {

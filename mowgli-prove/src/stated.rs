@@ -3,6 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::lemma::{Access, Along, Fact, Lemma, Num, Of, Sort, Var};
 
+use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::model::{Model, Obligation, ended, location, own, the, thread};
 use crate::numbers::{index, int, number};
@@ -30,22 +31,22 @@ impl Model<'_> {
     ///
     /// # Errors
     /// If it applies to no kinds, the last reason for that.
-    pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, String> {
+    pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, Refusal> {
         let calls: Vec<Var> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
         let choices = calls.iter().map(|_| self.parts.kinds).multi_cartesian_product();
         let mut said = Vec::new();
-        let mut why = format!("the lemma that {} is about no call", lemma.words);
+        let mut last = refusal!("the lemma that {} is about no call", lemma.words);
         for kinds in choices {
             let kinds = calls.iter().copied().zip(kinds).collect();
             match self.stated_of(&Sorted { lemma, kinds, end: "" }) {
                 Ok(stated) => said.push(stated),
-                Err(reason) => why = format!("the lemma that {}: {reason}", lemma.words),
+                Err(refusal) => last = refusal.about(format!("the lemma that {}", lemma.words)),
             }
         }
-        if said.is_empty() { Err(why) } else { Ok(said) }
+        if said.is_empty() { Err(last) } else { Ok(said) }
     }
 
-    fn stated_of(&self, sorted: &Sorted<'_>) -> Result<Stated, String> {
+    fn stated_of(&self, sorted: &Sorted<'_>) -> Result<Stated, Refusal> {
         let lemma = sorted.lemma;
         let (from, to) = (self.hypotheses(sorted)?, self.facts(sorted, &lemma.then)?);
         let of: Vec<(String, &'static str)> = lemma.of.iter().map(|v| (v.name.to_owned(), sort(*v))).collect();
@@ -80,7 +81,7 @@ impl Model<'_> {
 
     /// Returns the hypothesis of a lemma: the kinds of its calls, the existence of the subevents that it speaks of, and
     /// its stated assumptions.
-    fn hypotheses(&self, sorted: &Sorted<'_>) -> Result<Term, String> {
+    fn hypotheses(&self, sorted: &Sorted<'_>) -> Result<Term, Refusal> {
         let mut given: Vec<Term> =
             sorted.kinds.iter().map(|(call, kind)| self.is_kind(kind, &sorted.var(*call))).collect();
         for of in sorted.lemma.given.iter().chain(&sorted.lemma.then).flat_map(subevents) {
@@ -91,14 +92,14 @@ impl Model<'_> {
         Ok(and(given))
     }
 
-    fn facts(&self, sorted: &Sorted<'_>, facts: &[Fact]) -> Result<Term, String> {
+    fn facts(&self, sorted: &Sorted<'_>, facts: &[Fact]) -> Result<Term, Refusal> {
         Ok(and(facts.iter().map(|fact| self.fact(sorted, fact)).collect::<Result<Vec<_>, _>>()?))
     }
 
-    fn fact(&self, sorted: &Sorted<'_>, fact: &Fact) -> Result<Term, String> {
+    fn fact(&self, sorted: &Sorted<'_>, fact: &Fact) -> Result<Term, Refusal> {
         let compared = |a: &Num, b: &Num, how: fn(Term, Term) -> Term| {
             let ([is_a, a], [is_b, b]) = (sorted.num(a)?, sorted.num(b)?);
-            Ok::<Term, String>(and([is_a, is_b, how(a, b)]))
+            Ok::<Term, Refusal>(and([is_a, is_b, how(a, b)]))
         };
         Ok(match fact {
             Fact::Number(of) => number(&sorted.value(*of)?),
@@ -113,14 +114,14 @@ impl Model<'_> {
             Fact::Method(call, method) => {
                 let kind = sorted.kind(*call)?;
                 if kind.method().is_none_or(|of| of.text() != *method) {
-                    return Err(format!("{} is no {method}", kind.name));
+                    return Err(refusal!("{} is no {method}", kind.name));
                 }
                 and([])
             }
             Fact::ShareObject(a, b) => {
                 let object = |of: Var| {
                     let has = sorted.kind(of)?.forms.iter().all(|f| f.arguments.first() == Some(&Argument::Location));
-                    has.then(|| location(0, &sorted.var(of))).ok_or_else(|| format!("{} is about no object", of.name))
+                    has.then(|| location(0, &sorted.var(of))).ok_or_else(|| refusal!("{} is about no object", of.name))
                 };
                 equal(object(*a)?, object(*b)?)
             }
@@ -128,7 +129,7 @@ impl Model<'_> {
             Fact::Partners(a, b) => {
                 let calls = [*a, *b].map(|v| sorted.kind(v).map(|kind| (kind, sorted.var(v))));
                 let [a, b] = calls;
-                self.partners(a?, b?).ok_or("clients owe no calls to each other")?
+                self.partners(a?, b?).ok_or_else(|| refusal!("clients owe no calls to each other"))?
             }
             Fact::Same(a, b) => equal(sorted.var(*a), sorted.var(*b)),
             Fact::Not(fact) => not(self.fact(sorted, fact)?),
@@ -173,13 +174,13 @@ impl<'k> Sorted<'k> {
     }
 
     /// Returns the kind of a call.
-    fn kind(&self, of: Var) -> Result<&'k Kind, String> {
+    fn kind(&self, of: Var) -> Result<&'k Kind, Refusal> {
         let kind = self.kinds.iter().find(|(call, _)| *call == of).map(|(_, kind)| *kind);
-        kind.ok_or_else(|| format!("it is not about {}", of.name))
+        kind.ok_or_else(|| refusal!("it is not about {}", of.name))
     }
 
     /// Returns the role of a subevent.
-    fn role(&self, of: Of) -> Result<(&'k Kind, &'k Role), String> {
+    fn role(&self, of: Of) -> Result<(&'k Kind, &'k Role), Refusal> {
         let kind = self.kind(of.call)?;
         // Only the last iteration of a loop has a name.
         let is_earlier =
@@ -195,33 +196,33 @@ impl<'k> Sorted<'k> {
         let role = position.and_then(|(event, _)| kind.concrete.iter().find(|r| r.position.0 == event && does(r)));
         role.map(|role| (kind, role)).ok_or_else(|| {
             let does = if of.access == Access::Reads { "reads" } else { "writes" };
-            format!("no {} {} of {} in {} {does}", of.method, of.nth, of.library, kind.name)
+            refusal!("no {} {} of {} in {} {does}", of.method, of.nth, of.library, kind.name)
         })
     }
 
-    fn place(&self, of: Of, role: &Role) -> Result<Term, String> {
+    fn place(&self, of: Of, role: &Role) -> Result<Term, Refusal> {
         match (role.each, of.at) {
             (None, None) => Ok(own(&self.var(of.call))),
             (Some(Each::Nodes(_)), Some(at)) if at.sort == Sort::Node => Ok(self.var(at)),
             (Some(Each::Members(_)), Some(at)) if at.sort == Sort::Thread => Ok(self.var(at)),
             (Some(Each::Ended(event)), None) => Ok(ended(event, &self.var(of.call))),
-            (Some(Each::Rounds), _) => Err(format!("{} is of a round that is not the last", role.words)),
-            (None, Some(at)) => Err(format!("{} is there once, not for each {}", role.words, at.name)),
-            (Some(_), _) => Err(format!("{} is there several times, and it is not said for which", role.words)),
+            (Some(Each::Rounds), _) => Err(refusal!("{} is of a round that is not the last", role.words)),
+            (None, Some(at)) => Err(refusal!("{} is there once, not for each {}", role.words, at.name)),
+            (Some(_), _) => Err(refusal!("{} is there several times, and it is not said for which", role.words)),
         }
     }
 
-    fn sub(&self, of: Of) -> Result<Term, String> {
+    fn sub(&self, of: Of) -> Result<Term, Refusal> {
         let (_, role) = self.role(of)?;
         Ok(the(role, &self.var(of.call), &self.place(of, role)?))
     }
 
-    fn value(&self, of: Of) -> Result<Term, String> {
+    fn value(&self, of: Of) -> Result<Term, Refusal> {
         Ok(app(if of.access == Access::Reads { "read" } else { "wrote" }, &[self.sub(of)?]))
     }
 
     /// Returns the formula "this is a number", and the number.
-    fn num(&self, num: &Num) -> Result<[Term; 2], String> {
+    fn num(&self, num: &Num) -> Result<[Term; 2], Refusal> {
         Ok(match num {
             Num::Value(of) => {
                 let value = self.value(*of)?;

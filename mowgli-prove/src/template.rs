@@ -17,11 +17,12 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Part, World};
 
 use crate::classes::Classes;
-use crate::kind::{Form, Guard, Kind, Untold, Way};
+use crate::error::{Refusal, refusal};
+use crate::kind::{Form, Guard, Kind, Way};
 use crate::paths::{Decided, Made, Path, Reader, method_of, result, returns};
 use crate::pattern::{Argument, Datum, Times};
 use crate::role::{Called, Case, Cases, Computed};
-use crate::shapes::{self, Shaper, Stop, Symbolic, element, only_reads};
+use crate::shapes::{self, NoTemplate, Shaper, Symbolic, element, only_reads};
 use crate::source::Source;
 
 /// A kind of calls, with its case.
@@ -59,9 +60,9 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the forms of the calls that clients make: methods, with the forms of their arguments.
-    fn forms(&self, worlds: &[World]) -> Result<BTreeSet<(Name, Vec<Argument>)>, Vec<Untold>> {
+    fn forms(&self, worlds: &[World]) -> Result<BTreeSet<(Name, Vec<Argument>)>, Vec<Refusal>> {
         let mut forms: BTreeSet<(Name, Vec<Argument>)> = BTreeSet::new();
-        let mut untold = Vec::new();
+        let mut refusals = Vec::new();
         for world in worlds {
             for thread in world.tids() {
                 for call in self.subject.calls(world, thread, &Bound { objects: 2, ..Bound::default() }, &|| false) {
@@ -69,14 +70,14 @@ impl<'a> Source<'a> {
                         Ok(arguments) => {
                             forms.insert((call.method, arguments));
                         }
-                        Err(why) => untold.push(Untold { kind: call.method.to_string(), why }),
+                        Err(refusal) => refusals.push(refusal.about(call.method)),
                     }
                 }
             }
         }
-        untold.dedup();
-        if !untold.is_empty() {
-            return Err(untold);
+        refusals.dedup_by_key(|refusal| refusal.to_string());
+        if !refusals.is_empty() {
+            return Err(refusals);
         }
         // A client may give `_` wherever a method takes an identifier.
         let identifiers = |(method, arguments): &(Name, Vec<Argument>)| {
@@ -93,23 +94,23 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// Lists the kinds that have no template.
-    pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Untold>> {
+    pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Refusal>> {
         let worlds = self.worlds();
-        let (mut branches, mut untold) = (Vec::new(), Vec::new());
+        let (mut branches, mut refusals) = (Vec::new(), Vec::new());
         for (method, arguments) in self.forms(&worlds)? {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
             match self.branches((method, &arguments), &worlds) {
                 Ok(told) => branches.extend(numbered(&name, told)),
-                Err(why) => untold.push(Untold { kind: name, why }),
+                Err(refusal) => refusals.push(refusal.about(name)),
             }
         }
-        untold.dedup();
-        if branches.is_empty() && untold.is_empty() {
-            untold.push(Untold { kind: "no method".to_owned(), why: "there are no calls".to_owned() });
+        refusals.dedup_by_key(|refusal| refusal.to_string());
+        if branches.is_empty() && refusals.is_empty() {
+            refusals.push(refusal!("there are no calls").about("no method"));
         }
-        if !untold.is_empty() {
-            return Err(untold);
+        if !refusals.is_empty() {
+            return Err(refusals);
         }
         let alike = self.alike(&branches);
         Ok(alike.unwrap_or_else(|| branches.into_iter().map(|branch| branch.kind).collect()))
@@ -143,9 +144,12 @@ impl<'a> Source<'a> {
     }
 
     /// Makes the kinds of the calls of one form: one or more for each path through the body.
-    fn branches(&self, (method, arguments): (Name, &[Argument]), worlds: &[World]) -> Result<Vec<Branch<'a>>, String> {
-        let bodies = self.implementation.bodies().ok_or("its body is a Rust function, which cannot be read")?;
-        let body = bodies.get(method.text()).ok_or("it has no body, so no call of it returns")?;
+    fn branches(&self, (method, arguments): (Name, &[Argument]), worlds: &[World]) -> Result<Vec<Branch<'a>>, Refusal> {
+        let bodies = self
+            .implementation
+            .bodies()
+            .ok_or_else(|| refusal!("its body is a Rust function, which cannot be read"))?;
+        let body = bodies.get(method.text()).ok_or_else(|| refusal!("it has no body, so no call of it returns"))?;
         let has_roles = self.has_roles();
         let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };
         let arguments = arguments.to_vec();
@@ -154,17 +158,17 @@ impl<'a> Source<'a> {
         loop {
             let paths = reader.paths(body)?;
             if paths.is_empty() {
-                return Err("no call of this form returns".to_owned());
+                return Err(refusal!("no call of this form returns"));
             }
             let mut branches = Vec::new();
             let mut has_rounds = false;
             for (path, given) in paths.iter().zip(given(&reader, &paths)?) {
                 match self.of_path(method, &reader, path, &given) {
                     Ok(told) => branches.extend(told),
-                    Err(Stop::No(why)) => return Err(why),
-                    Err(Stop::Undecided(e)) => return Err(format!("its shapes depend on `{e}`")),
-                    Err(Stop::HasRounds) if !reader.has_rounds => has_rounds = true,
-                    Err(Stop::HasRounds) => return Err("what it leaves out does not only read".to_owned()),
+                    Err(NoTemplate::Refused(refusal)) => return Err(refusal),
+                    Err(NoTemplate::Undecided(e)) => return Err(refusal!("its shapes depend on `{e}`")),
+                    Err(NoTemplate::HasRounds) if !reader.has_rounds => has_rounds = true,
+                    Err(NoTemplate::HasRounds) => return Err(refusal!("what it leaves out does not only read")),
                 }
             }
             if !has_rounds {
@@ -205,12 +209,12 @@ impl<'a> Source<'a> {
         reader: &Reader<'a>,
         path: &Path,
         given: &[Guard],
-    ) -> Result<Vec<Branch<'a>>, Stop> {
+    ) -> Result<Vec<Branch<'a>>, NoTemplate> {
         for call in
             path.made().flat_map(|(_, made)| &made.left_out).chain(path.left_out.iter().flat_map(|(_, all)| all))
         {
             if !only_reads(shape_of(reader.below.get(call.library), call.method)?) {
-                return Err(Stop::HasRounds);
+                return Err(NoTemplate::HasRounds);
             }
         }
         let returned = given.iter().filter(|guard| guard.one == Datum::Returned).filter_map(|guard| {
@@ -232,13 +236,15 @@ impl<'a> Source<'a> {
         path: &Path,
         given: &[Guard],
         (decided, depth): (Vec<Decided>, usize),
-    ) -> Result<Vec<Branch<'a>>, Stop> {
+    ) -> Result<Vec<Branch<'a>>, NoTemplate> {
         match self.shapes(method, reader, path, &decided) {
-            Err(Stop::Undecided(_)) if depth == DEEPEST => Err("its shapes depend on too many data".to_owned().into()),
-            Err(Stop::Undecided(condition)) => {
+            Err(NoTemplate::Undecided(_)) if depth == DEEPEST => {
+                Err(refusal!("its shapes depend on too many data").into())
+            }
+            Err(NoTemplate::Undecided(condition)) => {
                 let guard = reader.guard(condition, true);
                 let guard =
-                    guard.ok_or_else(|| format!("its shapes depend on `{condition}`, which compares no two data"))?;
+                    guard.ok_or_else(|| refusal!("its shapes depend on `{condition}`, which compares no two data"))?;
                 let with = |are_equal: bool| {
                     let given = [given, &[Guard { are_equal, ..guard }]].concat();
                     let new = Decided { condition, holds: are_equal, is_fact: false };
@@ -254,14 +260,14 @@ impl<'a> Source<'a> {
                 let branch = |(ways, shapes): (Vec<Way>, Vec<Symbolic>)| {
                     let (path, decided, own) = (path.clone(), decided.clone(), own.clone());
                     let case = Case { reader: reader.clone(), path, decided, classes: classes.clone(), shapes, own };
-                    let kind = self.explained(method, vec![&case], computed).map_err(Stop::No)?;
+                    let kind = self.explained(method, vec![&case], computed).map_err(NoTemplate::Refused)?;
                     let results = given.iter().flat_map(|g| [g.one, g.other]).flat_map(|datum| match datum {
                         Datum::Result(event) | Datum::Sum(event, _) => event..event + 1,
                         Datum::Results(first, words) => first..first + words,
                         _ => 0..0,
                     });
                     if !results.chain(ways.iter().map(|(event, _)| *event)).all(|event| kind.is_once(event)) {
-                        return Err("what tells branches apart is one of several results".to_owned().into());
+                        return Err(refusal!("what tells branches apart is one of several results").into());
                     }
                     let form = Form { method, arguments: reader.arguments.clone(), given: given.to_vec() };
                     Ok(Branch { kind: Kind { forms: vec![form], ways, ..kind }, case })
@@ -279,7 +285,7 @@ impl<'a> Source<'a> {
         reader: &Reader<'a>,
         path: &Path,
         decided: &[Decided],
-    ) -> Result<(Vec<(Vec<Way>, Vec<Symbolic>)>, Symbolic), Stop> {
+    ) -> Result<(Vec<(Vec<Way>, Vec<Symbolic>)>, Symbolic), NoTemplate> {
         let shaper = Shaper { reader, parts: self.implementation.parts(), decided };
         let mut all: Vec<(Vec<Way>, Vec<Symbolic>)> = vec![Default::default()];
         for (position, (times, element, made)) in placed(path).enumerate() {
@@ -291,10 +297,10 @@ impl<'a> Source<'a> {
             let called = shapes::Called { args: &args, result, times };
             let ways = shaper.ways(shape_of(library, made.call.method)?, called)?;
             if ways.is_empty() {
-                return Err(format!("{} cannot happen", made.call).into());
+                return Err(refusal!("{} cannot happen", made.call).into());
             }
             if ways.len() > 1 && made.ends_loop {
-                return Err("a call in a loop can happen in several ways".to_owned().into());
+                return Err(refusal!("a call in a loop can happen in several ways").into());
             }
             let several = ways.len() > 1;
             let with = |(known, shapes): (Vec<Way>, Vec<Symbolic>)| {
@@ -313,15 +319,15 @@ impl<'a> Source<'a> {
         let result = if returns(specified, method.text()) { path.returned } else { Val::Unit.into() };
         let called = shapes::Called { args: &args, result, times: Times::Once };
         let own = match shaper.ways(shape_of(specified, method.text())?, called) {
-            Err(Stop::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &Term::Ret => {
-                return Err(format!(
+            Err(NoTemplate::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &Term::Ret => {
+                return Err(refusal!(
                     "only some threads of an object may call it, and `{e}` is not known of the thread"
                 )
                 .into());
             }
             other => other?,
         };
-        let one = own.into_iter().exactly_one().map_err(|ways| format!("it can happen in {} ways", ways.count()))?;
+        let one = own.into_iter().exactly_one().map_err(|ways| refusal!("it can happen in {} ways", ways.count()))?;
         Ok((all, one))
     }
 
@@ -334,7 +340,7 @@ impl<'a> Source<'a> {
     }
 
     /// Makes the kind of calls of these cases, which take paths with the same calls.
-    fn explained(&self, method: Name, cases: Vec<&Case<'a>>, computed: Computed) -> Result<Kind, String> {
+    fn explained(&self, method: Name, cases: Vec<&Case<'a>>, computed: Computed) -> Result<Kind, Refusal> {
         let path = &cases[0].path;
         let made: Vec<_> = placed(path).collect();
         let end = made.len();
@@ -360,14 +366,14 @@ impl<'a> Source<'a> {
                     let (times, element, made) = placed(&case.path).nth(position)?;
                     made.call.args.get(i).map(|e| with_element(self.home(&case.reader, *e), element, times))
                 });
-                es.collect::<Option<Vec<Expr>>>().ok_or_else(|| format!("{} has other arguments elsewhere", of.call))
+                es.collect::<Option<Vec<Expr>>>().ok_or_else(|| refusal!("{} has other arguments elsewhere", of.call))
             };
             // Sets of nodes are seen by the subevents that there are for each of them.
             let is_set =
                 |i: usize| takes(self.below.get(of.call.library), of.call.method, i) == Some(method::Kind::Nodes);
             let pattern =
                 |i: usize| if is_set(i) { Ok(None) } else { cases.pattern(position, &argument(i)?).map(Some) };
-            let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, String>>()?;
+            let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, Refusal>>()?;
             let (library, method) = (of.call.library, Name::new(of.call.method));
             kind.made.push((library, method, crate::pattern::tuple(arguments.iter().flatten())));
             let called = Called { event: position, library, method, arguments, times: *times };
@@ -382,13 +388,13 @@ impl<'a> Source<'a> {
             kind.concrete.extend(roles);
         }
         let forms: Vec<&Vec<Argument>> = cases.all.iter().map(|case| &case.reader.arguments).collect();
-        let argument = |i: usize| -> Result<Option<crate::pattern::Pattern>, String> {
+        let argument = |i: usize| -> Result<Option<crate::pattern::Pattern>, Refusal> {
             if forms.iter().any(|form| form.len() <= i || form[i] == Argument::Nodes) {
                 return Ok(None);
             }
             cases.pattern(end, &vec![Term::Arg(i, "argument").into(); forms.len()]).map(Some)
         };
-        let arguments = (0..forms[0].len()).map(argument).collect::<Result<Vec<_>, String>>().unwrap_or_default();
+        let arguments = (0..forms[0].len()).map(argument).collect::<Result<Vec<_>, Refusal>>().unwrap_or_default();
         let called = Called { event: end, library: self.library, method, arguments, times: Times::Once };
         (kind.promised, kind.abstract_) = cases.subevents(&called, |case| &case.own)?;
         Ok(kind)
@@ -396,7 +402,7 @@ impl<'a> Source<'a> {
 }
 
 /// Returns the guards of each path. The result of a call is one of them if the object has a writer and readers.
-fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, String> {
+fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, Refusal> {
     if !reader.has_roles {
         return Ok(paths.iter().map(|path| path.guards.clone()).collect());
     }
@@ -412,7 +418,7 @@ fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, String>
             None => classes.iter().map(|value| is(*value, false)).collect(),
         };
         match classes.iter().find(|value| special(path).is_none() && reader.may_be(path, **value)) {
-            Some(value) => Err(format!("whether it returns {value} is not known")),
+            Some(value) => Err(refusal!("whether it returns {value} is not known")),
             None => Ok([returned, path.guards.clone()].concat()),
         }
     };
@@ -439,12 +445,12 @@ fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<m
 }
 
 /// Returns the shape of the calls of a method.
-fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l mowgli_core::shape::ShapeTerm, String> {
-    let library = library.ok_or("a call is of no library below")?;
+fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l mowgli_core::shape::ShapeTerm, Refusal> {
+    let library = library.ok_or_else(|| refusal!("a call is of no library below"))?;
     let shapes = library.shape_terms();
     let shapes =
-        shapes.ok_or_else(|| format!("the shapes of {} are a Rust function, and not terms", library.name()))?;
-    shapes.get(method).ok_or_else(|| format!("{} has no shape of {method}", library.name()))
+        shapes.ok_or_else(|| refusal!("the shapes of {} are a Rust function, and not terms", library.name()))?;
+    shapes.get(method).ok_or_else(|| refusal!("{} has no shape of {method}", library.name()))
 }
 
 /// Returns the arguments that are objects in which the thread takes part in all cases.

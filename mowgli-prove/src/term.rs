@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::error::{Contradiction, contradiction};
+
 /// The integers.
 pub const INT: &str = "Int";
 
@@ -331,7 +333,7 @@ impl<'a> Structure<'a> {
     ///
     /// # Errors
     /// Names the symbol that the structure does not have.
-    pub fn holds(&self, formula: &Term) -> Result<bool, String> {
+    pub fn holds(&self, formula: &Term) -> Result<bool, Contradiction> {
         Ok(self.value(formula, &mut Vec::new())? == 1)
     }
 
@@ -339,15 +341,15 @@ impl<'a> Structure<'a> {
     ///
     /// # Errors
     /// Names the symbol that the structure does not have.
-    pub fn apply(&self, name: &str, to: &[usize]) -> Result<usize, String> {
+    pub fn apply(&self, name: &str, to: &[usize]) -> Result<usize, Contradiction> {
         self.call(&name.into(), to.to_vec())
     }
 
-    fn call(&self, name: &Arc<str>, to: Vec<usize>) -> Result<usize, String> {
+    fn call(&self, name: &Arc<str>, to: Vec<usize>) -> Result<usize, Contradiction> {
         if let Some(table) = self.tables.get(&**name) {
             return Ok(table(&to));
         }
-        let (of, body) = self.definitions.get(&**name).ok_or_else(|| format!("nothing is known of {name}"))?;
+        let (of, body) = self.definitions.get(&**name).ok_or_else(|| contradiction!("nothing is known of {name}"))?;
         let key = (Arc::clone(name), to);
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(*known);
@@ -358,7 +360,7 @@ impl<'a> Structure<'a> {
         Ok(value)
     }
 
-    fn value(&self, term: &Term, bound: &mut Vec<(String, usize)>) -> Result<usize, String> {
+    fn value(&self, term: &Term, bound: &mut Vec<(String, usize)>) -> Result<usize, Contradiction> {
         match term {
             Term::App(name, to) if to.is_empty() => match &**name {
                 "true" => Ok(1),
@@ -374,7 +376,7 @@ impl<'a> Structure<'a> {
         }
     }
 
-    fn applied(&self, name: &Arc<str>, to: &[Term], bound: &mut Vec<(String, usize)>) -> Result<usize, String> {
+    fn applied(&self, name: &Arc<str>, to: &[Term], bound: &mut Vec<(String, usize)>) -> Result<usize, Contradiction> {
         match &**name {
             "and" | "or" => {
                 let absorbing = usize::from(&**name == "or");
@@ -397,7 +399,7 @@ impl<'a> Structure<'a> {
                 self.value(&to[position], bound)
             }
             _ => {
-                let elements: Result<Vec<usize>, String> = to.iter().map(|t| self.value(t, bound)).collect();
+                let elements: Result<Vec<usize>, Contradiction> = to.iter().map(|t| self.value(t, bound)).collect();
                 self.call(name, elements?)
             }
         }
@@ -410,11 +412,11 @@ impl<'a> Structure<'a> {
         body: &Term,
         wanted: usize,
         bound: &mut Vec<(String, usize)>,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, Contradiction> {
         let Some(((name, sort), rest)) = of.split_first() else {
             return Ok(usize::from(self.value(body, bound)? == wanted));
         };
-        let size = *self.sizes.get(sort).ok_or_else(|| format!("nothing is known of the sort {sort}"))?;
+        let size = *self.sizes.get(sort).ok_or_else(|| contradiction!("nothing is known of the sort {sort}"))?;
         let place = bound.len();
         bound.push((name.clone(), 0));
         let mut found = Ok(0);

@@ -18,6 +18,7 @@ use mowgli_core::search::witness::completions;
 use mowgli_core::soundness::client::{Bound, Client, Subject, clients};
 use mowgli_core::world::World;
 
+use crate::error::{Contradiction, contradiction};
 use crate::instances::{Derived, instances};
 use crate::model::Obligation;
 use crate::prove::{Closed, Options, Proof, Row};
@@ -55,7 +56,7 @@ pub enum Item {
 }
 
 /// A function that reads an execution as a structure of the theory.
-pub type Read<'a> = &'a dyn Fn(&Theory, &Execution) -> Result<Structure<'static>, String>;
+pub type Read<'a> = &'a dyn Fn(&Theory, &Execution) -> Result<Structure<'static>, Contradiction>;
 
 /// A function that passes executions to its argument, one after the other, until the argument returns false.
 pub type Visit<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution) -> bool);
@@ -144,7 +145,7 @@ impl Theorem {
                 proof.executions = executions;
                 proof.rows.iter_mut().zip(witnessed).for_each(|(row, witnessed)| row.witnessed = witnessed);
             }
-            Err(why) => proof.obstacles.push(why),
+            Err(contradiction) => proof.errors.push(contradiction.into()),
         }
         proof
     }
@@ -162,17 +163,22 @@ impl Theorem {
     }
 
     /// Counts the executions in which everything is true, and finds the steps whose hypothesis holds in one.
-    fn witnessed(&self, read: Read<'_>, visit: Visit<'_>, shown: &[Shown]) -> Result<(usize, Vec<bool>), String> {
+    fn witnessed(
+        &self,
+        read: Read<'_>,
+        visit: Visit<'_>,
+        shown: &[Shown],
+    ) -> Result<(usize, Vec<bool>), Contradiction> {
         let steps: Vec<(&Vec<&'static str>, Term)> = self.items.iter().filter_map(step).collect();
         let mut witnessed = vec![false; steps.len()];
         let mut seen = 0;
         let mut wrong = None;
         visit(&mut |execution| {
-            let mut look = || -> Result<(), String> {
+            let mut look = || -> Result<(), Contradiction> {
                 let structure = read(&self.theory, execution)?;
                 for (words, axiom) in self.theory.axioms() {
                     if !structure.holds(axiom)? {
-                        return Err(format!("not every execution has this: {words}"));
+                        return Err(contradiction!("not every execution has this: {words}"));
                     }
                 }
                 let mut given = Vec::new();
@@ -185,7 +191,7 @@ impl Theorem {
                 }
                 for (_, words, says) in shown.iter().filter(|(needs, ..)| covers(&given, needs)) {
                     if !structure.holds(says)? {
-                        return Err(format!("it was shown, and is not so in an execution: {words}"));
+                        return Err(contradiction!("it was shown, and is not so in an execution: {words}"));
                     }
                 }
                 for (known, (_, from)) in witnessed.iter_mut().zip(&steps).filter(|(_, (u, _))| covers(&given, u)) {

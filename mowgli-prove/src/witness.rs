@@ -10,6 +10,7 @@ use mowgli_core::ids::{Loc, Node, Wid};
 use mowgli_core::judge::{closure, judge};
 use mowgli_core::value::Val;
 
+use crate::error::{Contradiction, contradiction};
 use crate::kind::{Guard, Kind, Placed, Read, Role, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, Model,
@@ -73,9 +74,9 @@ pub fn structure(
     g: &Concretisation,
     theory: &Theory,
     execution: &Execution,
-) -> Result<Structure<'static>, String> {
+) -> Result<Structure<'static>, Contradiction> {
     let parts = &model.parts;
-    let judged = judge(parts.below, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
+    let judged = judge(parts.below, execution).map_err(|why| contradiction!("the judge does not accept it: {why}"))?;
     let mut calls = Vec::new();
     let mut subs: Vec<Element> = Vec::new();
     let mut place = vec![None; execution.subs.len()];
@@ -91,7 +92,7 @@ pub fn structure(
         let fitting: Vec<(usize, Taken)> =
             (0..parts.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
         let [(kind, Taken { elements, results, subs: kept })] = &fitting[..] else {
-            return Err(format!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
+            return Err(contradiction!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
         };
         let (mut passed, mut named) = (BTreeMap::new(), BTreeMap::new());
         left_out += actual.len() - kept.len();
@@ -113,7 +114,7 @@ pub fn structure(
         calls.push(Called { kind, env, own, thread, args, results, passed, named });
     }
     if subs.len() + left_out != execution.subs.len() {
-        return Err("there are events of no call".to_owned());
+        return Err(contradiction!("there are events of no call"));
     }
     let mut promises: Vec<Element> = Vec::new();
     for (call, called) in calls.iter().enumerate() {
@@ -295,7 +296,7 @@ impl Filled<'_, '_> {
 
     /// Compares the promises of the templates with the specification's shapes of each call, for the value that its body
     /// returned.
-    fn keeps_promises(&self) -> Result<(), String> {
+    fn keeps_promises(&self) -> Result<(), Contradiction> {
         let (ex, parts) = (self.execution, &self.model.parts);
         let mut promises = self.promises.iter().copied().enumerate().peekable();
         for (call, replaced) in ex.calls.iter().enumerate() {
@@ -303,7 +304,7 @@ impl Filled<'_, '_> {
             let own: Vec<(usize, Element)> = std::iter::from_fn(|| promises.next_if(|(_, a)| a.call == call)).collect();
             let shapes = parts.specification.of(&event.call).shapes(&ex.world, event);
             let wrong = |what: &str| {
-                format!(
+                contradiction!(
                     "the template of {} is wrong: {what} of {event} is not what the specification says",
                     event.call.method
                 )
@@ -403,7 +404,7 @@ impl Filled<'_, '_> {
         }
     }
 
-    fn structure(&self, theory: &Theory, hb: &Pairs) -> Result<Structure<'static>, String> {
+    fn structure(&self, theory: &Theory, hb: &Pairs) -> Result<Structure<'static>, Contradiction> {
         let (ex, parts) = (self.execution, &self.model.parts);
         let n = self.subs.len();
         let mut back = vec![0; n];
@@ -546,10 +547,11 @@ impl Filled<'_, '_> {
     }
 
     /// Returns for each promise the last one before it that may be the source of its read.
-    fn last_before(&self, structure: &Structure<'_>, name: &str) -> Result<Vec<usize>, String> {
+    fn last_before(&self, structure: &Structure<'_>, name: &str) -> Result<Vec<usize>, Contradiction> {
         let n = self.promises.len();
-        let has =
-            |predicate: &str, a, b| Ok::<_, String>(structure.apply(&format!("{name}.{predicate}"), &[a, b])? == 1);
+        let has = |predicate: &str, a, b| {
+            Ok::<_, Contradiction>(structure.apply(&format!("{name}.{predicate}"), &[a, b])? == 1)
+        };
         let last = |b: usize| {
             let mut last = None;
             for a in 0..n {

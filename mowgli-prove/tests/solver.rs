@@ -130,6 +130,11 @@ fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u6
     prove(&source, &Options { solvers, limit, executions, keep: false })
 }
 
+/// Returns the errors that kept the prover from a proof, in words.
+fn errors(proof: &Proof) -> Vec<String> {
+    proof.errors.iter().map(ToString::to_string).collect()
+}
+
 /// Returns the obligations that are not shown.
 fn open(proof: &Proof) -> Vec<&str> {
     proof.rows.iter().filter(|row| !row.is_shown()).map(|row| row.obligation.as_str()).collect()
@@ -141,7 +146,7 @@ fn same(_: &mut Spec) {}
 fn sv_is_proved() {
     let proof = found("sv", "published", same, None, 20);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved(), "{:?}", proof.obstacles);
+    assert!(proof.is_proved(), "{:?}", proof.errors);
     let needs_none = |closed| matches!(closed, Some(Closed::Definition | Closed::Nothing));
     assert!(proof.executions > 100 && proof.rows.iter().all(|row| row.witnessed || needs_none(row.closed)));
     // An obligation about nothing counts as not witnessed, and no solver was asked about it.
@@ -166,7 +171,7 @@ fn sv_is_proved() {
 fn a_fence_of_puts_is_not_proved() {
     let proof = found("sv", "fence-of-puts", same, None, 2);
     assert!(!proof.is_proved());
-    assert_eq!(proof.obstacles, ["nothing in GF stands for aGF of GF"]);
+    assert_eq!(errors(&proof), ["nothing in GF stands for aGF of GF"]);
     assert_eq!(open(&proof).iter().filter(|name| !name.starts_with("condition 1 for aGF")).count(), 0);
 }
 
@@ -178,7 +183,7 @@ fn less_below_proves_less() {
     let without_pfg: Change = |spec| spec.so.retain(|(name, _)| !["pfg", "ib"].contains(name));
     let proof = found("sv", "published", same, Some(without_pfg), 2);
     assert!(!proof.is_proved());
-    assert!(proof.obstacles.contains(&"nothing in GF stands for aGF of GF".to_owned()), "{:?}", proof.obstacles);
+    assert!(errors(&proof).contains(&"nothing in GF stands for aGF of GF".to_owned()), "{:?}", proof.errors);
 }
 
 /// SV does not keep program order, and has executions in which a thread's writes come late.
@@ -199,15 +204,15 @@ fn more_above_is_not_proved() {
 fn slock() {
     let proof = found("slock", "published", same, None, 20);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved() && proof.executions > 0, "{:?}", proof.obstacles);
+    assert!(proof.is_proved() && proof.executions > 0, "{:?}", proof.errors);
     let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
     for owed in ["wlock is owed: every Acq is released", "wlock is owed: every Rel has an Acq"] {
         assert!(names.contains(&owed), "{names:?}");
     }
     let proof = found("slock", "no-fence", same, None, 2);
-    assert!(!proof.is_proved() && proof.obstacles.contains(&"nothing in Rel stands for aGF of Rel".to_owned()));
+    assert!(!proof.is_proved() && errors(&proof).contains(&"nothing in Rel stands for aGF of Rel".to_owned()));
     let proof = found("slock", "fence-after", same, None, 2);
-    assert!(!proof.is_proved() && !open(&proof).is_empty(), "{:?} {:?}", proof.obstacles, proof.concretisation);
+    assert!(!proof.is_proved() && !open(&proof).is_empty(), "{:?} {:?}", proof.errors, proof.concretisation);
 }
 
 /// Returns the obligations about a ring that are shown, except for those that hold by definition.
@@ -221,7 +226,7 @@ fn of_rings_it_is_said_what_is_shown() {
     let laws = ["rf relates a write and a read of one cell", "rf: a read has one source"];
     let numbers = ["rf: what is read was written", "rf: a read without a source reads the initial value"];
     let proof = found("rbl", "fenced", same, None, 10);
-    assert_eq!(proof.obstacles, Vec::<String>::new());
+    assert_eq!(errors(&proof), Vec::<String>::new());
     assert!(!proof.is_proved() && proof.executions > 100 && proof.plain > 90);
     assert_eq!(shown_of_ring(&proof), [laws[0], laws[1], "rf' inside hb"]);
     assert_eq!(open(&proof), [numbers[0], numbers[1], "once is empty", "in-order is empty", "fb' inside hb"]);
@@ -244,14 +249,14 @@ fn of_rings_it_is_said_what_is_shown() {
 fn no_broken_ring_is_proved() {
     for variant in ["no-wait", "head-first", "room-off-by-one"] {
         let proof = found("rbl", variant, same, None, 2);
-        assert!(!proof.is_proved() && open(&proof).contains(&"once is empty"), "{variant}: {:?}", proof.obstacles);
+        assert!(!proof.is_proved() && open(&proof).contains(&"once is empty"), "{variant}: {:?}", proof.errors);
     }
     let all = catalogue();
     let entry = named(&all, "rbl").unwrap();
     let fenced = entry.variant("fenced").unwrap().implementation.clone();
     let kept_to_itself = fenced.without(calls!(Sv::Bcast { .. } in Ring::Submit { .. }));
     let proof = shown(entry, Arc::new(kept_to_itself), 2);
-    assert_eq!(proof.obstacles, ["nothing in Submit.2 stands for aNRW of Submit"]);
+    assert_eq!(errors(&proof), ["nothing in Submit.2 stands for aNRW of Submit"]);
     // A promise that a ring does not keep is not shown.
     let nothing: Change = |spec| spec.empty("nothing", &po());
     let proof = found("rbl", "fenced", nothing, None, 2);
@@ -303,7 +308,7 @@ fn what_locks_are_owed_is_asked() {
 fn sc_rmw_is_proved() {
     let proof = found("sc-rmw", "published", same, None, 60);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved(), "{:?}", proof.obstacles);
+    assert!(proof.is_proved(), "{:?}", proof.errors);
     let lemmas = proof.rows.iter().filter(|row| row.obligation.starts_with("lemma: ")).count();
     assert!(lemmas > 8 && proof.concretisation.contains(&"aMF of Read: aMF of Acq".to_owned()));
 }
@@ -333,12 +338,12 @@ fn no_branch_on_constants_is_proved() {
         let proof = shown(sc_rmw, Arc::new(edited), 2);
         assert!(!proof.is_proved(), "CAS({compared}, {new}) that reads {read} returns {returned}");
         let obligation = "rf: what is read was written";
-        assert!(open(&proof).contains(&obligation), "{:?} {:?}", open(&proof), proof.obstacles);
+        assert!(open(&proof).contains(&obligation), "{:?} {:?}", open(&proof), proof.errors);
     }
     let proof = shown(named(&all, "wlock").unwrap(), WeakLock::EndsAtTicketThree.implementation(), 20);
-    assert!(!proof.is_proved(), "the loop ends when the ticket is 3: {:?}", proof.obstacles);
+    assert!(!proof.is_proved(), "the loop ends when the ticket is 3: {:?}", proof.errors);
     let later = "lemma: who has a later ticket comes after the Rel";
-    assert!(open(&proof).contains(&later), "{:?} {:?}", open(&proof), proof.obstacles);
+    assert!(open(&proof).contains(&later), "{:?} {:?}", open(&proof), proof.errors);
 }
 
 /// SYNC §5, last remark, for every client: a call reads the state that the previous critical section has left.
@@ -346,7 +351,7 @@ fn counter_and_map_are_proved() {
     for library in ["counter", "map"] {
         let proof = found(library, "published", same, None, 60);
         assert_eq!(open(&proof), Vec::<&str>::new(), "{library}");
-        assert!(proof.is_proved() && proof.executions > 100, "{library}: {:?}", proof.obstacles);
+        assert!(proof.is_proved() && proof.executions > 100, "{library}: {:?}", proof.errors);
     }
 }
 
@@ -354,14 +359,14 @@ fn counter_and_map_are_proved() {
 fn queue_is_proved() {
     let proof = found("queue", "published", same, None, 300);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved() && proof.executions > 10, "{:?}", proof.obstacles);
+    assert!(proof.is_proved() && proof.executions > 10, "{:?}", proof.errors);
 }
 
 /// LOCO-X Theorem H.10, for every client: the hash stands for a tuple, and no word does.
 fn msw_is_proved() {
     let proof = found("msw", "published", same, None, 60);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved() && proof.executions > 100, "{:?}", proof.obstacles);
+    assert!(proof.is_proved() && proof.executions > 100, "{:?}", proof.errors);
     // The words are written in this order: the first one is the hash.
     let stands = |of: &str, what: &str| proof.concretisation.contains(&format!("{of}: {what}"));
     assert!(stands("aCR of TryRead.1", "aCR of Read") && stands("aNRW of Put", "aNRW of Put"));
@@ -371,7 +376,7 @@ fn no_variant_of_msw_is_proved() {
     for variant in ["first-word-only", "sum", "guard-forward", "guard-backward"] {
         let proof = found("msw", variant, same, None, 2);
         assert!(!proof.is_proved(), "{variant}");
-        assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
+        assert!(!open(&proof).is_empty() || !proof.errors.is_empty(), "{variant}");
     }
 }
 
@@ -413,7 +418,7 @@ fn no_variant_of_counter_is_proved() {
     for variant in ["no-lock", "no-wait", "release-first"] {
         let proof = found("counter", variant, same, None, 2);
         assert!(!proof.is_proved(), "{variant}");
-        assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
+        assert!(!open(&proof).is_empty() || !proof.errors.is_empty(), "{variant}");
     }
 }
 
@@ -421,14 +426,14 @@ fn a_counter_that_adds_two_is_not_proved() {
     let all = catalogue();
     let proof = shown(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))), 2);
     assert!(!proof.is_proved());
-    assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{:?}", proof.obstacles);
+    assert!(!open(&proof).is_empty() || !proof.errors.is_empty(), "{:?}", proof.errors);
 }
 
 /// SYNC Theorem 1, for every client: an Acq goes through all threads and ends at one.
 fn wlock_is_proved() {
     let proof = found("wlock", "published", same, None, 20);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved() && proof.executions > 30, "{:?}", proof.obstacles);
+    assert!(proof.is_proved() && proof.executions > 30, "{:?}", proof.errors);
     let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
     for name in ["lemma: who has a later ticket comes after the Rel", "lo is total", "lo' inside hb"] {
         assert!(names.contains(&name), "{names:?}");
@@ -549,7 +554,7 @@ fn no_broken_wlock_is_proved() {
     ] {
         let proof = shown(entry, lock.implementation(), 2);
         assert!(!proof.is_proved(), "{lock:?}");
-        assert!(open(&proof).contains(&why), "{lock:?}: {:?} {:?}", open(&proof), proof.obstacles);
+        assert!(open(&proof).contains(&why), "{lock:?}: {:?} {:?}", open(&proof), proof.errors);
     }
     let no_wait = shown(entry, entry.variant("no-wait").unwrap().implementation.clone(), 2);
     assert!(open(&no_wait).contains(&tickets) && !no_wait.is_proved(), "{:?}", open(&no_wait));
@@ -559,7 +564,7 @@ fn no_broken_wlock_is_proved() {
 fn nlock_is_proved() {
     let proof = found("nlock", "published", same, None, 20);
     assert_eq!(open(&proof), Vec::<&str>::new());
-    assert!(proof.is_proved() && proof.executions > 30, "{:?}", proof.obstacles);
+    assert!(proof.is_proved() && proof.executions > 30, "{:?}", proof.errors);
     let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
     for name in ["lemma: a Rel sends what its Acq has left", "lo is total", "fence' inside hb", "lo' inside hb"] {
         assert!(names.contains(&name), "{names:?}");
@@ -608,17 +613,17 @@ fn no_broken_nlock_is_proved() {
     let all = catalogue();
     let entry = named(&all, "nlock").unwrap();
     let published = shown(entry, Arc::new(NodeLock::Published.implementation()), 20);
-    assert!(published.is_proved(), "{:?} {:?}", open(&published), published.obstacles);
+    assert!(published.is_proved(), "{:?} {:?}", open(&published), published.errors);
     for lock in [NodeLock::DoesNotWait, NodeLock::ReleasesItself] {
         let proof = shown(entry, Arc::new(lock.implementation()), 2);
         assert!(!proof.is_proved(), "{lock:?}");
         let later = "lemma: who has a later ticket comes after the Rel";
-        assert!(open(&proof).contains(&later), "{lock:?}: {:?} {:?}", open(&proof), proof.obstacles);
+        assert!(open(&proof).contains(&later), "{lock:?}: {:?} {:?}", open(&proof), proof.errors);
     }
     for (variant, why) in [("no-rfence", "nothing in Rel stands for aRF of Rel"), ("release-by-write", "")] {
         let proof = shown(entry, entry.variant(variant).unwrap().implementation.clone(), 2);
         assert!(!proof.is_proved(), "{variant}");
-        assert!(why.is_empty() || proof.obstacles.contains(&why.to_owned()), "{variant}: {:?}", proof.obstacles);
+        assert!(why.is_empty() || errors(&proof).contains(&why.to_owned()), "{variant}: {:?}", proof.errors);
     }
 }
 
@@ -627,7 +632,7 @@ fn barriers_are_proved() {
     for library in ["bal", "bal-transitive"] {
         let proof = found(library, "published", same, None, 20);
         assert_eq!(open(&proof), Vec::<&str>::new(), "{library}");
-        assert!(proof.is_proved() && proof.executions > 50, "{library}: {:?}", proof.obstacles);
+        assert!(proof.is_proved() && proof.executions > 50, "{library}: {:?}", proof.errors);
         let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
         for name in [
             "lemma: the n-th call finds n in its counter",
@@ -644,7 +649,7 @@ fn barriers_are_proved() {
 fn no_broken_barrier_is_proved() {
     let proof = found("bal", "no-fence", same, None, 2);
     assert!(!proof.is_proved());
-    assert_eq!(proof.obstacles, ["nothing in BAR stands for aGF of BAR"]);
+    assert_eq!(errors(&proof), ["nothing in BAR stands for aGF of BAR"]);
     // Without mo in so a thread may miss its own last count.
     let without_mo: Change = |spec| spec.so.retain(|(name, _)| *name != "mo");
     let all = catalogue();
@@ -663,7 +668,7 @@ fn no_broken_barrier_is_proved() {
     assert!(!proof.is_proved());
     let proof = shown(entry, Arc::new(sees_what_it_counted()), 2);
     assert!(!proof.is_proved());
-    assert!(open(&proof).contains(&"round' inside hb"), "{:?} {:?}", open(&proof), proof.obstacles);
+    assert!(open(&proof).contains(&"round' inside hb"), "{:?} {:?}", open(&proof), proof.errors);
 }
 
 /// Returns the barrier that goes on when the others have come as often as its thread had before.
@@ -706,7 +711,7 @@ fn robust(cpu: Cpu, variant: &str) -> Proof {
 fn robustness_is_proved() {
     for (cpu, steps) in [(Cpu::Sc, 23), (Cpu::Tso, 37)] {
         let proof = robust(cpu, "published");
-        assert!(proof.is_proved(), "{cpu:?}: {:?} {:?}", proof.obstacles, open(&proof));
+        assert!(proof.is_proved(), "{cpu:?}: {:?} {:?}", proof.errors, open(&proof));
         assert_eq!(proof.rows.len(), steps);
         assert!(proof.executions > 100);
         assert!(!proof.rows[0].file().unwrap().contains("forall"), "instances have no quantifiers");
@@ -717,7 +722,7 @@ fn no_variant_of_robustness_is_proved() {
     for cpu in [Cpu::Sc, Cpu::Tso] {
         let open_of = |variant| {
             let proof = robust(cpu, variant);
-            assert!(!proof.is_proved() && proof.obstacles.is_empty(), "{variant}: {:?}", proof.obstacles);
+            assert!(!proof.is_proved() && proof.errors.is_empty(), "{variant}: {:?}", proof.errors);
             open(&proof).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         let racy = open_of("racy");
@@ -739,7 +744,7 @@ fn compiled(variant: &str) -> Proof {
 /// SYNC Theorem 6.
 fn waits_to_polls_is_proved() {
     let proof = compiled("published");
-    assert!(proof.is_proved(), "{:?} {:?}", proof.obstacles, open(&proof));
+    assert!(proof.is_proved(), "{:?} {:?}", proof.errors, open(&proof));
     assert_eq!(proof.rows.len(), 34);
     assert!(proof.executions > 100);
     assert!(!proof.rows[0].file().unwrap().contains("forall"), "instances have no quantifiers");
@@ -757,7 +762,7 @@ fn no_broken_compiler_of_waits_is_proved() {
     ] {
         let proof = compiled(variant);
         assert!(!proof.is_proved(), "{variant}");
-        assert_eq!(proof.obstacles, [format!("this is not so in compiled programs: {lacks}")], "{variant}");
+        assert_eq!(errors(&proof), [format!("this is not so in compiled programs: {lacks}")], "{variant}");
         let open = open(&proof);
         assert_eq!(open[0], "a wait polls the identifier of each operation that it waits for", "{variant}");
         assert!(open.contains(&"g takes pfg into hb") && open.contains(&"hb' has pfg'"), "{variant}: {open:?}");
@@ -782,6 +787,6 @@ fn cvc5_agrees_on_sv() {
     let entry = named(&all, "sv").unwrap();
     let implementation = entry.variant("published").unwrap().implementation.clone();
     let proof = proved_by(entry, implementation, 20, vec![Program::Z3, Program::Cvc5]);
-    assert!(proof.is_proved(), "{:?} {:?}", open(&proof), proof.obstacles);
+    assert!(proof.is_proved(), "{:?} {:?}", open(&proof), proof.errors);
     assert!(proof.rows.iter().filter(|row| row.cases > 0).all(|row| row.answers.len() == 2));
 }

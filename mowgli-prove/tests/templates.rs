@@ -35,7 +35,7 @@ use mowgli_rdma::wait::{Method as Wait, WAIT};
 use crate::common::{ByTwo, source};
 
 /// Describes the methods without a template.
-fn untold(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {
+fn without_template(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {
     let kinds = source(entry, implementation).kinds();
     kinds.err().unwrap_or_default().iter().map(ToString::to_string).collect()
 }
@@ -43,26 +43,26 @@ fn untold(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String>
 fn of_variant(library: &str, variant: &str) -> Vec<String> {
     let all = catalogue();
     let entry = named(&all, library).unwrap();
-    untold(entry, entry.variant(variant).unwrap().implementation.clone())
+    without_template(entry, entry.variant(variant).unwrap().implementation.clone())
 }
 
 #[test]
 fn what_has_no_template_is_named() {
     let all = catalogue();
     let nlock = named(&all, "nlock").unwrap();
-    assert_eq!(untold(nlock, Arc::new(twice())), ["Acq: it has a loop with effects beside another loop"]);
-    assert_eq!(untold(nlock, Arc::new(NlockOverWait)), Vec::<String>::new());
-    let counted = untold(nlock, Arc::new(first_is_different()));
+    assert_eq!(without_template(nlock, Arc::new(twice())), ["Acq: it has a loop with effects beside another loop"]);
+    assert_eq!(without_template(nlock, Arc::new(NlockOverWait)), Vec::<String>::new());
+    let counted = without_template(nlock, Arc::new(first_is_different()));
     let why = "Acq: what it does in a round of a loop depends on `(w % 2) = 1` (templates.rs:";
     assert!(matches!(&counted[..], [one] if one.starts_with(why)), "{counted:?}");
     let first_only = of_variant("sv", "first-target-only");
     assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
     let why = "what it does for one of ns depends on `x.copy[n] = x.copy[min(ns)]`";
     assert!(first_only.iter().all(|of| of.starts_with("Bcast") && of.contains(why)), "{first_only:?}");
-    let in_rust = untold(nlock, Arc::new(InRust));
+    let in_rust = without_template(nlock, Arc::new(InRust));
     assert_eq!(in_rust, ["Acq", "Rel"].map(|of| format!("{of}: its body is a Rust function, which cannot be read")));
     // A method that writes another number than promised has a template; its obligations are open.
-    let by_two = untold(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))));
+    let by_two = without_template(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock::new(Arc::new(ByTwo))));
     assert_eq!(by_two, Vec::<String>::new());
     // The body computes this number in another way than by adding a literal.
     let every_second = of_variant("wlock", "every-second");
@@ -99,7 +99,7 @@ fn what_is_a_rust_function_is_named() {
     let published = source(nlock, Arc::new(NlockOverWait));
     let whys = Source { below: &below, ..published }.kinds().err().unwrap_or_default();
     let shapes = "the shapes of rdma-wait-rmw are a Rust function, and not terms";
-    assert!(whys.len() == 2 && whys.iter().all(|untold| untold.why == shapes), "{whys:?}");
+    assert!(whys.len() == 2 && whys.iter().all(|refusal| refusal.why == shapes), "{whys:?}");
     let kinds = source(nlock, Arc::new(NlockOverWait)).kinds().unwrap();
     let model = |change: fn(&mut Spec)| {
         let below = nlock.below.clone().respecified(WAIT, change);
@@ -108,9 +108,9 @@ fn what_is_a_rust_function_is_named() {
     };
     assert_eq!(model(|_| {}), None);
     let keyed = model(|spec| spec.empty("never", &(same(thread_of) - same(thread_of))));
-    assert_eq!(keyed.as_deref(), Some("the key thread_of is a Rust function"));
+    assert_eq!(keyed.map(|refusal| refusal.to_string()).as_deref(), Some("the key thread_of is a Rust function"));
     let in_set = model(|spec| spec.empty("never", &(events(|_: &SubView<'_>| true).on() - id())));
-    assert!(in_set.is_some_and(|why| why.ends_with("is a Rust function")));
+    assert!(in_set.is_some_and(|refusal| refusal.why.ends_with("is a Rust function")));
 }
 
 /// An implementation without terms.
@@ -563,9 +563,9 @@ fn implementations_that_are_not_uniform_have_no_template() {
         |x, _| x.is(Loc::new("y")),
     ];
     for is in of_world {
-        let untold = untold(entry, Arc::new(writes_another_if(is)));
+        let without_template = without_template(entry, Arc::new(writes_another_if(is)));
         let why = "Write: which calls it makes depends on ";
-        assert!(matches!(&untold[..], [one] if one.starts_with(why)), "{untold:?}");
+        assert!(matches!(&without_template[..], [one] if one.starts_with(why)), "{without_template:?}");
     }
     let kinds_if = |is| source(entry, Arc::new(writes_another_if(is))).kinds().unwrap();
     let writes_if = |is| {
@@ -625,7 +625,7 @@ fn conditions_on_data_are_guards() {
     // The promise is that 7 is read, or written.
     let seven = Datum::Constant(Val::Int(7));
     assert!(rare.iter().all(|kind| kind.abstract_.iter().any(|role| role.reads == Some(Read::Is(seven)))));
-    assert_eq!(untold(entry, Arc::new(ScRmwOverNlock)), Vec::<String>::new());
+    assert_eq!(without_template(entry, Arc::new(ScRmwOverNlock)), Vec::<String>::new());
 }
 
 /// Counts the executions in which all axioms hold, up to the first in which one fails.
@@ -644,12 +644,13 @@ fn fits_with(
     change: impl FnOnce(&mut Model<'_>),
 ) -> Result<usize, String> {
     let parts = Parts { kinds, specification: source.specification, library: source.library, below: source.below };
-    let mut model = Model::new(parts)?;
+    let mut model = Model::new(parts).map_err(|refusal| refusal.to_string())?;
     change(&mut model);
     let g = Concretisation::new();
     let mut seen = Ok(0);
     executions(source, model.has_rounds(), Duration::from_secs(600), &mut |execution| {
-        let found = structure(&model, &g, &model.below, execution).and_then(|structure| {
+        let read = structure(&model, &g, &model.below, execution).map_err(|wrong| wrong.to_string());
+        let found = read.and_then(|structure| {
             let broken = model.below.axioms().find(|(_, axiom)| structure.holds(axiom) != Ok(true));
             broken.map_or(Ok(()), |(words, _)| Err(words.to_owned()))
         });

@@ -311,7 +311,7 @@ pub(crate) fn open(proof: &Proof) -> Vec<String> {
     let rows = rows.filter(|row| proof.executions > 0 || !is_vacuous(row));
     // Drops obligations that could not be asked, because the table has them with the reason.
     let rows = rows.filter(|row| row.why.is_none()).map(|row| format!("{}: {}", row.obligation, row.result()));
-    proof.obstacles.iter().cloned().chain(rows).collect()
+    proof.errors.iter().map(ToString::to_string).chain(rows).collect()
 }
 
 fn is_vacuous(row: &Row) -> bool {

@@ -3,13 +3,15 @@
 
 use std::time::{Duration, Instant};
 
+use mowgli_prove::error::Error;
 use mowgli_prove::polls::{self, COMPILERS};
 use mowgli_prove::prove::{Options, Proof};
 use mowgli_prove::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
-use crate::error::{Code, InputError};
+use crate::error::{Bug, Code, InputError};
+use crate::interrupt::Failure;
 use crate::prove::{Found, Word, files, looked_at, open, rows, table};
 
 mod search;
@@ -86,19 +88,23 @@ impl Theorem {
         }
     }
 
-    fn proved(&self, variant: &str, options: &Options) -> Result<Proof, InputError> {
-        let unsupported = |why| InputError::new(Code::Unsupported, why).about(&self.name);
-        match self.claim {
-            Claim::Robust(cpu) => robust::proved(cpu, variant, options).map_err(unsupported),
-            Claim::WaitsToPolls => polls::proved(variant, options).map_err(unsupported),
-        }
+    fn proved(&self, variant: &str, options: &Options) -> Result<Proof, Failure> {
+        let proof = match self.claim {
+            Claim::Robust(cpu) => robust::proved(cpu, variant, options).map_err(Error::from),
+            Claim::WaitsToPolls => polls::proved(variant, options),
+        };
+        proof.map_err(|error| match error {
+            Error::Refused(refusal) => InputError::of(Code::Unsupported, refusal).about(&self.name).into(),
+            Error::Contradicted(contradiction) => Bug { message: format!("{}: {contradiction}", self.name) }.into(),
+            Error::Unknown(unknown) => unknown.into(),
+        })
     }
 
     /// Searches for a program that refutes the theorem, and asks the solvers.
     ///
     /// # Errors
-    /// If first-order logic cannot express a part of the model.
-    pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, InputError> {
+    /// If first-order logic cannot express a part of the model, or an execution contradicts the theory.
+    pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, Failure> {
         let start = Instant::now();
         let expired = || start.elapsed() >= search;
         let refutation = self.refuted(variant, &expired);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 
 use crate::encode::Partner;
+use crate::error::Refusal;
 use crate::kind::Kind;
 use crate::pattern::Argument;
 use crate::term::{INT, Term, Theory, all, and, app, equal, implies, not, or, symbol};
@@ -23,7 +24,7 @@ impl Model<'_> {
     ///
     /// # Errors
     /// If an assumption or a template says something that first-order logic cannot express.
-    pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), String> {
+    pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), Refusal> {
         let mut theory = Theory::default();
         let concrete = self.concrete();
         self.clients(&mut theory);
@@ -61,7 +62,7 @@ impl Model<'_> {
     }
 
     /// Adds the assumptions of the implemented library as axioms.
-    pub(super) fn given_by_clients(&self, theory: &mut Theory) -> Result<(), String> {
+    pub(super) fn given_by_clients(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let promises = self.promises();
         for encoding in self.owed.iter().filter(|e| e.side.sort == ABS) {
             theory.comment(&format!("What {} is owed, and given.", library(encoding)));

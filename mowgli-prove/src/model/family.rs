@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 
+use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::pattern::{Leaf, Pattern};
 use crate::term::{Term, and, app, choose, equal, or, symbol, truth};
@@ -45,7 +46,7 @@ impl Family<'_> {
     }
 
     /// Returns the term that a leaf of a pattern names, for a subevent.
-    pub(super) fn leaf(&self, kind: &Kind, role: &Role, leaf: Leaf, s: &Term) -> Result<Term, String> {
+    pub(super) fn leaf(&self, kind: &Kind, role: &Role, leaf: Leaf, s: &Term) -> Result<Term, Refusal> {
         if leaf == Leaf::Count {
             return Ok(self.common("nth", std::slice::from_ref(s)));
         }
@@ -53,7 +54,7 @@ impl Family<'_> {
     }
 
     /// Returns the formula "the subevent has one of the roles for which `holds` is true".
-    pub(super) fn has_role(&self, s: &Term, holds: impl Fn(&Role) -> Result<bool, String>) -> Result<Term, String> {
+    pub(super) fn has_role(&self, s: &Term, holds: impl Fn(&Role) -> Result<bool, Refusal>) -> Result<Term, Refusal> {
         let mut roles = Vec::new();
         for (_, role) in &self.roles {
             if holds(role)? {
@@ -81,10 +82,10 @@ impl Family<'_> {
     /// Returns the formula "both subevents have a pattern, and these patterns have equal values".
     pub(super) fn same(
         &self,
-        of: impl Fn(&Role) -> Result<Option<Pattern>, String>,
+        of: impl Fn(&Role) -> Result<Option<Pattern>, Refusal>,
         a: &Term,
         b: &Term,
-    ) -> Result<Term, String> {
+    ) -> Result<Term, Refusal> {
         let mut classes: BTreeMap<String, Vec<Having<'_>>> = BTreeMap::new();
         for (kind, role) in &self.roles {
             if let Some(pattern) = of(role)? {
@@ -98,12 +99,12 @@ impl Family<'_> {
             let mut same = vec![is_in(a), is_in(b)];
             for slot in 0..class[0].2.leaves.len() {
                 if class.iter().any(|(_, _, p)| sort_of(p.leaves[slot]) != sort_of(class[0].2.leaves[slot])) {
-                    return Err(format!("a number in {} is now a node and now a thread", class[0].2.text));
+                    return Err(refusal!("a number in {} is now a node and now a thread", class[0].2.text));
                 }
                 let mut sides = Vec::new();
                 for s in [a, b] {
                     let leaves = class.iter().map(|(k, r, p)| Ok((*r, self.leaf(k, r, p.leaves[slot], s)?)));
-                    sides.push(self.by_role(s, leaves.collect::<Result<_, String>>()?));
+                    sides.push(self.by_role(s, leaves.collect::<Result<_, Refusal>>()?));
                 }
                 let b = sides.remove(1);
                 same.push(equal(sides.remove(0), b));
@@ -115,7 +116,7 @@ impl Family<'_> {
 }
 
 /// Checks that two different texts cannot become equal, whatever fills their slots.
-fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), String> {
+fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), Refusal> {
     // A constant number or owner looks like a slot, because a slot may have the same value.
     let taken = |text: &'a String| (text, text.split(['(', ',']).flat_map(pieces).collect::<Vec<String>>());
     let texts: Vec<(&String, Vec<String>)> = texts.map(taken).collect();
@@ -124,7 +125,7 @@ fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), Strin
     };
     for ((one, a), (other, b)) in texts.iter().tuple_combinations() {
         if a.len() == b.len() && a.iter().zip(b).all(may_be) {
-            return Err(format!("{one} and {other} may name one thing"));
+            return Err(refusal!("{one} and {other} may name one thing"));
         }
     }
     Ok(())

@@ -35,6 +35,7 @@ use mowgli_core::value::Val;
 use mowgli_judge::algebra::Spec;
 
 use crate::encode::{Encoding, Side, encode};
+use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::pattern::Each;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
@@ -129,7 +130,7 @@ impl<'a> Model<'a> {
     ///
     /// # Errors
     /// If a specification or a template says something that first-order logic cannot express.
-    pub fn new(parts: Parts<'a>) -> Result<Self, String> {
+    pub fn new(parts: Parts<'a>) -> Result<Self, Refusal> {
         let stamps = Stamps::of(parts.below)?;
         let several = parts.below.names().count() > 1;
         let side = |name: Name| Side {
@@ -140,21 +141,21 @@ impl<'a> Model<'a> {
         };
         let encoded = |name: Name| {
             let spec = parts.below.spec(name).expect("a name of the set");
-            let encoding = encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))?;
-            if encoding.turns.is_empty() { Ok(encoding) } else { Err(format!("{name}: {COUNTED}")) }
+            let encoding = encode(spec, side(name)).map_err(|refusal| refusal.about(name))?;
+            if encoding.turns.is_empty() { Ok(encoding) } else { Err(Refusal::new(COUNTED).about(name)) }
         };
         let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
         if parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
             let negative = parts.below.names().find(|name| parts.below.spec(*name).is_some_and(Spec::denies_a_path));
             if let Some(name) = negative {
-                return Err(format!("{name} says that there is no path, and what a loop has read might be on one"));
+                return Err(refusal!("{name} says that there is no path, and what a loop has read might be on one"));
             }
         }
-        let spec = parts.specification.spec(parts.library).ok_or("there is no specification")?;
+        let spec = parts.specification.spec(parts.library).ok_or_else(|| refusal!("there is no specification"))?;
         let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
-        let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
+        let upper = encode(spec, side).map_err(|refusal| refusal.about(parts.library))?;
         if !upper.turns.is_empty() {
-            return Err(format!("{}: {COUNTED}", parts.library));
+            return Err(Refusal::new(COUNTED).about(parts.library));
         }
         let roles = parts.kinds.iter().flat_map(Kind::roles);
         let guards = parts.kinds.iter().flat_map(guards_of);
@@ -164,7 +165,10 @@ impl<'a> Model<'a> {
         let owed = owed.filter_map(|(name, libraries, sort, shared)| {
             let own = (several && sort == SUB).then(|| format!("of.{name}"));
             let side = Side { sort, prefix: format!("{OWED}{name}."), shared, own };
-            Some(encode(&libraries.get(name)?.owed()?, side).map_err(|why| format!("what {name} is owed: {why}")))
+            Some(
+                encode(&libraries.get(name)?.owed()?, side)
+                    .map_err(|refusal| refusal.about(format!("the assumptions of {name}"))),
+            )
         });
         let owed = owed.collect::<Result<Vec<_>, _>>()?;
         let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, owed, constants };
@@ -279,7 +283,7 @@ impl<'a> Model<'a> {
         and([self.is_kind(kind, call), at])
     }
 
-    fn executions(&self) -> Result<Theory, String> {
+    fn executions(&self) -> Result<Theory, Refusal> {
         let mut theory = Theory::default();
         self.clients(&mut theory);
         theory.comment("The subevents of the implementations of the calls.");
@@ -314,7 +318,7 @@ impl<'a> Model<'a> {
     }
 
     /// Defines the predicate of the subevents of each library below, where there are others.
-    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_>) -> Result<(), String> {
+    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_>) -> Result<(), Refusal> {
         for encoding in &self.lower {
             if let Some(own) = &encoding.side.own {
                 let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == library(encoding)))?;

@@ -4,6 +4,7 @@ use mowgli_core::ids::Name;
 use mowgli_judge::algebra::Choice;
 
 use crate::encode::{Encoding, Law};
+use crate::error::Refusal;
 use crate::kind::{Kind, Read, Role, Write};
 use crate::pattern::{Each, Leaf, Members};
 use crate::term::{Term, all, and, app, equal, implies, not, or, symbol, truth};
@@ -58,7 +59,7 @@ impl Model<'_> {
     ///
     /// # Errors
     /// If the specification says something that first-order logic cannot express.
-    pub fn consistency(&self) -> Result<Vec<Obligation>, String> {
+    pub fn consistency(&self) -> Result<Vec<Obligation>, Refusal> {
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
         let laws = laws.chain(self.upper.of_closures());
         let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
@@ -212,7 +213,7 @@ impl Model<'_> {
         kind: &Kind,
         promise: &Role,
         role: &Role,
-    ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
+    ) -> Result<Option<(Vec<Obligation>, usize)>, Refusal> {
         // A promise without an index set can be represented by the last of the subevents for threads, but not by those
         // for nodes.
         if (promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_)))) || may_be_none(role) {
@@ -222,7 +223,7 @@ impl Model<'_> {
         let given = self.valid(kind, promise, &c, &n);
         let place = |r: &Role, at: &Term| place_of(r, &c, at, &last_of(r, &c));
         let the = |r: &Role, at: &Term| the(r, &c, &place(r, at));
-        let stamp = |r: &Role, at: &Term| -> Result<(String, Option<Term>), String> {
+        let stamp = |r: &Role, at: &Term| -> Result<(String, Option<Term>), Refusal> {
             let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
             Ok((r.family.clone(), node))
         };

@@ -6,6 +6,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_judge::algebra::{Choice, Set, Spec};
 
+use crate::error::{Refusal, refusal};
 use crate::kind::{Read, Role};
 use crate::term::{Statement, Term, Theory, all, and, any, app, equal, implies, not, symbol};
 
@@ -15,7 +16,7 @@ use super::{Concretisation, Model, happens_before, library};
 
 impl Model<'_> {
     /// Declares the promises and their values.
-    pub(super) fn promises_of(&self, theory: &mut Theory) -> Result<(), String> {
+    pub(super) fn promises_of(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let family = self.promises();
         theory.comment(&format!("What {} promises of each call.", self.parts.library));
         self.subevents(theory, &family);
@@ -32,7 +33,7 @@ impl Model<'_> {
     ///
     /// # Errors
     /// If the specification says something that first-order logic cannot express.
-    pub fn promised(&self, g: &Concretisation) -> Result<Theory, String> {
+    pub fn promised(&self, g: &Concretisation) -> Result<Theory, Refusal> {
         let mut theory = self.below.clone();
         let family = self.promises();
         if !self.speaks_of_owed() {
@@ -190,7 +191,7 @@ impl Model<'_> {
     /// Returns the relation below to which g pulls back a choice of the specification: a choice of the same sort,
     /// preferably with the same name. For an order the fallback is hb, if no order below has the images of all its
     /// members.
-    fn pulled_back(&self, name: &str, choice: &Choice, g: &Concretisation) -> Result<String, String> {
+    fn pulled_back(&self, name: &str, choice: &Choice, g: &Concretisation) -> Result<String, Refusal> {
         let spec = |library: Name, libraries: &Libraries| libraries.spec(library).cloned();
         let short = name.strip_prefix(&self.upper.side.prefix).unwrap_or(name);
         let role = spec(self.parts.library, self.parts.specification).and_then(|s| s.role(short));
@@ -205,7 +206,7 @@ impl Model<'_> {
         let found = found.into_iter().next().map(|(_, name)| name);
         let is_order = matches!(choice, Choice::Order { .. });
         let hb = is_order.then(|| "hb".to_owned());
-        found.or(hb).ok_or_else(|| format!("nothing below is like the choice {short}"))
+        found.or(hb).ok_or_else(|| refusal!("nothing below is like the choice {short}"))
     }
 
     /// True unless both are orders and the lower one lacks the image of a member of the upper one.
@@ -227,15 +228,15 @@ impl Model<'_> {
     /// Obligations say that it is transitive and contains the relation under the closure, so it contains the closure.
     /// If it is empty, irreflexive or inside hb, so is the closure. A specification that denies a path does not allow
     /// this step.
-    fn closure_below(&self, closure: &str, a: &Term, b: &Term) -> Result<Term, String> {
+    fn closure_below(&self, closure: &str, a: &Term, b: &Term) -> Result<Term, Refusal> {
         let spec = self.parts.specification.spec(self.parts.library);
         if spec.is_some_and(Spec::denies_a_path) {
-            return Err(format!(
+            return Err(refusal!(
                 "{closure} is a closure in what is to be shown, of which it is said that there is no path"
             ));
         }
         let (below, _) = self.lower.iter().flat_map(|encoding| &encoding.closures).next().ok_or_else(|| {
-            format!("{closure} is a closure in what is to be shown, and there is none below that could be inside it")
+            refusal!("{closure} is a closure in what is to be shown, and there is none below that could be inside it")
         })?;
         Ok(app(below, &[image(a), image(b)]))
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 
+use crate::error::{Refusal, refusal};
 use crate::kind::NODES;
 use crate::term::{Term, equal, not, truth};
 
@@ -23,7 +24,7 @@ impl Stamps {
     ///
     /// # Errors
     /// If the order depends on more than whether two nodes are equal.
-    pub fn of(libraries: &Libraries) -> Result<Self, String> {
+    pub fn of(libraries: &Libraries) -> Result<Self, Refusal> {
         let named = |stamp: Stamp| {
             let text = stamp.to_string();
             match text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), n.parse::<u8>().ok()?))) {
@@ -42,7 +43,7 @@ impl Stamps {
                 let places = if with_nodes && m != n { [false, true] } else { [true, !with_nodes] };
                 for (matters, known) in places.into_iter().zip([&mut known.0, &mut known.1]) {
                     if matters && *known.get_or_insert(is) != is {
-                        return Err(format!("whether {f} is before {g} depends on which nodes they are for"));
+                        return Err(refusal!("whether {f} is before {g} depends on which nodes they are for"));
                     }
                 }
             }

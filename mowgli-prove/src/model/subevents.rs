@@ -6,6 +6,7 @@ use itertools::Itertools;
 use mowgli_judge::algebra::Set;
 
 use crate::encode::Encoding;
+use crate::error::Refusal;
 use crate::kind::{Kind, Read, Role, Write};
 use crate::pattern::{Datum, Each, Members};
 use crate::term::{Term, Theory, all, all_at, and, app, equal, implies, not, or, symbol, truth};
@@ -156,7 +157,7 @@ impl<'a> Model<'a> {
     }
 
     /// Declares what the specifications of one side share: threads, stamps, cells and values.
-    pub(super) fn shared(&self, theory: &mut Theory, family: &Family<'_>) -> Result<(), String> {
+    pub(super) fn shared(&self, theory: &mut Theory, family: &Family<'_>) -> Result<(), Refusal> {
         let (sort, [a, b]) = (family.sort, ["a", "b"].map(symbol));
         let pair = [("a", sort), ("b", sort)];
         let name = |of: &str| format!("{}{of}", family.shared);
@@ -177,7 +178,7 @@ impl<'a> Model<'a> {
                 facts.push(equal(value("initial"), term(initial)?));
             }
             let words =
-                |all: &[Datum]| Ok::<_, String>(tuple(all.iter().map(|d| term(*d)).collect::<Result<Vec<_>, _>>()?));
+                |all: &[Datum]| Ok::<_, Refusal>(tuple(all.iter().map(|d| term(*d)).collect::<Result<Vec<_>, _>>()?));
             match &role.reads {
                 Some(Read::Is(datum)) => facts.push(equal(value("read"), term(*datum)?)),
                 Some(Read::Words(all)) => facts.push(equal(value("read"), words(all)?)),
@@ -205,7 +206,7 @@ impl<'a> Model<'a> {
         theory: &mut Theory,
         family: &Family<'_>,
         encoding: &Encoding,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let own = |r: &Role| r.library.text() == library(encoding);
         for (name, set) in &encoding.sets {
             let members = self.members(family, set, &own)?;
@@ -219,16 +220,16 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    pub(super) fn members(&self, family: &Family<'_>, set: &Set, own: &dyn Fn(&Role) -> bool) -> Result<Term, String> {
+    pub(super) fn members(&self, family: &Family<'_>, set: &Set, own: &dyn Fn(&Role) -> bool) -> Result<Term, Refusal> {
         family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(set)?))
     }
 
     /// Returns the formula "the stamp of the first subevent is before that of the second".
-    pub(super) fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, String> {
-        let nodes = |s: &Term| -> Result<Term, String> {
+    pub(super) fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, Refusal> {
+        let nodes = |s: &Term| -> Result<Term, Refusal> {
             let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
             let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
-            let given: Vec<(&Role, Term)> = given.collect::<Result<_, String>>()?;
+            let given: Vec<(&Role, Term)> = given.collect::<Result<_, Refusal>>()?;
             Ok(if given.is_empty() { truth(true) } else { family.by_role(s, given) })
         };
         let same = equal(nodes(a)?, nodes(b)?);
@@ -272,7 +273,7 @@ impl<'a> Model<'a> {
         theory: &mut Theory,
         (kind, role): (&Kind, &Role),
         family: &Family<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refusal> {
         let s = symbol("s");
         let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
         let (source, term) = self.source(kind, role, from, family, &s);

@@ -2,6 +2,7 @@
 
 use mowgli_core::value::Val;
 
+use crate::error::{Refusal, refusal};
 use crate::kind::{Guard, Kind, Read, Role, Write};
 use crate::pattern::{Datum, Leaf};
 use crate::term::{Term, app, equal, not};
@@ -9,7 +10,7 @@ use crate::term::{Term, app, equal, not};
 use super::symbols::{RETURNED, number_in, own, passed_to, plus, result_of, tuple, value};
 
 /// Returns the term that a leaf of a pattern names, for a call and the index of a subevent.
-pub(super) fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, String> {
+pub(super) fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, Refusal> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match leaf {
         Leaf::Thread => app("thread", std::slice::from_ref(call)),
@@ -19,7 +20,7 @@ pub(super) fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Te
         Leaf::Node(i) => of_call(format!("node.{i}")),
         Leaf::Location(i) => of_call(format!("location.{i}")),
         Leaf::Identifier(i) => of_call(format!("identifier.{i}")),
-        Leaf::Count => return Err(format!("{} is counted where it cannot be", role.words)),
+        Leaf::Count => return Err(refusal!("{} is counted where it cannot be", role.words)),
         Leaf::Named(of) => {
             let place = place_of_event(kind, role, of.0, call, at)?;
             app(&number_in(&kind.name, of), &[call.clone(), place])
@@ -29,18 +30,18 @@ pub(super) fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Te
 }
 
 /// Returns the index of an event: the call's own node, or the index of the subevent that speaks of the event.
-fn place_of_event(kind: &Kind, role: &Role, event: usize, call: &Term, at: &Term) -> Result<Term, String> {
+fn place_of_event(kind: &Kind, role: &Role, event: usize, call: &Term, at: &Term) -> Result<Term, Refusal> {
     let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
     let is_own = role.each_event && role.position.0 == event;
     match (several, is_own) {
         (false, _) => Ok(own(call)),
         (true, true) => Ok(at.clone()),
-        (true, false) => Err(format!("{} uses one of several results", role.words)),
+        (true, false) => Err(refusal!("{} uses one of several results", role.words)),
     }
 }
 
 /// Returns the term for a datum of a call, where a subevent with this role and index speaks of it.
-pub(crate) fn datum_of(kind: &Kind, role: &Role, datum: Datum, call: &Term, at: &Term) -> Result<Term, String> {
+pub(crate) fn datum_of(kind: &Kind, role: &Role, datum: Datum, call: &Term, at: &Term) -> Result<Term, Refusal> {
     datum_at(kind, datum, call, &|event| place_of_event(kind, role, event, call, at))
 }
 
@@ -49,8 +50,8 @@ fn datum_at(
     kind: &Kind,
     datum: Datum,
     call: &Term,
-    place: &dyn Fn(usize) -> Result<Term, String>,
-) -> Result<Term, String> {
+    place: &dyn Fn(usize) -> Result<Term, Refusal>,
+) -> Result<Term, Refusal> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),

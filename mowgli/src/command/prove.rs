@@ -116,7 +116,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;
     }
     let search = Duration::from_secs(args.search);
-    let of_library = |(entry, variant): &(&Entry, &Variant)| proved(entry, variant, &options, search);
+    let of_library = |(entry, variant): &(&Entry, &Variant)| Ok(proved(entry, variant, &options, search)?);
     let questions = chosen
         .iter()
         .map(|library| question(args.json, || of_library(library)))
@@ -127,7 +127,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         let done = said.and_then(|said| {
             print!("{}", said.printed);
             contradiction.clone_from(&said.contradiction);
-            kept(args, &said.files).map(|()| said.code)
+            Ok(kept(args, &said.files).map(|()| said.code)?)
         });
         code = worst(code, done.unwrap_or_else(|error| told_in(args.json, Err(error))));
         contradiction.is_none()
@@ -147,14 +147,14 @@ struct Said {
 }
 
 /// A question about one library or theorem.
-type Question<'a> = Box<dyn Fn() -> Result<Said, InputError> + Sync + 'a>;
+type Question<'a> = Box<dyn Fn() -> Result<Said, Failure> + Sync + 'a>;
 
 /// The stack size of a thread that answers questions: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
 /// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. Calls `visit`
 /// with the answers in the order of the questions. After `visit` returns false no further question is begun.
-fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, InputError>) -> bool) {
+fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Failure>) -> bool) {
     let lanes = thread::available_parallelism().map_or(1, usize::from).min(questions.len());
     let next = AtomicUsize::new(0);
     let (send, receive) = channel();
@@ -251,7 +251,7 @@ fn chosen_theorems<'a>(
 }
 
 /// Makes a question that runs `found` and formats its result.
-fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, InputError> + Sync + 'a) -> Question<'a> {
+fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, Failure> + Sync + 'a) -> Question<'a> {
     Box::new(move || {
         let found = found()?;
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };

@@ -16,7 +16,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::encode::{Side, encode};
-use crate::kind::Untold;
+use crate::error::{Refusal, refusal};
 use crate::model::{ABS, SUB};
 use crate::source::Source;
 
@@ -33,14 +33,14 @@ pub(crate) struct Open {
 ///
 /// # Errors
 /// If a specification says something that first-order logic cannot express.
-pub(crate) fn obligations(source: &Source<'_>, untold: &[Untold]) -> Result<Vec<Open>, String> {
-    let specified = source.specification.get(source.library).ok_or("there is no specification")?;
-    let (have, kinds) = (if untold.len() == 1 { "has" } else { "have" }, untold.iter().map(|u| &u.kind).join(", "));
+pub(crate) fn obligations(source: &Source<'_>, refusals: &[Refusal]) -> Result<Vec<Open>, Refusal> {
+    let specified = source.specification.get(source.library).ok_or_else(|| refusal!("there is no specification"))?;
+    let (have, kinds) = (if refusals.len() == 1 { "has" } else { "have" }, refusals.iter().map(kind_of).join(", "));
     let others = format!("{kinds} {have} no template");
     let open = |obligation: String| Open { obligation, why: others.clone() };
     let promised = promised(source, specified).into_iter().flat_map(|(method, families)| {
-        let own = untold.iter().find(|u| u.kind.trim_end_matches('_') == method.text());
-        let why = own.map_or_else(|| others.clone(), |u| format!("{} has no template: {}", u.kind, u.why));
+        let own = refusals.iter().find(|u| kind_of(u).trim_end_matches('_') == method.text());
+        let why = own.map_or_else(|| others.clone(), |u| format!("{} has no template: {}", kind_of(u), u.reason()));
         let name = move |family| format!("condition 1 for {family} of {method}");
         families.into_iter().map(move |family| Open { obligation: name(family), why: why.clone() })
     });
@@ -48,6 +48,11 @@ pub(crate) fn obligations(source: &Source<'_>, untold: &[Untold]) -> Result<Vec<
     let above = consistency(source)?.into_iter().chain(rounds).map(open);
     let owed = owed(source)?.into_iter().map(open);
     Ok(promised.chain(above).chain(owed).collect())
+}
+
+/// Returns the kind of calls that has no template.
+fn kind_of(refusal: &Refusal) -> &str {
+    refusal.about.as_deref().unwrap_or_default()
 }
 
 /// Returns the families of stamps that calls of each method may promise.
@@ -81,23 +86,23 @@ fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core
 }
 
 /// Returns the obligations of condition 3.
-fn consistency(source: &Source<'_>) -> Result<Vec<String>, String> {
+fn consistency(source: &Source<'_>) -> Result<Vec<String>, Refusal> {
     let library = source.library;
-    let spec = source.specification.spec(library).ok_or("there is no specification")?;
+    let spec = source.specification.spec(library).ok_or_else(|| refusal!("there is no specification"))?;
     let side = Side { sort: ABS, prefix: format!("{library}."), shared: "abs.", own: None };
-    let encoding = encode(spec, side).map_err(|why| format!("{library}: {why}"))?;
+    let encoding = encode(spec, side).map_err(|refusal| refusal.about(library))?;
     let laws = encoding.laws.iter().flatten().cloned().chain(encoding.demanded()).chain(encoding.of_closures());
     let so = encoding.so.iter().map(|(name, _)| format!("{name}' inside hb"));
     Ok(laws.map(|law| law.words).chain(so).collect())
 }
 
 /// Returns the assumptions of the libraries below.
-fn owed(source: &Source<'_>) -> Result<Vec<String>, String> {
+fn owed(source: &Source<'_>) -> Result<Vec<String>, Refusal> {
     let mut all = Vec::new();
     for name in source.below.names() {
         let Some(owed) = source.below.get(name).and_then(Library::owed) else { continue };
         let side = Side { sort: SUB, prefix: format!("{name}."), shared: "", own: None };
-        let encoding = encode(&owed, side).map_err(|why| format!("what {name} is owed: {why}"))?;
+        let encoding = encode(&owed, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
         all.extend(words.map(|(((short, ..), law), partner)| {
             let words = if partner.is_some() { (*short).to_owned() } else { law.words };
