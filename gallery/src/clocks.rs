@@ -2,7 +2,7 @@
 //! Clocks may differ by as much as is added before a lease counts as over.
 
 use mowgli_core::method;
-use mowgli_core::world::Form;
+use mowgli_core::world::DeclarationForm;
 use mowgli_libraries::prelude::*;
 
 methods! {
@@ -32,7 +32,7 @@ impl Library for Time {
         CLOCKS
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         None
     }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use mowgli_core::method::{self, Methods};
-use mowgli_core::world::Form;
+use mowgli_core::world::DeclarationForm;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Switches;
 
@@ -54,7 +54,7 @@ impl<M: Methods> Library for Dying<M> {
         M::LIBRARY
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         self.kind.object()
     }
 

@@ -2,7 +2,7 @@
 //! promise more than [`crate::shared::lock`].
 
 use mowgli_core::method;
-use mowgli_core::world::{Form, Part};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_libraries::lock::{self, Sections};
 use mowgli_libraries::prelude::*;
 
@@ -64,8 +64,8 @@ impl Library for Guard {
         self.name
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: self.name.text(), parts: &[Part::Node] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: self.name.text(), parts: &[DeclarationPart::Node] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

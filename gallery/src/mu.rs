@@ -65,7 +65,7 @@ fn bodies() -> Bodies {
 
 /// Returns the words of a row.
 fn row(words: Expr) -> &'static [Expr] {
-    if let Term::Tuple(all) = words.term() { all } else { &[] }
+    if let ExprTerm::Tuple(all) = words.term() { all } else { &[] }
 }
 
 /// Returns the published variant, and broken ones that checks have to refute.

@@ -6,7 +6,7 @@ use std::fmt;
 use itertools::Itertools;
 use mowgli_core::edit::Calls;
 use mowgli_core::method::{self, Methods};
-use mowgli_core::world::{Form, Part};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_libraries::lock::{Lock, Method as LockMethod, Sections};
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::{Switches, Way};
@@ -15,7 +15,7 @@ use mowgli_rdma::{Switches, Way};
 /// readers.
 pub struct Kind<M> {
     /// The form of an object's declaration.
-    form: Form,
+    form: DeclarationForm,
     /// Returns the objects that may exist among these threads.
     objects: fn(&World) -> Vec<Object>,
     /// The role of the threads that may make a call. `None` if all threads may make it.
@@ -55,13 +55,13 @@ impl<M: Methods> Kind<M> {
     /// Makes a library of objects on a node. All threads may make all calls.
     pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
-        let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Node] };
+        let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Node] };
         Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shape, spec }
     }
 
     /// Makes a library of objects from one thread to others.
     pub fn to_readers(role: fn(M) -> Option<Role>, shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
-        let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Roles] };
+        let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Roles] };
         Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
     }
 
@@ -125,7 +125,7 @@ impl<M: Methods> Library for Kind<M> {
         M::LIBRARY
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         Some(self.form)
     }
 
@@ -287,7 +287,7 @@ pub fn swapped(p: Expr, y: Expr, v: Expr, d: Expr) -> Body {
 /// True for a part with this role, of any object.
 #[must_use]
 pub fn is_part(x: Expr, role: &str) -> bool {
-    matches!(x.term(), Term::Part(_, own, _) if *own == role)
+    matches!(x.term(), ExprTerm::Part(_, own, _) if *own == role)
 }
 
 /// True for the name of a part whose role begins in this way.

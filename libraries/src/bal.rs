@@ -15,14 +15,14 @@ use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
+use mowgli_core::lemma::{Lemma, LemmaVar, Of, call, hb, index, is_number, node, thread, value};
 use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aGF};
 use mowgli_rdma::to;
 
@@ -66,10 +66,10 @@ impl Library for Bal {
         }
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form {
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm {
             kind: if *self == Self::Plain { "barrier" } else { "transitive barrier" },
-            parts: &[Part::Members],
+            parts: &[DeclarationPart::Members],
         })
     }
 
@@ -161,8 +161,8 @@ impl Implementation for BalOverSv {
     /// a counter happens after the n-th call of its thread.
     fn lemmas(&self) -> Vec<Lemma> {
         let (c, d, n, t) = (call("c"), call("d"), node("n"), thread("t"));
-        let count = |c: Var| c.read(SV, "Read", 1);
-        let counted = |d: Var| d.write(SV, "Write", 1);
+        let count = |c: LemmaVar| c.read(SV, "Read", 1);
+        let counted = |d: LemmaVar| d.write(SV, "Write", 1);
         let sent: Of = c.read(SV, "Bcast", 1).at(n);
         let seen: Of = c.read(SV, "Read", 2).at(t);
         vec![

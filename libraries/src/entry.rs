@@ -10,7 +10,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::StampKind;
 use mowgli_core::unknown::Unknown;
 use mowgli_core::world::World;
 use mowgli_rdma::probes::WaitProbes;
@@ -198,7 +198,7 @@ impl Entry {
 
     /// The entry over a memory model with another stamp order.
     #[must_use]
-    pub fn with_order<K: Kind>(mut self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+    pub fn with_order<K: StampKind>(mut self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
         self.memory.libraries = self.memory.libraries.with_order(to);
         self.specification = self.specification.with_order_of(&self.memory.libraries);
         self.below = self.below.with_order_of(&self.memory.libraries);

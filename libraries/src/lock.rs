@@ -7,7 +7,7 @@ use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
 use mowgli_core::algebra::{Key, Rel, Set, Spec, po, same, stamped};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
-use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
+use mowgli_core::lemma::{Lemma, LemmaVar, Num, call as a_call, hb, index, number, value};
 use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::Shapes;
@@ -15,7 +15,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject, object_names};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::wait::{WAIT, word};
 
 methods! {
@@ -33,7 +33,7 @@ methods! {
 pub struct Lock {
     pub(crate) name: Name,
     /// The form of its declaration in litmus tests.
-    pub(crate) form: Form,
+    pub(crate) form: DeclarationForm,
     /// The stamp of a fence, aMF.
     pub(crate) fence: fn() -> Stamp,
     /// The shapes of Acq, which is a fence, and of Rel.
@@ -49,7 +49,7 @@ impl Lock {
     /// subevents of a Rel in `lets_in` come before the next Acq.
     #[must_use]
     pub const fn new(name: Name, fence: fn() -> Stamp, shapes: fn() -> &'static Shapes, lets_in: fn() -> Set) -> Self {
-        let form = Form { kind: name.text(), parts: &[Part::Node] };
+        let form = DeclarationForm { kind: name.text(), parts: &[DeclarationPart::Node] };
         Self { name, form, fence, shapes, lets_in, first: |_| {} }
     }
 }
@@ -59,7 +59,7 @@ impl Library for Lock {
         self.name
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         Some(self.form)
     }
 
@@ -181,7 +181,7 @@ fn sections() -> Vec<Lemma> {
 }
 
 /// The ticket that a call reads first.
-pub(crate) fn ticket_of(c: Var) -> Num {
+pub(crate) fn ticket_of(c: LemmaVar) -> Num {
     value(c.read(WAIT, "Read", 1))
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn ticket_of(c: Var) -> Num {
 /// differ.
 pub(crate) fn tickets() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
-    let taken = |c: Var| c.read(WAIT, "RFAA", 1);
+    let taken = |c: LemmaVar| c.read(WAIT, "RFAA", 1);
     let mut all = sections();
     all.extend([
         Lemma::new("no ticket is negative").about(&[c]).then(value(taken(c)).exceeds(number(-1))).along_hb(taken(c)),

@@ -18,7 +18,7 @@ use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Rdma, WAIT, Wait};
@@ -64,8 +64,8 @@ impl Library for Msw {
         MSW
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "msw", parts: &[Part::Node, Part::Words] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "msw", parts: &[DeclarationPart::Node, DeclarationPart::Words] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

@@ -16,7 +16,7 @@ use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::stamp::RdmaStamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait, WAIT};
@@ -30,7 +30,7 @@ pub const NLOCK: Name = Name::literal("nlock");
 /// NLOCK as a library: Rel {aRF_n(x), aNRW_n(x)}, the first before the second.
 pub const LIBRARY: Lock = Lock {
     name: NLOCK,
-    form: Form { kind: "node lock", parts: &[Part::Node] },
+    form: DeclarationForm { kind: "node lock", parts: &[DeclarationPart::Node] },
     fence: || aMF.into(),
     shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { x } => { aRF(node(x)); aNRW(node(x)) } },
     lets_in: || stamps(|a| matches!(a, aNRW(_))),

@@ -22,8 +22,8 @@ pub mod any {
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
     pub use mowgli_core::expr::{
-        Expr, Term, all_nodes, all_threads, here, initial, me, members, node, nodes, number, only, range, ret, size,
-        thread,
+        Expr, ExprTerm, all_nodes, all_threads, here, initial, me, members, node, nodes, number, only, range, ret,
+        size, thread,
     };
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
@@ -34,7 +34,7 @@ pub mod any {
     pub use mowgli_core::shape::{Index, ShapeTerm, Shapes, other_than, plus, shape, shapes, step, step_of, sum};
     pub use mowgli_core::simple::{Over, Simple};
     pub use mowgli_core::soundness::client::{Bound, Subject, object_names};
-    pub use mowgli_core::stamp::{Kind, Stamp};
+    pub use mowgli_core::stamp::{Stamp, StampKind};
     pub use mowgli_core::value::Val;
     pub use mowgli_core::world::{Object, World};
 

@@ -20,7 +20,7 @@ use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aNRW, aWT};
 use mowgli_rdma::to;
 
@@ -88,10 +88,10 @@ impl Library for Rbl {
         }
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form {
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm {
             kind: if *self == Self::Strong { "ring" } else { "weak ring" },
-            parts: &[Part::Roles, Part::Size { usual: 4, least: 2, most: 64 }],
+            parts: &[DeclarationPart::Roles, DeclarationPart::Size { usual: 4, least: 2, most: 64 }],
         })
     }
 

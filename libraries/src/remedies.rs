@@ -2,7 +2,7 @@
 
 use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, Term, all_nodes, here, node, only};
+use mowgli_core::expr::{Expr, ExprTerm, all_nodes, here, node, only};
 use mowgli_core::ids::{Name, NodeSet};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
@@ -87,7 +87,7 @@ fn fence(nodes: Expr) -> Vec<CallTerm> {
 
 /// Returns the node of the first object that a call names.
 fn home(call: &CallTerm) -> Option<Expr> {
-    let is_object = |e: &&Expr| matches!(e.term(), Term::Part(..));
+    let is_object = |e: &&Expr| matches!(e.term(), ExprTerm::Part(..));
     call.args.iter().find(is_object).map(|x| only(node(*x)))
 }
 

@@ -17,7 +17,7 @@ use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, plus, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
 use mowgli_rdma::stamp::RdmaStamp::aMF;
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait, WAIT};
@@ -49,8 +49,8 @@ impl Library for ScRmw {
         SC_RMW
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "sc", parts: &[Part::Init, Part::Home] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "sc", parts: &[DeclarationPart::Init, DeclarationPart::Home] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

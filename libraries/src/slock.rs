@@ -14,7 +14,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::world::{Form, Part};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::stamp::RdmaStamp::{aGF, aMF};
 use mowgli_rdma::to;
 
@@ -29,7 +29,7 @@ pub const SLOCK: Name = Name::literal("slock");
 /// SLOCK as a library: Rel {aGF_n | n in Node}.
 pub const LIBRARY: Lock = Lock {
     name: SLOCK,
-    form: Form { kind: "strong lock", parts: &[Part::Home] },
+    form: DeclarationForm { kind: "strong lock", parts: &[DeclarationPart::Home] },
     fence: || aMF.into(),
     shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { .. } => { for n in (all_nodes()) { aGF(n) } } },
     lets_in: || stamps(|a| matches!(a, aGF(_))),

@@ -17,7 +17,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{Method as RdmaWait, TARGET, WAIT, WID, Wait};
@@ -55,8 +55,8 @@ impl Library for Sv {
         SV
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "svar", parts: &[Part::Init] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "svar", parts: &[DeclarationPart::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

@@ -17,7 +17,7 @@ use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::stamp::RdmaStamp::{aCW, aMF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait, WAIT};
@@ -32,7 +32,7 @@ pub const WLOCK: Name = Name::literal("wlock");
 /// WLOCK as a library: Rel {aCW}.
 pub const LIBRARY: Lock = Lock {
     name: WLOCK,
-    form: Form { kind: "weak lock", parts: &[Part::Home] },
+    form: DeclarationForm { kind: "weak lock", parts: &[DeclarationPart::Home] },
     fence: || aMF.into(),
     shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { .. } => { aCW } },
     lets_in: || stamped(aCW),

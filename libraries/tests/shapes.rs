@@ -8,7 +8,7 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Name, NodeSet, Wid};
 use mowgli_core::library::Hints;
-use mowgli_core::method::{Kind, Method};
+use mowgli_core::method::{ArgumentKind, Method};
 use mowgli_core::soundness::client::{Bound, Subject, worlds};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -31,17 +31,19 @@ fn world(subject: &dyn Subject) -> World {
 }
 
 /// Some arguments of a kind.
-fn arguments(library: &dyn Hints, world: &World, kind: Kind) -> Vec<Val> {
+fn arguments(library: &dyn Hints, world: &World, kind: ArgumentKind) -> Vec<Val> {
     let objects = || world.locations(library.name()).into_iter().map(Val::from);
     match kind {
-        Kind::Local | Kind::Address | Kind::Placed | Kind::Object => objects().collect(),
-        Kind::Locals | Kind::Places => objects().permutations(2).map(|two| Val::tuple(&two)).collect(),
-        Kind::Node => world.all_nodes().iter().map(Val::from).collect(),
-        Kind::Nodes => vec![NodeSet::all(world.nodes).into()],
-        Kind::Thread => world.tids().map(Val::from).collect(),
-        Kind::Id => vec![Wid(Name::literal("d")).into(), Val::NoWid],
-        Kind::Way => vec![Val::Way(Name::literal("q2"))],
-        Kind::Value => vec![Val::Int(0), Val::tuple(&[Val::Int(1), Val::Int(2)])],
+        ArgumentKind::Local | ArgumentKind::Address | ArgumentKind::Placed | ArgumentKind::Object => {
+            objects().collect()
+        }
+        ArgumentKind::Locals | ArgumentKind::Places => objects().permutations(2).map(|two| Val::tuple(&two)).collect(),
+        ArgumentKind::Node => world.all_nodes().iter().map(Val::from).collect(),
+        ArgumentKind::Nodes => vec![NodeSet::all(world.nodes).into()],
+        ArgumentKind::Thread => world.tids().map(Val::from).collect(),
+        ArgumentKind::Id => vec![Wid(Name::literal("d")).into(), Val::NoWid],
+        ArgumentKind::Way => vec![Val::Way(Name::literal("q2"))],
+        ArgumentKind::Value => vec![Val::Int(0), Val::tuple(&[Val::Int(1), Val::Int(2)])],
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::algebra::Role;
+use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
@@ -14,7 +14,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Found, Limits};
 use mowgli_core::runs::Stop;
-use mowgli_core::search::refute::{Edge, End, Refutation};
+use mowgli_core::search::refute::{CycleEnd, Edge, Refutation};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::stamp;
 use mowgli_core::value::Val;
@@ -286,7 +286,7 @@ fn outcome(libraries: &Libraries, test: &Test, execution: &Execution) -> Vec<Val
         let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
         // The only order that relates these is the one on the writes of a cell.
         let ordered =
-            |a: usize, b: usize| execution.chosen_as(libraries, Role::Order).any(|c| c.pairs.contains(&(a, b)));
+            |a: usize, b: usize| execution.chosen_as(libraries, ChoiceRole::Order).any(|c| c.pairs.contains(&(a, b)));
         let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
         let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
         last.and_then(|(_, v)| *v).unwrap_or_else(initial)
@@ -440,8 +440,8 @@ impl Words {
         let common = common(refutations);
         for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
             // The stamp distinguishes the reads of a call that reads several times.
-            let place = |end: &End| (end.thread, end.position);
-            let reader = |read: &End| {
+            let place = |end: &CycleEnd| (end.thread, end.position);
+            let reader = |read: &CycleEnd| {
                 let reads = refutation.assumed.iter().filter(|a| place(&a.0) == place(read)).count();
                 if reads > 1 { format!("{} as {}", self.end(read), read.stamp) } else { self.end(read) }
             };
@@ -493,7 +493,7 @@ impl Words {
 
     /// Prints the statement of an event. Adds the thread if several threads have the same text, and the number of the
     /// occurrence if one thread has it several times. In a thread that branches, prints the call.
-    fn end(&self, end: &End) -> String {
+    fn end(&self, end: &CycleEnd) -> String {
         let own = self.statements.get(end.thread.index()).map_or(&[][..], |texts| texts);
         let thread = self.names.thread(end.thread);
         if let Some(what) = crash::in_words(&end.event.call) {
@@ -533,7 +533,7 @@ fn ordinal(n: usize) -> String {
     format!("{n}{end}")
 }
 
-type Assumed = (End, Option<End>);
+type Assumed = (CycleEnd, Option<CycleEnd>);
 
 /// Returns the assumptions that all refutations share.
 fn common(refutations: &[Refutation]) -> Vec<&Assumed> {

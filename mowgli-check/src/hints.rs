@@ -7,7 +7,7 @@
 //! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
 //! event.
 
-use mowgli_core::algebra::Role;
+use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::execution::Execution;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
@@ -94,7 +94,7 @@ fn in_execution(
 /// True if no read of another event has its value from this one.
 fn is_unread(libraries: &Libraries, execution: &Execution, event: usize) -> bool {
     let of = |s: usize| execution.subs[s].event;
-    let sources = execution.chosen_as(libraries, Role::ReadsFrom);
+    let sources = execution.chosen_as(libraries, ChoiceRole::ReadsFrom);
     sources.flat_map(|choice| &choice.pairs).all(|&(w, r)| of(w) != event || of(r) == event)
 }
 

@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::flow::Waits;
+use mowgli_core::flow::WaitsAt;
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::stuck::Stuck;
@@ -25,10 +25,10 @@ pub fn sentence(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
 pub fn why(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     match stuck.waits[thread.index()].as_ref().map(|wait| &wait.at) {
         None => "has ended, and writes nothing any more".to_owned(),
-        Some(Waits::Loop(_)) => {
+        Some(WaitsAt::Loop(_)) => {
             format!("goes round in a loop for ever: each round reads {}", reads(libraries, stuck, thread))
         }
-        Some(Waits::Call(call)) => format!("waits for ever: {}", never_returns(libraries, stuck, thread, call)),
+        Some(WaitsAt::Call(call)) => format!("waits for ever: {}", never_returns(libraries, stuck, thread, call)),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// A call of the implemented library with the number of events that are its own: `f^-1(e')`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Parsed {
+pub struct ParsedCall {
     /// The call and what its run returned.
     pub event: Event,
     /// The number of consecutive events of the thread that form its run.
@@ -29,7 +29,7 @@ pub fn recover(
     thread: Tid,
     calls: &[Call],
     events: &[&Event],
-) -> Vec<Vec<Parsed>> {
+) -> Vec<Vec<ParsedCall>> {
     if events.is_empty() {
         return vec![Vec::new()];
     }
@@ -38,7 +38,7 @@ pub fn recover(
         let body = implementation.body(world, thread, call);
         let ended = replay(&body, &Implementations::new(), world, thread, events);
         let Some((length, ret)) = ended.filter(|(length, _)| *length > 0) else { continue };
-        let first = Parsed { event: Event { thread, call: call.clone(), ret }, length };
+        let first = ParsedCall { event: Event { thread, call: call.clone(), ret }, length };
         for rest in recover(implementation, world, thread, calls, &events[length..]) {
             all.push([vec![first.clone()], rest].concat());
         }
@@ -57,12 +57,12 @@ pub fn replay(
     thread: Tid,
     events: &[&Event],
 ) -> Option<(usize, Val)> {
-    let mut replay = Replay { implementations, world, thread, events, made: 0 };
+    let mut replay = AbstractionReplay { implementations, world, thread, events, made: 0 };
     let (value, breaks) = replay.run(program)?;
     (breaks == 0).then_some((replay.made, value))
 }
 
-struct Replay<'a> {
+struct AbstractionReplay<'a> {
     implementations: &'a Implementations,
     world: &'a World,
     thread: Tid,
@@ -70,7 +70,7 @@ struct Replay<'a> {
     made: usize,
 }
 
-impl Replay<'_> {
+impl AbstractionReplay<'_> {
     fn run(&mut self, program: &Prog) -> Option<(Val, usize)> {
         match program {
             Prog::Val(v) => Some((*v, 0)),

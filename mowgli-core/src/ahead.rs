@@ -19,7 +19,7 @@
 //!
 //! **Cost.** A pass follows every branch of each thread, which is exponential in the number of reads. So a state may
 //! use at most `AT_ONCE` points, and all states together `CREDIT`. The first state may use `AT_FIRST` besides. The
-//! results for points are cached over all states in [`Known`].
+//! results for points are cached over all states in [`ReachabilityCache`].
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ use smallvec::SmallVec;
 use crate::event::{Cell, Event, Reads, Shape, Writes};
 use crate::ids::Tid;
 use crate::search::values::{LIMIT, Numbering, Vals};
-use crate::thread::{Point, Stand, Threads};
+use crate::thread::{Frontier, ThreadState, Threads};
 use crate::value::Val;
 
 /// The number of points that the search may follow: at first, and in addition for each state. More would cost more than
@@ -63,7 +63,7 @@ pub struct Copied<'n> {
 
 /// The result: how far threads may get.
 #[derive(Clone, Debug)]
-pub struct Reached {
+pub struct Reachable {
     /// For each thread whether it can go on.
     pub goes_on: Vec<bool>,
     /// For each thread whether it can end.
@@ -72,7 +72,7 @@ pub struct Reached {
     written: BTreeSet<Cell>,
 }
 
-impl Reached {
+impl Reachable {
     /// True if a thread may write this cell on the way.
     pub fn writes(&self, cell: Cell) -> bool {
         self.written.contains(&cell)
@@ -85,7 +85,7 @@ struct TooMuch;
 
 /// A copy between cells by their numbers.
 #[derive(Clone, Copy)]
-struct Link<'n> {
+struct CellCopy<'n> {
     step: Option<&'n Event>,
     from: usize,
     to: usize,
@@ -97,7 +97,7 @@ struct Doings<'n> {
     reads: SmallVec<[(usize, Vals, bool); 2]>,
     /// The writes with a known value.
     writes: SmallVec<[(usize, Vals); 2]>,
-    copies: SmallVec<[Link<'n>; 2]>,
+    copies: SmallVec<[CellCopy<'n>; 2]>,
 }
 
 /// The cells at which a call looks, as numbers, each with its possible values.
@@ -106,11 +106,11 @@ type Looks = SmallVec<[(usize, Vals); 1]>;
 /// The successors of a point, if the cells at which the thread looks hold these values.
 struct Nexts<'n> {
     looks: Looks,
-    points: Rc<[&'n Point<'n>]>,
+    points: Rc<[&'n ThreadState<'n>]>,
 }
 
 /// The cache that all states of a search share.
-pub struct Known<'n> {
+pub struct ReachabilityCache<'n> {
     cells: Vec<Cell>,
     numbers: BTreeMap<Cell, usize>,
     values: Numbering,
@@ -122,7 +122,7 @@ pub struct Known<'n> {
     skipped: (usize, usize),
 }
 
-impl Default for Known<'_> {
+impl Default for ReachabilityCache<'_> {
     fn default() -> Self {
         Self {
             cells: Vec::new(),
@@ -136,7 +136,7 @@ impl Default for Known<'_> {
     }
 }
 
-impl Known<'_> {
+impl ReachabilityCache<'_> {
     fn cell(&mut self, cell: Cell) -> usize {
         *self.numbers.entry(cell).or_insert_with(|| {
             self.cells.push(cell);
@@ -171,11 +171,11 @@ impl Known<'_> {
 }
 
 /// A state, with the functions that the search needs to follow threads from it.
-pub struct Ahead<'a, 'p, 'n> {
+pub struct Reachability<'a, 'p, 'n> {
     /// The threads.
     pub threads: &'a Threads<'p, 'n>,
     /// The cache of all states.
-    pub known: &'a RefCell<Known<'n>>,
+    pub known: &'a RefCell<ReachabilityCache<'n>>,
     /// Returns the values that a cell can hold at present.
     pub now: &'a dyn Fn(Cell) -> Vec<Val>,
     /// Returns the same without the initial value and without the values that the thread with this number writes by
@@ -183,15 +183,15 @@ pub struct Ahead<'a, 'p, 'n> {
     pub by_others: &'a dyn Fn(Cell, usize) -> Vec<Val>,
     /// True if the call at which this thread stands cannot return this value of a cell, because the thread's own last
     /// write hides it.
-    pub is_gone: &'a dyn Fn(usize, &'n Point<'n>, Cell, Val) -> bool,
+    pub is_gone: &'a dyn Fn(usize, &'n ThreadState<'n>, Cell, Val) -> bool,
     /// The point of each thread, and whether the thread waits for something new.
-    pub standing: &'a [(&'n Point<'n>, bool)],
+    pub standing: &'a [(&'n ThreadState<'n>, bool)],
 }
 
-impl<'n> Ahead<'_, '_, 'n> {
+impl<'n> Reachability<'_, '_, 'n> {
     /// Returns how far threads may get from here, or `None` if that takes too much work. `copies` are the copies whose
     /// read is still open. The first state of a search (`is_first`) may take more work than others.
-    pub fn reach(&self, copies: &[Copied<'n>], is_first: bool) -> Option<Reached> {
+    pub fn reach(&self, copies: &[Copied<'n>], is_first: bool) -> Option<Reachable> {
         let most = if is_first { AT_FIRST } else { self.known.borrow_mut().most()? };
         let mut left = most;
         let reached = self.search(copies, &mut left);
@@ -199,17 +199,17 @@ impl<'n> Ahead<'_, '_, 'n> {
         reached.ok()
     }
 
-    fn search(&self, copies: &[Copied<'n>], left: &mut usize) -> Result<Reached, TooMuch> {
+    fn search(&self, copies: &[Copied<'n>], left: &mut usize) -> Result<Reachable, TooMuch> {
         let count = self.standing.len();
         let links = {
             let mut known = self.known.borrow_mut();
-            let link = |c: &Copied<'n>| Link { step: c.step, from: known.cell(c.from), to: known.cell(c.to) };
+            let link = |c: &Copied<'n>| CellCopy { step: c.step, from: known.cell(c.from), to: known.cell(c.to) };
             copies.iter().map(link).map(|link| (link, false)).collect()
         };
         if self.known.borrow().is_too_much() {
             return Err(TooMuch);
         }
-        let mut search = Search {
+        let mut search = ReachabilitySearch {
             ahead: self,
             now: vec![None; CELLS],
             by_others: vec![vec![None; CELLS]; count],
@@ -228,11 +228,11 @@ impl<'n> Ahead<'_, '_, 'n> {
         search.follow_all()?;
         let (known, is_new) = (self.known.borrow(), search.is_new);
         let written = known.cells.iter().enumerate().filter(|(cell, _)| is_new >> cell & 1 == 1);
-        Ok(Reached { goes_on: search.goes_on, ends: search.ends, written: written.map(|(_, &cell)| cell).collect() })
+        Ok(Reachable { goes_on: search.goes_on, ends: search.ends, written: written.map(|(_, &cell)| cell).collect() })
     }
 
     /// Returns the accesses of a thread between two points.
-    fn doings(&self, before: &'n Point<'n>, point: &'n Point<'n>) -> Result<Rc<Doings<'n>>, TooMuch> {
+    fn doings(&self, before: &'n ThreadState<'n>, point: &'n ThreadState<'n>) -> Result<Rc<Doings<'n>>, TooMuch> {
         let mut known = self.known.borrow_mut();
         if let Some(doings) = known.doings.get(&point.id) {
             return Ok(Rc::clone(doings));
@@ -251,7 +251,7 @@ impl<'n> Ahead<'_, '_, 'n> {
     }
 }
 
-fn add<'n>(known: &mut Known<'n>, event: &'n Event, shape: &'n Shape, doings: &mut Doings<'n>) {
+fn add<'n>(known: &mut ReachabilityCache<'n>, event: &'n Event, shape: &'n Shape, doings: &mut Doings<'n>) {
     for sub in shape {
         let Some(cell) = sub.cell.map(|cell| known.cell(cell)) else { continue };
         match sub.reads {
@@ -264,7 +264,7 @@ fn add<'n>(known: &mut Known<'n>, event: &'n Event, shape: &'n Shape, doings: &m
             Some(written @ (Writes::Copy(from) | Writes::Step(from))) => {
                 let from = known.cell(shape[from].cell.expect("a subevent that reads touches a cell"));
                 let step = matches!(written, Writes::Step(_)).then_some(event);
-                doings.copies.push(Link { step, from, to: cell });
+                doings.copies.push(CellCopy { step, from, to: cell });
             }
             None => {}
         }
@@ -272,7 +272,7 @@ fn add<'n>(known: &mut Known<'n>, event: &'n Event, shape: &'n Shape, doings: &m
 }
 
 /// Returns the value that a thread has last written to a cell by itself.
-fn last_write(point: &Point<'_>, cell: Cell) -> Option<Val> {
+fn last_write(point: &ThreadState<'_>, cell: Cell) -> Option<Val> {
     let mut subs = point.run().shapes.iter().rev().flatten().filter(|sub| sub.cell == Some(cell));
     subs.find_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
 }
@@ -280,8 +280,8 @@ fn last_write(point: &Point<'_>, cell: Cell) -> Option<Val> {
 /// The writes of a thread since the state, each with its value, or `None` if a copy writes the cell.
 type Own = Vec<(usize, Option<Vals>)>;
 
-struct Search<'s, 'a, 'p, 'n> {
-    ahead: &'s Ahead<'a, 'p, 'n>,
+struct ReachabilitySearch<'s, 'a, 'p, 'n> {
+    ahead: &'s Reachability<'a, 'p, 'n>,
     /// The values that cells hold at present, computed on demand.
     now: Vec<Option<Vals>>,
     /// For each thread the same without the initial value and without its own writes.
@@ -293,7 +293,7 @@ struct Search<'s, 'a, 'p, 'n> {
     /// The cells that are written, as a bit set.
     is_new: u64,
     /// The copies, and whether each was issued after the state.
-    links: Vec<(Link<'n>, bool)>,
+    links: Vec<(CellCopy<'n>, bool)>,
     /// For each waiting thread the cells at which it looks, as a bit set.
     watched: Vec<u64>,
     goes_on: Vec<bool>,
@@ -304,7 +304,7 @@ struct Search<'s, 'a, 'p, 'n> {
     left: &'s mut usize,
 }
 
-impl<'n> Search<'_, '_, '_, 'n> {
+impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     fn watch(&mut self) -> Result<(), TooMuch> {
         for (t, &(point, waits)) in self.ahead.standing.iter().enumerate() {
             if waits {
@@ -382,7 +382,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
     /// Returns the values that a thread may find in a cell. `own` are its writes since the state. The result excludes
     /// its later writes, because no value justifies itself, and the values that its last write hides. If `own` is
     /// `None`, or a copy wrote the cell, the result is any possible value.
-    fn values_for(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>, cell: usize) -> Vals {
+    fn values_for(&mut self, t: usize, point: &'n ThreadState<'n>, own: Option<&Own>, cell: usize) -> Vals {
         let Some(own) = own.filter(|own| !own.contains(&(cell, None))) else { return self.values(cell) };
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
         let others = others.fold(self.copied[cell], |all, (_, of)| all | of[cell]);
@@ -398,7 +398,12 @@ impl<'n> Search<'_, '_, '_, 'n> {
 
     /// Returns the possible results of the call at which a thread stands, and the values of the cells at which it
     /// looks.
-    fn results(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>) -> Result<(Vec<Val>, Looks), TooMuch> {
+    fn results(
+        &mut self,
+        t: usize,
+        point: &'n ThreadState<'n>,
+        own: Option<&Own>,
+    ) -> Result<(Vec<Val>, Looks), TooMuch> {
         let this = RefCell::new((self, SmallVec::new(), false));
         let cells = |cell: Cell| {
             let (search, looks, is_too_much) = &mut *this.borrow_mut();
@@ -420,7 +425,12 @@ impl<'n> Search<'_, '_, '_, 'n> {
     }
 
     /// Returns the points that may come next.
-    fn nexts(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>) -> Result<Rc<[&'n Point<'n>]>, TooMuch> {
+    fn nexts(
+        &mut self,
+        t: usize,
+        point: &'n ThreadState<'n>,
+        own: Option<&Own>,
+    ) -> Result<Rc<[&'n ThreadState<'n>]>, TooMuch> {
         let ahead = self.ahead;
         let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
         if let Some((looks, points)) = known
@@ -431,8 +441,8 @@ impl<'n> Search<'_, '_, '_, 'n> {
         let thread = Tid::from_index(t);
         let mut looks = SmallVec::new();
         let ways: Vec<(Val, usize)> = match &point.stand {
-            Stand::Free(_, ways) => ways.clone(),
-            Stand::Looks(call) => {
+            Frontier::Free(_, ways) => ways.clone(),
+            Frontier::Looks(call) => {
                 let (results, at) = self.results(t, point, own)?;
                 looks = at;
                 let shapes = |ret: Val| (0..ahead.threads.shapes(thread, call, ret).len()).map(move |n| (ret, n));
@@ -454,19 +464,25 @@ impl<'n> Search<'_, '_, '_, 'n> {
 
     /// Follows a thread from a point. From the event with number `beyond` on, the point stands for all rounds beyond
     /// the bound. The number of rounds before it is unknown, so there the thread finds whatever it writes in any round.
-    fn follow(&mut self, t: usize, point: &'n Point<'n>, beyond: Option<usize>, own: &mut Own) -> Result<(), TooMuch> {
+    fn follow(
+        &mut self,
+        t: usize,
+        point: &'n ThreadState<'n>,
+        beyond: Option<usize>,
+        own: &mut Own,
+    ) -> Result<(), TooMuch> {
         *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
         match &point.stand {
-            Stand::Ended => self.ends[t] = true,
-            Stand::Nowhere | Stand::Discarded | Stand::Never(_) | Stand::Spins(_) | Stand::Round(_) => {}
+            Frontier::Ended => self.ends[t] = true,
+            Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) | Frontier::Round(_) => {}
             // The rounds of a loop are one program, so a further round does the same as this one.
-            Stand::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
-            Stand::Bound { remembered: false, .. } => {
+            Frontier::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
+            Frontier::Bound { remembered: false, .. } => {
                 let next = self.ahead.threads.beyond(point, Tid::from_index(t));
                 self.enter(t, (point, next), beyond.or(Some(point.run().shapes.len())), own)?;
             }
-            Stand::Bound { .. } | Stand::IllDefined(_) => return Err(TooMuch),
-            Stand::Free(..) | Stand::Looks(_) => {
+            Frontier::Bound { .. } | Frontier::IllDefined(_) => return Err(TooMuch),
+            Frontier::Free(..) | Frontier::Looks(_) => {
                 let own_or_any = if beyond.is_some() { None } else { Some(&*own) };
                 for next in self.nexts(t, point, own_or_any)?.iter() {
                     if self.is_enough(t) {
@@ -483,7 +499,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
     fn enter(
         &mut self,
         t: usize,
-        (point, next): (&'n Point<'n>, &'n Point<'n>),
+        (point, next): (&'n ThreadState<'n>, &'n ThreadState<'n>),
         beyond: Option<usize>,
         own: &mut Own,
     ) -> Result<(), TooMuch> {
@@ -508,9 +524,9 @@ impl<'n> Search<'_, '_, '_, 'n> {
         Ok(())
     }
 
-    fn issue(&mut self, link: &Link<'n>) {
-        let is_same = |a: &Link<'n>| {
-            let step = |l: &Link<'n>| l.step.map(std::ptr::from_ref);
+    fn issue(&mut self, link: &CellCopy<'n>) {
+        let is_same = |a: &CellCopy<'n>| {
+            let step = |l: &CellCopy<'n>| l.step.map(std::ptr::from_ref);
             (a.from, a.to, step(a)) == (link.from, link.to, step(link))
         };
         if !self.links.iter().any(|(known, is_issued)| *is_issued && is_same(known)) {
@@ -524,7 +540,7 @@ impl<'n> Search<'_, '_, '_, 'n> {
     /// read is new.
     fn spread(&mut self) -> Result<(), TooMuch> {
         for index in 0..self.links.len() {
-            let (Link { step, from, to }, is_issued) = self.links[index];
+            let (CellCopy { step, from, to }, is_issued) = self.links[index];
             if !is_issued && self.is_new >> from & 1 == 0 {
                 continue;
             }
@@ -563,7 +579,7 @@ mod tests {
 
     /// Computes how far threads get from the beginnings of these programs. Each comes with a flag that says whether it
     /// waits. Words hold 0.
-    fn reach(programs: &[(Prog, bool)]) -> Reached {
+    fn reach(programs: &[(Prog, bool)]) -> Reachable {
         let (libraries, world, points) = (libraries(consistent), world(programs.len()), Arena::new());
         let implementations = &Implementations::new();
         let (seen, rounds) = (RefCell::default(), 3);
@@ -573,7 +589,7 @@ mod tests {
         let start =
             |(t, (program, waits)): (usize, &(Prog, bool))| (threads.start(Tid::from_index(t), program), *waits);
         let standing: Vec<_> = programs.iter().enumerate().map(start).collect();
-        let ahead = Ahead {
+        let ahead = Reachability {
             threads: &threads,
             known: &RefCell::default(),
             now: &|_| vec![Val::Int(0)],
@@ -606,8 +622,8 @@ mod tests {
     /// the limit resets it.
     #[test]
     fn states_are_skipped_twice_as_often_each_time() {
-        let mut known = Known::default();
-        let skipped = |known: &mut Known<'_>| {
+        let mut known = ReachabilityCache::default();
+        let skipped = |known: &mut ReachabilityCache<'_>| {
             known.took(0, false);
             std::iter::from_fn(|| known.most().is_none().then_some(())).count()
         };

@@ -55,8 +55,8 @@ use std::sync::Arc;
 
 use mowgli_judge::method::Method;
 
-use crate::event::{Call, Place};
-use crate::expr::{Expr, Scope, Term, Var, me};
+use crate::event::{Call, SourceLine};
+use crate::expr::{Expr, ExprTerm, Scope, Var, me};
 use crate::ids::{Name, Tid};
 use crate::program::Prog;
 use crate::value::Val;
@@ -97,7 +97,7 @@ pub struct CallTerm {
     /// The arguments.
     pub args: Vec<Expr>,
     /// The place of the call in the source.
-    pub place: Place,
+    pub place: SourceLine,
 }
 
 impl From<Stmt> for Body {
@@ -149,7 +149,7 @@ impl Body {
     #[must_use]
     pub fn bind(self, name: &'static str, rest: impl FnOnce(Expr) -> Self) -> Self {
         let var = Var::fresh(name);
-        Self::sequence(Some(var), &self, rest(Term::Var(var).into()))
+        Self::sequence(Some(var), &self, rest(ExprTerm::Var(var).into()))
     }
 
     /// `self; rest`.
@@ -190,14 +190,14 @@ impl Body {
     #[must_use]
     pub fn each(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
         let var = Var::fresh(name);
-        Stmt::For(var, set.into(), round(Term::Var(var).into())).into()
+        Stmt::For(var, set.into(), round(ExprTerm::Var(var).into())).into()
     }
 
     /// `for name in set { round }`, with the tuple of the values of `round`.
     #[must_use]
     pub fn collect(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
         let var = Var::fresh(name);
-        Stmt::Collect(var, set.into(), round(Term::Var(var).into())).into()
+        Stmt::Collect(var, set.into(), round(ExprTerm::Var(var).into())).into()
     }
 
     /// Its meaning in a scope: a program of the calculus. It is made step by step, as results become known.
@@ -260,14 +260,14 @@ impl Body {
     fn renamed(&self, args: &[Expr], vars: &mut BTreeMap<usize, Expr>) -> Self {
         let expr = |e: &Expr, vars: &BTreeMap<usize, Expr>| {
             e.replaced(&mut |term| match term {
-                Term::Var(var) => vars.get(&var.number).copied(),
-                Term::Arg(position, _) => Some(args[*position]),
+                ExprTerm::Var(var) => vars.get(&var.number).copied(),
+                ExprTerm::Arg(position, _) => Some(args[*position]),
                 _ => None,
             })
         };
         let new = |var: &Var, vars: &mut BTreeMap<usize, Expr>| {
             let other = Var::fresh(var.name);
-            vars.insert(var.number, Term::Var(other).into());
+            vars.insert(var.number, ExprTerm::Var(other).into());
             other
         };
         match self.stmt() {
@@ -315,7 +315,7 @@ impl Body {
     /// Whether an expression of it has this variable.
     pub(crate) fn uses(&self, var: Var) -> bool {
         let mut is_used = false;
-        self.expressions(&mut |e| e.each(&mut |e| is_used |= *e.term() == Term::Var(var)));
+        self.expressions(&mut |e| e.each(&mut |e| is_used |= *e.term() == ExprTerm::Var(var)));
         is_used
     }
 
@@ -362,7 +362,7 @@ impl CallTerm {
     /// A call whose place in the source is not known.
     #[must_use]
     pub fn new(library: Name, method: &'static str, args: impl IntoIterator<Item = Expr>) -> Self {
-        Self { library, method, args: args.into_iter().collect(), place: Place::default() }
+        Self { library, method, args: args.into_iter().collect(), place: SourceLine::default() }
     }
 
     /// The argument of this name, where this is a call of the method of a table.
@@ -402,7 +402,7 @@ fn position(table: &[Method], method: &str, argument: &str) -> usize {
 
 /// An argument of the call of a method of a table, by its name.
 pub(crate) fn argument(table: &'static [Method], method: &str, name: &'static str) -> Expr {
-    Term::Arg(position(table, method, name), name).into()
+    ExprTerm::Arg(position(table, method, name), name).into()
 }
 
 /// The iterations of a `for` that come after those with these values.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use itertools::Itertools;
 
-use crate::algebra::{Choice, Demand, Expr, Key, Members, Rel, Set, Spec};
+use crate::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, SetDefinition, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::soundness::mutation::family;
@@ -17,7 +17,7 @@ use crate::stamp::Stamp;
 
 /// The reader of a model. The tools agree on cat except for the way in which a model chooses an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reader {
+pub enum CatDialect {
     /// A person. An order is any of the linearisations.
     Person,
     /// herd7. The text linearises orders class by class, along the pairs that they must contain anyway. It includes a
@@ -67,16 +67,16 @@ pub enum Inexpressible {
 /// # Errors
 /// The first construct that cat cannot express.
 pub fn cat(title: &str, libraries: &Libraries, library: Name) -> Result<String, Inexpressible> {
-    Ok(cat_for(Reader::Person, title, libraries, library)?.text)
+    Ok(cat_for(CatDialect::Person, title, libraries, library)?.text)
 }
 
 /// Returns the same as [`cat`] for this reader, together with the given notions.
 ///
 /// # Errors
 /// The first construct that cat cannot express.
-pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name) -> Result<Cat, Inexpressible> {
+pub fn cat_for(reader: CatDialect, title: &str, libraries: &Libraries, library: Name) -> Result<Cat, Inexpressible> {
     let spec = libraries.spec(library).ok_or(Inexpressible::Library(library))?;
-    let mut writer = Writer {
+    let mut writer = CatWriter {
         reader,
         libraries,
         spec,
@@ -90,7 +90,7 @@ pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name
     let ppo = writer.ppo()?;
     writer.define("ppo", &ppo);
     for (position, (name, choice)) in spec.choices.iter().enumerate() {
-        if reader == Reader::Herd && !matches!(choice, Choice::ReadsFrom { .. }) {
+        if reader == CatDialect::Herd && !matches!(choice, Choice::ReadsFrom { .. }) {
             writer.so_far(position)?;
         }
         writer.choice(name, choice)?;
@@ -102,8 +102,8 @@ pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name
     writer.define("so", if so.is_empty() { EMPTY } else { &so });
     writer.define("hb", "(ppo | so)+");
     demands += &writer.demands(&of_hb)?;
-    let include = if reader == Reader::Herd { format!("include \"{}\"\n", given_of(title)) } else { String::new() };
-    let (head, co) = (writer.head(), if reader == Reader::Herd { "" } else { CO });
+    let include = if reader == CatDialect::Herd { format!("include \"{}\"\n", given_of(title)) } else { String::new() };
+    let (head, co) = (writer.head(), if reader == CatDialect::Herd { "" } else { CO });
     let text =
         format!("\"{title}\"\n\n{head}\n{include}{PREAMBLE}{co}\n{}\nirreflexive hb as hb\n{demands}", writer.lets);
     Ok(Cat { text, given: writer.given })
@@ -168,8 +168,8 @@ const RESERVED: [&str; 47] = [
     "classes",
 ];
 
-struct Writer<'a> {
-    reader: Reader,
+struct CatWriter<'a> {
+    reader: CatDialect,
     libraries: &'a Libraries,
     spec: &'a Spec,
     lets: String,
@@ -185,12 +185,12 @@ struct Writer<'a> {
 /// True if the first choices determine a relation.
 fn is_known(rel: &Rel, choices: usize) -> bool {
     match rel.expr() {
-        Expr::Hb => false,
-        Expr::Chosen(choice) | Expr::BeforeAny(choice) => *choice < choices,
-        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+        RelExpr::Hb => false,
+        RelExpr::Chosen(choice) | RelExpr::BeforeAny(choice) => *choice < choices,
+        RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
             is_known(a, choices) && is_known(b, choices)
         }
-        Expr::Inverse(a) | Expr::Plus(a) => is_known(a, choices),
+        RelExpr::Inverse(a) | RelExpr::Plus(a) => is_known(a, choices),
         _ => true,
     }
 }
@@ -235,7 +235,7 @@ fn joined(a: (String, Tightness), by: &str, b: (String, Tightness), as_one: Tigh
     Some((format!("{}{by}{}", bracketed(a), bracketed(b)), as_one))
 }
 
-impl Writer<'_> {
+impl CatWriter<'_> {
     fn head(&self) -> String {
         let mut out =
             String::from("(* Written by Mowgli. Events are subevents; beside what cat itself has, these are given:\n");
@@ -316,7 +316,7 @@ impl Writer<'_> {
                 };
                 let same = self.same(key)?;
                 if members == "W" && same == "loc" {
-                    if self.reader == Reader::Herd {
+                    if self.reader == CatDialect::Herd {
                         let along = self.along(name);
                         let _ =
                             writeln!(self.lets, "with co from generate_cos(co0 | {along})\nlet co = whole([W]; co)");
@@ -343,12 +343,12 @@ impl Writer<'_> {
     /// each class.
     fn line(&mut self, name: &str, members: &str, class: &str) {
         let _ = match self.reader {
-            Reader::Person => writeln!(self.lets, "with {name}-line from linearisations({members}, {EMPTY})"),
-            Reader::Herd => {
+            CatDialect::Person => writeln!(self.lets, "with {name}-line from linearisations({members}, {EMPTY})"),
+            CatDialect::Herd => {
                 let along = self.along(name);
                 writeln!(self.lets, "with {name}-line from lines(classes({class}), {along})")
             }
-            Reader::Dat3m => writeln!(self.lets, "let {name}-line = newRelation() & {class}"),
+            CatDialect::Dat3m => writeln!(self.lets, "let {name}-line = newRelation() & {class}"),
         };
     }
 
@@ -356,7 +356,7 @@ impl Writer<'_> {
     /// `total`.
     fn ordered(&mut self, name: &str, among: &str, total: &str) {
         self.define(name, &format!("{name}-line & {among}"));
-        if self.reader == Reader::Dat3m {
+        if self.reader == CatDialect::Dat3m {
             let _ = writeln!(self.lets, "acyclic {name} as {name}-is-acyclic");
             let _ = writeln!(self.lets, "empty {total} \\ ({name} | {name}^-1) as {name}-is-total");
         }
@@ -365,7 +365,7 @@ impl Writer<'_> {
     /// Returns the pairs that every linear order must respect. These are the known pairs of hb if so contains the whole
     /// choice, and none otherwise.
     fn along(&self, name: &str) -> String {
-        let is_it = |rel: &Rel| matches!(rel.expr(), Expr::Chosen(choice) if self.spec.choices[*choice].0 == name);
+        let is_it = |rel: &Rel| matches!(rel.expr(), RelExpr::Chosen(choice) if self.spec.choices[*choice].0 == name);
         let is_in_so = self.spec.so.iter().any(|(_, rel)| is_it(rel));
         self.so_far.as_ref().filter(|_| is_in_so).map_or(EMPTY.to_owned(), |known| format!("{known}+"))
     }
@@ -405,22 +405,22 @@ impl Writer<'_> {
 
     fn set(&mut self, set: &Set) -> Result<Option<String>, Inexpressible> {
         Ok(match set.members() {
-            Members::All => Some("_".to_owned()),
-            Members::Reads => Some("R".to_owned()),
-            Members::Writes => Some("W".to_owned()),
-            Members::Where(name, _) | Members::Named(name, _) => {
+            SetDefinition::All => Some("_".to_owned()),
+            SetDefinition::Reads => Some("R".to_owned()),
+            SetDefinition::Writes => Some("W".to_owned()),
+            SetDefinition::Where(name, _) | SetDefinition::Named(name, _) => {
                 let name = sayable(name)?;
                 Some(self.given(&name, || format!("the subevents for which {name} holds")))
             }
-            Members::Calls(methods) => {
+            SetDefinition::Calls(methods) => {
                 let name = format!("calls-of-{}", methods.join("-or-"));
                 Some(self.given(&name, || format!("the subevents of calls of {}", methods.join(" or "))))
             }
-            Members::Both(sets) => match (self.set(&sets.0)?, self.set(&sets.1)?) {
+            SetDefinition::Both(sets) => match (self.set(&sets.0)?, self.set(&sets.1)?) {
                 (Some(a), Some(b)) => Some(format!("({a}) & ({b})")),
                 _ => None,
             },
-            Members::Stamped(is) => {
+            SetDefinition::Stamped(is) => {
                 let all = self.libraries.stamps(2);
                 let (inside, outside): (Vec<Stamp>, Vec<Stamp>) = all.into_iter().partition(|s| is(*s));
                 let [inside, outside] = [inside, outside].map(|all| all.into_iter().map(family).unique().collect_vec());
@@ -433,7 +433,7 @@ impl Writer<'_> {
                     Some(inside.join(" | ")).filter(|text| !text.is_empty())
                 }
             }
-            Members::Either(sets) => match (self.set(&sets.0)?, self.set(&sets.1)?) {
+            SetDefinition::Either(sets) => match (self.set(&sets.0)?, self.set(&sets.1)?) {
                 (Some(a), Some(b)) => Some(format!("{a} | {b}")),
                 (a, b) => a.or(b),
             },
@@ -465,13 +465,13 @@ impl Writer<'_> {
     fn expr(&mut self, rel: &Rel) -> Result<Text, Inexpressible> {
         use Tightness::{Atom, Inter, Minus, Sequence, Union};
         Ok(match rel.expr() {
-            Expr::Po => atom("po"),
-            Expr::Ppo => atom("ppo"),
-            Expr::Hb => atom("hb"),
-            Expr::SameEvent => atom(self.given("same-event", || "pairs of subevents of one event".to_owned())),
-            Expr::SameThread => atom(self.given("same-thread", || "pairs of subevents of one thread".to_owned())),
-            Expr::Same(key) => atom(self.same(key)?),
-            Expr::InTurn(from, to, key) => {
+            RelExpr::Po => atom("po"),
+            RelExpr::Ppo => atom("ppo"),
+            RelExpr::Hb => atom("hb"),
+            RelExpr::SameEvent => atom(self.given("same-event", || "pairs of subevents of one event".to_owned())),
+            RelExpr::SameThread => atom(self.given("same-thread", || "pairs of subevents of one thread".to_owned())),
+            RelExpr::Same(key) => atom(self.same(key)?),
+            RelExpr::InTurn(from, to, key) => {
                 let (Some(from), Some(to)) = (self.set(from)?, self.set(to)?) else { return Ok(None) };
                 let by = self.same(key)?;
                 let meaning = || {
@@ -479,17 +479,17 @@ impl Writer<'_> {
                 };
                 atom(self.given("in-turn", meaning))
             }
-            Expr::On(set) => match self.set(set)? {
+            RelExpr::On(set) => match self.set(set)? {
                 Some(set) if set == "_" => atom("id"),
                 Some(set) => atom(format!("[{set}]")),
                 None => None,
             },
-            Expr::Cross(a, b) => match (self.set(a)?, self.set(b)?) {
+            RelExpr::Cross(a, b) => match (self.set(a)?, self.set(b)?) {
                 (Some(a), Some(b)) => atom(format!("({} * {})", operand(a), operand(b))),
                 _ => None,
             },
-            Expr::Chosen(choice) => atom(self.spec.choices[*choice].0),
-            Expr::BeforeAny(choice) => {
+            RelExpr::Chosen(choice) => atom(self.spec.choices[*choice].0),
+            RelExpr::BeforeAny(choice) => {
                 let (name, Choice::ReadsFrom { reads, writes }) = &self.spec.choices[*choice] else {
                     unreachable!("made by reads_from only")
                 };
@@ -500,13 +500,13 @@ impl Writer<'_> {
                     _ => None,
                 }
             }
-            Expr::Union(a, b) => match (self.rel(a)?, self.rel(b)?) {
+            RelExpr::Union(a, b) => match (self.rel(a)?, self.rel(b)?) {
                 (Some(a), Some(b)) => joined(a, " | ", b, Union),
                 (a, b) => a.or(b),
             },
             // [a]; r; [b]
-            Expr::Inter(r, ends) if matches!(ends.expr(), Expr::Cross(..)) => {
-                let Expr::Cross(a, b) = ends.expr() else { unreachable!("just matched") };
+            RelExpr::Inter(r, ends) if matches!(ends.expr(), RelExpr::Cross(..)) => {
+                let RelExpr::Cross(a, b) = ends.expr() else { unreachable!("just matched") };
                 match (self.rel(r)?, self.set(a)?, self.set(b)?) {
                     (Some(r), Some(a), Some(b)) => Some((
                         format!("[{a}]; {}; [{b}]", if r.1 == Sequence { r.0 } else { within(r, Sequence) }),
@@ -515,20 +515,20 @@ impl Writer<'_> {
                     _ => None,
                 }
             }
-            Expr::Inter(a, b) => match (self.rel(a)?, self.rel(b)?) {
+            RelExpr::Inter(a, b) => match (self.rel(a)?, self.rel(b)?) {
                 (Some(a), Some(b)) => joined(a, " & ", b, Inter),
                 _ => None,
             },
-            Expr::Minus(a, b) => match (self.rel(a)?, self.rel(b)?) {
+            RelExpr::Minus(a, b) => match (self.rel(a)?, self.rel(b)?) {
                 (Some(a), Some(b)) => Some((format!("{} \\ {}", within(a, Minus), within(b, Minus)), Minus)),
                 (a, _) => a,
             },
-            Expr::Seq(a, b) => match (self.rel(a)?, self.rel(b)?) {
+            RelExpr::Seq(a, b) => match (self.rel(a)?, self.rel(b)?) {
                 (Some(a), Some(b)) => joined(a, "; ", b, Sequence),
                 _ => None,
             },
-            Expr::Inverse(a) => self.rel(a)?.map(|a| (format!("{}^-1", within(a, Inter)), Atom)),
-            Expr::Plus(a) => self.rel(a)?.map(|a| (format!("{}+", within(a, Inter)), Atom)),
+            RelExpr::Inverse(a) => self.rel(a)?.map(|a| (format!("{}^-1", within(a, Inter)), Atom)),
+            RelExpr::Plus(a) => self.rel(a)?.map(|a| (format!("{}+", within(a, Inter)), Atom)),
         })
     }
 }

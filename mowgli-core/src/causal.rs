@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::algebra::{Choice, Demand, Expr, Members, Rel, Set, Spec, SubView};
+use crate::algebra::{Choice, Demand, Rel, RelExpr, Set, SetDefinition, Spec, SubView};
 use crate::event::{Event, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -18,20 +18,20 @@ use crate::stamp::Stamp;
 use crate::world::World;
 
 /// A call, and two of its subevents.
-pub type Sample = (Event, [Sub; 2]);
+pub type SubPair = (Event, [Sub; 2]);
 
 /// The relevant stamps among the calls of one library that the threads have made.
 #[derive(Clone, Default, Debug)]
-pub struct Seen {
+pub struct SeenStamps {
     /// The stamps of subevents that read.
     pub reads: BTreeSet<Stamp>,
     /// The stamps of those reads on which the result of their call depends.
     pub results: BTreeSet<Stamp>,
     /// One example for each pair of stamps (a read, a write of the same call whose value depends on the read).
-    pub copies: BTreeMap<(Stamp, Stamp), Sample>,
+    pub copies: BTreeMap<(Stamp, Stamp), SubPair>,
 }
 
-impl Seen {
+impl SeenStamps {
     /// Adds a call with this shape. `looked` is true if the call's result depends on memory.
     pub fn add(&mut self, event: &Event, shape: &Shape, looked: bool) {
         let reads = || shape.iter().enumerate().filter(|(_, s)| s.reads.is_some());
@@ -54,7 +54,7 @@ impl Seen {
 
 /// The position of two different subevents relative to each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
+enum RelativePosition {
     /// In one thread, the first one earlier.
     Before,
     /// In one thread, the first one later.
@@ -67,20 +67,20 @@ enum Position {
 
 /// A pair of subevents of which only these properties are known.
 #[derive(Clone, Copy)]
-struct Pair<'v> {
+struct StampPair<'v> {
     stamps: [Stamp; 2],
     /// The two subevents themselves, if they belong to one event.
     views: Option<[SubView<'v>; 2]>,
     /// Whether the second subevent reads from the first one.
     rf: bool,
-    position: Position,
+    position: RelativePosition,
 }
 
-impl Pair<'_> {
+impl StampPair<'_> {
     fn turned(self) -> Self {
         let position = match self.position {
-            Position::Before => Position::After,
-            Position::After => Position::Before,
+            RelativePosition::Before => RelativePosition::After,
+            RelativePosition::After => RelativePosition::Before,
             position => position,
         };
         let views = self.views.map(|[a, b]| [b, a]);
@@ -90,132 +90,144 @@ impl Pair<'_> {
 
 /// True if values out of thin air are excluded in all executions whose threads begin with calls like those in `seen`.
 /// `seen` has one entry for each library.
-pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, Seen>) -> bool {
+pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, SeenStamps>) -> bool {
     if seen.values().all(|of| of.results.is_empty()) {
         return true;
     }
-    let all_in = |holds: &dyn Fn(&Spec, Pair<'_>) -> bool| {
+    let all_in = |holds: &dyn Fn(&Spec, StampPair<'_>) -> bool| {
         seen.iter().all(|(&name, seen)| {
             libraries.spec(name).is_some_and(|spec| all_pairs(libraries, world, seen).all(|pair| holds(spec, pair)))
         })
     };
-    let in_so = |spec: &Spec, pair: Pair<'_>| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
+    let in_so = |spec: &Spec, pair: StampPair<'_>| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
     if all_in(&|spec, pair| is_ppo(libraries, pair) || in_so(spec, pair)) {
         return true;
     }
     // With one library, any acyclic relation of its specification will do.
     let (1, Some(spec)) = (seen.len(), seen.keys().next().and_then(|&name| libraries.spec(name))) else { return false };
     let mut without_cycles = spec.demands.iter().filter_map(|(_, demand, rel)| match (demand, rel.expr()) {
-        (Demand::Irreflexive, Expr::Plus(of)) => Some(of),
+        (Demand::Irreflexive, RelExpr::Plus(of)) => Some(of),
         _ => None,
     });
     without_cycles.any(|of| all_in(&|spec, pair| must(libraries, spec, of, pair)))
 }
 
 /// Iterates over the pairs that can be edges of a cycle of values out of thin air.
-fn all_pairs<'v>(libraries: &'v Libraries, world: &'v World, seen: &'v Seen) -> impl Iterator<Item = Pair<'v>> + 'v {
+fn all_pairs<'v>(
+    libraries: &'v Libraries,
+    world: &'v World,
+    seen: &'v SeenStamps,
+) -> impl Iterator<Item = StampPair<'v>> + 'v {
     let any = move || libraries.stamps(world.nodes).into_iter();
-    let pair = |a: Stamp, b: Stamp, rf: bool, position: Position| Pair { stamps: [a, b], views: None, rf, position };
-    let later = seen.results.iter().flat_map(move |&r| any().map(move |w| pair(r, w, false, Position::Before)));
+    let pair = |a: Stamp, b: Stamp, rf: bool, position: RelativePosition| StampPair {
+        stamps: [a, b],
+        views: None,
+        rf,
+        position,
+    };
+    let later = seen.results.iter().flat_map(move |&r| any().map(move |w| pair(r, w, false, RelativePosition::Before)));
     let rf = seen.reads.iter().flat_map(move |&r| {
-        let stands = [Position::After, Position::OneEvent, Position::Apart];
+        let stands = [RelativePosition::After, RelativePosition::OneEvent, RelativePosition::Apart];
         any().flat_map(move |w| stands.map(|stand| pair(w, r, true, stand)))
     });
     // A value that the thread writes by itself is known, but a value that it copies may not be.
     let writes = seen.copies.keys().map(|(_, w)| *w);
-    let own = seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, Position::Before)));
+    let own =
+        seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, RelativePosition::Before)));
     let copies = seen.copies.iter().map(move |(&(r, w), (event, subs))| {
         let [r_view, w_view] = subs.each_ref().map(|sub| SubView { world, event, sub, nth: 0 });
-        Pair { views: Some([r_view, w_view]), ..pair(r, w, false, Position::OneEvent) }
+        StampPair { views: Some([r_view, w_view]), ..pair(r, w, false, RelativePosition::OneEvent) }
     });
     later.chain(rf).chain(own).chain(copies)
 }
 
-fn is_ppo(libraries: &Libraries, pair: Pair<'_>) -> bool {
-    pair.position == Position::Before && libraries.to(pair.stamps[0], pair.stamps[1])
+fn is_ppo(libraries: &Libraries, pair: StampPair<'_>) -> bool {
+    pair.position == RelativePosition::Before && libraries.to(pair.stamps[0], pair.stamps[1])
 }
 
 /// True if a relation has such a pair in every execution.
-fn must(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> bool {
+fn must(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: StampPair<'_>) -> bool {
     known(libraries, spec, rel, pair).0
 }
 
 /// Returns whether a relation must have such a pair, and whether it may.
-fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> (bool, bool) {
+fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: StampPair<'_>) -> (bool, bool) {
     let of = |rel: &Rel, pair| known(libraries, spec, rel, pair);
     let certain = |is: bool| (is, is);
     let both = |p: (bool, bool), q: (bool, bool)| (p.0 && q.0, p.1 && q.1);
     let [a, b] = pair.stamps;
     match rel.expr() {
-        Expr::Po => certain(pair.position == Position::Before),
-        Expr::Ppo => certain(is_ppo(libraries, pair)),
-        Expr::SameEvent => certain(pair.position == Position::OneEvent),
-        Expr::SameThread => certain(pair.position != Position::Apart),
+        RelExpr::Po => certain(pair.position == RelativePosition::Before),
+        RelExpr::Ppo => certain(is_ppo(libraries, pair)),
+        RelExpr::SameEvent => certain(pair.position == RelativePosition::OneEvent),
+        RelExpr::SameThread => certain(pair.position != RelativePosition::Apart),
         // The two subevents are different, and this relation is part of the identity.
-        Expr::On(_) => certain(false),
-        Expr::Cross(p, q) => both(in_set(p, a, Role::first(pair)), in_set(q, b, Role::second(pair))),
-        Expr::Union(p, q) => {
+        RelExpr::On(_) => certain(false),
+        RelExpr::Cross(p, q) => both(in_set(p, a, SubKnowledge::first(pair)), in_set(q, b, SubKnowledge::second(pair))),
+        RelExpr::Union(p, q) => {
             let (p, q) = (of(p, pair), of(q, pair));
             (p.0 || q.0, p.1 || q.1)
         }
-        Expr::Inter(p, q) => both(of(p, pair), of(q, pair)),
-        Expr::Minus(p, q) => {
+        RelExpr::Inter(p, q) => both(of(p, pair), of(q, pair)),
+        RelExpr::Minus(p, q) => {
             let (p, q) = (of(p, pair), of(q, pair));
             (p.0 && !q.1, p.1 && !q.0)
         }
-        Expr::Inverse(p) => of(p, pair.turned()),
-        Expr::Plus(p) => (of(p, pair).0, true),
-        Expr::Chosen(choice) => match &spec.choices[*choice].1 {
+        RelExpr::Inverse(p) => of(p, pair.turned()),
+        RelExpr::Plus(p) => (of(p, pair).0, true),
+        RelExpr::Chosen(choice) => match &spec.choices[*choice].1 {
             Choice::ReadsFrom { reads, writes } => {
-                (pair.rf && in_set(writes, a, Role::Writes).0 && in_set(reads, b, Role::Reads).0, true)
+                (pair.rf && in_set(writes, a, SubKnowledge::Writes).0 && in_set(reads, b, SubKnowledge::Reads).0, true)
             }
             _ => (false, true),
         },
-        Expr::Seq(p, q) => match (p.expr(), q.expr()) {
-            (Expr::On(set), _) => (in_set(set, a, Role::first(pair)).0 && of(q, pair).0, true),
-            (_, Expr::On(set)) => (in_set(set, b, Role::second(pair)).0 && of(p, pair).0, true),
+        RelExpr::Seq(p, q) => match (p.expr(), q.expr()) {
+            (RelExpr::On(set), _) => (in_set(set, a, SubKnowledge::first(pair)).0 && of(q, pair).0, true),
+            (_, RelExpr::On(set)) => (in_set(set, b, SubKnowledge::second(pair)).0 && of(p, pair).0, true),
             // These relations are reflexive, because each subevent shares its event and its thread with itself.
-            (Expr::SameEvent | Expr::SameThread, _) => (of(q, pair).0, true),
-            (_, Expr::SameEvent | Expr::SameThread) => (of(p, pair).0, true),
+            (RelExpr::SameEvent | RelExpr::SameThread, _) => (of(q, pair).0, true),
+            (_, RelExpr::SameEvent | RelExpr::SameThread) => (of(p, pair).0, true),
             _ => (false, true),
         },
-        Expr::Same(key) => (pair.views.is_some_and(|[a, b]| key.of(&a).is_some_and(|k| key.of(&b) == Some(k))), true),
-        Expr::Hb | Expr::InTurn(..) | Expr::BeforeAny(_) => (false, true),
+        RelExpr::Same(key) => {
+            (pair.views.is_some_and(|[a, b]| key.of(&a).is_some_and(|k| key.of(&b) == Some(k))), true)
+        }
+        RelExpr::Hb | RelExpr::InTurn(..) | RelExpr::BeforeAny(_) => (false, true),
     }
 }
 
 /// The knowledge about a subevent of a pair, besides its stamp.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum SubKnowledge {
     Writes,
     Reads,
     Some,
 }
 
-impl Role {
-    fn first(pair: Pair<'_>) -> Self {
+impl SubKnowledge {
+    fn first(pair: StampPair<'_>) -> Self {
         if pair.rf { Self::Writes } else { Self::Some }
     }
 
-    fn second(pair: Pair<'_>) -> Self {
+    fn second(pair: StampPair<'_>) -> Self {
         if pair.rf { Self::Reads } else { Self::Some }
     }
 }
 
 /// Returns whether a subevent of this stamp must be in a set, and whether it may be.
-fn in_set(set: &Set, stamp: Stamp, role: Role) -> (bool, bool) {
+fn in_set(set: &Set, stamp: Stamp, role: SubKnowledge) -> (bool, bool) {
     match set.members() {
-        Members::All => (true, true),
-        Members::Reads => (role == Role::Reads, true),
-        Members::Writes => (role == Role::Writes, true),
-        Members::Stamped(is) => (is(stamp), is(stamp)),
-        Members::Where(..) | Members::Calls(_) => (false, true),
-        Members::Named(_, set) => in_set(set, stamp, role),
-        Members::Both(sets) => {
+        SetDefinition::All => (true, true),
+        SetDefinition::Reads => (role == SubKnowledge::Reads, true),
+        SetDefinition::Writes => (role == SubKnowledge::Writes, true),
+        SetDefinition::Stamped(is) => (is(stamp), is(stamp)),
+        SetDefinition::Where(..) | SetDefinition::Calls(_) => (false, true),
+        SetDefinition::Named(_, set) => in_set(set, stamp, role),
+        SetDefinition::Both(sets) => {
             let (p, q) = (in_set(&sets.0, stamp, role), in_set(&sets.1, stamp, role));
             (p.0 && q.0, p.1 && q.1)
         }
-        Members::Either(sets) => {
+        SetDefinition::Either(sets) => {
             let (p, q) = (in_set(&sets.0, stamp, role), in_set(&sets.1, stamp, role));
             (p.0 || q.0, p.1 || q.1)
         }

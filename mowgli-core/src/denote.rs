@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// A call that an implementation replaced, in one plain execution.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Group {
+pub struct ReplacedCall {
     /// The call and what its implementation returned.
     pub event: Event,
     /// The group in which this call was made by another implementation.
@@ -34,7 +34,7 @@ pub struct Trace {
     /// For each event the innermost replaced call that contains it: the abstraction f, kept (LOCO Def. 3.11).
     pub groups: Vec<Option<usize>>,
     /// The replaced calls, in program order of their beginnings.
-    pub calls: Vec<Group>,
+    pub calls: Vec<ReplacedCall>,
     /// The event ranges (first, one past the last) of the rounds that did not break, did not only look, and are not
     /// remembered.
     pub rounds: Vec<(usize, usize)>,
@@ -79,12 +79,12 @@ pub struct Unfolder<'a> {
     pub expired: &'a dyn Fn() -> bool,
 }
 
-struct State<'a> {
+struct Denotation<'a> {
     thread: Tid,
     cells: &'a dyn Fn(Cell) -> Vec<Val>,
     events: Vec<Event>,
     groups: Vec<Option<usize>>,
-    calls: Vec<Group>,
+    calls: Vec<ReplacedCall>,
     group: Option<usize>,
     rounds: Vec<(usize, usize)>,
     /// The number of instructions on the way here.
@@ -92,7 +92,7 @@ struct State<'a> {
     result: Unfolding,
 }
 
-impl State<'_> {
+impl Denotation<'_> {
     fn ill_defined(&mut self, why: String) {
         self.result.ill_defined.get_or_insert(why);
     }
@@ -162,12 +162,12 @@ pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
     format!("{thread}: a loop whose rounds begin with other values each time{after}")
 }
 
-type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);
+type Continue<'k, 'a> = &'k mut dyn FnMut(&mut Denotation<'a>, Val, usize);
 
 impl Unfolder<'_> {
     /// Returns the plain executions of `program` on `thread`, where `cells` gives the possible values of each cell.
     pub fn unfold(&self, thread: Tid, program: &Prog, cells: &dyn Fn(Cell) -> Vec<Val>) -> Unfolding {
-        let mut state = State {
+        let mut state = Denotation {
             thread,
             cells,
             events: Vec::new(),
@@ -192,7 +192,7 @@ impl Unfolder<'_> {
         state.result
     }
 
-    fn run<'a>(&self, program: &Prog, state: &mut State<'a>, next: Next<'_, 'a>) {
+    fn run<'a>(&self, program: &Prog, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
         if state.result.too_many {
             return;
         }
@@ -216,7 +216,7 @@ impl Unfolder<'_> {
         state.made -= 1;
     }
 
-    fn round<'a>(&self, body: &Prog, done: usize, state: &mut State<'a>, next: Next<'_, 'a>) {
+    fn round<'a>(&self, body: &Prog, done: usize, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
         let start = state.events.len();
         self.run(body, state, &mut |s, v, breaks| {
             if breaks > 0 {
@@ -241,7 +241,7 @@ impl Unfolder<'_> {
         });
     }
 
-    fn call<'a>(&self, call: &Call, state: &mut State<'a>, next: Next<'_, 'a>) {
+    fn call<'a>(&self, call: &Call, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
         if let Some(implementation) = self.implementations.get(&call.library) {
             let body = implementation.body(self.world, state.thread, call);
             return self.replaced(call, &body, state, next);
@@ -265,10 +265,10 @@ impl Unfolder<'_> {
         }
     }
 
-    fn replaced<'a>(&self, call: &Call, body: &Prog, state: &mut State<'a>, next: Next<'_, 'a>) {
+    fn replaced<'a>(&self, call: &Call, body: &Prog, state: &mut Denotation<'a>, next: Continue<'_, 'a>) {
         let (outer, this) = (state.group, state.calls.len());
         let event = Event { thread: state.thread, call: call.clone(), ret: Val::Unit };
-        state.calls.push(Group { event, parent: outer });
+        state.calls.push(ReplacedCall { event, parent: outer });
         state.group = Some(this);
         let start = state.events.len();
         self.run(body, state, &mut |s, v, breaks| {

@@ -50,7 +50,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::body::{Bodies, Body, CallTerm, Stmt, argument};
 pub use crate::calls;
 use crate::event::Call;
-use crate::expr::{Expr, Term, Var};
+use crate::expr::{Expr, ExprTerm, Var};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::lemma::Lemma;
@@ -64,7 +64,7 @@ pub type Instead = Arc<dyn Fn(&CallTerm) -> Option<Body> + Send + Sync>;
 
 /// A partial function from calls to their replacements. It also gets the method whose body contains the call, and
 /// whether the call is in a loop.
-type Pattern = Arc<dyn Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync>;
+type CallPattern = Arc<dyn Fn(&'static str, bool, &CallTerm) -> Option<Body> + Send + Sync>;
 
 /// The selected calls of a body, numbered from first to last, each with its replacement.
 type Selected = BTreeMap<usize, Body>;
@@ -73,7 +73,7 @@ type Selected = BTreeMap<usize, Body>;
 #[derive(Clone)]
 pub struct Calls {
     text: String,
-    pattern: Pattern,
+    pattern: CallPattern,
     nth: Option<usize>,
     in_loops: bool,
 }
@@ -351,7 +351,7 @@ impl Edited {
             Ok(match change {
                 _ if own != method => body.clone(),
                 Change::Instead(change) => replaced(body, &instead(change).into_iter().collect()),
-                Change::Swap => Walk::of(&Selected::from([(number, Body::unit())])).swapped(body),
+                Change::Swap => DelayWalk::of(&Selected::from([(number, Body::unit())])).swapped(body),
             })
         });
         // A mutant that changes nothing is not an error of the author, because the caller tries every call.
@@ -434,20 +434,20 @@ pub trait Edits: Implementation + Sized + 'static {
     /// Exchanges each call with the statement that follows it.
     #[must_use]
     fn swap(self, calls: Calls) -> Edited {
-        edited(self, "swap", calls, |_, body, selected| Ok(Walk::of(selected).swapped(body)))
+        edited(self, "swap", calls, |_, body, selected| Ok(DelayWalk::of(selected).swapped(body)))
     }
 
     /// Moves calls with unused results to the end of the body, or of the round if they are in a loop.
     #[must_use]
     fn delay(self, calls: Calls) -> Edited {
-        edited(self, "delay", calls, |own, body, selected| Walk::of(selected).delayed(own, body))
+        edited(self, "delay", calls, |own, body, selected| DelayWalk::of(selected).delayed(own, body))
     }
 
     /// Moves calls with unused results behind the next statement that makes one of `others`.
     #[must_use]
     fn delay_after(self, calls: Calls, others: Calls) -> Edited {
         edited(self, "delay", calls, move |own, body, selected| {
-            Walk { until: Some(&others.selected(own, body)), ..Walk::of(selected) }.delayed(own, body)
+            DelayWalk { until: Some(&others.selected(own, body)), ..DelayWalk::of(selected) }.delayed(own, body)
         })
     }
 
@@ -455,7 +455,7 @@ pub trait Edits: Implementation + Sized + 'static {
     #[must_use]
     fn without_loops(self, calls: Calls) -> Edited {
         edited(self, "without the loops that begin with", calls, |_, body, selected| {
-            Ok(Walk::of(selected).without_loops(body))
+            Ok(DelayWalk::of(selected).without_loops(body))
         })
     }
 
@@ -499,7 +499,7 @@ fn replaced(body: &Body, selected: &Selected) -> Body {
 }
 
 /// A traversal of a body that moves the selected calls.
-struct Walk<'a> {
+struct DelayWalk<'a> {
     selected: &'a Selected,
     /// The calls after which the delayed calls are made; `None` for the end of the body.
     until: Option<&'a Selected>,
@@ -531,10 +531,10 @@ fn before(later: Later, body: Body) -> Body {
 fn after(body: Body, later: Later) -> Body {
     let Some(later) = later else { return body };
     let value = Var::fresh("v");
-    Body::sequence(Some(value), &body, later.then(Expr::from(Term::Var(value)).into()))
+    Body::sequence(Some(value), &body, later.then(Expr::from(ExprTerm::Var(value)).into()))
 }
 
-impl<'a> Walk<'a> {
+impl<'a> DelayWalk<'a> {
     fn of(selected: &'a Selected) -> Self {
         Self { selected, until: None, number: 0, misplaced: None }
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
-use crate::ahead::{Ahead, Known, Reached};
+use crate::ahead::{Reachability, ReachabilityCache, Reachable};
 use crate::causal::is_causal;
 use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
@@ -19,8 +19,8 @@ use crate::problem::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
 use crate::search::solver::Flow;
-use crate::stale::{Heard, Stale};
-use crate::thread::{Going, Point, Stand, Threads};
+use crate::stale::{Coherence, WellFormedAt};
+use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
 use crate::value::Val;
 
 /// The runs that a program can have.
@@ -54,13 +54,13 @@ enum Wanted {
 }
 
 /// The number of a thread, and the rounds that it can repeat.
-type OfThread<'n> = (usize, Vec<Going<'n>>);
+type OfThread<'n> = (usize, Vec<LastIteration<'n>>);
 
 /// The loop or call in which a thread waits for ever.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Wait {
+pub struct EndlessWait {
     /// The loop or the call.
-    pub at: Waits,
+    pub at: WaitsAt,
     /// The innermost replaced call that it is in.
     pub within: Option<usize>,
     /// The number of loops, replaced calls and sequences around the loop or the call.
@@ -69,7 +69,7 @@ pub struct Wait {
 
 /// A loop or a call in which a thread waits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Waits {
+pub enum WaitsAt {
     /// In a loop: it repeats its events from this one on, the last round.
     Loop(usize),
     /// In a call that it has begun and that does not return.
@@ -77,21 +77,21 @@ pub enum Waits {
 }
 
 /// A run of a thread, and what it does after that; `None` if it has ended.
-pub type Idle = (Run, Option<Wait>);
+pub type Idle = (Run, Option<EndlessWait>);
 
 /// The last point of a thread in an idle state, and its wait; `None` if it has ended.
-type Last<'n> = (&'n Point<'n>, Option<Wait>);
+type Last<'n> = (&'n ThreadState<'n>, Option<EndlessWait>);
 
 /// What a search asked, and was told.
 pub struct Transcript<'t, 'p, 'n> {
     /// The threads, with all points to which they came.
     pub threads: &'t Threads<'p, 'n>,
     /// Where each thread stands before any result that has to be chosen.
-    pub starts: Vec<&'n Point<'n>>,
+    pub starts: Vec<&'n ThreadState<'n>>,
     /// The numbers of the points at which threads stood together.
     pub states: &'t BTreeSet<Vec<usize>>,
     /// The libraries and points for which the search asked whether calls are well-formed, besides the states.
-    pub heard: Vec<Heard>,
+    pub heard: Vec<WellFormedAt>,
 }
 
 /// Who is given a [`Transcript`].
@@ -99,39 +99,39 @@ pub type Note<'a> = &'a mut dyn FnMut(&Transcript<'_, '_, '_>);
 
 /// How far a thread is.
 #[derive(Clone, Copy)]
-struct Place<'n> {
-    point: &'n Point<'n>,
+struct Position<'n> {
+    point: &'n ThreadState<'n>,
     /// Until when nothing came that the call returns.
     postponed: Option<u32>,
     /// Whether it waits in its call for ever.
     stays: bool,
 }
 
-impl<'n> Place<'n> {
-    fn at(point: &'n Point<'n>) -> Self {
+impl<'n> Position<'n> {
+    fn at(point: &'n ThreadState<'n>) -> Self {
         Self { point, postponed: None, stays: false }
     }
 
     fn looks(&self) -> bool {
-        matches!(self.point.stand, Stand::Looks(_))
+        matches!(self.point.stand, Frontier::Looks(_))
     }
 
     /// Whether it does nothing any more.
     fn rests(&self) -> bool {
-        self.stays || matches!(self.point.stand, Stand::Ended | Stand::Never(_) | Stand::Spins(_))
+        self.stays || matches!(self.point.stand, Frontier::Ended | Frontier::Never(_) | Frontier::Spins(_))
     }
 }
 
 /// A way in which a thread can go on.
-struct Way<'n> {
-    to: Place<'n>,
+struct Successor<'n> {
+    to: Position<'n>,
     window: Option<Window>,
 }
 
 /// What comes after a state.
-enum Next<'n> {
+enum Successors<'n> {
     /// This thread goes on, in these ways.
-    Goes(usize, Vec<Way<'n>>),
+    Goes(usize, Vec<Successor<'n>>),
     /// No thread goes on with what is there.
     Waits,
     /// No execution begins so.
@@ -139,10 +139,10 @@ enum Next<'n> {
 }
 
 /// How far all threads are.
-type State<'n> = Vec<Place<'n>>;
+type Positions<'n> = Vec<Position<'n>>;
 
 /// One point of each thread, at its end.
-type Ends<'n> = Vec<&'n Point<'n>>;
+type Final<'n> = Vec<&'n ThreadState<'n>>;
 
 struct Explorer<'p, 'a, 'n> {
     problem: &'p Problem<'a>,
@@ -154,16 +154,16 @@ struct Explorer<'p, 'a, 'n> {
     /// Whether some state has more subevents than there is place for.
     is_too_large: bool,
     wanted: Wanted,
-    found: BTreeMap<Vec<usize>, Ends<'n>>,
+    found: BTreeMap<Vec<usize>, Final<'n>>,
     stop: Option<Stop>,
     bound: Option<String>,
     /// Whether something reads what a round of a loop writes that has ended without a break.
     reads_rounds: bool,
     states: u64,
     /// What is known of what may come.
-    ahead: RefCell<Known<'n>>,
+    ahead: RefCell<ReachabilityCache<'n>>,
     /// What is known of what a thread's own writes hide.
-    stale: RefCell<Stale<'p, 'n>>,
+    stale: RefCell<Coherence<'p, 'n>>,
     /// Whether that showed, at the beginning, that some thread cannot end.
     cannot_end: bool,
     idle: BTreeSet<Vec<Idle>>,
@@ -225,7 +225,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
         most,
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
-    let starts: State<'_> = starts.map(Place::at).collect();
+    let starts: Positions<'_> = starts.map(Position::at).collect();
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
@@ -249,7 +249,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
 }
 
 /// The skeletons of runs that were found, and which of them occur together.
-fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Ends<'_>>) -> (Vec<Vec<Skeleton>>, Vec<Vec<usize>>) {
+fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Vec<Skeleton>>, Vec<Vec<usize>>) {
     let of_thread = |t: usize| {
         let runs: BTreeSet<&Run> = found.values().map(|ends| ends[t].run()).collect();
         group(runs.into_iter().cloned().collect())
@@ -269,7 +269,7 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Ends<'_>>) -> (Vec<Vec
 
 impl<'n> Explorer<'_, '_, 'n> {
     /// Looks at a state and at all that come after it.
-    fn state(&mut self, mut state: State<'n>, now: u32) -> Flow {
+    fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
         if self.states >= self.most {
             return Flow::Stop;
         }
@@ -289,9 +289,9 @@ impl<'n> Explorer<'_, '_, 'n> {
         };
         loop {
             let (t, ways) = match self.next(&mut state, &names, &available, now) {
-                Next::Goes(t, ways) => (t, ways),
-                Next::Waits => break,
-                Next::Nothing => return Flow::Continue,
+                Successors::Goes(t, ways) => (t, ways),
+                Successors::Waits => break,
+                Successors::Nothing => return Flow::Continue,
             };
             for way in ways {
                 let mut after = state.clone();
@@ -318,27 +318,28 @@ impl<'n> Explorer<'_, '_, 'n> {
     /// the others with what is there. `is_first`: this is the first state of the search.
     fn ahead(
         &self,
-        state: &State<'n>,
+        state: &Positions<'n>,
         waits: &[bool],
         is_first: bool,
         prefix: &Prefix<'_, 'n>,
         any: &Available,
-    ) -> Option<Reached> {
+    ) -> Option<Reachable> {
         let standing: Vec<_> = state.iter().map(|p| p.point).zip(waits.iter().copied()).collect();
         let now = |cell: Cell| self.values(prefix, any, cell);
         let by_others = |cell: Cell, t: usize| prefix.values_of_others(any, cell, t);
-        let is_gone = |t: usize, point: &'n Point<'n>, cell: Cell, v: Val| {
+        let is_gone = |t: usize, point: &'n ThreadState<'n>, cell: Cell, v: Val| {
             let mut others = state.iter().enumerate().filter(|(u, _)| *u != t).map(|(_, p)| p.point);
             let point = (Tid::from_index(t), point);
             self.stale.borrow_mut().is_gone(&self.threads, point, &mut others, (cell, v))
         };
         let (threads, known) = (&self.threads, &self.ahead);
-        let ahead = Ahead { threads, known, now: &now, by_others: &by_others, is_gone: &is_gone, standing: &standing };
+        let ahead =
+            Reachability { threads, known, now: &now, by_others: &by_others, is_gone: &is_gone, standing: &standing };
         ahead.reach(&prefix.open_copies(), is_first)
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
-    fn heard(&self, state: &State<'n>) -> Vec<Name> {
+    fn heard(&self, state: &Positions<'n>) -> Vec<Name> {
         let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
         let is_heard = |name: &Name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
@@ -349,7 +350,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// Looks at a new state: what can be written in it if something can come after it.
-    fn arrive(&mut self, names: &[Name], now: u32, state: &State<'n>) -> Result<Option<Available>, Flow> {
+    fn arrive(&mut self, names: &[Name], now: u32, state: &Positions<'n>) -> Result<Option<Available>, Flow> {
         let mut prefixes = self.prefixes.borrow_mut();
         let (libraries, world) = (self.problem.libraries, self.problem.world);
         let new = || Prefix::new(libraries, world, names.to_vec());
@@ -371,7 +372,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 state.iter().enumerate().flat_map(|(t, p)| p.point.run().trace.rounds.iter().map(move |&r| (t, r)));
             self.reads_rounds = rounds.any(|(t, round)| prefix.is_read(t, round));
         }
-        if state.iter().all(|p| p.point.stand == Stand::Ended) {
+        if state.iter().all(|p| p.point.stand == Frontier::Ended) {
             let may_end = prefix.may_end(now);
             drop(prefixes);
             if may_end {
@@ -379,7 +380,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
             return Ok(None);
         }
-        let is_cut_off = |p: &&Place<'n>| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_));
+        let is_cut_off = |p: &&Position<'n>| matches!(p.point.stand, Frontier::Bound { .. } | Frontier::IllDefined(_));
         if let Some(place) = state.iter().find(is_cut_off) {
             drop(prefixes);
             self.cut_off(&place.point.stand);
@@ -389,7 +390,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// The thread that goes on in a state, and in which ways: one with the fewest.
-    fn next(&mut self, state: &mut State<'n>, names: &[Name], available: &Available, now: u32) -> Next<'n> {
+    fn next(&mut self, state: &mut Positions<'n>, names: &[Name], available: &Available, now: u32) -> Successors<'n> {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         // It has been where the threads went on from here.
@@ -399,19 +400,25 @@ impl<'n> Explorer<'_, '_, 'n> {
         next
     }
 
-    fn next_in(&mut self, state: &mut State<'n>, prefix: &Prefix<'_, 'n>, available: &Available, now: u32) -> Next<'n> {
-        let mut best: Option<(usize, usize, Vec<Way<'n>>)> = None;
+    fn next_in(
+        &mut self,
+        state: &mut Positions<'n>,
+        prefix: &Prefix<'_, 'n>,
+        available: &Available,
+        now: u32,
+    ) -> Successors<'n> {
+        let mut best: Option<(usize, usize, Vec<Successor<'n>>)> = None;
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
             if place.rests() {
-                waits[t] = place.point.stand != Stand::Ended;
+                waits[t] = place.point.stand != Frontier::Ended;
                 continue;
             }
             let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
                 match place.point.stand {
-                    Stand::Free(..) => return Next::Nothing,
-                    Stand::Looks(_) => {
+                    Frontier::Free(..) => return Successors::Nothing,
+                    Frontier::Looks(_) => {
                         waits[t] = true;
                         place.postponed.get_or_insert(now);
                     }
@@ -425,15 +432,15 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
         }
         if self.is_in_vain(state, &waits, prefix, available, now) {
-            return Next::Nothing;
+            return Successors::Nothing;
         }
-        best.map_or(Next::Waits, |(_, t, ways)| Next::Goes(t, ways))
+        best.map_or(Successors::Waits, |(_, t, ways)| Successors::Goes(t, ways))
     }
 
     /// Whether nothing that is wanted begins with a state in which these threads wait.
     fn is_in_vain(
         &mut self,
-        state: &State<'n>,
+        state: &Positions<'n>,
         waits: &[bool],
         prefix: &Prefix<'_, 'n>,
         any: &Available,
@@ -446,7 +453,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             return false;
         }
         // Where no thread goes on is asked next whether they go round for ever.
-        if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.stand == Stand::Ended) {
+        if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.stand == Frontier::Ended) {
             return false;
         }
         let Some(reached) = self.ahead(state, waits, is_first, prefix, any) else { return false };
@@ -463,24 +470,24 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// Whether an execution that is wanted may have a thread that comes here.
-    fn may_come_to(&self, point: &Point<'n>) -> bool {
+    fn may_come_to(&self, point: &ThreadState<'n>) -> bool {
         match point.stand {
-            Stand::Nowhere | Stand::Discarded => false,
-            Stand::Never(_) | Stand::Spins(_) => self.wanted == Wanted::Stuck,
+            Frontier::Nowhere | Frontier::Discarded => false,
+            Frontier::Never(_) | Frontier::Spins(_) => self.wanted == Wanted::Stuck,
             _ => true,
         }
     }
 
     /// Returns the call, or the loop that reads nothing, in which a thread may wait for ever at its place.
-    fn waits_in(&self, place: &Place<'n>) -> Option<Wait> {
+    fn waits_in(&self, place: &Position<'n>) -> Option<EndlessWait> {
         let at = match &place.point.stand {
             _ if self.wanted != Wanted::Stuck => return None,
-            Stand::Spins(start) => Waits::Loop(*start),
-            Stand::Never(call) => Waits::Call((**call).clone()),
-            Stand::Free(call, _) | Stand::Looks(call) if self.may_wait(call) => Waits::Call((**call).clone()),
+            Frontier::Spins(start) => WaitsAt::Loop(*start),
+            Frontier::Never(call) => WaitsAt::Call((**call).clone()),
+            Frontier::Free(call, _) | Frontier::Looks(call) if self.may_wait(call) => WaitsAt::Call((**call).clone()),
             _ => return None,
         };
-        Some(Wait { at, within: place.point.within(), depth: place.point.depth() })
+        Some(EndlessWait { at, within: place.point.within(), depth: place.point.depth() })
     }
 
     fn may_wait(&self, call: &Call) -> bool {
@@ -494,36 +501,43 @@ impl<'n> Explorer<'_, '_, 'n> {
         values.into_iter().collect()
     }
 
-    fn end(&mut self, state: &State<'n>) {
-        let ends: Ends<'n> = state.iter().map(|p| p.point).collect();
+    fn end(&mut self, state: &Positions<'n>) {
+        let ends: Final<'n> = state.iter().map(|p| p.point).collect();
         let events: Vec<&Event> = ends.iter().flat_map(|p| &p.run().trace.events).collect();
         if self.problem.admits(&events) {
             self.found.insert(ends.iter().map(|p| p.id).collect(), ends);
         }
     }
 
-    fn cut_off(&mut self, stand: &Stand) {
+    fn cut_off(&mut self, stand: &Frontier) {
         match stand {
-            Stand::Bound { place, remembered: true, .. } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
-            Stand::Bound { place, .. } => _ = self.bound.get_or_insert(place.clone()),
-            Stand::IllDefined(why) => self.stop = Some(Stop::IllDefined(why.clone())),
+            Frontier::Bound { place, remembered: true, .. } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
+            Frontier::Bound { place, .. } => _ = self.bound.get_or_insert(place.clone()),
+            Frontier::IllDefined(why) => self.stop = Some(Stop::IllDefined(why.clone())),
             _ => {}
         }
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(&self, t: Tid, place: Place<'n>, prefix: &Prefix<'_, 'n>, any: &Available, now: u32) -> Vec<Way<'n>> {
+    fn ways(
+        &self,
+        t: Tid,
+        place: Position<'n>,
+        prefix: &Prefix<'_, 'n>,
+        any: &Available,
+        now: u32,
+    ) -> Vec<Successor<'n>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
-            self.may_come_to(point).then(|| Way { to: Place::at(point), window })
+            self.may_come_to(point).then(|| Successor { to: Position::at(point), window })
         };
         match &place.point.stand {
-            Stand::Free(call, results) => {
-                let stays = Way { to: Place { stays: true, ..place }, window: None };
+            Frontier::Free(call, results) => {
+                let stays = Successor { to: Position { stays: true, ..place }, window: None };
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }
-            Stand::Looks(call) => {
+            Frontier::Looks(call) => {
                 let (results, cells) = self.results(t, place, prefix, any);
                 let mut ways = Vec::new();
                 for ret in results {
@@ -548,7 +562,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn results(
         &self,
         t: Tid,
-        place: Place<'n>,
+        place: Position<'n>,
         prefix: &Prefix<'_, 'n>,
         any: &Available,
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
@@ -565,7 +579,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
     }
 
-    fn ask(&self, t: Tid, place: Place<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
+    fn ask(&self, t: Tid, place: Position<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
         let asked = RefCell::new(SmallVec::new());
         let noted = |cell: Cell| {
             if !asked.borrow().contains(&cell) {

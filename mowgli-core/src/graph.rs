@@ -10,7 +10,7 @@ use crate::world::World;
 
 /// A subevent with its event's position.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct GraphSub {
     /// Position of the event.
     pub event: usize,
     /// Position of the event's first subevent: positions inside a shape are relative to it.
@@ -32,7 +32,7 @@ pub struct Graph<'a> {
     /// The first subevent of each thread, and the number of subevents at the end.
     pub starts: Vec<usize>,
     /// The subevents.
-    pub subs: Vec<Place>,
+    pub subs: Vec<GraphSub>,
 }
 
 impl<'a> Graph<'a> {
@@ -46,7 +46,7 @@ impl<'a> Graph<'a> {
             for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
                 let (index, base) = (graph.events.len(), graph.subs.len());
                 graph.events.push(event);
-                graph.subs.extend(shape.iter().map(|&sub| Place { event: index, base, sub }));
+                graph.subs.extend(shape.iter().map(|&sub| GraphSub { event: index, base, sub }));
             }
             graph.starts.push(graph.subs.len());
         }

@@ -28,7 +28,7 @@ pub enum Sort {
 
 /// A variable of a lemma.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Var {
+pub struct LemmaVar {
     /// The name, unique in the lemma.
     pub name: &'static str,
     /// The sort of the values that it ranges over.
@@ -37,20 +37,20 @@ pub struct Var {
 
 /// Returns a variable for a call of the library.
 #[must_use]
-pub const fn call(name: &'static str) -> Var {
-    Var { name, sort: Sort::Call }
+pub const fn call(name: &'static str) -> LemmaVar {
+    LemmaVar { name, sort: Sort::Call }
 }
 
 /// Returns a variable for a node.
 #[must_use]
-pub const fn node(name: &'static str) -> Var {
-    Var { name, sort: Sort::Node }
+pub const fn node(name: &'static str) -> LemmaVar {
+    LemmaVar { name, sort: Sort::Node }
 }
 
 /// Returns a variable for a thread.
 #[must_use]
-pub const fn thread(name: &'static str) -> Var {
-    Var { name, sort: Sort::Thread }
+pub const fn thread(name: &'static str) -> LemmaVar {
+    LemmaVar { name, sort: Sort::Thread }
 }
 
 /// The kind of access of a subevent.
@@ -66,7 +66,7 @@ pub enum Access {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Of {
     /// The call of the implemented library.
-    pub call: Var,
+    pub call: LemmaVar,
     /// The library of the call in the body.
     pub library: Name,
     /// The method of the call in the body.
@@ -76,18 +76,18 @@ pub struct Of {
     /// The access of the subevent.
     pub access: Access,
     /// The node or thread that indexes the subevent, if there are several.
-    pub at: Option<Var>,
+    pub at: Option<LemmaVar>,
 }
 
 impl Of {
     /// Returns the subevent for this node or thread.
     #[must_use]
-    pub fn at(self, at: Var) -> Self {
+    pub fn at(self, at: LemmaVar) -> Self {
         Self { at: Some(at), ..self }
     }
 }
 
-impl Var {
+impl LemmaVar {
     /// Returns the reading subevent of the `nth` call of a method in the body.
     #[must_use]
     pub fn read(self, library: Name, method: &'static str, nth: usize) -> Of {
@@ -150,7 +150,7 @@ pub enum Num {
     /// The value that a subevent reads or writes. Each fact about it implies that it is a number.
     Value(Of),
     /// The number of earlier calls of the same method about the same objects, on the thread of a call.
-    Index(Var),
+    Index(LemmaVar),
     /// A literal.
     Is(i64),
 }
@@ -163,7 +163,7 @@ pub const fn value(of: Of) -> Num {
 
 /// Returns the number of earlier calls like this one on its thread.
 #[must_use]
-pub const fn index(call: Var) -> Num {
+pub const fn index(call: LemmaVar) -> Num {
     Num::Index(call)
 }
 
@@ -199,19 +199,19 @@ pub enum Fact {
     /// One subevent happens before another.
     Hb(Of, Of),
     /// Two calls are of one method and about the same objects.
-    SameObject(Var, Var),
+    SameObject(LemmaVar, LemmaVar),
     /// A call is on a thread, or on the thread of another call.
-    On(Var, Var),
+    On(LemmaVar, LemmaVar),
     /// A call is of a method.
-    Method(Var, &'static str),
+    Method(LemmaVar, &'static str),
     /// Two calls are about one object, which is the first argument of both.
-    ShareObject(Var, Var),
+    ShareObject(LemmaVar, LemmaVar),
     /// One call comes before another in program order.
-    Before(Var, Var),
+    Before(LemmaVar, LemmaVar),
     /// Two calls are partners: clients owe each to the other.
-    Partners(Var, Var),
+    Partners(LemmaVar, LemmaVar),
     /// Two variables stand for one call.
-    Same(Var, Var),
+    Same(LemmaVar, LemmaVar),
     /// The negation of a fact.
     Not(Box<Self>),
 }
@@ -242,7 +242,7 @@ pub struct Lemma {
     /// The statement in words.
     pub words: &'static str,
     /// The variables.
-    pub of: Vec<Var>,
+    pub of: Vec<LemmaVar>,
     /// The hypotheses.
     pub given: Vec<Fact>,
     /// The conclusions.
@@ -255,7 +255,7 @@ pub struct Lemma {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Along {
     /// The program order of a call's thread. The induction hypothesis is the lemma for all earlier calls.
-    Po(Var),
+    Po(LemmaVar),
     /// Happens-before. The induction hypothesis is the lemma for all subevents like this one that happen before it.
     Hb(Of),
 }
@@ -269,7 +269,7 @@ impl Lemma {
 
     /// Sets the variables.
     #[must_use]
-    pub fn about(self, of: &[Var]) -> Self {
+    pub fn about(self, of: &[LemmaVar]) -> Self {
         Self { of: of.to_vec(), ..self }
     }
 
@@ -289,7 +289,7 @@ impl Lemma {
 
     /// Chooses induction along the program order of this call's thread.
     #[must_use]
-    pub fn along_po(self, call: Var) -> Self {
+    pub fn along_po(self, call: LemmaVar) -> Self {
         Self { along: Some(Along::Po(call)), ..self }
     }
 

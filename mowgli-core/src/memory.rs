@@ -7,17 +7,17 @@ use crate::event::{Event, Shape, Sub};
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::library::{Hints, Libraries, Library};
 use crate::method::{self, methods};
-use crate::stamp::{Kind, Kinds};
+use crate::stamp::{StampKind, StampKinds};
 use crate::world::{Object, World};
 
 /// The only stamp.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Sc;
 
-static KINDS: Kinds = Kinds::of::<Sc>();
+static KINDS: StampKinds = StampKinds::of::<Sc>();
 
-impl Kind for Sc {
-    fn kinds() -> &'static Kinds {
+impl StampKind for Sc {
+    fn kinds() -> &'static StampKinds {
         &KINDS
     }
 
@@ -49,7 +49,7 @@ methods! {
 }
 
 /// The memory with the specification that this function writes.
-pub(crate) struct Memory(pub fn(&mut Spec));
+pub(crate) struct TestMemory(pub fn(&mut Spec));
 
 /// Writes the specification of sequential consistency: ppo, rf, mo and rb together have no cycle.
 pub(crate) fn consistent(c: &mut Spec) {
@@ -57,7 +57,7 @@ pub(crate) fn consistent(c: &mut Spec) {
     c.so([&rf, &mo, &rb]);
 }
 
-impl Library for Memory {
+impl Library for TestMemory {
     fn name(&self) -> Name {
         MEMORY
     }
@@ -81,11 +81,11 @@ impl Library for Memory {
     }
 }
 
-impl Hints for Memory {}
+impl Hints for TestMemory {}
 
 /// The memory alone, with the specification that this function writes.
 pub(crate) fn libraries(specification: fn(&mut Spec)) -> Libraries {
-    Libraries::over(|_, _: Sc| true).with(Memory(specification))
+    Libraries::over(|_, _: Sc| true).with(TestMemory(specification))
 }
 
 /// The words x and y, and so many threads.

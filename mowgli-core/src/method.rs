@@ -3,7 +3,7 @@
 
 use itertools::Itertools;
 
-pub use mowgli_judge::method::{Argument, Arguments, Kind, Method, Returns, fault, find, named, objects};
+pub use mowgli_judge::method::{Argument, ArgumentKind, Arguments, Method, Returns, fault, find, named, objects};
 
 use crate::event::Call;
 use crate::ids::{Name, Tid, Wid};
@@ -64,7 +64,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// assert_eq!(Method::TABLE.len(), 3);
 /// ```
 ///
-/// Each argument has a [`Kind`]. `Local`, `Address`, `Placed` and `Object` are locations of the library's objects,
+/// Each argument has a [`ArgumentKind`]. `Local`, `Address`, `Placed` and `Object` are locations of the library's objects,
 /// [`Loc`](crate::ids::Loc) in Rust. `Node`, `Nodes` and `Thread` are [`Node`](crate::ids::Node),
 /// [`NodeSet`](crate::ids::NodeSet) and [`Tid`]. `Id`, `Way` and `Value` are [`Val`], and so are `Locals` and `Places`,
 /// tuples of such locations. The result is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
@@ -130,7 +130,7 @@ macro_rules! methods {
             $vis const TABLE: &'static [$crate::method::Method] = &[$(
                 $crate::method::Method {
                     name: stringify!($M),
-                    takes: &[$((stringify!($x), $crate::method::Kind::$kind)),*],
+                    takes: &[$((stringify!($x), $crate::method::ArgumentKind::$kind)),*],
                     returns: $crate::returns!($($ret)?),
                     is_statement: $crate::is_statement!($form),
                     looks: $crate::looks!($($looks)?),
@@ -281,18 +281,18 @@ pub fn calls(
     let all = of_object.chain(methods.iter().filter(|m| !m.is_of_object()).map(|m| (m, None)));
     let here = world.node_of(thread);
     let is_here = |x: Val| x.loc().and_then(|x| world.home(x)) == Some(here);
-    let of_kind = |kind: Kind| -> Vec<Val> {
+    let of_kind = |kind: ArgumentKind| -> Vec<Val> {
         match kind {
-            Kind::Local | Kind::Address => of_library(world, library).filter(|x| is_here(*x)).collect(),
-            Kind::Placed | Kind::Object => of_library(world, library).collect(),
-            Kind::Node => world.all_nodes().iter().map(Val::Node).collect(),
-            Kind::Nodes => world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect(),
+            ArgumentKind::Local | ArgumentKind::Address => of_library(world, library).filter(|x| is_here(*x)).collect(),
+            ArgumentKind::Placed | ArgumentKind::Object => of_library(world, library).collect(),
+            ArgumentKind::Node => world.all_nodes().iter().map(Val::Node).collect(),
+            ArgumentKind::Nodes => world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect(),
             // Only tests use the arguments of these kinds: calls made in an unusual way, and calls about several
             // objects.
-            Kind::Way | Kind::Locals | Kind::Places => Vec::new(),
-            Kind::Thread => world.tids().map(Val::Thread).collect(),
-            Kind::Id => vec![Val::Wid(Wid(Name::literal("d")))],
-            Kind::Value => bound.values.iter().map(|&v| Val::Int(v)).collect(),
+            ArgumentKind::Way | ArgumentKind::Locals | ArgumentKind::Places => Vec::new(),
+            ArgumentKind::Thread => world.tids().map(Val::Thread).collect(),
+            ArgumentKind::Id => vec![Val::Wid(Wid(Name::literal("d")))],
+            ArgumentKind::Value => bound.values.iter().map(|&v| Val::Int(v)).collect(),
         }
     };
     let of = |(method, object): (&Method, Option<Val>)| {

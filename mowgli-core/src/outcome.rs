@@ -8,14 +8,14 @@ use crate::abstraction::replay;
 use crate::denote::{Trace, Unfolder};
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
-use crate::flow::{self, Idle, Note, Runs, Wait, Waits};
+use crate::flow::{self, EndlessWait, Idle, Note, Runs, WaitsAt};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::problem::{Found, Problem};
 use crate::program::Prog;
 use crate::runs::{Run, Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
-use crate::search::solver::{Cut, End, Flow, Solver, Stats};
+use crate::search::solver::{Cut, Flow, SearchEnd, Solver, Stats};
 use crate::value::Val;
 
 /// The statistics of a search over all executions, and the reason why it stopped.
@@ -72,12 +72,12 @@ impl Problem<'_> {
                 settled(solver)
             };
             match self.explore_one(choice, &mut explored, &mut settled, visit) {
-                End::Searched => {}
-                End::Told => {
+                SearchEnd::Searched => {}
+                SearchEnd::Told => {
                     told = true;
                     break;
                 }
-                End::Late => break,
+                SearchEnd::Late => break,
             }
         }
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
@@ -139,7 +139,10 @@ impl Problem<'_> {
         let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(&e.call);
         let before = |run: &Run, at: usize| {
             let Trace { events, groups, .. } = &run.trace;
-            (run.beginning(at), Some(Wait { at: Waits::Call(events[at].call.clone()), within: groups[at], depth: 0 }))
+            (
+                run.beginning(at),
+                Some(EndlessWait { at: WaitsAt::Call(events[at].call.clone()), within: groups[at], depth: 0 }),
+            )
         };
         let of_run = |run: &Run| {
             let waits = run.trace.events.iter().positions(may_wait).map(|at| before(run, at));
@@ -181,13 +184,13 @@ impl Problem<'_> {
         explored: &mut Explored,
         settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
-    ) -> End {
+    ) -> SearchEnd {
         let graph = Graph::new(self.world, choice);
         let mut solver = match Solver::new(graph, self.libraries, self.observed, self.limits.expired) {
             Ok(solver) => solver,
             Err(stop) => {
                 explored.stop = Some(stop);
-                return End::Searched;
+                return SearchEnd::Searched;
             }
         };
         solver.stats.skeletons = 1;

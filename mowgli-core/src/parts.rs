@@ -25,7 +25,7 @@
 
 use std::fmt;
 
-use mowgli_judge::expr::{Expr, Surroundings, Term, Var};
+use mowgli_judge::expr::{Expr, ExprTerm, Surroundings, Var};
 
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::value::Val;
@@ -119,14 +119,14 @@ impl PartTerm {
     #[must_use]
     pub fn each(name: &'static str, all: impl Into<Expr>, parts: impl FnOnce(Expr) -> Vec<Self>) -> Vec<Self> {
         let (var, all) = (Var::fresh(name), all.into());
-        let mut parts = parts(Term::Var(var).into());
+        let mut parts = parts(ExprTerm::Var(var).into());
         parts.iter_mut().for_each(|part| part.each.insert(0, (var, all)));
         parts
     }
 
     fn is_of_library(&self) -> bool {
         let mut found = false;
-        self.name.each(&mut |e| found |= matches!(e.term(), Term::Arg(..)));
+        self.name.each(&mut |e| found |= matches!(e.term(), ExprTerm::Arg(..)));
         !found
     }
 
@@ -147,7 +147,7 @@ impl Parts {
     #[must_use]
     pub fn of(name: &'static str, parts: impl FnOnce(Expr) -> Vec<PartTerm>) -> Self {
         Var::number_from(0);
-        Self(parts(Term::Arg(0, name).into()))
+        Self(parts(ExprTerm::Arg(0, name).into()))
     }
 
     /// Returns these parts and more.
@@ -187,14 +187,14 @@ impl Parts {
 /// True if `name` is `pattern` with other expressions for the variables and the object of the pattern. Finds them.
 fn is_instance(pattern: Expr, name: Expr, known: &mut Vec<(Expr, Expr)>) -> bool {
     match (pattern.term(), name.term()) {
-        (Term::Var(_) | Term::Arg(..), _) => match known.iter().find(|(e, _)| *e == pattern) {
+        (ExprTerm::Var(_) | ExprTerm::Arg(..), _) => match known.iter().find(|(e, _)| *e == pattern) {
             Some((_, e)) => *e == name,
             None => {
                 known.push((pattern, name));
                 true
             }
         },
-        (Term::Part(of, role, indices), Term::Part(other, as_role, others)) => {
+        (ExprTerm::Part(of, role, indices), ExprTerm::Part(other, as_role, others)) => {
             role == as_role
                 && indices.len() == others.len()
                 && is_instance(*of, *other, known)

@@ -11,21 +11,21 @@
 //! minimal.
 //!
 //! ```
-//! use mowgli_core::repair::{Asked, Limit, Repairs, Set};
+//! use mowgli_core::repair::{Repairable, Limit, Repairs, Insertions};
 //! use mowgli_core::runs::Stop;
 //!
 //! // Wrong without the first, and without one of the others.
 //! struct Either;
-//! impl Asked for Either {
-//!     fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+//! impl Repairable for Either {
+//!     fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
 //!         Ok(!set.contains(&0) || !set.contains(&1) && !set.contains(&2))
 //!     }
-//!     fn keeps(&mut self, _: &Set) -> Result<bool, Stop> {
+//!     fn keeps(&mut self, _: &Insertions) -> Result<bool, Stop> {
 //!         Ok(true)
 //!     }
 //! }
 //! let found = Repairs::of(&mut Either, &[1, 5, 2], Limit::default());
-//! assert_eq!(found.minimal, [Set::from([0, 2]), Set::from([0, 1])]);
+//! assert_eq!(found.minimal, [Insertions::from([0, 2]), Insertions::from([0, 1])]);
 //! assert!(found.open.is_none());
 //! ```
 
@@ -153,21 +153,21 @@ pub trait Remedies {
 }
 
 /// A set of insertions, by their positions.
-pub type Set = BTreeSet<usize>;
+pub type Insertions = BTreeSet<usize>;
 
 /// A program in which something wrong happens.
-pub trait Asked {
+pub trait Repairable {
     /// True if something wrong can happen with these insertions.
     ///
     /// # Errors
     /// The reason why the search stopped.
-    fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop>;
+    fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop>;
 
     /// True if every outcome that must stay possible is possible with them.
     ///
     /// # Errors
     /// The reason why the search stopped.
-    fn keeps(&mut self, set: &Set) -> Result<bool, Stop>;
+    fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop>;
 
     /// True if earlier executions already show that something wrong can happen. It may return false if the answer is
     /// unknown. The search calls it often to enlarge a wrong set. A false negative costs further questions, but changes
@@ -175,12 +175,12 @@ pub trait Asked {
     ///
     /// # Errors
     /// The reason why the search stopped.
-    fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+    fn is_known_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         self.is_wrong(set)
     }
 
     /// True if a set is worth asking about, given the repairs found so far.
-    fn is_news(&self, _: &Set, _found: &[Set]) -> bool {
+    fn is_news(&self, _: &Insertions, _found: &[Insertions]) -> bool {
         true
     }
 }
@@ -204,7 +204,7 @@ impl Default for Limit {
 
 /// The reason why there may be more repairs than the search found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Open {
+pub enum Incomplete {
     /// The solver stopped.
     Stopped(Stop),
     /// There may be repairs with more insertions.
@@ -215,7 +215,7 @@ pub enum Open {
     NoNews,
 }
 
-impl fmt::Display for Open {
+impl fmt::Display for Incomplete {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped(stop) => stop.fmt(f),
@@ -230,21 +230,21 @@ impl fmt::Display for Open {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Repairs {
     /// The minimal ones, cheapest first.
-    pub minimal: Vec<Set>,
+    pub minimal: Vec<Insertions>,
     /// The minimal sets that exclude everything wrong, but also an outcome that must stay possible.
-    pub spoiling: Vec<Set>,
+    pub spoiling: Vec<Insertions>,
     /// Whether something wrong happens even with all insertions, so that no repair exists.
     pub hopeless: bool,
     /// The reason why there may be more than these.
-    pub open: Option<Open>,
+    pub open: Option<Incomplete>,
     /// The number of sets about which the search asked.
     pub asked: usize,
 }
 
 impl Repairs {
     /// Computes all minimal repairs within a limit. Costs are positive, one for each insertion.
-    pub fn of(program: &mut dyn Asked, costs: &[u64], limit: Limit) -> Self {
-        let mut search = Search {
+    pub fn of(program: &mut dyn Repairable, costs: &[u64], limit: Limit) -> Self {
+        let mut search = RepairSearch {
             program,
             costs,
             limit,
@@ -257,7 +257,7 @@ impl Repairs {
             search.found.open.get_or_insert(open);
         }
         if search.is_passed_over.get() {
-            search.found.open.get_or_insert(Open::NoNews);
+            search.found.open.get_or_insert(Incomplete::NoNews);
         }
         search.found.minimal.sort_by_cached_key(|set| Self::cost(set, costs));
         search.found
@@ -265,7 +265,7 @@ impl Repairs {
 
     /// Returns the cost of a set.
     #[must_use]
-    pub fn cost(set: &Set, costs: &[u64]) -> u64 {
+    pub fn cost(set: &Insertions, costs: &[u64]) -> u64 {
         set.iter().map(|&i| costs[i]).sum()
     }
 }
@@ -273,34 +273,36 @@ impl Repairs {
 /// The number of sets about which the answer may stay unknown before the search gives up.
 const STOPPED: usize = 8;
 
-struct Search<'a> {
-    program: &'a mut dyn Asked,
+struct RepairSearch<'a> {
+    program: &'a mut dyn Repairable,
     costs: &'a [u64],
     limit: Limit,
-    conflicts: Vec<Set>,
+    conflicts: Vec<Insertions>,
     /// The sets with which nothing wrong happens, or for which the answer is unknown. The search asks about no superset
     /// of these.
-    over: Vec<Set>,
+    over: Vec<Insertions>,
     /// Whether `is_news` made the search skip some set.
     is_passed_over: Cell<bool>,
     found: Repairs,
 }
 
-impl Search<'_> {
-    fn run(&mut self) -> Result<(), Open> {
-        let all: Set = (0..self.costs.len()).collect();
+impl RepairSearch<'_> {
+    fn run(&mut self) -> Result<(), Incomplete> {
+        let all: Insertions = (0..self.costs.len()).collect();
         let (mut stopped, mut are_asked) = (0, false);
         while let Some(set) = self.cheapest(usize::MAX) {
             if self.found.minimal.len() >= self.limit.repairs {
-                return Err(Open::More(self.limit.repairs));
+                return Err(Incomplete::More(self.limit.repairs));
             }
-            let Some(set) = self.within(set) else { return Err(Open::Larger(self.limit.insertions)) };
+            let Some(set) = self.within(set) else { return Err(Incomplete::Larger(self.limit.insertions)) };
             let is_wrong = match self.is_wrong(&set) {
                 // The answer for this set is unknown. The search leaves it out and goes on, because other sets may
                 // still be decided.
-                Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) && stopped < STOPPED => {
+                Err(Incomplete::Stopped(stop))
+                    if !matches!(stop, Stop::Time | Stop::Interrupted) && stopped < STOPPED =>
+                {
                     stopped += 1;
-                    self.found.open.get_or_insert(Open::Stopped(stop));
+                    self.found.open.get_or_insert(Incomplete::Stopped(stop));
                     self.over.push(set);
                     continue;
                 }
@@ -313,7 +315,7 @@ impl Search<'_> {
                 let first = rest.iter().position(|i| set.last() < Some(i)).unwrap_or(0);
                 rest.rotate_left(first);
                 let largest = self.grown(set, &rest)?;
-                let conflict: Set = all.difference(&largest).copied().collect();
+                let conflict: Insertions = all.difference(&largest).copied().collect();
                 if conflict.is_empty() {
                     self.found.hopeless = true;
                     return Ok(());
@@ -333,9 +335,9 @@ impl Search<'_> {
 
     /// Asks about each single insertion. A large conflict excludes little, so very many cheap sets of several
     /// insertions would be next, although one expensive insertion may suffice.
-    fn ask_each(&mut self) -> Result<(), Open> {
+    fn ask_each(&mut self) -> Result<(), Incomplete> {
         for i in (0..self.costs.len()).sorted_by_key(|&i| self.costs[i]) {
-            let set = Set::from([i]);
+            let set = Insertions::from([i]);
             let is_open = self.costs[i] <= self.limit.cost
                 && self.found.minimal.len() < self.limit.repairs
                 && !self.over.contains(&set)
@@ -351,7 +353,7 @@ impl Search<'_> {
                 Ok(true) => {}
                 Ok(false) => self.right(set)?,
                 // The search asks again about a set that is open here when it is its turn.
-                Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) => {}
+                Err(Incomplete::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) => {}
                 Err(open) => return Err(open),
             }
         }
@@ -359,8 +361,8 @@ impl Search<'_> {
     }
 
     /// Records a set with which nothing wrong happens, although something does with each proper subset.
-    fn right(&mut self, set: Set) -> Result<(), Open> {
-        let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
+    fn right(&mut self, set: Insertions) -> Result<(), Incomplete> {
+        let keeps = self.program.keeps(&set).map_err(Incomplete::Stopped)?;
         self.over.push(set.clone());
         if keeps {
             self.found.minimal.push(set)
@@ -371,26 +373,26 @@ impl Search<'_> {
     }
 
     /// Returns the set, or the cheapest one within the limit if the set is too large.
-    fn within(&self, set: Set) -> Option<Set> {
+    fn within(&self, set: Insertions) -> Option<Insertions> {
         if set.len() <= self.limit.insertions { Some(set) } else { self.cheapest(self.limit.insertions) }
     }
 
-    fn is_wrong(&mut self, set: &Set) -> Result<bool, Open> {
+    fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Incomplete> {
         self.found.asked += 1;
-        self.program.is_wrong(set).map_err(Open::Stopped)
+        self.program.is_wrong(set).map_err(Incomplete::Stopped)
     }
 
     /// Extends `set` by a maximal part of `rest` with which something wrong still happens. It tries halves before their
     /// parts.
-    fn grown(&mut self, set: Set, rest: &[usize]) -> Result<Set, Open> {
+    fn grown(&mut self, set: Insertions, rest: &[usize]) -> Result<Insertions, Incomplete> {
         if rest.is_empty() {
             return Ok(set);
         }
-        let larger: Set = set.iter().chain(rest).copied().collect();
+        let larger: Insertions = set.iter().chain(rest).copied().collect();
         self.found.asked += 1;
         let is_known = match self.program.is_known_wrong(&larger) {
             Err(stop) if !matches!(stop, Stop::Time | Stop::Interrupted) => false,
-            answer => answer.map_err(Open::Stopped)?,
+            answer => answer.map_err(Incomplete::Stopped)?,
         };
         if is_known {
             return Ok(larger);
@@ -404,13 +406,13 @@ impl Search<'_> {
     }
 
     /// Returns a cheapest set of at most `most` elements that meets every conflict and contains no set of `over`.
-    fn cheapest(&self, most: usize) -> Option<Set> {
+    fn cheapest(&self, most: usize) -> Option<Insertions> {
         let mut best = None;
-        self.extend(Set::new(), 0, most, &mut best);
+        self.extend(Insertions::new(), 0, most, &mut best);
         best.map(|(_, _, set)| set)
     }
 
-    fn extend(&self, set: Set, cost: u64, most: usize, best: &mut Option<(u64, usize, Set)>) {
+    fn extend(&self, set: Insertions, cost: u64, most: usize, best: &mut Option<(u64, usize, Insertions)>) {
         let key = (cost, set.len(), set);
         if key.0 > self.limit.cost || key.1 > most || best.as_ref().is_some_and(|best| *best <= key) {
             return;
@@ -443,22 +445,22 @@ mod tests {
 
     /// A program that is wrong unless each of `needed` is met, and spoilt by any complete set of `spoilt`.
     /// `is_known_wrong` knows only sets of at most `most` elements.
-    struct Known {
-        needed: Vec<Set>,
-        spoilt: Vec<Set>,
+    struct Answers {
+        needed: Vec<Insertions>,
+        spoilt: Vec<Insertions>,
         most: usize,
     }
 
-    impl Asked for Known {
-        fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+    impl Repairable for Answers {
+        fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
             Ok(self.needed.iter().any(|n| n.is_disjoint(set)))
         }
 
-        fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
+        fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop> {
             Ok(!self.spoilt.iter().any(|s| s.is_subset(set)))
         }
 
-        fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        fn is_known_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
             Ok(set.len() <= self.most && self.is_wrong(set)?)
         }
     }
@@ -471,12 +473,12 @@ mod tests {
             costs in vec(1..5u64, 7),
             most in 0..8usize,
         ) {
-            let mut known = Known { needed, spoilt, most };
+            let mut known = Answers { needed, spoilt, most };
             let found = Repairs::of(&mut known, &costs, Limit { insertions: 7, ..Limit::default() });
-            let subsets: Vec<Set> = (0..1 << 7).map(|bits: u32| (0..7).filter(|i| bits >> i & 1 == 1).collect()).collect();
-            let good: Vec<&Set> = subsets.iter().filter(|s| known.is_wrong(s) == Ok(false)).collect();
+            let subsets: Vec<Insertions> = (0..1 << 7).map(|bits: u32| (0..7).filter(|i| bits >> i & 1 == 1).collect()).collect();
+            let good: Vec<&Insertions> = subsets.iter().filter(|s| known.is_wrong(s) == Ok(false)).collect();
             let minimal = good.iter().filter(|s| !good.iter().any(|o| o.is_subset(s) && o != *s));
-            let wanted: BTreeSet<&Set> = minimal.filter(|s| known.keeps(s) == Ok(true)).copied().collect();
+            let wanted: BTreeSet<&Insertions> = minimal.filter(|s| known.keeps(s) == Ok(true)).copied().collect();
             prop_assert_eq!(found.minimal.iter().collect::<BTreeSet<_>>(), wanted);
             prop_assert_eq!(found.hopeless, good.is_empty());
             prop_assert!(found.open.is_none());
@@ -486,51 +488,55 @@ mod tests {
 
     #[test]
     fn what_is_larger_than_the_limit_is_not_called_none() {
-        let needed = (0..3).map(|i| Set::from([i])).collect();
+        let needed = (0..3).map(|i| Insertions::from([i])).collect();
         let found = Repairs::of(
-            &mut Known { needed, spoilt: Vec::new(), most: 7 },
+            &mut Answers { needed, spoilt: Vec::new(), most: 7 },
             &[1; 3],
             Limit { insertions: 2, ..Limit::default() },
         );
-        assert_eq!((found.minimal, found.open), (vec![], Some(Open::Larger(2))));
+        assert_eq!((found.minimal, found.open), (vec![], Some(Incomplete::Larger(2))));
     }
 
     #[test]
     fn a_set_of_which_nothing_is_known_does_not_hide_others() {
         struct One;
-        impl Asked for One {
-            fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
-                if *set == Set::from([1]) { Err(Stop::Growth) } else { Ok(set.is_disjoint(&Set::from([0, 2]))) }
+        impl Repairable for One {
+            fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
+                if *set == Insertions::from([1]) {
+                    Err(Stop::Growth)
+                } else {
+                    Ok(set.is_disjoint(&Insertions::from([0, 2])))
+                }
             }
-            fn keeps(&mut self, _: &Set) -> Result<bool, Stop> {
+            fn keeps(&mut self, _: &Insertions) -> Result<bool, Stop> {
                 Ok(true)
             }
         }
         let found = Repairs::of(&mut One, &[1; 3], Limit::default());
-        let open = Some(Open::Stopped(Stop::Growth));
-        assert_eq!((found.minimal, found.open), (vec![Set::from([0]), Set::from([2])], open));
+        let open = Some(Incomplete::Stopped(Stop::Growth));
+        assert_eq!((found.minimal, found.open), (vec![Insertions::from([0]), Insertions::from([2])], open));
     }
 
     #[test]
     fn one_dear_insertion_is_found_before_all_sets_of_cheap_ones_are_asked_about() {
-        let (needed, costs) = (vec![Set::from([12])], [vec![1; 12], vec![12]].concat());
+        let (needed, costs) = (vec![Insertions::from([12])], [vec![1; 12], vec![12]].concat());
         let limit = Limit { repairs: 1, ..Limit::default() };
-        let found = Repairs::of(&mut Known { needed, spoilt: Vec::new(), most: 1 }, &costs, limit);
-        assert_eq!((found.minimal, found.open), (vec![Set::from([12])], Some(Open::More(1))));
+        let found = Repairs::of(&mut Answers { needed, spoilt: Vec::new(), most: 1 }, &costs, limit);
+        assert_eq!((found.minimal, found.open), (vec![Insertions::from([12])], Some(Incomplete::More(1))));
         assert!(found.asked < 100, "{}", found.asked);
     }
 
     #[test]
     fn a_search_that_is_stopped_is_open() {
         struct Late;
-        impl Asked for Late {
-            fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        impl Repairable for Late {
+            fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
                 if set.is_empty() { Err(Stop::Time) } else { Ok(false) }
             }
-            fn keeps(&mut self, _: &Set) -> Result<bool, Stop> {
+            fn keeps(&mut self, _: &Insertions) -> Result<bool, Stop> {
                 Ok(true)
             }
         }
-        assert_eq!(Repairs::of(&mut Late, &[1], Limit::default()).open, Some(Open::Stopped(Stop::Time)));
+        assert_eq!(Repairs::of(&mut Late, &[1], Limit::default()).open, Some(Incomplete::Stopped(Stop::Time)));
     }
 }

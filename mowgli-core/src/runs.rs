@@ -154,7 +154,7 @@ impl std::fmt::Display for Stop {
 }
 
 /// The runs of each thread.
-type Runs = Vec<Vec<Run>>;
+type ThreadRuns = Vec<Vec<Run>>;
 
 /// For each cell the number of writes that a value needs: a lower bound over all chains of events that justify it.
 type Rank = BTreeMap<Cell, u8>;
@@ -163,7 +163,7 @@ type Rank = BTreeMap<Cell, u8>;
 type Ranked = BTreeMap<Val, Rank>;
 
 /// For each cell the values that each thread can write to it.
-type Written = BTreeMap<Cell, Vec<Ranked>>;
+type WrittenValues = BTreeMap<Cell, Vec<Ranked>>;
 
 fn highest(into: &mut Rank, with: &Rank) {
     for (&cell, &n) in with {
@@ -209,17 +209,17 @@ pub struct Skeletons {
 /// The runs that the justified values permit.
 struct Guessed {
     /// For each thread the runs that end.
-    ended: Runs,
+    ended: ThreadRuns,
     /// For each thread the beginnings of runs that do not end, up to the first unjustified read. Their writes count,
     /// because other threads may read them.
-    begun: Runs,
+    begun: ThreadRuns,
     /// Whether some thread waits for a value that is missing, or has reached the bound on rounds.
     waits: bool,
     stop: Option<Stop>,
 }
 
 fn guessed(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Guessed {
-    let mut written = Written::new();
+    let mut written = WrittenValues::new();
     let mut of_threads = vec![Rank::new(); programs.len()];
     let mut round = 0;
     loop {
@@ -272,7 +272,7 @@ fn most_writes(of_threads: &[Rank]) -> Rank {
     most
 }
 
-fn all_runs(unfolder: &Unfolder<'_>, programs: &[Prog], written: &Written, of_threads: &[Rank]) -> Guessed {
+fn all_runs(unfolder: &Unfolder<'_>, programs: &[Prog], written: &WrittenValues, of_threads: &[Rank]) -> Guessed {
     let (mut stop, mut waits) = (None, false);
     let mut all_begun = Vec::new();
     let cells = |cell: Cell| {
@@ -354,13 +354,13 @@ fn with_shapes(unfolder: &Unfolder<'_>, trace: Trace) -> Vec<Run> {
 struct Holds<'a> {
     unfolder: &'a Unfolder<'a>,
     thread: Tid,
-    written: &'a Written,
+    written: &'a WrittenValues,
     most: &'a Rank,
     own: BTreeMap<Cell, Ranked>,
 }
 
 impl<'a> Holds<'a> {
-    fn of(unfolder: &'a Unfolder<'a>, thread: Tid, run: &Run, written: &'a Written, most: &'a Rank) -> Self {
+    fn of(unfolder: &'a Unfolder<'a>, thread: Tid, run: &Run, written: &'a WrittenValues, most: &'a Rank) -> Self {
         let mut holds = Self { unfolder, thread, written, most, own: BTreeMap::new() };
         // A chain of copies and additions passes each subevent once.
         for _ in 0..=run.shapes.iter().map(|s| s.len()).sum::<usize>() {
@@ -458,7 +458,7 @@ fn first_unjustified(
     unfolder: &Unfolder<'_>,
     thread: Tid,
     run: &Run,
-    written: &Written,
+    written: &WrittenValues,
     of_threads: &[Rank],
 ) -> Option<usize> {
     // The writes of this run do not count in `of_threads` yet, because its bounds come from the runs that pass this
@@ -479,9 +479,9 @@ fn first_unjustified(
 fn collect_writes(
     unfolder: &Unfolder<'_>,
     runs: &[Vec<Run>],
-    written: &Written,
+    written: &WrittenValues,
     most: &Rank,
-    into: &mut Written,
+    into: &mut WrittenValues,
 ) -> bool {
     let mut changed = false;
     for (index, of_thread) in runs.iter().enumerate() {
@@ -525,9 +525,9 @@ fn kind(writes: Option<Writes>) -> u8 {
 }
 
 /// The common part of the runs of a skeleton.
-type Key = (Vec<EventKey>, Vec<Option<usize>>, Vec<(Name, Option<usize>)>, Vec<(usize, usize)>);
+type SkeletonKey = (Vec<EventKey>, Vec<Option<usize>>, Vec<(Name, Option<usize>)>, Vec<(usize, usize)>);
 
-fn key(run: &Run) -> Key {
+fn key(run: &Run) -> SkeletonKey {
     let calls: Vec<_> = run.trace.calls.iter().map(|g| (g.event.call.method, g.parent)).collect();
     (event_keys(run), run.trace.groups.clone(), calls, run.trace.rounds.clone())
 }

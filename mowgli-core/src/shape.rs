@@ -6,7 +6,7 @@
 //! use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 //! use mowgli_core::methods;
 //! use mowgli_core::shape::{Index, shapes};
-//! use mowgli_core::stamp::{Kind, Kinds};
+//! use mowgli_core::stamp::{StampKind, StampKinds};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
 //!
@@ -14,9 +14,9 @@
 //! #[derive(Clone, Copy)]
 //! enum Stamps { Cpu, Sent(Node) }
 //! use Stamps::{Cpu, Sent};
-//! # static KINDS: Kinds = Kinds::of::<Stamps>();
-//! # impl Kind for Stamps {
-//! #     fn kinds() -> &'static Kinds { &KINDS }
+//! # static KINDS: StampKinds = StampKinds::of::<Stamps>();
+//! # impl StampKind for Stamps {
+//! #     fn kinds() -> &'static StampKinds { &KINDS }
 //! #     fn number(self) -> u32 { if let Sent(n) = self { n.0.into() } else { 0 } }
 //! #     fn numbered(k: u32) -> Self { if k == 0 { Cpu } else { Sent(Node(k as u8)) } }
 //! #     fn all(nodes: u8) -> Vec<Self> { (0..=nodes.into()).map(Self::numbered).collect() }
@@ -203,10 +203,10 @@ pub use shapes;
 mod tests {
     use super::*;
     use crate::event::{Call, Event, Reads, Shape, Sub, Writes};
-    use crate::expr::{Expr, Function, Term, members, node, ret};
+    use crate::expr::{Expr, ExprTerm, Function, members, node, ret};
     use crate::ids::{Loc, Node, NodeSet, Tid};
     use crate::methods;
-    use crate::stamp::{Kind, Kinds};
+    use crate::stamp::{StampKind, StampKinds};
     use crate::value::Val;
     use crate::world::{Object, World};
 
@@ -218,10 +218,10 @@ mod tests {
     }
     use Stamps::{Cpu, Sent};
 
-    static KINDS: Kinds = Kinds::of::<Stamps>();
+    static KINDS: StampKinds = StampKinds::of::<Stamps>();
 
-    impl Kind for Stamps {
-        fn kinds() -> &'static Kinds {
+    impl StampKind for Stamps {
+        fn kinds() -> &'static StampKinds {
             &KINDS
         }
 
@@ -338,8 +338,8 @@ either {
         let ShapeTerm::Either(ways) = &parts[1] else { panic!("two ways") };
         let ShapeTerm::Sub(failed) = &ways[1] else { panic!("one subevent") };
         assert!(matches!(Stamps::of(failed.stamp.family.first()), Sent(_)));
-        let Some(Term::Of(Function::Node, of)) = failed.stamp.node().map(Expr::term) else { panic!("a node") };
-        assert_eq!(*of.term(), Term::Arg(0, "x"));
+        let Some(ExprTerm::Of(Function::Node, of)) = failed.stamp.node().map(Expr::term) else { panic!("a node") };
+        assert_eq!(*of.term(), ExprTerm::Arg(0, "x"));
     }
 
     #[test]

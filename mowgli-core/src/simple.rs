@@ -219,7 +219,7 @@ mod tests {
     use crate::ids::Node;
     use crate::methods;
     use crate::shape::shapes;
-    use crate::stamp::{Kind, Kinds};
+    use crate::stamp::{StampKind, StampKinds};
 
     /// Reads and writes.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -235,10 +235,10 @@ mod tests {
         }
     }
 
-    static KINDS: Kinds = Kinds::of::<Plain>();
+    static KINDS: StampKinds = StampKinds::of::<Plain>();
 
-    impl Kind for Plain {
-        fn kinds() -> &'static Kinds {
+    impl StampKind for Plain {
+        fn kinds() -> &'static StampKinds {
             &KINDS
         }
 

@@ -8,38 +8,38 @@ use std::collections::BTreeMap;
 use crate::event::{Call, Cell, Event, Shape, Writes, alike};
 use crate::few::Few;
 use crate::ids::{Name, Tid};
-use crate::search::prefix::{Alone, Prefix, reads_of};
-use crate::thread::{Point, Stand, Threads};
+use crate::search::prefix::{LoneEvent, Prefix, reads_of};
+use crate::thread::{Frontier, ThreadState, Threads};
 use crate::value::Val;
 
 /// A thread's own writes of a cell, each with how many calls before it are alike; the call that looks at it; the value.
-type Asked<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
+type Overwritten<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
 
 /// A library, and the numbers of the points of all threads up to which its calls were examined.
-pub type Heard = (Name, Few<usize>);
+pub type WellFormedAt = (Name, Few<usize>);
 
 /// What is known of it.
 #[derive(Default)]
-pub struct Stale<'p, 'n> {
+pub struct Coherence<'p, 'n> {
     prefixes: BTreeMap<Name, Prefix<'p, 'n>>,
-    known: BTreeMap<Asked<'n>, bool>,
+    known: BTreeMap<Overwritten<'n>, bool>,
     /// The same by the number of the point, because a thread comes to one point in many states.
     at_points: BTreeMap<(usize, Cell, Val), bool>,
     /// Whether the calls of a library are well-formed, by the points of all threads. The point of the asking thread comes last.
-    heard: BTreeMap<Heard, bool>,
+    heard: BTreeMap<WellFormedAt, bool>,
 }
 
-impl<'p, 'n> Stale<'p, 'n> {
+impl<'p, 'n> Coherence<'p, 'n> {
     /// Whether the call at which a thread stands does not return what a cell held, this value, before the thread's own last
     /// write of it. `others`: where the other threads are.
     pub fn is_gone(
         &mut self,
         threads: &Threads<'p, 'n>,
-        (thread, point): (Tid, &'n Point<'n>),
-        others: &mut dyn Iterator<Item = &'n Point<'n>>,
+        (thread, point): (Tid, &'n ThreadState<'n>),
+        others: &mut dyn Iterator<Item = &'n ThreadState<'n>>,
         (cell, v): (Cell, Val),
     ) -> bool {
-        let Stand::Looks(call) = &point.stand else { return false };
+        let Frontier::Looks(call) = &point.stand else { return false };
         let at_point = (point.id, cell, v);
         if self.at_points.get(&at_point) == Some(&false) || !self.is_heard(threads, point, others, call.library) {
             return false;
@@ -53,7 +53,7 @@ impl<'p, 'n> Stale<'p, 'n> {
     }
 
     /// The questions about well-formed calls so far, for a comparison with another client.
-    pub fn heard(&self) -> impl Iterator<Item = &Heard> {
+    pub fn heard(&self) -> impl Iterator<Item = &WellFormedAt> {
         self.heard.keys()
     }
 
@@ -61,7 +61,7 @@ impl<'p, 'n> Stale<'p, 'n> {
     fn is_gone_at(
         &mut self,
         threads: &Threads<'p, 'n>,
-        (thread, point): (Tid, &'n Point<'n>),
+        (thread, point): (Tid, &'n ThreadState<'n>),
         call: &'n Call,
         (cell, v): (Cell, Val),
     ) -> bool {
@@ -69,12 +69,12 @@ impl<'p, 'n> Stale<'p, 'n> {
         let is_write =
             |shape: &Shape| shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))));
         let all = run.trace.events.iter().zip(&run.shapes).enumerate();
-        let own: Vec<Alone<'n>> = all
+        let own: Vec<LoneEvent<'n>> = all
             .filter(|(_, (_, shape))| is_write(shape))
-            .map(|(i, (event, shape))| Alone { event, nth: point.alike[i], shape })
+            .map(|(i, (event, shape))| LoneEvent { event, nth: point.alike[i], shape })
             .collect();
         let nth = alike(&run.trace.events, thread, call);
-        let asked: Asked<'n> = (own.iter().map(|o| (o.event, o.nth)).collect(), (call, nth), (cell, v));
+        let asked: Overwritten<'n> = (own.iter().map(|o| (o.event, o.nth)).collect(), (call, nth), (cell, v));
         if let Some(&known) = self.known.get(&asked) {
             return known;
         }
@@ -87,11 +87,11 @@ impl<'p, 'n> Stale<'p, 'n> {
     fn is_heard(
         &mut self,
         threads: &Threads<'p, 'n>,
-        point: &'n Point<'n>,
-        others: &mut dyn Iterator<Item = &'n Point<'n>>,
+        point: &'n ThreadState<'n>,
+        others: &mut dyn Iterator<Item = &'n ThreadState<'n>>,
         library: Name,
     ) -> bool {
-        let points: Few<&'n Point<'n>> = others.chain([point]).collect();
+        let points: Few<&'n ThreadState<'n>> = others.chain([point]).collect();
         let ids = points.iter().map(|p| p.id).collect();
         *self.heard.entry((library, ids)).or_insert_with(|| {
             let events = points.iter().flat_map(|p| &p.run().trace.events);
@@ -103,8 +103,8 @@ impl<'p, 'n> Stale<'p, 'n> {
     fn is_forbidden(
         &mut self,
         threads: &Threads<'p, 'n>,
-        (thread, point): (Tid, &'n Point<'n>),
-        mut own: Vec<Alone<'n>>,
+        (thread, point): (Tid, &'n ThreadState<'n>),
+        mut own: Vec<LoneEvent<'n>>,
         (call, nth): (&'n Call, usize),
         (cell, v): (Cell, Val),
     ) -> bool {
@@ -128,7 +128,7 @@ impl<'p, 'n> Stale<'p, 'n> {
             let run = threads.after(point, thread, ret, n).run();
             let position = point.run().shapes.len();
             let (event, shape) = (&run.trace.events[position], &run.shapes[position]);
-            own.push(Alone { event, nth, shape });
+            own.push(LoneEvent { event, nth, shape });
             let is_forbidden = reads_of(shape, &[cell]) == 1 && prefix.forbids_stale(&own, cell);
             own.pop();
             is_forbidden

@@ -27,7 +27,7 @@ use typed_arena::Arena;
 use crate::denote::Trace;
 use crate::event::{Call, Cell, Event, Reads, Shape, Writes};
 use crate::execution::Execution;
-use crate::flow::{self, Idle, Runs, Wait, Waits};
+use crate::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::judge::{judge, repeats};
@@ -35,7 +35,7 @@ use crate::library::Hints;
 use crate::problem::{Found, Problem};
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
-use crate::search::solver::{End, Flow, Solver, Source};
+use crate::search::solver::{Flow, SearchEnd, Solver, Source};
 use crate::search::witness::each_completion;
 use crate::thread::Threads;
 use crate::value::Val;
@@ -47,7 +47,7 @@ pub struct Stuck {
     /// The execution, with one round of each loop that goes on for ever, and without the calls that do not return.
     pub execution: Execution,
     /// For each thread the call or loop in which it waits; `None` for a thread that has ended.
-    pub waits: Vec<Option<Wait>>,
+    pub waits: Vec<Option<EndlessWait>>,
     pending: Vec<Option<Call>>,
 }
 
@@ -67,7 +67,7 @@ impl Stuck {
     /// Returns the events that a thread repeats; empty if it has ended or waits in a call.
     #[must_use]
     pub fn repeated(&self, thread: Tid) -> Vec<usize> {
-        let Some(Waits::Loop(start)) = self.waits[thread.index()].as_ref().map(|wait| &wait.at) else {
+        let Some(WaitsAt::Loop(start)) = self.waits[thread.index()].as_ref().map(|wait| &wait.at) else {
             return Vec::new();
         };
         self.execution.of_thread(thread).skip(*start).collect()
@@ -76,11 +76,11 @@ impl Stuck {
 
 /// Returns the call of the program that a thread has begun and that does not return.
 fn pending((run, wait): &Idle) -> Option<Call> {
-    let Wait { at, within, .. } = wait.as_ref()?;
+    let EndlessWait { at, within, .. } = wait.as_ref()?;
     match (within, at) {
         (Some(call), _) => Some(run.trace.calls[outermost(&run.trace, *call)].event.call.clone()),
-        (None, Waits::Call(call)) => Some(call.clone()),
-        (None, Waits::Loop(_)) => None,
+        (None, WaitsAt::Call(call)) => Some(call.clone()),
+        (None, WaitsAt::Loop(_)) => None,
     }
 }
 
@@ -110,15 +110,15 @@ pub fn results((run, wait): &Idle) -> Vec<Val> {
 }
 
 /// A function of the runs of a stuck execution, and of the last values of the observed cells.
-pub type Key<'k, K> = &'k dyn Fn(&[Idle], &[Val]) -> K;
+pub type StuckKey<'k, K> = &'k dyn Fn(&[Idle], &[Val]) -> K;
 /// The function that decides whether a stuck execution with these runs and last values is wanted.
-pub type Asked<'v> = &'v mut dyn FnMut(&[Idle], &[Val]) -> bool;
+pub type IsWanted<'v> = &'v mut dyn FnMut(&[Idle], &[Val]) -> bool;
 /// The function that visits each wanted stuck execution.
-pub type Visit<'v> = &'v mut dyn FnMut(&[Idle], &[Val], Stuck);
+pub type VisitStuck<'v> = &'v mut dyn FnMut(&[Idle], &[Val], Stuck);
 
 /// The part of a continued execution. A later part never comes before an earlier one in hb.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Part {
+enum StuckPart {
     /// An event of the stuck execution.
     Happened,
     /// A call that waits, if it returned.
@@ -131,13 +131,13 @@ enum Part {
 #[derive(Clone)]
 struct Continued {
     skeletons: Vec<Skeleton>,
-    parts: Vec<Vec<Part>>,
+    parts: Vec<Vec<StuckPart>>,
 }
 
 impl Continued {
     fn new<'r>(runs: impl Iterator<Item = &'r Run>) -> Self {
         let skeletons: Vec<_> = runs.map(|run| Skeleton { runs: vec![run.clone()] }).collect();
-        let parts = skeletons.iter().map(|s| vec![Part::Happened; s.runs[0].shapes.len()]).collect();
+        let parts = skeletons.iter().map(|s| vec![StuckPart::Happened; s.runs[0].shapes.len()]).collect();
         Self { skeletons, parts }
     }
 
@@ -150,7 +150,7 @@ impl Continued {
     }
 
     /// Appends an event to the run of its thread.
-    fn with(mut self, event: Event, shape: Shape, part: Part) -> Self {
+    fn with(mut self, event: Event, shape: Shape, part: StuckPart) -> Self {
         let thread = event.thread.index();
         let run = &mut self.skeletons[thread].runs[0];
         run.trace.events.push(event);
@@ -161,8 +161,8 @@ impl Continued {
     }
 
     /// Returns the part of each subevent.
-    fn parts(&self) -> Vec<Part> {
-        let of_thread = |(s, parts): (&Skeleton, &Vec<Part>)| {
+    fn parts(&self) -> Vec<StuckPart> {
+        let of_thread = |(s, parts): (&Skeleton, &Vec<StuckPart>)| {
             let shapes = s.runs[0].shapes.clone().into_iter().zip(parts.clone());
             shapes.flat_map(|(shape, part)| vec![part; shape.len()]).collect::<Vec<_>>()
         };
@@ -171,7 +171,7 @@ impl Continued {
 }
 
 /// Returns the pairs of a subevent of a later part and one of an earlier part.
-fn early(parts: &[Part]) -> Matrix {
+fn early(parts: &[StuckPart]) -> Matrix {
     Matrix::from_fn(parts.len(), |a, b| parts[a] > parts[b])
 }
 
@@ -203,7 +203,7 @@ impl Problem<'_> {
                 // A library that does not cover these calls cannot forbid the execution, although it might forbid a
                 // continuation.
                 (Some(_), _) => _ = stop.get_or_insert(Stop::Unfinished),
-                (None, Ok(End::Late)) => stop = Some(Stop::Time),
+                (None, Ok(SearchEnd::Late)) => stop = Some(Stop::Time),
                 (None, Ok(_)) => {}
                 (None, Err(too_many)) => _ = stop.get_or_insert(too_many),
             }
@@ -234,7 +234,7 @@ impl Problem<'_> {
         let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
         let mut programs = self.world.tids().zip(self.programs).zip(idle);
         programs.any(|((t, program), (run, wait))| match wait {
-            Some(Wait { at: Waits::Loop(start), depth, .. }) => {
+            Some(EndlessWait { at: WaitsAt::Loop(start), depth, .. }) => {
                 threads.comes_out(t, program, (run, *start, *depth), &last)
             }
             _ => false,
@@ -249,14 +249,14 @@ impl Problem<'_> {
         continued: &Continued,
         wanted: &mut dyn FnMut(&[Val]) -> bool,
         visit: &mut dyn FnMut(Stuck) -> Flow,
-    ) -> Result<End, Stop> {
+    ) -> Result<SearchEnd, Stop> {
         if !self.arrives(idle) || !idle.iter().all(|idle| self.returns_again(idle)) {
-            return Ok(End::Searched);
+            return Ok(SearchEnd::Searched);
         }
         let graph = Graph::new(self.world, continued.skeletons.iter().collect());
         let reads = repeated_reads(&graph, idle);
         let rounds = idle.iter().map(|(run, wait)| match wait {
-            Some(Wait { at: Waits::Loop(start), .. }) => &run.shapes[*start..],
+            Some(EndlessWait { at: WaitsAt::Loop(start), .. }) => &run.shapes[*start..],
             _ => &[],
         });
         let of_rounds = rounds.flatten().flatten().filter_map(|sub| sub.cell);
@@ -294,7 +294,7 @@ impl Problem<'_> {
     /// True if the calls of the iteration that a thread repeats can return once more after it. For example, a poll
     /// cannot if no operation is left.
     fn returns_again(&self, (run, wait): &Idle) -> bool {
-        let Some(Wait { at: Waits::Loop(start), .. }) = wait else { return true };
+        let Some(EndlessWait { at: WaitsAt::Loop(start), .. }) = wait else { return true };
         let mut earlier = run.trace.events.clone();
         let returns = |e: &Event| {
             let cells = |cell: Cell| vec![self.initial(cell)];
@@ -319,7 +319,7 @@ impl Problem<'_> {
 
     /// Returns the stuck executions of the program. There is one for each `key` of the runs and the last values of the
     /// observed cells, with the fewest events.
-    pub fn all_stuck<K: Ord>(&self, key: Key<'_, K>) -> Found<BTreeMap<K, Stuck>> {
+    pub fn all_stuck<K: Ord>(&self, key: StuckKey<'_, K>) -> Found<BTreeMap<K, Stuck>> {
         let mut all: BTreeMap<K, Stuck> = BTreeMap::new();
         let all = RefCell::new(&mut all);
         let stop = self.each_stuck(
@@ -329,7 +329,7 @@ impl Problem<'_> {
         Found::new(std::mem::take(all.into_inner()), stop)
     }
 
-    fn each_stuck(&self, wanted: Asked<'_>, visit: Visit<'_>) -> Option<Stop> {
+    fn each_stuck(&self, wanted: IsWanted<'_>, visit: VisitStuck<'_>) -> Option<Stop> {
         if self.never_waits() {
             return None;
         }
@@ -359,7 +359,7 @@ impl Problem<'_> {
                 Err(too_many) => Err(too_many),
             };
             match end {
-                Ok(End::Late) => return Some(Stop::Time),
+                Ok(SearchEnd::Late) => return Some(Stop::Time),
                 Ok(_) => {}
                 Err(too_many) => _ = stop.get_or_insert(too_many),
             }
@@ -376,7 +376,7 @@ impl Problem<'_> {
                 let event = Event { thread, call, ret: Val::Unit };
                 let shapes = self.libraries.of(&event.call).shapes(self.world, &event);
                 let shape = shapes.into_iter().next().expect("what is owed can be done");
-                continued = continued.with(event, shape, Part::Owed);
+                continued = continued.with(event, shape, StuckPart::Owed);
             }
         }
         continued
@@ -389,7 +389,7 @@ impl Problem<'_> {
     fn can_return(&self, idle: &[Idle]) -> Result<bool, Stop> {
         let may_wait = |call: &Call| self.libraries.of(call).may_wait(call);
         let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
-            Some(Wait { at: Waits::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
+            Some(EndlessWait { at: WaitsAt::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
             _ => None,
         });
         let values = self.values_in(idle);
@@ -399,7 +399,7 @@ impl Problem<'_> {
                 let ways = self.ways(thread, call, &idle[thread.index()].0, &values);
                 let with = |c: Continued| {
                     let ways = ways.iter().cloned();
-                    ways.map(move |(event, shape)| c.clone().with(event, shape, Part::Returns)).collect::<Vec<_>>()
+                    ways.map(move |(event, shape)| c.clone().with(event, shape, StuckPart::Returns)).collect::<Vec<_>>()
                 };
                 all = all.into_iter().flat_map(with).collect();
             }
@@ -467,19 +467,19 @@ impl Problem<'_> {
             None => Flow::Continue,
         });
         match end {
-            End::Told => Ok(true),
-            End::Searched => Ok(false),
-            End::Late => Err(Stop::Time),
+            SearchEnd::Told => Ok(true),
+            SearchEnd::Searched => Ok(false),
+            SearchEnd::Late => Err(Stop::Time),
         }
     }
 }
 
 /// Removes the owed calls from an execution.
-fn happened(execution: Execution, parts: &[Part]) -> Execution {
-    if !parts.contains(&Part::Owed) {
+fn happened(execution: Execution, parts: &[StuckPart]) -> Execution {
+    if !parts.contains(&StuckPart::Owed) {
         return execution;
     }
-    let has_happened = |e: usize| parts[e] == Part::Happened;
+    let has_happened = |e: usize| parts[e] == StuckPart::Happened;
     let (kept, _) = execution.restricted(has_happened);
     let groups = execution.groups.iter().enumerate().filter(|(e, _)| has_happened(*e)).map(|(_, g)| *g);
     Execution { groups: groups.collect(), outputs: execution.outputs, calls: execution.calls, ..kept }
@@ -512,7 +512,7 @@ fn returned((run, wait): &Idle) -> Vec<Val> {
 fn repeated_reads(graph: &Graph<'_>, idle: &[Idle]) -> Vec<(usize, (usize, usize), Cell)> {
     let mut reads = Vec::new();
     for (ends, (run, wait)) in graph.starts.windows(2).zip(idle) {
-        let Some(Wait { at: Waits::Loop(start), .. }) = wait else { continue };
+        let Some(EndlessWait { at: WaitsAt::Loop(start), .. }) = wait else { continue };
         let first = ends[0] + run.shapes[..*start].iter().map(|shape| shape.len()).sum::<usize>();
         let own = (first..ends[1]).filter(|&s| graph.subs[s].sub.reads.is_some());
         reads.extend(own.filter_map(|s| Some((s, (first, ends[1]), graph.subs[s].sub.cell?))));

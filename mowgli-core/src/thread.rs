@@ -1,6 +1,6 @@
 //! One thread of a program, run as far as its results are known.
 //!
-//! A [`Point`] is what a thread has done and where it stands. Points form a tree, by the results that the thread was
+//! A [`ThreadState`] is what a thread has done and where it stands. Points form a tree, by the results that the thread was
 //! given; each is made once, however often a search comes to it.
 
 use std::cell::RefCell;
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use itertools::Itertools;
 use typed_arena::Arena;
 
-use crate::causal::Seen;
-use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
+use crate::causal::SeenStamps;
+use crate::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
 use crate::event::{self, Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
@@ -24,7 +24,7 @@ use crate::world::World;
 
 /// Where a thread stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Stand {
+pub enum Frontier {
     /// At a call whose result does not depend on memory: the results, each with the number of its shape.
     Free(Box<Call>, Vec<(Val, usize)>),
     /// At a call whose result depends on memory.
@@ -55,7 +55,7 @@ pub enum Stand {
 }
 
 /// What a thread has done, and where it stands.
-pub struct Point<'n> {
+pub struct ThreadState<'n> {
     /// What tells it from other points.
     pub id: usize,
     /// The events so far, with their shapes, as a skeleton of one run.
@@ -63,10 +63,10 @@ pub struct Point<'n> {
     /// For each event the number of earlier events of the thread that are alike.
     pub alike: Vec<usize>,
     /// Where it stands.
-    pub stand: Stand,
-    control: Control,
-    next: RefCell<BTreeMap<(Val, usize), &'n Point<'n>>>,
-    rounds: RefCell<BTreeMap<Val, Rounds<'n>>>,
+    pub stand: Frontier,
+    control: Continuation,
+    next: RefCell<BTreeMap<(Val, usize), &'n ThreadState<'n>>>,
+    rounds: RefCell<BTreeMap<Val, Iterations<'n>>>,
     /// What the call at which it stands was said to return, by what is in the cells that it was asked with; where
     /// [`Threads::notes`] is set.
     pub returned: RefCell<BTreeSet<Returned>>,
@@ -78,7 +78,7 @@ type Returned = (Vec<(Cell, Vec<Val>)>, Vec<Val>);
 /// The number of a shape that no shape has: the thread went on beyond the bound on rounds.
 const BEYOND: usize = usize::MAX;
 
-impl<'n> Point<'n> {
+impl<'n> ThreadState<'n> {
     /// The events so far.
     #[must_use]
     pub fn run(&self) -> &Run {
@@ -107,14 +107,14 @@ impl<'n> Point<'n> {
 
     /// The rounds that were asked for, by what the call returned.
     #[must_use]
-    pub fn known_rounds(&self) -> Vec<(Val, Rounds<'n>)> {
+    pub fn known_rounds(&self) -> Vec<(Val, Iterations<'n>)> {
         self.rounds.borrow().iter().map(|(&ret, rounds)| (ret, Rc::clone(rounds))).collect()
     }
 }
 
 /// What is left to do.
 #[derive(Clone)]
-struct Control {
+struct Continuation {
     program: Prog,
     /// What comes after the program, the innermost last.
     stack: Vec<Frame>,
@@ -127,10 +127,10 @@ struct Control {
 }
 
 /// What a thread has done that goes round in a loop: the events of the last round are those from this one on.
-pub type Going<'n> = (&'n Point<'n>, usize);
+pub type LastIteration<'n> = (&'n ThreadState<'n>, usize);
 
 /// The ways in which a thread can end a round.
-pub type Rounds<'n> = Rc<[Going<'n>]>;
+pub type Iterations<'n> = Rc<[LastIteration<'n>]>;
 
 #[derive(Clone)]
 enum Frame {
@@ -160,9 +160,9 @@ pub struct Threads<'a, 'n> {
     /// How many rounds of a loop with effects may end without a break.
     pub rounds: usize,
     /// Where points are kept.
-    pub points: &'n Arena<Point<'n>>,
+    pub points: &'n Arena<ThreadState<'n>>,
     /// What the calls were that threads have made.
-    pub seen: RefCell<BTreeMap<Name, Seen>>,
+    pub seen: RefCell<BTreeMap<Name, SeenStamps>>,
     /// Whether it is kept what calls are said to return.
     pub notes: bool,
     /// Whether a thread stands at each call that may wait for others, even if it returns in one way only.
@@ -172,20 +172,23 @@ pub struct Threads<'a, 'n> {
 impl<'n> Threads<'_, 'n> {
     /// Where a thread stands before any result that has to be chosen.
     #[must_use]
-    pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n> {
+    pub fn start(&self, thread: Tid, program: &Prog) -> &'n ThreadState<'n> {
         let nothing =
             Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
-        let control = Control { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0 };
+        let control =
+            Continuation { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0 };
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
 
     /// Where a thread stands after its call has returned `ret`, and has happened in the shape of this number.
     #[must_use]
-    pub fn after(&self, point: &'n Point<'n>, thread: Tid, ret: Val, shape: usize) -> &'n Point<'n> {
+    pub fn after(&self, point: &'n ThreadState<'n>, thread: Tid, ret: Val, shape: usize) -> &'n ThreadState<'n> {
         if let Some(next) = point.next.borrow().get(&(ret, shape)) {
             return next;
         }
-        let (Stand::Free(call, _) | Stand::Looks(call)) = &point.stand else { unreachable!("it stands at a call") };
+        let (Frontier::Free(call, _) | Frontier::Looks(call)) = &point.stand else {
+            unreachable!("it stands at a call")
+        };
         let event = Event { thread, call: (**call).clone(), ret };
         let shapes = self.libraries.of(call).shapes(self.world, &event);
         let (mut run, mut control) = (point.run().with_room(), point.control.clone());
@@ -197,7 +200,7 @@ impl<'n> Threads<'_, 'n> {
 
     /// Where a thread that has come to the bound on rounds comes to if it goes on for one more round.
     #[must_use]
-    pub fn beyond(&self, point: &'n Point<'n>, thread: Tid) -> &'n Point<'n> {
+    pub fn beyond(&self, point: &'n ThreadState<'n>, thread: Tid) -> &'n ThreadState<'n> {
         let key = (Val::Unit, BEYOND);
         if let Some(next) = point.next.borrow().get(&key) {
             return next;
@@ -210,15 +213,15 @@ impl<'n> Threads<'_, 'n> {
     /// The rounds that a thread can end without a break, after the call at which it stands has returned `ret`, without a
     /// further result that depends on memory.
     #[must_use]
-    pub fn rounds(&self, point: &'n Point<'n>, thread: Tid, ret: Val) -> Rounds<'n> {
+    pub fn rounds(&self, point: &'n ThreadState<'n>, thread: Tid, ret: Val) -> Iterations<'n> {
         if let Some(rounds) = point.rounds.borrow().get(&ret) {
             return Rc::clone(rounds);
         }
-        let Stand::Looks(call) = &point.stand else { unreachable!("it stands at a call") };
+        let Frontier::Looks(call) = &point.stand else { unreachable!("it stands at a call") };
         let mut found = Vec::new();
-        let control = Control { one_round: true, ..point.control.clone() };
+        let control = Continuation { one_round: true, ..point.control.clone() };
         self.add_rounds(thread, (point.run(), &control), (call, ret), &mut found);
-        let rounds: Rounds<'n> = found.into();
+        let rounds: Iterations<'n> = found.into();
         point.rounds.borrow_mut().insert(ret, Rc::clone(&rounds));
         rounds
     }
@@ -226,16 +229,16 @@ impl<'n> Threads<'_, 'n> {
     fn add_rounds(
         &self,
         thread: Tid,
-        (run, control): (&Run, &Control),
+        (run, control): (&Run, &Continuation),
         (call, ret): (&Call, Val),
-        found: &mut Vec<Going<'n>>,
+        found: &mut Vec<LastIteration<'n>>,
     ) {
         for shape in self.shapes(thread, call, ret) {
             let (mut run, mut control) = (run.with_room(), control.clone());
             control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
             match self.advance(thread, &mut run, &mut control) {
-                stand @ Stand::Round(start) => found.push((self.point(run, stand, control, None), start)),
-                Stand::Free(call, ways) => {
+                stand @ Frontier::Round(start) => found.push((self.point(run, stand, control, None), start)),
+                Frontier::Free(call, ways) => {
                     let results = ways.iter().map(|(ret, _)| *ret).dedup();
                     results.for_each(|ret| self.add_rounds(thread, (&run, &control), (&call, ret), found));
                 }
@@ -258,7 +261,7 @@ impl<'n> Threads<'_, 'n> {
         let mut point = self.start(thread, program);
         loop {
             let position = point.run().trace.events.len();
-            let (Stand::Looks(call) | Stand::Free(call, _)) = &point.stand else { return false };
+            let (Frontier::Looks(call) | Frontier::Free(call, _)) = &point.stand else { return false };
             if position >= start {
                 break;
             }
@@ -269,7 +272,7 @@ impl<'n> Threads<'_, 'n> {
         if !point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
             return false;
         }
-        let control = Control { one_round: true, ..point.control.clone() };
+        let control = Continuation { one_round: true, ..point.control.clone() };
         self.leaves(thread, (point.run(), &control), &point.stand, (depth, start), cells)
     }
 
@@ -277,18 +280,21 @@ impl<'n> Threads<'_, 'n> {
     fn leaves(
         &self,
         thread: Tid,
-        (run, control): (&Run, &Control),
-        stand: &Stand,
+        (run, control): (&Run, &Continuation),
+        stand: &Frontier,
         (depth, start): (usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> bool {
-        if !matches!(stand, Stand::Round(_)) && !control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
+        if !matches!(stand, Frontier::Round(_)) && !control.stack.get(depth).is_some_and(|frame| frame.is_round(start))
+        {
             return true;
         }
         let (call, results): (&Call, Vec<Val>) = match stand {
-            Stand::Round(_) | Stand::Nowhere | Stand::Discarded | Stand::Never(_) | Stand::Spins(_) => return false,
-            Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
-            Stand::Looks(call) => {
+            Frontier::Round(_) | Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) => {
+                return false;
+            }
+            Frontier::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
+            Frontier::Looks(call) => {
                 (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, cells))
             }
             _ => return true,
@@ -305,8 +311,8 @@ impl<'n> Threads<'_, 'n> {
 
     /// What the call at which a thread stands can return, where cells can hold these values.
     #[must_use]
-    pub fn returns(&self, thread: Tid, point: &Point<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        let Stand::Looks(call) = &point.stand else { return Vec::new() };
+    pub fn returns(&self, thread: Tid, point: &ThreadState<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        let Frontier::Looks(call) = &point.stand else { return Vec::new() };
         let returns = |cells: &dyn Fn(Cell) -> Vec<Val>| {
             self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
         };
@@ -326,9 +332,9 @@ impl<'n> Threads<'_, 'n> {
 
     /// Whether the call at which a thread stands can return `ret` in a shape of this number.
     #[must_use]
-    pub fn is_way(&self, thread: Tid, point: &Point<'n>, ret: Val, shape: usize) -> bool {
+    pub fn is_way(&self, thread: Tid, point: &ThreadState<'n>, ret: Val, shape: usize) -> bool {
         match &point.stand {
-            Stand::Free(call, _) | Stand::Looks(call) => shape < self.shapes(thread, call, ret).len(),
+            Frontier::Free(call, _) | Frontier::Looks(call) => shape < self.shapes(thread, call, ret).len(),
             _ => false,
         }
     }
@@ -339,26 +345,47 @@ impl<'n> Threads<'_, 'n> {
         self.libraries.of(call).shapes(self.world, &Event { thread, call: call.clone(), ret })
     }
 
-    fn go_on(&self, thread: Tid, mut run: Run, mut control: Control, before: Option<&'n Point<'n>>) -> &'n Point<'n> {
+    fn go_on(
+        &self,
+        thread: Tid,
+        mut run: Run,
+        mut control: Continuation,
+        before: Option<&'n ThreadState<'n>>,
+    ) -> &'n ThreadState<'n> {
         let stand = self.advance(thread, &mut run, &mut control);
         self.note(&run, before);
         self.point(run, stand, control, before)
     }
 
-    fn point(&self, run: Run, stand: Stand, control: Control, before: Option<&Point<'n>>) -> &'n Point<'n> {
+    fn point(
+        &self,
+        run: Run,
+        stand: Frontier,
+        control: Continuation,
+        before: Option<&ThreadState<'n>>,
+    ) -> &'n ThreadState<'n> {
         let events = &run.trace.events;
         let mut alike = before.map_or_else(Vec::new, |p| with_room(&p.alike));
         alike
             .extend((alike.len()..events.len()).map(|i| event::alike(&events[..i], events[i].thread, &events[i].call)));
         let skeleton = Skeleton { runs: vec![run] };
         let (next, rounds, returned) = Default::default();
-        self.points.alloc(Point { id: self.points.len(), skeleton, alike, stand, control, next, rounds, returned })
+        self.points.alloc(ThreadState {
+            id: self.points.len(),
+            skeleton,
+            alike,
+            stand,
+            control,
+            next,
+            rounds,
+            returned,
+        })
     }
 
     /// Notes what the calls do that a thread has made since it was at `before`.
-    fn note(&self, run: &Run, before: Option<&'n Point<'n>>) {
+    fn note(&self, run: &Run, before: Option<&'n ThreadState<'n>>) {
         let known = before.map_or(0, |p| p.run().shapes.len());
-        let looks = before.is_some_and(|p| matches!(p.stand, Stand::Looks(_)));
+        let looks = before.is_some_and(|p| matches!(p.stand, Frontier::Looks(_)));
         let calls = run.trace.events.iter().zip(&run.shapes).enumerate().skip(known);
         for (position, (event, shape)) in calls.filter(|(_, (_, shape))| shape.iter().any(|s| s.reads.is_some())) {
             let mut seen = self.seen.borrow_mut();
@@ -367,7 +394,7 @@ impl<'n> Threads<'_, 'n> {
     }
 
     /// Goes on until something has to be chosen, or there is nothing left to do.
-    fn advance(&self, thread: Tid, run: &mut Run, control: &mut Control) -> Stand {
+    fn advance(&self, thread: Tid, run: &mut Run, control: &mut Continuation) -> Frontier {
         while control.made < LONGEST {
             control.made += 1;
             let next = match std::mem::replace(&mut control.program, Prog::unit()) {
@@ -385,7 +412,7 @@ impl<'n> Threads<'_, 'n> {
                 Prog::Break(k, v) => broken(k, v, run, control),
                 Prog::Bound => {
                     let (place, start) = (unrolled(thread, &run.trace.events), run.trace.events.len());
-                    Err(Stand::Bound { place, start, remembered: true })
+                    Err(Frontier::Bound { place, start, remembered: true })
                 }
             };
             match next {
@@ -393,25 +420,25 @@ impl<'n> Threads<'_, 'n> {
                 Err(stand) => return stand,
             }
         }
-        Stand::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
+        Frontier::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
     }
 
-    fn call(&self, thread: Tid, call: Call, run: &mut Run, control: &mut Control) -> Result<Prog, Stand> {
+    fn call(&self, thread: Tid, call: Call, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
         if let Some(implementation) = self.implementations.get(&call.library) {
             let body = implementation.body(self.world, thread, &call);
             let index = run.trace.calls.len();
             let event = Event { thread, call, ret: Val::Unit };
-            run.trace.calls.push(Group { event, parent: control.group });
+            run.trace.calls.push(ReplacedCall { event, parent: control.group });
             let outer = control.group.replace(index);
             control.stack.push(Frame::Body { call: index, outer, start: run.trace.events.len() });
             return Ok(body);
         }
         let makes = || makes(thread, control.group.map(|g| &run.trace.calls[g].event.call), &call);
         let Some(library) = self.libraries.get(call.library) else {
-            return Err(Stand::IllDefined(not_below(&makes())));
+            return Err(Frontier::IllDefined(not_below(&makes())));
         };
         if let Some(fault) = library.fault(self.world, thread, &call) {
-            return Err(Stand::IllDefined(format!("{}: {fault}", makes())));
+            return Err(Frontier::IllDefined(format!("{}: {fault}", makes())));
         }
         let looked = RefCell::new(false);
         let cells = |cell: Cell| {
@@ -420,7 +447,7 @@ impl<'n> Threads<'_, 'n> {
         };
         let results = library.returns(self.world, &run.trace.events, thread, &call, &cells);
         if looked.into_inner() {
-            return Err(Stand::Looks(Box::new(call)));
+            return Err(Frontier::Looks(Box::new(call)));
         }
         let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
         let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
@@ -430,21 +457,21 @@ impl<'n> Threads<'_, 'n> {
             return Ok(Prog::Val(ret));
         }
         let ways: Vec<(Val, usize)> = ways.into_iter().map(|(ret, (number, _))| (ret, number)).collect();
-        Err(if ways.is_empty() { Stand::Never(Box::new(call)) } else { Stand::Free(Box::new(call), ways) })
+        Err(if ways.is_empty() { Frontier::Never(Box::new(call)) } else { Frontier::Free(Box::new(call), ways) })
     }
 
-    fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Control) -> Result<Prog, Stand> {
+    fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Continuation) -> Result<Prog, Frontier> {
         match control.stack.pop() {
             None => {
                 run.trace.output = v;
-                Err(Stand::Ended)
+                Err(Frontier::Ended)
             }
             Some(Frame::Then(both)) => Ok((both.then)(v)),
             Some(Frame::Loop { body, done, start }) => self.round(thread, body, done, start, run, control),
             Some(Frame::Body { call, outer, start }) => {
                 let replaced = &mut run.trace.calls[call].event;
                 if run.trace.events.len() == start {
-                    return Err(Stand::IllDefined(does_nothing(&replaced.call)));
+                    return Err(Frontier::IllDefined(does_nothing(&replaced.call)));
                 }
                 replaced.ret = v;
                 control.group = outer;
@@ -461,16 +488,16 @@ impl<'n> Threads<'_, 'n> {
         done: usize,
         start: usize,
         run: &mut Run,
-        control: &mut Control,
-    ) -> Result<Prog, Stand> {
+        control: &mut Continuation,
+    ) -> Result<Prog, Frontier> {
         if control.one_round {
-            return Err(Stand::Round(start));
+            return Err(Frontier::Round(start));
         }
         let events = &run.trace.events;
         let (own, end) = (&events[start..], events.len());
         if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
             let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
-            return Err(if reads { Stand::Nowhere } else { Stand::Spins(start) });
+            return Err(if reads { Frontier::Nowhere } else { Frontier::Spins(start) });
         }
         let remembered = self.libraries.remember(self.world, &events[..start], own);
         if done >= self.rounds {
@@ -479,7 +506,7 @@ impl<'n> Threads<'_, 'n> {
             // Where it would go on.
             control.program = (*body).clone();
             control.stack.push(Frame::Loop { body, done, start: end });
-            return Err(Stand::Bound { place, start, remembered });
+            return Err(Frontier::Bound { place, start, remembered });
         }
         if !remembered {
             run.trace.rounds.push((start, end));
@@ -490,7 +517,7 @@ impl<'n> Threads<'_, 'n> {
     }
 }
 
-impl Control {
+impl Continuation {
     fn returned(&mut self, run: &mut Run, event: Event, shape: Shape) {
         self.program = Prog::Val(event.ret);
         run.trace.events.push(event);
@@ -500,15 +527,15 @@ impl Control {
 }
 
 /// A break out of `k` loops.
-fn broken(k: usize, v: Val, run: &Run, control: &mut Control) -> Result<Prog, Stand> {
+fn broken(k: usize, v: Val, run: &Run, control: &mut Continuation) -> Result<Prog, Frontier> {
     match control.stack.pop() {
-        None => Err(Stand::Discarded),
+        None => Err(Frontier::Discarded),
         Some(Frame::Then(_)) => Ok(Prog::Break(k, v)),
         Some(Frame::Loop { .. }) if k > 1 => Ok(Prog::Break(k - 1, v)),
         Some(Frame::Loop { .. }) => Ok(Prog::Val(v)),
         Some(Frame::Body { call, .. }) => {
             let call = &run.trace.calls[call].event.call;
-            Err(Stand::IllDefined(breaks_out(call)))
+            Err(Frontier::IllDefined(breaks_out(call)))
         }
     }
 }

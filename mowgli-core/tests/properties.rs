@@ -7,7 +7,7 @@ use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
-use mowgli_core::stamp::{Kind, Kinds};
+use mowgli_core::stamp::{StampKind, StampKinds};
 use mowgli_core::world::{Object, World};
 
 /// The one stamp there is.
@@ -20,10 +20,10 @@ impl std::fmt::Display for Once {
     }
 }
 
-static KINDS: Kinds = Kinds::of::<Once>();
+static KINDS: StampKinds = StampKinds::of::<Once>();
 
-impl Kind for Once {
-    fn kinds() -> &'static Kinds {
+impl StampKind for Once {
+    fn kinds() -> &'static StampKinds {
         &KINDS
     }
 

@@ -17,7 +17,7 @@ use mowgli_check::litmus::print;
 use mowgli_check::litmus::test::Model;
 use mowgli_check::stuck;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::flow::{Idle, Wait, Waits};
+use mowgli_core::flow::{EndlessWait, Idle, WaitsAt};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
@@ -453,8 +453,10 @@ fn owes(libraries: &Libraries, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
 fn rest((run, wait): &Idle) -> (Option<Val>, Option<Call>) {
     match wait {
         None => (Some(run.trace.output), None),
-        Some(Wait { at: Waits::Call(call), .. }) => (None, Some(call.clone())),
-        Some(Wait { at: Waits::Loop(start), .. }) => (None, run.trace.events.get(*start).map(|e| e.call.clone())),
+        Some(EndlessWait { at: WaitsAt::Call(call), .. }) => (None, Some(call.clone())),
+        Some(EndlessWait { at: WaitsAt::Loop(start), .. }) => {
+            (None, run.trace.events.get(*start).map(|e| e.call.clone()))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::event::{Event, Sub};
 use crate::few::Few;
 use crate::ids::Node;
-use crate::stamp::{Kind, Stamp};
+use crate::stamp::{Stamp, StampKind};
 use crate::value::Val;
 use crate::world::World;
 
@@ -36,7 +36,7 @@ impl SubView<'_> {
     }
 }
 
-type Shared<T> = Arc<dyn Fn(&SubView) -> T + Send + Sync>;
+type SharedFn<T> = Arc<dyn Fn(&SubView) -> T + Send + Sync>;
 
 /// Returns the name of a function, for text: the name of a predicate or a key in a specification.
 fn name_of<F>() -> &'static str {
@@ -58,7 +58,7 @@ pub enum Attribute {
     Count,
     /// The node of its stamp.
     Target,
-    /// The channel to that node, where stamps distinguish several: [`Kind::channel`].
+    /// The channel to that node, where stamps distinguish several: [`StampKind::channel`].
     Channel,
     /// The cell that it touches.
     Cell,
@@ -92,7 +92,7 @@ pub struct Key {
 #[derive(Clone)]
 enum Keyed {
     Attributes(&'static [Attribute]),
-    Function(Shared<Option<Val>>),
+    Function(SharedFn<Option<Val>>),
 }
 
 impl Key {
@@ -132,11 +132,11 @@ impl<F: Fn(&SubView) -> Option<Val> + Send + Sync + 'static> From<F> for Key {
 
 /// A set of subevents.
 #[derive(Clone)]
-pub struct Set(Members);
+pub struct Set(SetDefinition);
 
 /// The definition of a set.
 #[derive(Clone)]
-pub enum Members {
+pub enum SetDefinition {
     /// All subevents.
     All,
     /// The subevents that read.
@@ -146,7 +146,7 @@ pub enum Members {
     /// The subevents whose stamp satisfies this predicate.
     Stamped(Arc<dyn Fn(Stamp) -> bool + Send + Sync>),
     /// The subevents that satisfy this predicate, which has a name.
-    Where(&'static str, Shared<bool>),
+    Where(&'static str, SharedFn<bool>),
     /// The subevents of calls of these methods.
     Calls(&'static [&'static str]),
     /// The members of two sets.
@@ -158,43 +158,43 @@ pub enum Members {
 }
 
 /// Returns the subevents whose stamp satisfies `is`.
-pub fn stamps<K: Kind>(is: impl Fn(K) -> bool + Send + Sync + 'static) -> Set {
-    Set(Members::Stamped(Arc::new(move |stamp| is(K::of(stamp)))))
+pub fn stamps<K: StampKind>(is: impl Fn(K) -> bool + Send + Sync + 'static) -> Set {
+    Set(SetDefinition::Stamped(Arc::new(move |stamp| is(K::of(stamp)))))
 }
 
 /// Returns the subevents with this stamp.
 pub fn stamped(stamp: impl Into<Stamp>) -> Set {
     let stamp = stamp.into();
-    Set(Members::Stamped(Arc::new(move |other| other == stamp)))
+    Set(SetDefinition::Stamped(Arc::new(move |other| other == stamp)))
 }
 
 /// Returns the subevents of calls of these methods.
 #[must_use]
 pub const fn calls(methods: &'static [&'static str]) -> Set {
-    Set(Members::Calls(methods))
+    Set(SetDefinition::Calls(methods))
 }
 
 /// Returns the subevents for which `is` holds. `is` should be a named function, because text prints its name.
 pub fn events<F: Fn(&SubView) -> bool + Send + Sync + 'static>(is: F) -> Set {
-    Set(Members::Where(name_of::<F>(), Arc::new(is)))
+    Set(SetDefinition::Where(name_of::<F>(), Arc::new(is)))
 }
 
 /// Returns `R`: the subevents that read.
 #[must_use]
 pub fn reads() -> Set {
-    Set(Members::Reads)
+    Set(SetDefinition::Reads)
 }
 
 /// Returns `W`: the subevents that write.
 #[must_use]
 pub fn writes() -> Set {
-    Set(Members::Writes)
+    Set(SetDefinition::Writes)
 }
 
 impl Set {
     /// Returns its definition.
     #[must_use]
-    pub fn members(&self) -> &Members {
+    pub fn members(&self) -> &SetDefinition {
         &self.0
     }
 
@@ -202,52 +202,52 @@ impl Set {
     #[must_use]
     pub fn has(&self, s: &SubView) -> bool {
         match &self.0 {
-            Members::All => true,
-            Members::Reads => s.sub.reads.is_some(),
-            Members::Writes => s.sub.writes.is_some(),
-            Members::Stamped(is) => is(s.sub.stamp),
-            Members::Where(_, is) => is(s),
-            Members::Calls(methods) => methods.contains(&s.event.call.method.text()),
-            Members::Either(sets) => sets.0.has(s) || sets.1.has(s),
-            Members::Both(sets) => sets.0.has(s) && sets.1.has(s),
-            Members::Named(_, set) => set.has(s),
+            SetDefinition::All => true,
+            SetDefinition::Reads => s.sub.reads.is_some(),
+            SetDefinition::Writes => s.sub.writes.is_some(),
+            SetDefinition::Stamped(is) => is(s.sub.stamp),
+            SetDefinition::Where(_, is) => is(s),
+            SetDefinition::Calls(methods) => methods.contains(&s.event.call.method.text()),
+            SetDefinition::Either(sets) => sets.0.has(s) || sets.1.has(s),
+            SetDefinition::Both(sets) => sets.0.has(s) && sets.1.has(s),
+            SetDefinition::Named(_, set) => set.has(s),
         }
     }
 
     /// Returns `[self]`: the identity on the set.
     #[must_use]
     pub fn on(&self) -> Rel {
-        Rel::new(Expr::On(self.clone()))
+        Rel::new(RelExpr::On(self.clone()))
     }
 
     /// Returns `self x other`.
     #[must_use]
     pub fn cross(&self, other: &Self) -> Rel {
-        Rel::new(Expr::Cross(self.clone(), other.clone()))
+        Rel::new(RelExpr::Cross(self.clone(), other.clone()))
     }
 
     /// Returns the union.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
-        Self(Members::Either(Arc::new((self.clone(), other.clone()))))
+        Self(SetDefinition::Either(Arc::new((self.clone(), other.clone()))))
     }
 
     /// Returns the intersection.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
-        Self(Members::Both(Arc::new((self.clone(), other.clone()))))
+        Self(SetDefinition::Both(Arc::new((self.clone(), other.clone()))))
     }
 
     /// Returns the same set under a name for text.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
-        Self(Members::Named(name, Arc::new(self)))
+        Self(SetDefinition::Named(name, Arc::new(self)))
     }
 }
 
 /// The expression that defines a relation.
 #[derive(Clone)]
-pub enum Expr {
+pub enum RelExpr {
     /// Program order.
     Po,
     /// Preserved program order.
@@ -288,25 +288,25 @@ pub enum Expr {
 /// The name of a relation and a sentence for its edges. In the sentence `{a}` and `{b}` stand for the two ends,
 /// `{a reads}`, `{a writes}` and so on for their values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Said {
+pub struct EdgeWords {
     /// The name.
     pub name: &'static str,
     /// The sentence.
     pub sentence: &'static str,
 }
 
-struct Term {
-    expr: Expr,
-    said: Option<Said>,
+struct RelTerm {
+    expr: RelExpr,
+    said: Option<EdgeWords>,
 }
 
 /// A relation on the subevents of one library, as an expression, which may have a name.
 #[derive(Clone)]
-pub struct Rel(Arc<Term>);
+pub struct Rel(Arc<RelTerm>);
 
 impl Rel {
-    fn new(expr: Expr) -> Self {
-        Self(Arc::new(Term { expr, said: None }))
+    fn new(expr: RelExpr) -> Self {
+        Self(Arc::new(RelTerm { expr, said: None }))
     }
 
     /// Returns the same relation with a name and a sentence for its edges. Explanations print an edge of it as one
@@ -314,18 +314,18 @@ impl Rel {
     /// values.
     #[must_use]
     pub fn named(&self, name: &'static str, sentence: &'static str) -> Self {
-        Self(Arc::new(Term { expr: self.0.expr.clone(), said: Some(Said { name, sentence }) }))
+        Self(Arc::new(RelTerm { expr: self.0.expr.clone(), said: Some(EdgeWords { name, sentence }) }))
     }
 
     /// Returns the expression that defines it.
     #[must_use]
-    pub fn expr(&self) -> &Expr {
+    pub fn expr(&self) -> &RelExpr {
         &self.0.expr
     }
 
     /// Returns its name and its sentence, if it has them.
     #[must_use]
-    pub fn said(&self) -> Option<Said> {
+    pub fn said(&self) -> Option<EdgeWords> {
         self.0.said
     }
 
@@ -333,11 +333,11 @@ impl Rel {
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         match self.expr() {
-            Expr::Hb => true,
-            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+            RelExpr::Hb => true,
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
                 a.mentions_hb() || b.mentions_hb()
             }
-            Expr::Inverse(a) | Expr::Plus(a) => a.mentions_hb(),
+            RelExpr::Inverse(a) | RelExpr::Plus(a) => a.mentions_hb(),
             _ => false,
         }
     }
@@ -346,21 +346,21 @@ impl Rel {
     /// difference that takes away a composition.
     fn denies_a_path(&self) -> bool {
         match self.expr() {
-            Expr::Minus(a, b) => b.has_path() || a.denies_a_path() || b.denies_a_path(),
-            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Seq(a, b) => a.denies_a_path() || b.denies_a_path(),
-            Expr::Inverse(a) | Expr::Plus(a) => a.denies_a_path(),
+            RelExpr::Minus(a, b) => b.has_path() || a.denies_a_path() || b.denies_a_path(),
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Seq(a, b) => a.denies_a_path() || b.denies_a_path(),
+            RelExpr::Inverse(a) | RelExpr::Plus(a) => a.denies_a_path(),
             _ => false,
         }
     }
 
     /// True if the relation may have pairs only because of other subevents.
     fn has_path(&self) -> bool {
-        let is_identity = |rel: &Self| matches!(rel.expr(), Expr::On(_));
+        let is_identity = |rel: &Self| matches!(rel.expr(), RelExpr::On(_));
         match self.expr() {
-            Expr::Seq(a, b) => (!is_identity(a) && !is_identity(b)) || a.has_path() || b.has_path(),
-            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => a.has_path() || b.has_path(),
-            Expr::Inverse(a) => a.has_path(),
-            Expr::Plus(_) => true,
+            RelExpr::Seq(a, b) => (!is_identity(a) && !is_identity(b)) || a.has_path() || b.has_path(),
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) => a.has_path() || b.has_path(),
+            RelExpr::Inverse(a) => a.has_path(),
+            RelExpr::Plus(_) => true,
             _ => false,
         }
     }
@@ -374,19 +374,19 @@ impl Rel {
     /// Returns the composition `self; next`.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
-        Self::new(Expr::Seq(self.clone(), next.clone()))
+        Self::new(RelExpr::Seq(self.clone(), next.clone()))
     }
 
     /// Returns the inverse.
     #[must_use]
     pub fn inv(&self) -> Self {
-        Self::new(Expr::Inverse(self.clone()))
+        Self::new(RelExpr::Inverse(self.clone()))
     }
 
     /// Returns the transitive closure.
     #[must_use]
     pub fn plus(&self) -> Self {
-        Self::new(Expr::Plus(self.clone()))
+        Self::new(RelExpr::Plus(self.clone()))
     }
 
     /// Returns `[from]; self; [to]`.
@@ -399,48 +399,48 @@ impl Rel {
 /// Returns program order, between the subevents of different events.
 #[must_use]
 pub fn po() -> Rel {
-    Rel::new(Expr::Po)
+    Rel::new(RelExpr::Po)
 }
 
 /// Returns preserved program order (LOCO §3.2).
 #[must_use]
 pub fn ppo() -> Rel {
-    Rel::new(Expr::Ppo)
+    Rel::new(RelExpr::Ppo)
 }
 
 /// Returns happens-before (LOCO Def. 3.6): at least `(ppo u so)+`. It is for demands only, because `so` is part of it.
 #[must_use]
 pub fn hb() -> Rel {
-    Rel::new(Expr::Hb)
+    Rel::new(RelExpr::Hb)
 }
 
 /// Returns all pairs of subevents of one event, also of a subevent with itself.
 #[must_use]
 pub fn same_event() -> Rel {
-    Rel::new(Expr::SameEvent)
+    Rel::new(RelExpr::SameEvent)
 }
 
 /// Returns all pairs of subevents of one thread.
 #[must_use]
 pub fn same_thread() -> Rel {
-    Rel::new(Expr::SameThread)
+    Rel::new(RelExpr::SameThread)
 }
 
 /// Returns all pairs on which `key` is defined and equal.
 pub fn same(key: impl Into<Key>) -> Rel {
-    Rel::new(Expr::Same(key.into()))
+    Rel::new(RelExpr::Same(key.into()))
 }
 
 /// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`.
 /// An example is a queue, from which the oldest entry is taken first.
 pub fn in_turn(from: Set, to: Set, key: impl Into<Key>) -> Rel {
-    Rel::new(Expr::InTurn(from, to, key.into()))
+    Rel::new(RelExpr::InTurn(from, to, key.into()))
 }
 
 /// Returns the identity.
 #[must_use]
 pub fn id() -> Rel {
-    Set(Members::All).on()
+    Set(SetDefinition::All).on()
 }
 
 macro_rules! operator {
@@ -448,25 +448,25 @@ macro_rules! operator {
         impl $trait<Rel> for Rel {
             type Output = Rel;
             fn $method(self, other: Rel) -> Rel {
-                Rel::new(Expr::$expr(self, other))
+                Rel::new(RelExpr::$expr(self, other))
             }
         }
         impl $trait<&Rel> for Rel {
             type Output = Rel;
             fn $method(self, other: &Rel) -> Rel {
-                Rel::new(Expr::$expr(self, other.clone()))
+                Rel::new(RelExpr::$expr(self, other.clone()))
             }
         }
         impl $trait<Rel> for &Rel {
             type Output = Rel;
             fn $method(self, other: Rel) -> Rel {
-                Rel::new(Expr::$expr(self.clone(), other))
+                Rel::new(RelExpr::$expr(self.clone(), other))
             }
         }
         impl $trait<&Rel> for &Rel {
             type Output = Rel;
             fn $method(self, other: &Rel) -> Rel {
-                Rel::new(Expr::$expr(self.clone(), other.clone()))
+                Rel::new(RelExpr::$expr(self.clone(), other.clone()))
             }
         }
     };
@@ -501,7 +501,7 @@ pub enum Choice {
 
 /// The role of a choice in a specification, whatever its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum ChoiceRole {
     /// From each write to the reads that read it: [`Spec::reads_from`].
     ReadsFrom,
     /// A total order on each class of its members: [`Spec::order`].
@@ -538,7 +538,7 @@ impl Spec {
     /// without `rf^-1; mo`. That part has the pairs of a read of the initial value and any write of its cell.
     pub fn reads_from(&mut self, name: &'static str, reads: Set, writes: Set) -> (Rel, Rel) {
         let choice = self.choose(name, Choice::ReadsFrom { reads, writes });
-        (Rel::new(Expr::Chosen(choice)), Rel::new(Expr::BeforeAny(choice)))
+        (Rel::new(RelExpr::Chosen(choice)), Rel::new(RelExpr::BeforeAny(choice)))
     }
 
     /// Declares `rf` and `mo` of a memory, and returns them with `rb`. rf relates the writes of a cell to its reads. mo
@@ -564,14 +564,14 @@ impl Spec {
     /// Declares `name` as a strict total order on each class of `members` with equal `key`.
     pub fn order(&mut self, name: &'static str, members: Set, key: impl Into<Key>) -> Rel {
         let choice = self.choose(name, Choice::Order { members, key: key.into() });
-        Rel::new(Expr::Chosen(choice))
+        Rel::new(RelExpr::Chosen(choice))
     }
 
     /// Declares `name` as a relation that orders every pair of `pairs`, one way or the other. `pairs` must not depend on
     /// other choices.
     pub fn orient(&mut self, name: &'static str, pairs: Rel) -> Rel {
         let choice = self.choose(name, Choice::Orient { pairs });
-        Rel::new(Expr::Chosen(choice))
+        Rel::new(RelExpr::Chosen(choice))
     }
 
     fn choose(&mut self, name: &'static str, choice: Choice) -> usize {
@@ -581,11 +581,11 @@ impl Spec {
 
     /// Returns the role of the choice of this name, if there is one.
     #[must_use]
-    pub fn role(&self, choice: &str) -> Option<Role> {
+    pub fn role(&self, choice: &str) -> Option<ChoiceRole> {
         self.choices.iter().find(|(name, _)| *name == choice).map(|(_, choice)| match choice {
-            Choice::ReadsFrom { .. } => Role::ReadsFrom,
-            Choice::Order { .. } => Role::Order,
-            Choice::Orient { .. } => Role::Orientation,
+            Choice::ReadsFrom { .. } => ChoiceRole::ReadsFrom,
+            Choice::Order { .. } => ChoiceRole::Order,
+            Choice::Orient { .. } => ChoiceRole::Orientation,
         })
     }
 
@@ -593,7 +593,7 @@ impl Spec {
     #[must_use]
     pub fn chosen(&self, choice: &str) -> Option<Rel> {
         let position = self.choices.iter().position(|(name, _)| *name == choice)?;
-        Some(Rel::new(Expr::Chosen(position)))
+        Some(Rel::new(RelExpr::Chosen(position)))
     }
 
     /// Returns the part of so of this name, if there is one.
@@ -637,9 +637,9 @@ impl Spec {
     fn name(&self, rel: &Rel) -> Option<&'static str> {
         match (rel.said(), rel.expr()) {
             (Some(said), _) => Some(said.name),
-            (None, Expr::Chosen(choice)) => self.choices.get(*choice).map(|(name, _)| *name),
-            (None, Expr::Po) => Some("po"),
-            (None, Expr::Ppo) => Some("ppo"),
+            (None, RelExpr::Chosen(choice)) => self.choices.get(*choice).map(|(name, _)| *name),
+            (None, RelExpr::Po) => Some("po"),
+            (None, RelExpr::Ppo) => Some("ppo"),
             _ => None,
         }
     }

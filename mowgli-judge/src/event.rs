@@ -23,14 +23,14 @@ pub struct Call {
     pub args: Few<Val>,
     /// The place of the call in the source, if a body makes it.
     #[serde(skip)]
-    pub place: Place,
+    pub place: SourceLine,
 }
 
 /// A place in the source: a file and a line. Any two are equal, because they do not affect the meaning of a call.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Place(Option<&'static Location<'static>>);
+pub struct SourceLine(Option<&'static Location<'static>>);
 
-impl Place {
+impl SourceLine {
     /// The name of the file and the line, for example `bal.rs:131`; `None` if the place is not known.
     #[must_use]
     pub fn text(self) -> Option<String> {
@@ -40,33 +40,33 @@ impl Place {
     }
 }
 
-impl From<&'static Location<'static>> for Place {
+impl From<&'static Location<'static>> for SourceLine {
     fn from(location: &'static Location<'static>) -> Self {
         Self(Some(location))
     }
 }
 
-impl PartialEq for Place {
+impl PartialEq for SourceLine {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Place {}
+impl Eq for SourceLine {}
 
-impl PartialOrd for Place {
+impl PartialOrd for SourceLine {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Place {
+impl Ord for SourceLine {
     fn cmp(&self, _: &Self) -> Ordering {
         Ordering::Equal
     }
 }
 
-impl Hash for Place {
+impl Hash for SourceLine {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
@@ -74,7 +74,7 @@ impl Call {
     /// Returns the call `method(args)` of `library`.
     #[must_use]
     pub fn new(library: Name, method: &'static str, args: &[Val]) -> Self {
-        Self { library, method: Name::literal(method), args: Few::of(args), place: Place::default() }
+        Self { library, method: Name::literal(method), args: Few::of(args), place: SourceLine::default() }
     }
 
     /// Returns the same call at this place in the source.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::algebra::Role;
+use crate::algebra::ChoiceRole;
 use crate::event::{Cell, Event, Sub};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
@@ -73,7 +73,7 @@ impl Execution {
     }
 
     /// Returns the choices that have this role in the specifications of their libraries.
-    pub fn chosen_as(&self, libraries: &Libraries, role: Role) -> impl Iterator<Item = &Chosen> {
+    pub fn chosen_as(&self, libraries: &Libraries, role: ChoiceRole) -> impl Iterator<Item = &Chosen> {
         let is = move |c: &&Chosen| libraries.spec(c.library).and_then(|spec| spec.role(&c.name)) == Some(role);
         self.chosen.iter().filter(is)
     }
@@ -89,8 +89,9 @@ impl Execution {
     pub fn last_write(&self, libraries: &Libraries, cell: Cell) -> Option<usize> {
         let writes =
             || (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some());
-        let is_before =
-            |a: usize, b: usize| self.chosen_as(libraries, Role::Order).any(|order| order.pairs.contains(&(a, b)));
+        let is_before = |a: usize, b: usize| {
+            self.chosen_as(libraries, ChoiceRole::Order).any(|order| order.pairs.contains(&(a, b)))
+        };
         writes().find(|&w| !writes().any(|later| is_before(w, later)))
     }
 

@@ -28,11 +28,11 @@ use crate::world::{Object, World};
 /// The surroundings of a closed expression, which needs none.
 static NOWHERE: LazyLock<Scope> = LazyLock::new(|| Scope::new(&World::new(0, &[]), Tid(1), &[]));
 
-static TERMS: Mutex<BTreeSet<&'static Term>> = Mutex::new(BTreeSet::new());
+static TERMS: Mutex<BTreeSet<&'static ExprTerm>> = Mutex::new(BTreeSet::new());
 
 /// An interned expression. Evaluated in [`Surroundings`] it gives a value.
 #[derive(Clone, Copy)]
-pub struct Expr(&'static Term);
+pub struct Expr(&'static ExprTerm);
 
 /// A variable of a body or a shape: its number, which is unique in the body, and the name that its author gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -63,7 +63,7 @@ impl Var {
 
 /// An expression by its outermost symbol.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Term {
+pub enum ExprTerm {
     /// A literal.
     Val(Val),
     /// A variable that `let` or `for` binds.
@@ -241,14 +241,14 @@ pub struct Scope {
     world: Arc<World>,
     thread: Tid,
     args: Arc<[Val]>,
-    bound: Option<Arc<Bound>>,
+    bound: Option<Arc<Binding>>,
 }
 
 #[derive(Debug)]
-struct Bound {
+struct Binding {
     var: usize,
     value: Val,
-    outer: Option<Arc<Bound>>,
+    outer: Option<Arc<Binding>>,
 }
 
 impl Scope {
@@ -267,7 +267,7 @@ impl Scope {
     /// The same, where a variable has a value.
     #[must_use]
     pub fn with(&self, var: Var, value: Val) -> Self {
-        Self { bound: Some(Arc::new(Bound { var: var.number, value, outer: self.bound.clone() })), ..self.clone() }
+        Self { bound: Some(Arc::new(Binding { var: var.number, value, outer: self.bound.clone() })), ..self.clone() }
     }
 }
 
@@ -321,13 +321,13 @@ impl Ord for Expr {
     }
 }
 
-impl From<Term> for Expr {
-    fn from(term: Term) -> Self {
+impl From<ExprTerm> for Expr {
+    fn from(term: ExprTerm) -> Self {
         let mut terms = TERMS.lock().expect("the table of terms is never left half written");
         if let Some(known) = terms.get(&term) {
             return Self(known);
         }
-        let kept: &'static Term = Box::leak(Box::new(term));
+        let kept: &'static ExprTerm = Box::leak(Box::new(term));
         terms.insert(kept);
         Self(kept)
     }
@@ -337,7 +337,7 @@ macro_rules! literals {
     ($($T:ty),*) => {$(
         impl From<$T> for Expr {
             fn from(value: $T) -> Self {
-                Term::Val(value.into()).into()
+                ExprTerm::Val(value.into()).into()
             }
         }
     )*};
@@ -347,16 +347,16 @@ literals!(Val, i64, i32, bool, Loc, Machine, NodeSet, Tid, Wid);
 impl Expr {
     /// The outermost symbol.
     #[must_use]
-    pub fn term(self) -> &'static Term {
+    pub fn term(self) -> &'static ExprTerm {
         self.0
     }
 
     fn of(function: Function, of: impl Into<Self>) -> Self {
-        Term::Of(function, of.into()).into()
+        ExprTerm::Of(function, of.into()).into()
     }
 
     fn op(self, op: Op, other: impl Into<Self>) -> Self {
-        Term::Op(op, self, other.into()).into()
+        ExprTerm::Op(op, self, other.into()).into()
     }
 
     /// Whether the two are equal.
@@ -478,25 +478,25 @@ impl Expr {
     /// an index may come from memory, which holds anything in a body that is wrong.
     #[must_use]
     pub fn part(self, role: &'static str, indices: impl IntoIterator<Item = Self>) -> Self {
-        Term::Part(self, role, indices.into_iter().collect()).into()
+        ExprTerm::Part(self, role, indices.into_iter().collect()).into()
     }
 
     /// A work identifier that belongs to a location, and that no client can name.
     #[must_use]
     pub fn wid(self, role: &'static str) -> Self {
-        Term::Wid(self, role).into()
+        ExprTerm::Wid(self, role).into()
     }
 
     /// A tuple.
     #[must_use]
     pub fn tuple(parts: impl IntoIterator<Item = Self>) -> Self {
-        Term::Tuple(parts.into_iter().collect()).into()
+        ExprTerm::Tuple(parts.into_iter().collect()).into()
     }
 
     /// A Rust function of values, by name. Nothing is known of it but its results, so prefer the other functions.
     #[must_use]
     pub fn opaque(name: &'static str, function: Opaque, args: impl IntoIterator<Item = Self>) -> Self {
-        Term::Opaque(name, function, args.into_iter().collect()).into()
+        ExprTerm::Opaque(name, function, args.into_iter().collect()).into()
     }
 
     /// The value of a closed expression: one in which there is no variable, no argument, and nothing of a world.
@@ -525,27 +525,27 @@ impl Expr {
     #[must_use]
     pub fn eval(self, scope: &impl Surroundings) -> Val {
         match self.0 {
-            Term::Val(v) => *v,
-            Term::Var(var) => {
+            ExprTerm::Val(v) => *v,
+            ExprTerm::Var(var) => {
                 scope.var(*var).unwrap_or_else(|| unreachable!("{} is used outside the scope that binds it", var.name))
             }
-            Term::Arg(position, _) => scope.args()[*position],
-            Term::Me => scope.thread().into(),
-            Term::Ret => scope.ret().unwrap_or_else(|| unreachable!("a body speaks of the result of its own call")),
-            Term::AllNodes => scope.world().all_nodes().into(),
-            Term::AllThreads => Val::tuple(&scope.world().tids().map(Val::from).collect::<Vec<_>>()),
-            Term::Of(function, of) => function.apply(scope.world(), of.eval(scope)),
-            Term::Op(op, one, other) => op.apply(one.eval(scope), other.eval(scope)),
-            Term::Tuple(parts) => Val::tuple(&all(parts, scope)),
-            Term::Part(of, role, indices) => match of.eval(scope) {
-                Val::Loc(x) => x.part(Role(role, &all(indices, scope))).into(),
+            ExprTerm::Arg(position, _) => scope.args()[*position],
+            ExprTerm::Me => scope.thread().into(),
+            ExprTerm::Ret => scope.ret().unwrap_or_else(|| unreachable!("a body speaks of the result of its own call")),
+            ExprTerm::AllNodes => scope.world().all_nodes().into(),
+            ExprTerm::AllThreads => Val::tuple(&scope.world().tids().map(Val::from).collect::<Vec<_>>()),
+            ExprTerm::Of(function, of) => function.apply(scope.world(), of.eval(scope)),
+            ExprTerm::Op(op, one, other) => op.apply(one.eval(scope), other.eval(scope)),
+            ExprTerm::Tuple(parts) => Val::tuple(&all(parts, scope)),
+            ExprTerm::Part(of, role, indices) => match of.eval(scope) {
+                Val::Loc(x) => x.part(IndexedRole(role, &all(indices, scope))).into(),
                 other => other,
             },
-            Term::Wid(of, role) => match of.eval(scope) {
+            ExprTerm::Wid(of, role) => match of.eval(scope) {
                 Val::Loc(x) => x.wid(role).into(),
                 other => other,
             },
-            Term::Opaque(_, function, args) => (function.0)(&all(args, scope)),
+            ExprTerm::Opaque(_, function, args) => (function.0)(&all(args, scope)),
         }
     }
 
@@ -561,15 +561,23 @@ impl Expr {
 
     /// This expression with others in place of the innermost ones of which `change` gives some.
     #[must_use]
-    pub fn replaced(self, change: &mut dyn FnMut(&Term) -> Option<Self>) -> Self {
+    pub fn replaced(self, change: &mut dyn FnMut(&ExprTerm) -> Option<Self>) -> Self {
         let term = match self.0 {
-            Term::Of(function, of) => Term::Of(*function, of.replaced(change)),
-            Term::Op(op, one, other) => Term::Op(*op, one.replaced(change), other.replaced(change)),
-            Term::Tuple(parts) => Term::Tuple(all_replaced(parts, change)),
-            Term::Part(of, role, indices) => Term::Part(of.replaced(change), role, all_replaced(indices, change)),
-            Term::Wid(of, role) => Term::Wid(of.replaced(change), role),
-            Term::Opaque(name, function, args) => Term::Opaque(name, *function, all_replaced(args, change)),
-            Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::Ret | Term::AllNodes | Term::AllThreads => {
+            ExprTerm::Of(function, of) => ExprTerm::Of(*function, of.replaced(change)),
+            ExprTerm::Op(op, one, other) => ExprTerm::Op(*op, one.replaced(change), other.replaced(change)),
+            ExprTerm::Tuple(parts) => ExprTerm::Tuple(all_replaced(parts, change)),
+            ExprTerm::Part(of, role, indices) => {
+                ExprTerm::Part(of.replaced(change), role, all_replaced(indices, change))
+            }
+            ExprTerm::Wid(of, role) => ExprTerm::Wid(of.replaced(change), role),
+            ExprTerm::Opaque(name, function, args) => ExprTerm::Opaque(name, *function, all_replaced(args, change)),
+            ExprTerm::Val(_)
+            | ExprTerm::Var(_)
+            | ExprTerm::Arg(..)
+            | ExprTerm::Me
+            | ExprTerm::Ret
+            | ExprTerm::AllNodes
+            | ExprTerm::AllThreads => {
                 return change(self.0).unwrap_or(self);
             }
         };
@@ -579,10 +587,10 @@ impl Expr {
     /// Whether it is written as a set of nodes.
     fn is_a_set(self) -> bool {
         match self.0 {
-            Term::AllNodes | Term::Of(Function::Nodes | Function::Only, _) | Term::Op(Op::With | Op::Without, ..) => {
-                true
-            }
-            Term::Val(v) => v.nodes().is_some(),
+            ExprTerm::AllNodes
+            | ExprTerm::Of(Function::Nodes | Function::Only, _)
+            | ExprTerm::Op(Op::With | Op::Without, ..) => true,
+            ExprTerm::Val(v) => v.nodes().is_some(),
             _ => false,
         }
     }
@@ -591,22 +599,28 @@ impl Expr {
     pub fn each(self, visit: &mut dyn FnMut(Self)) {
         visit(self);
         match self.0 {
-            Term::Of(_, of) | Term::Wid(of, _) => of.each(visit),
-            Term::Op(_, one, other) => {
+            ExprTerm::Of(_, of) | ExprTerm::Wid(of, _) => of.each(visit),
+            ExprTerm::Op(_, one, other) => {
                 one.each(visit);
                 other.each(visit);
             }
-            Term::Tuple(parts) | Term::Opaque(_, _, parts) => parts.iter().for_each(|e| e.each(visit)),
-            Term::Part(of, _, indices) => {
+            ExprTerm::Tuple(parts) | ExprTerm::Opaque(_, _, parts) => parts.iter().for_each(|e| e.each(visit)),
+            ExprTerm::Part(of, _, indices) => {
                 of.each(visit);
                 indices.iter().for_each(|e| e.each(visit));
             }
-            Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::Ret | Term::AllNodes | Term::AllThreads => {}
+            ExprTerm::Val(_)
+            | ExprTerm::Var(_)
+            | ExprTerm::Arg(..)
+            | ExprTerm::Me
+            | ExprTerm::Ret
+            | ExprTerm::AllNodes
+            | ExprTerm::AllThreads => {}
         }
     }
 }
 
-fn all_replaced(exprs: &[Expr], change: &mut dyn FnMut(&Term) -> Option<Expr>) -> Vec<Expr> {
+fn all_replaced(exprs: &[Expr], change: &mut dyn FnMut(&ExprTerm) -> Option<Expr>) -> Vec<Expr> {
     exprs.iter().map(|e| e.replaced(change)).collect()
 }
 
@@ -615,9 +629,9 @@ fn all(exprs: &[Expr], scope: &impl Surroundings) -> Vec<Val> {
 }
 
 /// A role with its indices, as names write it: `count_1`.
-struct Role<'a>(&'a str, &'a [Val]);
+struct IndexedRole<'a>(&'a str, &'a [Val]);
 
-impl fmt::Display for Role<'_> {
+impl fmt::Display for IndexedRole<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)?;
         self.1.iter().try_for_each(|index| match index {
@@ -746,13 +760,13 @@ fn another(world: &World, v: Val) -> Option<Val> {
 /// The calling thread.
 #[must_use]
 pub fn me() -> Expr {
-    Term::Me.into()
+    ExprTerm::Me.into()
 }
 
 /// The result of the call, in a shape.
 #[must_use]
 pub fn ret() -> Expr {
-    Term::Ret.into()
+    ExprTerm::Ret.into()
 }
 
 /// The node of the calling thread.
@@ -806,13 +820,13 @@ pub fn initial(x: impl Into<Expr>) -> Expr {
 /// All nodes.
 #[must_use]
 pub fn all_nodes() -> Expr {
-    Term::AllNodes.into()
+    ExprTerm::AllNodes.into()
 }
 
 /// All threads.
 #[must_use]
 pub fn all_threads() -> Expr {
-    Term::AllThreads.into()
+    ExprTerm::AllThreads.into()
 }
 
 /// The integers from the first to before the second.
@@ -893,7 +907,7 @@ struct Operand(Expr);
 
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Term::Op(..) = self.0.0 { write!(f, "({})", self.0) } else { self.0.fmt(f) }
+        if let ExprTerm::Op(..) = self.0.0 { write!(f, "({})", self.0) } else { self.0.fmt(f) }
     }
 }
 
@@ -904,33 +918,33 @@ fn list(exprs: &[Expr]) -> String {
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Term::Val(v) => v.fmt(f),
-            Term::Var(var) => f.write_str(var.name),
-            Term::Arg(_, name) => f.write_str(name),
-            Term::Me => f.write_str("me"),
-            Term::Ret => f.write_str("ret"),
-            Term::AllNodes => f.write_str("all_nodes"),
-            Term::AllThreads => f.write_str("all_threads"),
-            Term::Of(Function::Not, of) => match of.0 {
-                Term::Op(Op::Eq, one, other) => write!(f, "{} != {}", Operand(*one), Operand(*other)),
-                Term::Op(Op::Lt, one, other) => write!(f, "{} <= {}", Operand(*other), Operand(*one)),
+            ExprTerm::Val(v) => v.fmt(f),
+            ExprTerm::Var(var) => f.write_str(var.name),
+            ExprTerm::Arg(_, name) => f.write_str(name),
+            ExprTerm::Me => f.write_str("me"),
+            ExprTerm::Ret => f.write_str("ret"),
+            ExprTerm::AllNodes => f.write_str("all_nodes"),
+            ExprTerm::AllThreads => f.write_str("all_threads"),
+            ExprTerm::Of(Function::Not, of) => match of.0 {
+                ExprTerm::Op(Op::Eq, one, other) => write!(f, "{} != {}", Operand(*one), Operand(*other)),
+                ExprTerm::Op(Op::Lt, one, other) => write!(f, "{} <= {}", Operand(*other), Operand(*one)),
                 _ => write!(f, "not {}", Operand(*of)),
             },
-            Term::Of(Function::Only, of) => write!(f, "{{{of}}}"),
-            Term::Of(function, of) => write!(f, "{function}({of})"),
-            Term::Op(op @ (Op::With | Op::Without), one, other) if other.is_a_set() => {
+            ExprTerm::Of(Function::Only, of) => write!(f, "{{{of}}}"),
+            ExprTerm::Of(function, of) => write!(f, "{function}({of})"),
+            ExprTerm::Op(op @ (Op::With | Op::Without), one, other) if other.is_a_set() => {
                 write!(f, "{} {} {}", Operand(*one), op.symbol(), Operand(*other))
             }
-            Term::Op(op @ (Op::With | Op::Without), one, other) => write!(f, "{one} {} {{{other}}}", op.symbol()),
-            Term::Op(op @ (Op::Item | Op::Range), one, other) => {
+            ExprTerm::Op(op @ (Op::With | Op::Without), one, other) => write!(f, "{one} {} {{{other}}}", op.symbol()),
+            ExprTerm::Op(op @ (Op::Item | Op::Range), one, other) => {
                 write!(f, "{}{}{}", Operand(*one), op.symbol(), Operand(*other))
             }
-            Term::Op(op, one, other) => write!(f, "{} {} {}", Operand(*one), op.symbol(), Operand(*other)),
-            Term::Tuple(parts) => write!(f, "({})", list(parts)),
-            Term::Part(of, role, indices) if indices.is_empty() => write!(f, "{of}.{role}"),
-            Term::Part(of, role, indices) => write!(f, "{of}.{role}[{}]", list(indices)),
-            Term::Wid(of, role) => write!(f, "{of}.{role}"),
-            Term::Opaque(name, _, args) => write!(f, "{name}({})", list(args)),
+            ExprTerm::Op(op, one, other) => write!(f, "{} {} {}", Operand(*one), op.symbol(), Operand(*other)),
+            ExprTerm::Tuple(parts) => write!(f, "({})", list(parts)),
+            ExprTerm::Part(of, role, indices) if indices.is_empty() => write!(f, "{of}.{role}"),
+            ExprTerm::Part(of, role, indices) => write!(f, "{of}.{role}[{}]", list(indices)),
+            ExprTerm::Wid(of, role) => write!(f, "{of}.{role}"),
+            ExprTerm::Opaque(name, _, args) => write!(f, "{name}({})", list(args)),
         }
     }
 }

@@ -21,7 +21,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::algebra::{Choice, Demand, Expr, Key, Rel, Role, Set, Spec, SubView};
+use crate::algebra::{Choice, ChoiceRole, Demand, Key, Rel, RelExpr, Set, Spec, SubView};
 use crate::event::{Event, Writes, occurrences};
 use crate::execution::{Execution, Pairs};
 use crate::ids::Name;
@@ -161,7 +161,7 @@ fn check_form(libraries: &Libraries, execution: &Execution) -> Result<(), Compla
 pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;
     let is_source =
-        |w: usize, r: usize| execution.chosen_as(libraries, Role::ReadsFrom).any(|rf| rf.pairs.contains(&(w, r)));
+        |w: usize, r: usize| execution.chosen_as(libraries, ChoiceRole::ReadsFrom).any(|rf| rf.pairs.contains(&(w, r)));
     let is_repeated = |s: usize| repeated.iter().any(|round| round.contains(&subs[s].event));
     let is_written_last = |s: usize| {
         let last = subs[s].sub.cell.and_then(|cell| execution.last_write(libraries, cell));
@@ -308,31 +308,33 @@ impl<'a> Reading<'a> {
     pub fn pairs(&self, rel: &Rel) -> Pairs {
         let ex = self.execution;
         match rel.expr() {
-            Expr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
-            Expr::Ppo => self
+            RelExpr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
+            RelExpr::Ppo => self
                 .all(|a, b| ex.before_in_thread(a, b) && self.libraries.to(ex.subs[a].sub.stamp, ex.subs[b].sub.stamp)),
-            Expr::Hb => self.all(|a, b| self.hb.contains(&(a, b))),
-            Expr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
-            Expr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),
-            Expr::Same(key) => self.all(|a, b| key.of(&self.view(a)).is_some_and(|k| key.of(&self.view(b)) == Some(k))),
-            Expr::InTurn(from, to, key) => self.in_turn(from, to, key),
-            Expr::On(set) => self.members(set).into_iter().map(|s| (s, s)).collect(),
-            Expr::Cross(a, b) => {
+            RelExpr::Hb => self.all(|a, b| self.hb.contains(&(a, b))),
+            RelExpr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
+            RelExpr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),
+            RelExpr::Same(key) => {
+                self.all(|a, b| key.of(&self.view(a)).is_some_and(|k| key.of(&self.view(b)) == Some(k)))
+            }
+            RelExpr::InTurn(from, to, key) => self.in_turn(from, to, key),
+            RelExpr::On(set) => self.members(set).into_iter().map(|s| (s, s)).collect(),
+            RelExpr::Cross(a, b) => {
                 let right = self.members(b);
                 self.members(a).into_iter().flat_map(|a| right.iter().map(move |&b| (a, b))).collect()
             }
-            Expr::Chosen(choice) => self.chosen(*choice),
-            Expr::BeforeAny(choice) => self.before_any(*choice),
-            Expr::Union(a, b) => self.pairs(a).union(&self.pairs(b)).copied().collect(),
-            Expr::Inter(a, b) => self.pairs(a).intersection(&self.pairs(b)).copied().collect(),
-            Expr::Minus(a, b) => self.pairs(a).difference(&self.pairs(b)).copied().collect(),
-            Expr::Seq(a, b) => {
+            RelExpr::Chosen(choice) => self.chosen(*choice),
+            RelExpr::BeforeAny(choice) => self.before_any(*choice),
+            RelExpr::Union(a, b) => self.pairs(a).union(&self.pairs(b)).copied().collect(),
+            RelExpr::Inter(a, b) => self.pairs(a).intersection(&self.pairs(b)).copied().collect(),
+            RelExpr::Minus(a, b) => self.pairs(a).difference(&self.pairs(b)).copied().collect(),
+            RelExpr::Seq(a, b) => {
                 let right = self.pairs(b);
                 let left = self.pairs(a);
                 left.iter().flat_map(|&(x, y)| right.range((y, 0)..=(y, usize::MAX)).map(move |p| (x, p.1))).collect()
             }
-            Expr::Inverse(a) => self.pairs(a).into_iter().map(|(a, b)| (b, a)).collect(),
-            Expr::Plus(a) => closure(&self.pairs(a)),
+            RelExpr::Inverse(a) => self.pairs(a).into_iter().map(|(a, b)| (b, a)).collect(),
+            RelExpr::Plus(a) => closure(&self.pairs(a)),
         }
     }
 

@@ -8,9 +8,9 @@ use crate::event::{Call, Cell, Event, Reads, Shape, Sub};
 use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
 use crate::shape::Shapes;
-use crate::stamp::{Kind, Kinds, Stamp};
+use crate::stamp::{Stamp, StampKind, StampKinds};
 use crate::value::Val;
-use crate::world::{Form, Object, Part, World};
+use crate::world::{DeclarationForm, DeclarationPart, Object, World};
 
 /// The initial values of the cells of a library.
 #[derive(Clone, Copy)]
@@ -35,8 +35,8 @@ pub trait Library: Send + Sync {
 
     /// Returns the form of the declarations of its objects in programs; `None` if it has no objects. By default the
     /// name of the library with some node.
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: self.name().text(), parts: &[Part::Home] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: self.name().text(), parts: &[DeclarationPart::Home] })
     }
 
     /// Returns `loc(e)`: the locations that a call touches, its objects.
@@ -212,19 +212,19 @@ pub trait Hints: Library {
 /// order.
 #[derive(Clone)]
 pub struct Libraries {
-    entries: BTreeMap<Name, Arc<Entry>>,
-    order: Order,
+    entries: BTreeMap<Name, Arc<LibraryEntry>>,
+    order: StampOrder,
 }
 
 /// A stamp order, with its type of stamps.
 #[derive(Clone)]
-struct Order {
-    kinds: &'static Kinds,
+struct StampOrder {
+    kinds: &'static StampKinds,
     to: Arc<dyn Fn(Stamp, Stamp) -> bool + Send + Sync>,
 }
 
-impl Order {
-    fn new<K: Kind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+impl StampOrder {
+    fn new<K: StampKind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
         Self { kinds: K::kinds(), to: Arc::new(move |a, b| to(K::of(a), K::of(b))) }
     }
 }
@@ -232,7 +232,7 @@ impl Order {
 /// The number of nodes of the network on which two stamp orders are compared. Orders that agree there count as equal.
 const COMPARED: u8 = 3;
 
-struct Entry {
+struct LibraryEntry {
     library: Arc<dyn Hints>,
     spec: Spec,
 }
@@ -241,8 +241,8 @@ impl Libraries {
     /// Returns the empty set over the stamp order of a memory model: `<a, b> in to` if `to(a, b)`. Then a subevent with
     /// stamp `a` is preserved before a po-later one with `b`.
     #[must_use]
-    pub fn over<K: Kind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
-        Self { entries: BTreeMap::new(), order: Order::new(to) }
+    pub fn over<K: StampKind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+        Self { entries: BTreeMap::new(), order: StampOrder::new(to) }
     }
 
     /// Returns the empty set over the stamp order of another set.
@@ -254,7 +254,7 @@ impl Libraries {
     /// Adds `library`, which replaces a library of the same name.
     #[must_use]
     pub fn with(mut self, library: impl Hints + 'static) -> Self {
-        let entry = Entry { spec: library.spec(), library: Arc::new(library) };
+        let entry = LibraryEntry { spec: library.spec(), library: Arc::new(library) };
         self.entries.insert(entry.library.name(), Arc::new(entry));
         self
     }
@@ -266,7 +266,7 @@ impl Libraries {
     #[must_use]
     pub fn respecified(mut self, name: Name, change: impl FnOnce(&mut Spec)) -> Self {
         let known = &self.entries[&name];
-        let mut entry = Entry { library: Arc::clone(&known.library), spec: known.spec.clone() };
+        let mut entry = LibraryEntry { library: Arc::clone(&known.library), spec: known.spec.clone() };
         change(&mut entry.spec);
         self.entries.insert(name, Arc::new(entry));
         self
@@ -278,8 +278,8 @@ impl Libraries {
     /// If there is no library of this name.
     #[must_use]
     pub fn reshaped(mut self, name: Name, by: impl Reshaping + 'static) -> Self {
-        let Entry { library, spec } = &*self.entries[&name];
-        let entry = Entry { spec: spec.clone(), library: Arc::new(Reshaped { of: Arc::clone(library), by }) };
+        let LibraryEntry { library, spec } = &*self.entries[&name];
+        let entry = LibraryEntry { spec: spec.clone(), library: Arc::new(Reshaped { of: Arc::clone(library), by }) };
         self.entries.insert(name, Arc::new(entry));
         self
     }
@@ -315,8 +315,8 @@ impl Libraries {
 
     /// Replaces the stamp order.
     #[must_use]
-    pub fn with_order<K: Kind>(self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
-        Self { order: Order::new(to), ..self }
+    pub fn with_order<K: StampKind>(self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+        Self { order: StampOrder::new(to), ..self }
     }
 
     /// Replaces the stamp order by the one of another set.
@@ -348,7 +348,7 @@ impl Libraries {
         std::ptr::eq(self.order.kinds, other.order.kinds)
     }
 
-    /// Returns every stamp in a network of `nodes` nodes; see [`Kind::all`].
+    /// Returns every stamp in a network of `nodes` nodes; see [`StampKind::all`].
     #[must_use]
     pub fn stamps(&self, nodes: u8) -> Vec<Stamp> {
         self.order.kinds.all(nodes)
@@ -383,7 +383,7 @@ impl Libraries {
     /// Returns the calls that a thread owes after these events of its own, of all libraries; see [`Hints::owes`].
     #[must_use]
     pub fn owes(&self, events: &[&Event]) -> Vec<Call> {
-        let of_library = |(name, entry): (&Name, &Arc<Entry>)| {
+        let of_library = |(name, entry): (&Name, &Arc<LibraryEntry>)| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
             entry.library.owes(&own)
         };
@@ -424,7 +424,7 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.of.methods()
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         self.of.object()
     }
 

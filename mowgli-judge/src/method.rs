@@ -8,7 +8,7 @@ use crate::world::World;
 
 /// The kind of value that an argument of a method must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ArgumentKind {
     /// An object of the library on the node of the thread.
     Local,
     /// Like [`Self::Local`], but the location may be the value of an earlier call.
@@ -36,7 +36,7 @@ pub enum Kind {
     Value,
 }
 
-impl Kind {
+impl ArgumentKind {
     /// True if it is an object of the library.
     #[must_use]
     pub fn is_object(self) -> bool {
@@ -77,7 +77,7 @@ pub struct Method {
     /// The paper's name.
     pub name: &'static str,
     /// The arguments in the paper's order, each with its name.
-    pub takes: &'static [(&'static str, Kind)],
+    pub takes: &'static [(&'static str, ArgumentKind)],
     /// The kind of its result.
     pub returns: Returns,
     /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
@@ -95,7 +95,7 @@ impl Method {
     /// usual way, and has its name with `By` behind it.
     #[must_use]
     pub fn takes_way(&self) -> bool {
-        matches!(self.takes.first(), Some((_, Kind::Way)))
+        matches!(self.takes.first(), Some((_, ArgumentKind::Way)))
     }
 
     /// True if a call is about several objects in a row. Such a method does the same as a method for one object, and
@@ -115,9 +115,9 @@ impl Method {
 
     /// Iterates over the arguments between the parentheses of a call, identifiers last, each with its position in the
     /// paper's order. With `before`, the object stands before the name instead.
-    pub fn written(&self, before: bool) -> impl Iterator<Item = (usize, &'static str, Kind)> + '_ {
+    pub fn written(&self, before: bool) -> impl Iterator<Item = (usize, &'static str, ArgumentKind)> + '_ {
         let all = self.takes.iter().enumerate().skip(usize::from(before || self.takes_way()));
-        let (ids, others): (Vec<_>, Vec<_>) = all.partition(|(_, (_, kind))| *kind == Kind::Id);
+        let (ids, others): (Vec<_>, Vec<_>) = all.partition(|(_, (_, kind))| *kind == ArgumentKind::Id);
         others.into_iter().chain(ids).map(|(position, (name, kind))| (position, *name, *kind))
     }
 
@@ -144,7 +144,7 @@ pub fn named<'m>(methods: &'m [Method], name: &str) -> Option<&'m Method> {
 #[must_use]
 pub fn objects(methods: &[Method], call: &Call) -> Vec<Loc> {
     let kinds = find(methods, call).map_or(&[][..], |m| m.takes);
-    let of = |((_, kind), v): (&(&str, Kind), &Val)| -> Vec<Loc> {
+    let of = |((_, kind), v): (&(&str, ArgumentKind), &Val)| -> Vec<Loc> {
         match kind.is_object() || kind.is_objects() {
             true => several(*v),
             false => Vec::new(),
@@ -173,21 +173,21 @@ pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Opt
     method.takes.iter().zip(&call.args).find_map(|(&(_, kind), &arg)| wrong(world, thread, call, kind, arg))
 }
 
-fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Option<String> {
+fn wrong(world: &World, thread: Tid, call: &Call, kind: ArgumentKind, arg: Val) -> Option<String> {
     match (kind, arg) {
-        (Kind::Value, _)
-        | (Kind::Node, Val::Node(_))
-        | (Kind::Nodes, Val::Nodes(_))
-        | (Kind::Thread, Val::Thread(_))
-        | (Kind::Way, Val::Way(_))
-        | (Kind::Id, Val::Wid(_) | Val::NoWid) => return None,
-        (Kind::Node, _) => return Some(format!("{arg} is no node")),
-        (Kind::Nodes, _) => return Some(format!("{arg} is no set of nodes")),
-        (Kind::Thread, _) => return Some(format!("{arg} is no thread")),
-        (Kind::Way, _) => return Some(format!("{arg} is no way to make a call")),
-        (Kind::Id, _) => return Some(format!("{arg} is no identifier")),
-        (Kind::Locals | Kind::Places, _) => return wrong_in(world, thread, call, kind, arg),
-        (Kind::Local | Kind::Address | Kind::Placed | Kind::Object, _) => {}
+        (ArgumentKind::Value, _)
+        | (ArgumentKind::Node, Val::Node(_))
+        | (ArgumentKind::Nodes, Val::Nodes(_))
+        | (ArgumentKind::Thread, Val::Thread(_))
+        | (ArgumentKind::Way, Val::Way(_))
+        | (ArgumentKind::Id, Val::Wid(_) | Val::NoWid) => return None,
+        (ArgumentKind::Node, _) => return Some(format!("{arg} is no node")),
+        (ArgumentKind::Nodes, _) => return Some(format!("{arg} is no set of nodes")),
+        (ArgumentKind::Thread, _) => return Some(format!("{arg} is no thread")),
+        (ArgumentKind::Way, _) => return Some(format!("{arg} is no way to make a call")),
+        (ArgumentKind::Id, _) => return Some(format!("{arg} is no identifier")),
+        (ArgumentKind::Locals | ArgumentKind::Places, _) => return wrong_in(world, thread, call, kind, arg),
+        (ArgumentKind::Local | ArgumentKind::Address | ArgumentKind::Placed | ArgumentKind::Object, _) => {}
     }
     let Some(x) = arg.loc() else { return Some(format!("{arg} is no location")) };
     let Some(object) = world.objects.get(&x) else { return Some(format!("{x} is not declared{}", beside(world, x))) };
@@ -195,9 +195,9 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         return Some(format!("{x} is of {}", object.library));
     }
     match (kind, object.node, world.node_of(thread)) {
-        (Kind::Object, ..) => None,
+        (ArgumentKind::Object, ..) => None,
         (_, None, _) => Some(format!("{x} is on no node")),
-        (Kind::Local | Kind::Address, Some(n), here) if n != here => {
+        (ArgumentKind::Local | ArgumentKind::Address, Some(n), here) if n != here => {
             Some(format!("{x} is on node {n}, and {thread} on node {here}"))
         }
         _ => None,
@@ -205,12 +205,12 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
 }
 
 /// Returns the fault of a tuple of objects, if it has one.
-fn wrong_in(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Option<String> {
+fn wrong_in(world: &World, thread: Tid, call: &Call, kind: ArgumentKind, arg: Val) -> Option<String> {
     let all = match arg {
         Val::Tuple(all) => all.parts(),
         _ => return Some(format!("{arg} is no tuple of locations")),
     };
-    let of_one = if kind == Kind::Locals { Kind::Local } else { Kind::Placed };
+    let of_one = if kind == ArgumentKind::Locals { ArgumentKind::Local } else { ArgumentKind::Placed };
     let fault = all.iter().find_map(|&x| wrong(world, thread, call, of_one, x));
     let node = |x: &Val| x.loc().and_then(|x| world.home(x));
     fault.or_else(|| {
@@ -311,7 +311,13 @@ mod tests {
     const TABLE: &[Method] = &[
         Method {
             name: "Copy",
-            takes: &[("x", Kind::Placed), ("d", Kind::Id), ("y", Kind::Local), ("ns", Kind::Nodes), ("v", Kind::Value)],
+            takes: &[
+                ("x", ArgumentKind::Placed),
+                ("d", ArgumentKind::Id),
+                ("y", ArgumentKind::Local),
+                ("ns", ArgumentKind::Nodes),
+                ("v", ArgumentKind::Value),
+            ],
             returns: Returns::Nothing,
             is_statement: false,
             looks: false,
@@ -320,7 +326,7 @@ mod tests {
         },
         Method {
             name: "At",
-            takes: &[("n", Kind::Node)],
+            takes: &[("n", ArgumentKind::Node)],
             returns: Returns::Value,
             is_statement: true,
             looks: true,

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
-use crate::expr::{Expr, Surroundings, Term, Var, me};
+use crate::expr::{Expr, ExprTerm, Surroundings, Var, me};
 use crate::few::Few;
 use crate::ids::{Node, Tid};
 use crate::method::Method;
@@ -147,7 +147,7 @@ impl CasesTerm {
     pub fn new(words: usize, cases: impl FnOnce(&[Expr]) -> Vec<Case>) -> Self {
         let name = |k: usize| ["w0", "w1", "w2", "w3", "w4", "w5", "w6", "w7"].get(k).copied().unwrap_or("w");
         let before: Vec<Var> = (0..words).map(|k| Var::fresh(name(k))).collect();
-        let cases = cases(&before.iter().map(|var| Term::Var(*var).into()).collect::<Vec<Expr>>());
+        let cases = cases(&before.iter().map(|var| ExprTerm::Var(*var).into()).collect::<Vec<Expr>>());
         Self { before, cases }
     }
 
@@ -156,7 +156,7 @@ impl CasesTerm {
         let Val::Tuple(words) = state else { return None };
         let words = Some(words.parts()).filter(|words| words.len() == self.before.len())?;
         let known = |var: Var| self.before.iter().position(|word| *word == var).map(|k| words[k]);
-        let around = Read { words: &known, around };
+        let around = ReadWords { words: &known, around };
         let case = self.cases.iter().find(|case| case.when.eval(&around) == Val::Bool(true))?;
         let before: Vec<Expr> = words.iter().map(|v| (*v).into()).collect();
         let after = || Val::tuple(&case.after(&before).iter().map(|e| e.eval(&around)).collect::<Vec<_>>());
@@ -165,12 +165,12 @@ impl CasesTerm {
 }
 
 /// The surroundings of an event, with the words of the state that it reads.
-struct Read<'a, F> {
+struct ReadWords<'a, F> {
     words: &'a F,
     around: &'a Surrounding<'a>,
 }
 
-impl<F: Fn(Var) -> Option<Val>> Surroundings for Read<'_, F> {
+impl<F: Fn(Var) -> Option<Val>> Surroundings for ReadWords<'_, F> {
     fn world(&self) -> &World {
         self.around.world()
     }
@@ -194,7 +194,7 @@ impl<F: Fn(Var) -> Option<Val>> Surroundings for Read<'_, F> {
 
 /// The value that a subevent has read, so that a later one of the event can write a copy of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Found(Var);
+pub struct ReadVar(Var);
 
 /// An index of a family of stamps, which distinguishes the members.
 pub trait Index {
@@ -261,8 +261,8 @@ impl<E: Into<Expr>> From<E> for WritesTerm {
     }
 }
 
-impl From<Found> for WritesTerm {
-    fn from(found: Found) -> Self {
+impl From<ReadVar> for WritesTerm {
+    fn from(found: ReadVar) -> Self {
         Self::Copy(found.0)
     }
 }
@@ -281,7 +281,7 @@ pub fn plus(v: impl Into<Expr>) -> WritesTerm {
 
 /// Returns the integer that an earlier subevent read plus this value.
 #[must_use]
-pub fn sum(found: Found, v: impl Into<Expr>) -> WritesTerm {
+pub fn sum(found: ReadVar, v: impl Into<Expr>) -> WritesTerm {
     WritesTerm::Sum(Some(found.0), v.into())
 }
 
@@ -293,7 +293,7 @@ pub fn step() -> WritesTerm {
 
 /// Returns the result of [`Library::step`](crate::library::Library::step) on the value that an earlier subevent read.
 #[must_use]
-pub fn step_of(found: Found) -> WritesTerm {
+pub fn step_of(found: ReadVar) -> WritesTerm {
     WritesTerm::Step(Some(found.0))
 }
 
@@ -356,10 +356,10 @@ impl ShapeTerm {
     /// # Panics
     /// If it does not.
     #[must_use]
-    pub fn found(sub: SubTerm, name: &'static str, rest: impl FnOnce(Found) -> Self) -> Self {
+    pub fn found(sub: SubTerm, name: &'static str, rest: impl FnOnce(ReadVar) -> Self) -> Self {
         assert!(sub.reads.is_some(), "{sub} reads nothing");
         let var = Var::fresh(name);
-        Self::Sub(SubTerm { found: Some(var), ..sub }).then(rest(Found(var)))
+        Self::Sub(SubTerm { found: Some(var), ..sub }).then(rest(ReadVar(var)))
     }
 
     /// `if condition { yes } else { no }`. The condition is a term, for example `ret() == v`, and not a Rust `bool`.
@@ -372,7 +372,7 @@ impl ShapeTerm {
     #[must_use]
     pub fn each(name: &'static str, set: impl Into<Expr>, part: impl FnOnce(Expr) -> Self) -> Self {
         let var = Var::fresh(name);
-        Self::For(var, set.into(), Box::new(part(Term::Var(var).into())))
+        Self::For(var, set.into(), Box::new(part(ExprTerm::Var(var).into())))
     }
 
     /// Returns the written value that depends on a read one. A shape has at most one.
@@ -387,13 +387,13 @@ impl ShapeTerm {
 
     /// Returns the ways in which the event of these surroundings can happen.
     fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let mut ways = vec![Way::default()];
+        let mut ways = vec![PartialShape::default()];
         self.extend(&mut ways, &Surrounding { world, event, bound: None });
         ways.into_iter().map(|way| way.subs).collect()
     }
 
     /// Appends the subevents of this term to each way. A term with several ways makes several of each.
-    fn extend(&self, ways: &mut Vec<Way>, around: &Surrounding<'_>) {
+    fn extend(&self, ways: &mut Vec<PartialShape>, around: &Surrounding<'_>) {
         match self {
             Self::Sub(sub) => ways.iter_mut().for_each(|way| way.push(sub, around)),
             Self::Seq(parts) => parts.iter().for_each(|part| part.extend(ways, around)),
@@ -420,13 +420,13 @@ impl ShapeTerm {
 
 /// The beginning of one way in which an event can happen.
 #[derive(Clone, Default)]
-struct Way {
+struct PartialShape {
     subs: Shape,
     /// The numbers of the variables for values that subevents read, each with the position of its subevent.
     found: Few<(usize, usize)>,
 }
 
-impl Way {
+impl PartialShape {
     fn push(&mut self, sub: &SubTerm, around: &Surrounding<'_>) {
         let here = self.subs.len();
         if let Some(var) = sub.found {
@@ -555,7 +555,7 @@ impl Shapes {
         let method = table.iter().find(|m| m.name == name).expect("a method of the table");
         let argument = |of: &&'static str| {
             let position = method.takes.iter().position(|(name, _)| name == of).expect("an argument of the method");
-            Expr::from(Term::Arg(position, of))
+            Expr::from(ExprTerm::Arg(position, of))
         };
         self.all.push((name, shape(&arguments.iter().map(argument).collect::<Vec<_>>())));
         self
@@ -565,7 +565,7 @@ impl Shapes {
     #[must_use]
     pub fn of_all(arguments: &[&'static str], shape: impl FnOnce(&[Expr]) -> ShapeTerm) -> Self {
         Var::number_from(0);
-        let arguments: Vec<Expr> = (0..).zip(arguments).map(|(at, name)| Term::Arg(at, name).into()).collect();
+        let arguments: Vec<Expr> = (0..).zip(arguments).map(|(at, name)| ExprTerm::Arg(at, name).into()).collect();
         Self { all: Vec::new(), rest: Some(shape(&arguments)) }
     }
 
@@ -652,7 +652,7 @@ impl fmt::Display for WritesTerm {
 /// `[(v), true if w0 = bot; the same, false if true]`: the words after the call and its result, for each case.
 impl fmt::Display for CasesTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let before: Vec<Expr> = self.before.iter().map(|var| Term::Var(*var).into()).collect();
+        let before: Vec<Expr> = self.before.iter().map(|var| ExprTerm::Var(*var).into()).collect();
         let case = |case: &Case| {
             let after =
                 if case.words.is_empty() { "the same".to_owned() } else { format!("({})", list(&case.after(&before))) };

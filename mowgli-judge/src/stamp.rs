@@ -1,6 +1,6 @@
 //! Stamps: with a stamp order `to` the parameter of the framework (LOCO §3.2).
 //!
-//! A memory model has a type of its own for its stamps, a [`Kind`]. The framework carries a value of it as a [`Stamp`], a
+//! A memory model has a type of its own for its stamps, a [`StampKind`]. The framework carries a value of it as a [`Stamp`], a
 //! number with the table of its model. So nothing in the framework is generic in the stamps, and it is compiled once.
 
 use std::cell::Cell;
@@ -17,9 +17,9 @@ use crate::ids::Node;
 /// The core knows no stamps, because each memory model brings its own type. Its `Display` is the paper's name, for
 /// example `aCR`. Models may have the same stamps and differ in their stamp order, which is part of their
 /// [`Libraries`](crate::library::Libraries).
-pub trait Kind: Copy + Display + 'static {
-    /// Returns the table of this type: a static that is [`Kinds::of`] the type.
-    fn kinds() -> &'static Kinds;
+pub trait StampKind: Copy + Display + 'static {
+    /// Returns the table of this type: a static that is [`StampKinds::of`] the type.
+    fn kinds() -> &'static StampKinds;
 
     /// Returns the number of a stamp. Different stamps have different numbers, which order them.
     fn number(self) -> u32;
@@ -77,8 +77,8 @@ pub trait Kind: Copy + Display + 'static {
     }
 }
 
-/// The stamps of one memory model: a [`Kind`] as a value.
-pub struct Kinds {
+/// The stamps of one memory model: a [`StampKind`] as a value.
+pub struct StampKinds {
     fmt: fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result,
     all: fn(u8) -> Vec<Stamp>,
     renamed: fn(u32, &dyn Fn(Node) -> Node) -> Stamp,
@@ -88,10 +88,10 @@ pub struct Kinds {
     named: fn(&str) -> Option<Stamp>,
 }
 
-impl Kinds {
+impl StampKinds {
     /// Returns the table of this type. Each type has one static table, whose address distinguishes models.
     #[must_use]
-    pub const fn of<K: Kind>() -> Self {
+    pub const fn of<K: StampKind>() -> Self {
         Self {
             fmt: |number, f| K::numbered(number).fmt(f),
             all: |nodes| K::all(nodes).into_iter().map(Stamp::from).collect(),
@@ -103,47 +103,47 @@ impl Kinds {
         }
     }
 
-    /// Returns every stamp in a network of `nodes` nodes; see [`Kind::all`].
+    /// Returns every stamp in a network of `nodes` nodes; see [`StampKind::all`].
     #[must_use]
     pub fn all(&self, nodes: u8) -> Vec<Stamp> {
         (self.all)(nodes)
     }
 }
 
-/// A stamp of some memory model. The stamps of one program all have one [`Kind`], and only such stamps are compared.
+/// A stamp of some memory model. The stamps of one program all have one [`StampKind`], and only such stamps are compared.
 #[derive(Clone, Copy)]
 pub struct Stamp {
-    kinds: &'static Kinds,
+    kinds: &'static StampKinds,
     number: u32,
 }
 
 impl Stamp {
-    /// Returns the same stamp after a renaming of nodes; see [`Kind::renamed`].
+    /// Returns the same stamp after a renaming of nodes; see [`StampKind::renamed`].
     #[must_use]
     pub fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
         (self.kinds.renamed)(self.number, node)
     }
 
-    /// Returns the node that the stamp is about; see [`Kind::target`].
+    /// Returns the node that the stamp is about; see [`StampKind::target`].
     #[must_use]
     pub fn node(self) -> Option<Node> {
         (self.kinds.target)(self.number)
     }
 
-    /// Returns the number of the channel to that node; see [`Kind::channel`].
+    /// Returns the number of the channel to that node; see [`StampKind::channel`].
     #[must_use]
     pub fn channel(self) -> Option<u8> {
         (self.kinds.channel)(self.number)
     }
 
-    /// Returns a short description of the stamp for readers; see [`Kind::about`].
+    /// Returns a short description of the stamp for readers; see [`StampKind::about`].
     #[must_use]
     pub fn about(self) -> String {
         (self.kinds.about)(self.number)
     }
 }
 
-impl<K: Kind> From<K> for Stamp {
+impl<K: StampKind> From<K> for Stamp {
     fn from(kind: K) -> Self {
         Self { kinds: K::kinds(), number: kind.number() }
     }
@@ -157,7 +157,7 @@ impl PartialEq for Stamp {
 
 impl Eq for Stamp {}
 
-impl<K: Kind> PartialEq<K> for Stamp {
+impl<K: StampKind> PartialEq<K> for Stamp {
     fn eq(&self, other: &K) -> bool {
         *self == Self::from(*other)
     }
@@ -194,11 +194,11 @@ impl fmt::Debug for Stamp {
 }
 
 thread_local! {
-    static READ: Cell<Option<&'static Kinds>> = const { Cell::new(None) };
+    static READ: Cell<Option<&'static StampKinds>> = const { Cell::new(None) };
 }
 
 /// Runs `read`, and resolves the names of stamps in it as those of this type.
-pub fn reading<K: Kind, T>(read: impl FnOnce() -> T) -> T {
+pub fn reading<K: StampKind, T>(read: impl FnOnce() -> T) -> T {
     let before = READ.replace(Some(K::kinds()));
     let found = read();
     READ.set(before);

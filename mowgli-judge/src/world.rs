@@ -56,7 +56,7 @@ impl Object {
 
 /// The parts of a declaration of an object, besides its name, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum DeclarationPart {
     /// `@1`: the node that it lives on.
     Node,
     /// `[2] = (0, 0)`: its size, and an initial value for each place.
@@ -84,14 +84,14 @@ pub enum Part {
 
 /// The form of the declarations of a library's objects in programs, for example `weak lock x at 1` or `svar x = 0`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form {
+pub struct DeclarationForm {
     /// The text before the name.
     pub kind: &'static str,
     /// The parts after the name.
-    pub parts: &'static [Part],
+    pub parts: &'static [DeclarationPart],
 }
 
-impl Form {
+impl DeclarationForm {
     /// Returns the declaration of an object in the syntax of programs.
     #[must_use]
     pub fn declaration(&self, x: Loc, object: &Object) -> String {
@@ -103,17 +103,17 @@ impl Form {
     pub fn declaration_with(&self, x: Loc, object: &Object, name: &dyn Fn(Tid) -> String) -> String {
         let members: Vec<String> = object.members.iter().map(|t| name(*t)).collect();
         let node = object.node.unwrap_or(Node(1));
-        let part = |part: &Part| match part {
-            Part::Node => format!("@{node}"),
-            Part::Words => format!("[{}] = {}", object.size, object.init.literal()),
-            Part::Init | Part::Values => format!(" = {}", object.init.literal()),
-            Part::Members => format!(" = {{{}}}", members.join(", ")),
-            Part::Roles => {
+        let part = |part: &DeclarationPart| match part {
+            DeclarationPart::Node => format!("@{node}"),
+            DeclarationPart::Words => format!("[{}] = {}", object.size, object.init.literal()),
+            DeclarationPart::Init | DeclarationPart::Values => format!(" = {}", object.init.literal()),
+            DeclarationPart::Members => format!(" = {{{}}}", members.join(", ")),
+            DeclarationPart::Roles => {
                 let (first, others) = members.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
                 format!(" = {first} -> {{{}}}", others.join(", "))
             }
-            Part::Size { .. } => format!(" size {}", object.size),
-            Part::Home => object.node.map_or(String::new(), |node| format!(" at {node}")),
+            DeclarationPart::Size { .. } => format!(" size {}", object.size),
+            DeclarationPart::Home => object.node.map_or(String::new(), |node| format!(" at {node}")),
         };
         let kind = if self.kind.is_empty() { String::new() } else { format!("{} ", self.kind) };
         format!("{kind}{x}{}", self.parts.iter().map(part).collect::<String>())
@@ -123,7 +123,7 @@ impl Form {
     #[must_use]
     pub fn example(&self) -> String {
         let has = |part| self.parts.contains(&part);
-        let size = if has(Part::Words) || has(Part::Values) { 2 } else { 4 };
+        let size = if has(DeclarationPart::Words) || has(DeclarationPart::Values) { 2 } else { 4 };
         let init = if size == 2 { Val::tuple(&[Val::Int(0); 2]) } else { Val::Int(0) };
         let object = Object::new(Name::literal("")).at(Node(1)).init(init).members(&[Tid(1), Tid(2)]).size(size);
         self.declaration(Loc(Name::literal("x")), &object)
@@ -228,14 +228,15 @@ mod tests {
 
     #[test]
     fn forms_have_their_parts_in_order() {
-        let example = |kind, parts| Form { kind, parts }.example();
-        assert_eq!(example("", &[Part::Node, Part::Init]), "x@1 = 0");
-        assert_eq!(example("weak lock", &[Part::Home]), "weak lock x at 1");
-        assert_eq!(example("msw", &[Part::Node, Part::Words]), "msw x@1[2] = (0, 0)");
-        assert_eq!(example("store", &[Part::Values]), "store x = (0, 0)");
-        assert_eq!(example("barrier", &[Part::Members]), "barrier x = {P1, P2}");
-        let size = Part::Size { usual: 4, least: 2, most: 64 };
-        const RING: &[Part] = &[Part::Roles, Part::Size { usual: 4, least: 2, most: 64 }];
+        let example = |kind, parts| DeclarationForm { kind, parts }.example();
+        assert_eq!(example("", &[DeclarationPart::Node, DeclarationPart::Init]), "x@1 = 0");
+        assert_eq!(example("weak lock", &[DeclarationPart::Home]), "weak lock x at 1");
+        assert_eq!(example("msw", &[DeclarationPart::Node, DeclarationPart::Words]), "msw x@1[2] = (0, 0)");
+        assert_eq!(example("store", &[DeclarationPart::Values]), "store x = (0, 0)");
+        assert_eq!(example("barrier", &[DeclarationPart::Members]), "barrier x = {P1, P2}");
+        let size = DeclarationPart::Size { usual: 4, least: 2, most: 64 };
+        const RING: &[DeclarationPart] =
+            &[DeclarationPart::Roles, DeclarationPart::Size { usual: 4, least: 2, most: 64 }];
         assert_eq!((RING[1], example("ring", RING).as_str()), (size, "ring x = P1 -> {P2} size 4"));
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mowgli_judge::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
+use mowgli_judge::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
 
 use crate::error::Refusal;
 use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
@@ -198,7 +198,7 @@ impl Encoding {
     /// # Errors
     /// Names the operator that is not first-order.
     pub fn predicate(&mut self, rel: &Rel) -> Result<String, Refusal> {
-        if let Expr::Chosen(choice) = rel.expr() {
+        if let RelExpr::Chosen(choice) = rel.expr() {
             return Ok(self.choices[*choice].0.clone());
         }
         if let Some(known) = self.known.get(&rel.address()) {
@@ -206,13 +206,13 @@ impl Encoding {
         }
         let sort = self.side.sort;
         let wish = rel.said().map_or("relation", |said| said.name);
-        let name = if let Expr::Plus(inner) = rel.expr() {
+        let name = if let RelExpr::Plus(inner) = rel.expr() {
             let inner = self.predicate(inner)?;
             let name = self.fresh(&format!("{}+", wish));
             self.relations.function(&name, &[sort, sort], "Bool");
             self.closures.push((name.clone(), inner));
             name
-        } else if let Expr::InTurn(from, to, key) = rel.expr() {
+        } else if let RelExpr::InTurn(from, to, key) = rel.expr() {
             self.in_turn(rel, wish, (from, to, key))
         } else {
             let [a, b] = pair();
@@ -227,11 +227,11 @@ impl Encoding {
 
     /// Returns the parts of a demand for partners, if the emptiness of this relation is one.
     fn partner(&mut self, rel: &Rel) -> Result<Option<Partner>, Refusal> {
-        let Expr::Minus(members, pairs) = rel.expr() else { return Ok(None) };
-        let (Expr::On(set), Expr::Seq(one, other)) = (members.expr(), pairs.expr()) else { return Ok(None) };
+        let RelExpr::Minus(members, pairs) = rel.expr() else { return Ok(None) };
+        let (RelExpr::On(set), RelExpr::Seq(one, other)) = (members.expr(), pairs.expr()) else { return Ok(None) };
         let (relation, is_second) = match (one.expr(), other.expr()) {
-            (_, Expr::Inverse(back)) if back.address() == one.address() => (one, true),
-            (Expr::Inverse(back), _) if back.address() == other.address() => (other, false),
+            (_, RelExpr::Inverse(back)) if back.address() == one.address() => (one, true),
+            (RelExpr::Inverse(back), _) if back.address() == other.address() => (other, false),
             _ => return Ok(None),
         };
         Ok(Some(Partner { of: self.set(set), relation: self.predicate(relation)?, is_second }))
@@ -239,7 +239,7 @@ impl Encoding {
 
     /// Returns the formula "the relation has this pair": by its name if it has one, else written out.
     fn has(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
-        if rel.said().is_some() || matches!(rel.expr(), Expr::Plus(_)) {
+        if rel.said().is_some() || matches!(rel.expr(), RelExpr::Plus(_)) {
             return Ok(app(&self.predicate(rel)?, &[a.clone(), b.clone()]));
         }
         self.body(rel, a, b)
@@ -248,23 +248,23 @@ impl Encoding {
     fn body(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
         let both = [a.clone(), b.clone()];
         Ok(match rel.expr() {
-            Expr::Po => self.shared("po", a, b),
-            Expr::Ppo => self.shared("ppo", a, b),
-            Expr::Hb => self.shared("hb", a, b),
-            Expr::SameEvent => self.shared("same.event", a, b),
-            Expr::SameThread => self.shared("same.thread", a, b),
-            Expr::Same(key) => app(&self.key(key), &both),
-            Expr::InTurn(..) => app(&self.predicate(rel)?, &both),
-            Expr::On(set) => and([self.member(set, a), equal(a.clone(), b.clone())]),
-            Expr::Cross(from, to) => and([self.member(from, a), self.member(to, b)]),
-            Expr::Chosen(choice) => app(&self.choices[*choice].0, &both),
-            Expr::BeforeAny(choice) => self.before_any(*choice, a, b),
-            Expr::Union(x, y) => or([self.has(x, a, b)?, self.has(y, a, b)?]),
-            Expr::Inter(x, y) => and([self.has(x, a, b)?, self.has(y, a, b)?]),
-            Expr::Minus(x, y) => and([self.has(x, a, b)?, not(self.has(y, a, b)?)]),
-            Expr::Seq(x, y) => self.sequence(x, y, a, b)?,
-            Expr::Inverse(x) => self.has(x, b, a)?,
-            Expr::Plus(_) => app(&self.predicate(rel)?, &both),
+            RelExpr::Po => self.shared("po", a, b),
+            RelExpr::Ppo => self.shared("ppo", a, b),
+            RelExpr::Hb => self.shared("hb", a, b),
+            RelExpr::SameEvent => self.shared("same.event", a, b),
+            RelExpr::SameThread => self.shared("same.thread", a, b),
+            RelExpr::Same(key) => app(&self.key(key), &both),
+            RelExpr::InTurn(..) => app(&self.predicate(rel)?, &both),
+            RelExpr::On(set) => and([self.member(set, a), equal(a.clone(), b.clone())]),
+            RelExpr::Cross(from, to) => and([self.member(from, a), self.member(to, b)]),
+            RelExpr::Chosen(choice) => app(&self.choices[*choice].0, &both),
+            RelExpr::BeforeAny(choice) => self.before_any(*choice, a, b),
+            RelExpr::Union(x, y) => or([self.has(x, a, b)?, self.has(y, a, b)?]),
+            RelExpr::Inter(x, y) => and([self.has(x, a, b)?, self.has(y, a, b)?]),
+            RelExpr::Minus(x, y) => and([self.has(x, a, b)?, not(self.has(y, a, b)?)]),
+            RelExpr::Seq(x, y) => self.sequence(x, y, a, b)?,
+            RelExpr::Inverse(x) => self.has(x, b, a)?,
+            RelExpr::Plus(_) => app(&self.predicate(rel)?, &both),
         })
     }
 
@@ -298,10 +298,10 @@ impl Encoding {
     }
 
     fn sequence(&mut self, x: &Rel, y: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
-        if let Expr::On(set) = x.expr() {
+        if let RelExpr::On(set) = x.expr() {
             return Ok(and([self.member(set, a), self.has(y, a, b)?]));
         }
-        if let Expr::On(set) = y.expr() {
+        if let RelExpr::On(set) = y.expr() {
             return Ok(and([self.has(x, a, b)?, self.member(set, b)]));
         }
         self.variables += 1;

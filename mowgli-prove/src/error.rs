@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use mowgli_core::event::Place;
+use mowgli_core::event::SourceLine;
 use mowgli_core::unknown::Unknown;
 
 /// A part of an implementation or of a specification that the prover cannot translate, so that nothing is proved.
@@ -17,14 +17,14 @@ pub struct Refusal {
     /// The reason.
     pub why: String,
     /// The line of the part in the source.
-    pub place: Place,
+    pub place: SourceLine,
 }
 
 impl Refusal {
     /// Makes a refusal for this reason.
     #[must_use]
     pub fn new(why: impl Into<String>) -> Self {
-        Self { about: None, why: why.into(), place: Place::default() }
+        Self { about: None, why: why.into(), place: SourceLine::default() }
     }
 
     /// Names the method, lemma or library that contains the part: the outermost one comes first.
@@ -36,7 +36,7 @@ impl Refusal {
 
     /// Adds the line.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
+    pub fn at(self, place: SourceLine) -> Self {
         Self { place, ..self }
     }
 

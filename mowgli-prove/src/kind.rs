@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Attribute, Key, Members, Set};
+use mowgli_core::algebra::{Attribute, Key, Set, SetDefinition};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::shape::Family;
@@ -132,15 +132,15 @@ impl Role {
     /// If the set is a Rust function, or has some members of the role and not others.
     pub fn is_in(&self, set: &Set) -> Result<bool, Refusal> {
         Ok(match set.members() {
-            Members::All => true,
-            Members::Reads => self.reads.is_some(),
-            Members::Writes => self.writes.is_some(),
-            Members::Calls(methods) => methods.contains(&self.method.text()),
-            Members::Either(sets) => self.is_in(&sets.0)? || self.is_in(&sets.1)?,
-            Members::Both(sets) => self.is_in(&sets.0)? && self.is_in(&sets.1)?,
-            Members::Named(_, set) => self.is_in(set)?,
-            Members::Where(name, _) => return Err(refusal!("the set {name} is a Rust function")),
-            Members::Stamped(is) => {
+            SetDefinition::All => true,
+            SetDefinition::Reads => self.reads.is_some(),
+            SetDefinition::Writes => self.writes.is_some(),
+            SetDefinition::Calls(methods) => methods.contains(&self.method.text()),
+            SetDefinition::Either(sets) => self.is_in(&sets.0)? || self.is_in(&sets.1)?,
+            SetDefinition::Both(sets) => self.is_in(&sets.0)? && self.is_in(&sets.1)?,
+            SetDefinition::Named(_, set) => self.is_in(set)?,
+            SetDefinition::Where(name, _) => return Err(refusal!("the set {name} is a Rust function")),
+            SetDefinition::Stamped(is) => {
                 let nodes = if self.stamp_node.is_some() { 1..=NODES } else { 1..=1 };
                 let answers: BTreeSet<bool> = nodes.map(|n| is(self.stamps.of(Node(n)))).collect();
                 let torn = || refusal!("whether {} is in a set depends on its node", self.words);

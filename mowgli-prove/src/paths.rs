@@ -23,8 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::body::{Body, CallTerm, Stmt};
-use mowgli_core::event::Place;
-use mowgli_core::expr::{Expr, Function, Op, Term, Var, here};
+use mowgli_core::event::SourceLine;
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var, here};
 use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::method::{self, Returns};
 use mowgli_core::value::Val;
@@ -125,24 +125,24 @@ fn position_of(var: &Var) -> Option<usize> {
 
 /// Returns the position of the call whose result an expression is.
 fn result_of(e: Expr) -> Option<usize> {
-    if let Term::Var(var) = e.term() { position_of(var) } else { None }
+    if let ExprTerm::Var(var) = e.term() { position_of(var) } else { None }
 }
 
 fn int(e: Expr) -> Option<i64> {
-    if let Term::Val(Val::Int(n)) = e.term() { Some(*n) } else { None }
+    if let ExprTerm::Val(Val::Int(n)) = e.term() { Some(*n) } else { None }
 }
 
 fn literal(e: Expr) -> Option<Val> {
-    if let Term::Val(v) = e.term() { Some(*v) } else { None }
+    if let ExprTerm::Val(v) = e.term() { Some(*v) } else { None }
 }
 
 /// True if an expression is always true or false.
 fn is_condition(e: Expr) -> bool {
     match e.term() {
-        Term::Val(Val::Bool(_)) | Term::Of(Function::IsLoc, _) => true,
-        Term::Op(Op::Eq | Op::Lt, ..) => true,
-        Term::Op(Op::And | Op::Or, a, b) => is_condition(*a) && is_condition(*b),
-        Term::Of(Function::Not, of) => is_condition(*of),
+        ExprTerm::Val(Val::Bool(_)) | ExprTerm::Of(Function::IsLoc, _) => true,
+        ExprTerm::Op(Op::Eq | Op::Lt, ..) => true,
+        ExprTerm::Op(Op::And | Op::Or, a, b) => is_condition(*a) && is_condition(*b),
+        ExprTerm::Of(Function::Not, of) => is_condition(*of),
         _ => false,
     }
 }
@@ -150,8 +150,8 @@ fn is_condition(e: Expr) -> bool {
 /// True if an expression is always an integer.
 fn is_integer(e: Expr) -> bool {
     match e.term() {
-        Term::Val(Val::Int(_)) | Term::Of(Function::Int | Function::Len, _) => true,
-        Term::Op(Op::Add | Op::Sub, a, _) => is_integer(*a),
+        ExprTerm::Val(Val::Int(_)) | ExprTerm::Of(Function::Int | Function::Len, _) => true,
+        ExprTerm::Op(Op::Add | Op::Sub, a, _) => is_integer(*a),
         _ => false,
     }
 }
@@ -159,7 +159,7 @@ fn is_integer(e: Expr) -> bool {
 /// True if some variable of an expression satisfies a predicate.
 fn has_variable(e: Expr, is: impl Fn(&Var) -> bool) -> bool {
     let mut found = false;
-    e.each(&mut |e| found |= matches!(e.term(), Term::Var(var) if is(var)));
+    e.each(&mut |e| found |= matches!(e.term(), ExprTerm::Var(var) if is(var)));
     found
 }
 
@@ -171,7 +171,8 @@ fn has_variables(e: Expr) -> bool {
 /// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and
 /// different.
 pub(crate) fn is_contradiction(decided: &[Decided]) -> bool {
-    let comparison = |d: &Decided| if let Term::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
+    let comparison =
+        |d: &Decided| if let ExprTerm::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
     let mut classes: Vec<BTreeSet<Expr>> = Vec::new();
     for (a, b) in decided.iter().filter(|d| d.holds).filter_map(comparison) {
         let (with, others) = classes.into_iter().partition(|class| class.contains(&a) || class.contains(&b));
@@ -217,7 +218,7 @@ impl State {
 
     fn known(&self, condition: Expr) -> Option<bool> {
         let swapped = match condition.term() {
-            Term::Op(Op::Eq, a, b) => Term::Op(Op::Eq, *b, *a).into(),
+            ExprTerm::Op(Op::Eq, a, b) => ExprTerm::Op(Op::Eq, *b, *a).into(),
             _ => condition,
         };
         self.decided.iter().find(|d| d.condition == condition || d.condition == swapped).map(|d| d.holds)
@@ -276,8 +277,8 @@ impl Ends {
 }
 
 /// Returns the line of the first call of a part of a body.
-fn place_of(body: &Body) -> Place {
-    body.calls().first().map_or_else(Place::default, |call| call.place)
+fn place_of(body: &Body) -> SourceLine {
+    body.calls().first().map_or_else(SourceLine::default, |call| call.place)
 }
 
 /// Counts the loops of a body that may end.
@@ -394,13 +395,13 @@ impl Reader<'_> {
         let method = self.method(&call)?;
         let mut times = Times::Once;
         for (arg, (_, kind)) in call.args.iter().zip(method.takes) {
-            if *kind != method::Kind::Nodes {
+            if *kind != method::ArgumentKind::Nodes {
                 continue;
             }
             match self.set(*arg) {
                 Some(Each::Nodes(set)) if set.but_own => times = Times::IfAny(set),
                 Some(Each::Nodes(_)) => {}
-                _ if matches!(arg.term(), Term::Of(Function::Only, of) if self.is_name(*of)) => {}
+                _ if matches!(arg.term(), ExprTerm::Of(Function::Only, of) if self.is_name(*of)) => {}
                 _ => return Err(refusal!("the set {arg} in {call} is no set of nodes of the call").at(call.place)),
             }
         }
@@ -409,7 +410,7 @@ impl Reader<'_> {
             _ if times != Times::Once => {
                 return Err(refusal!("{call} has no result where it is not made").at(call.place));
             }
-            _ => Term::Var(Var { name, ..result(state.position()) }).into(),
+            _ => ExprTerm::Var(Var { name, ..result(state.position()) }).into(),
         };
         let calls = vec![Made { call, name, ends_loop: false, left_out: Vec::new() }];
         state.steps.push(Step { times, element: None, calls });
@@ -452,7 +453,7 @@ impl Reader<'_> {
         state: &State,
     ) -> Result<Option<Round>, Refusal> {
         let mut inside = state.clone();
-        inside.vars.insert(x.number, Term::Var(element).into());
+        inside.vars.insert(x.number, ExprTerm::Var(element).into());
         let mut found: Option<Round> = None;
         for (after, end) in self.follow(round, inside)? {
             if matches!(end, End::Broken(_)) {
@@ -502,7 +503,7 @@ impl Reader<'_> {
                 return Err(refusal!("it has more than {MOST_PATHS} paths").at(place_of(round)));
             }
         }
-        let value = |values| if collects { folded(Term::Tuple(values).into()) } else { Val::Unit.into() };
+        let value = |values| if collects { folded(ExprTerm::Tuple(values).into()) } else { Val::Unit.into() };
         ended.extend(going.into_iter().map(|(state, values)| (state, End::Value(value(values)))));
         Ok(ended)
     }
@@ -516,7 +517,7 @@ impl Reader<'_> {
         state: State,
     ) -> Result<Vec<Outcome>, Refusal> {
         let cannot = || refusal!("it goes through {set}, which is no set of the call").at(place_of(round));
-        let Term::Op(Op::Range, from, to) = set.term() else { return Err(cannot()) };
+        let ExprTerm::Op(Op::Range, from, to) = set.term() else { return Err(cannot()) };
         let (Some(first), true, true) = (int(*from), is_integer(*to), self.has_roles) else { return Err(cannot()) };
         let is_one = equal(*to, (first + 1).into());
         let mut all = Vec::new();
@@ -526,7 +527,7 @@ impl Reader<'_> {
                 continue;
             }
             let element = self.unknown(x.name);
-            let Term::Var(element) = element.term() else { return Err(cannot()) };
+            let ExprTerm::Var(element) = element.term() else { return Err(cannot()) };
             let Some((calls, _)) = self.for_one((x, *element, set, round), &state)? else { continue };
             let last = state.steps.last().filter(|step| step.times == Times::Once).and_then(|step| step.calls.last());
             let is_like = |made: &Made| {
@@ -541,7 +542,7 @@ impl Reader<'_> {
             let mut after = state;
             after.left_out = Some((position, calls));
             // There are as many values as rounds.
-            let after = after.with(equal(Term::Of(Function::Len, value).into(), 1.into()), false);
+            let after = after.with(equal(ExprTerm::Of(Function::Len, value).into(), 1.into()), false);
             all.push((after, End::Value(value)));
         }
         Ok(all)
@@ -556,7 +557,7 @@ impl Reader<'_> {
 
     fn forget(&self, e: Expr, from: usize, known: &mut BTreeMap<usize, Expr>) -> Expr {
         e.replaced(&mut |term| match term {
-            Term::Var(var) if position_of(var).is_some_and(|p| p >= from) => {
+            ExprTerm::Var(var) if position_of(var).is_some_and(|p| p >= from) => {
                 Some(*known.entry(var.number).or_insert_with(|| self.unknown(var.name)))
             }
             _ => None,
@@ -567,10 +568,10 @@ impl Reader<'_> {
     fn waits(&self, round: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
         let base = state.position();
         let (times, element, outcomes) = match round.stmt() {
-            Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == Term::AllThreads => {
+            Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == ExprTerm::AllThreads => {
                 let element = Var { number: ELEMENT + x.number, name: x.name };
                 let mut inside = state.clone();
-                inside.vars.insert(x.number, Term::Var(element).into());
+                inside.vars.insert(x.number, ExprTerm::Var(element).into());
                 (Times::Ended, Some(element), self.follow(one, inside)?)
             }
             _ => (Times::Once, None, self.follow(round, state.clone())?),
@@ -596,7 +597,7 @@ impl Reader<'_> {
             let End::Broken(value) = end else { continue };
             // The last call has the next position; the results of others are forgotten.
             let renumbered = |(n, made): (usize, &Made)| {
-                (RESULT + base + n, Term::Var(Var { name: made.name, ..result(base) }).into())
+                (RESULT + base + n, ExprTerm::Var(Var { name: made.name, ..result(base) }).into())
             };
             let mut known: BTreeMap<usize, Expr> =
                 calls.iter().enumerate().next_back().map(renumbered).into_iter().collect();
@@ -661,26 +662,26 @@ impl Reader<'_> {
     /// Returns a new variable, of which nothing is known.
     fn unknown(&self, name: &'static str) -> Expr {
         let number = UNKNOWN + self.fresh.replace(self.fresh.get() + 1);
-        Term::Var(Var { number, name }).into()
+        ExprTerm::Var(Var { number, name }).into()
     }
 
     /// Returns the set of nodes or threads that an expression is, if templates know it.
     pub fn set(&self, e: Expr) -> Option<Each> {
         let nodes = |of| Some(Each::Nodes(Nodes { of, but_own: false }));
         match e.term() {
-            Term::AllNodes => nodes(Whole::All),
-            Term::Arg(i, _) if self.arguments.get(*i) == Some(&Argument::Nodes) => nodes(Whole::Argument(*i)),
-            Term::Op(Op::Without, all, own) => {
-                let is_own = *own == here() || *own.term() == Term::Of(Function::Only, here());
+            ExprTerm::AllNodes => nodes(Whole::All),
+            ExprTerm::Arg(i, _) if self.arguments.get(*i) == Some(&Argument::Nodes) => nodes(Whole::Argument(*i)),
+            ExprTerm::Op(Op::Without, all, own) => {
+                let is_own = *own == here() || *own.term() == ExprTerm::Of(Function::Only, here());
                 match self.set(*all)? {
                     Each::Nodes(set) if is_own => Some(Each::Nodes(Nodes { but_own: true, ..set })),
                     _ => None,
                 }
             }
-            Term::Of(Function::Nodes, threads) => match threads.term() {
-                Term::Tuple(parts) => match parts[..] {
+            ExprTerm::Of(Function::Nodes, threads) => match threads.term() {
+                ExprTerm::Tuple(parts) => match parts[..] {
                     [one] => match one.term() {
-                        Term::Of(Function::First, all) => {
+                        ExprTerm::Of(Function::First, all) => {
                             nodes(Whole::First(self.members(*all)?)).filter(|_| self.has_roles)
                         }
                         _ => None,
@@ -693,10 +694,10 @@ impl Reader<'_> {
                     _ => None,
                 },
             },
-            Term::Of(Function::Members, _) if !self.has_roles => {
+            ExprTerm::Of(Function::Members, _) if !self.has_roles => {
                 Some(Each::Members(Members { of: self.members(e)?, but_first: false }))
             }
-            Term::Of(Function::Rest, all) if self.has_roles => {
+            ExprTerm::Of(Function::Rest, all) if self.has_roles => {
                 Some(Each::Members(Members { of: self.members(*all)?, but_first: true }))
             }
             _ => None,
@@ -705,14 +706,14 @@ impl Reader<'_> {
 
     /// Returns the argument whose members an expression lists.
     fn members(&self, e: Expr) -> Option<usize> {
-        let Term::Of(Function::Members, x) = e.term() else { return None };
-        if let Term::Arg(i, _) = x.term() { Some(*i) } else { None }
+        let ExprTerm::Of(Function::Members, x) = e.term() else { return None };
+        if let ExprTerm::Arg(i, _) = x.term() { Some(*i) } else { None }
     }
 
     /// Substitutes the values of the body's variables, and simplifies.
     fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>) -> Expr {
         let with_values = e.replaced(&mut |term| match term {
-            Term::Var(var) => vars.get(&var.number).copied(),
+            ExprTerm::Var(var) => vars.get(&var.number).copied(),
             _ => None,
         });
         self.simplified(with_values)
@@ -722,33 +723,33 @@ impl Reader<'_> {
     pub fn simplified(&self, e: Expr) -> Expr {
         let all = |parts: &[Expr]| parts.iter().map(|e| self.simplified(*e)).collect::<Vec<Expr>>();
         let term = match e.term() {
-            Term::Of(function, of) => {
+            ExprTerm::Of(function, of) => {
                 let of = self.simplified(*of);
                 match (function, of.term()) {
-                    (Function::Size, Term::Arg(i, _)) if self.sizes.contains_key(i) => return self.sizes[i].into(),
-                    (Function::Len, Term::Arg(i, _)) => match self.arguments[*i] {
+                    (Function::Size, ExprTerm::Arg(i, _)) if self.sizes.contains_key(i) => return self.sizes[i].into(),
+                    (Function::Len, ExprTerm::Arg(i, _)) => match self.arguments[*i] {
                         Argument::Tuple(words) => return (words as i64).into(),
                         Argument::Data => return 1.into(),
                         _ => {}
                     },
                     _ => {}
                 }
-                Term::Of(*function, of)
+                ExprTerm::Of(*function, of)
             }
-            Term::Op(op, a, b) => {
+            ExprTerm::Op(op, a, b) => {
                 let (a, b) = (self.simplified(*a), self.simplified(*b));
                 // A datum that is no tuple is its own part.
-                if let (Op::Item, Term::Arg(i, _)) = (op, a.term())
+                if let (Op::Item, ExprTerm::Arg(i, _)) = (op, a.term())
                     && self.arguments[*i] == Argument::Data
                 {
                     return a;
                 }
-                Term::Op(*op, a, b)
+                ExprTerm::Op(*op, a, b)
             }
-            Term::Tuple(parts) => Term::Tuple(all(parts)),
-            Term::Part(of, role, indices) => Term::Part(self.simplified(*of), role, all(indices)),
-            Term::Wid(of, role) => Term::Wid(self.simplified(*of), role),
-            Term::Opaque(name, function, args) => Term::Opaque(name, *function, all(args)),
+            ExprTerm::Tuple(parts) => ExprTerm::Tuple(all(parts)),
+            ExprTerm::Part(of, role, indices) => ExprTerm::Part(self.simplified(*of), role, all(indices)),
+            ExprTerm::Wid(of, role) => ExprTerm::Wid(self.simplified(*of), role),
+            ExprTerm::Opaque(name, function, args) => ExprTerm::Opaque(name, *function, all(args)),
             _ => return e,
         };
         folded(term.into())
@@ -756,7 +757,7 @@ impl Reader<'_> {
 
     /// Returns a condition as a guard, if it compares two data.
     pub fn guard(&self, condition: Expr, are_equal: bool) -> Option<Guard> {
-        let Term::Op(Op::Eq, a, b) = condition.term() else { return None };
+        let ExprTerm::Op(Op::Eq, a, b) = condition.term() else { return None };
         let (a, b) = (self.datum(*a)?, self.datum(*b)?);
         let is_second = |d: &Datum| matches!(d, Datum::Constant(_) | Datum::Results(..));
         let (one, other) = if is_second(&a) || !is_second(&b) && a > b { (b, a) } else { (a, b) };
@@ -766,15 +767,15 @@ impl Reader<'_> {
     /// Returns the datum that an expression is, if templates can name it.
     pub fn datum(&self, e: Expr) -> Option<Datum> {
         match e.term() {
-            Term::Val(v) => v.is_data().then_some(Datum::Constant(*v)),
-            Term::Arg(i, _) => (self.arguments[*i] == Argument::Data).then_some(Datum::Argument(*i)),
-            Term::Var(var) => position_of(var).map(Datum::Result),
-            Term::Op(Op::Add, of, k) => Some(Datum::Sum(result_of(*of)?, int(*k)?)),
-            Term::Op(Op::Item, of, k) => {
-                let (Term::Arg(i, _), Ok(k)) = (of.term(), usize::try_from(int(*k)?)) else { return None };
+            ExprTerm::Val(v) => v.is_data().then_some(Datum::Constant(*v)),
+            ExprTerm::Arg(i, _) => (self.arguments[*i] == Argument::Data).then_some(Datum::Argument(*i)),
+            ExprTerm::Var(var) => position_of(var).map(Datum::Result),
+            ExprTerm::Op(Op::Add, of, k) => Some(Datum::Sum(result_of(*of)?, int(*k)?)),
+            ExprTerm::Op(Op::Item, of, k) => {
+                let (ExprTerm::Arg(i, _), Ok(k)) = (of.term(), usize::try_from(int(*k)?)) else { return None };
                 matches!(self.arguments[*i], Argument::Tuple(words) if k < words).then_some(Datum::Word(*i, k))
             }
-            Term::Tuple(parts) => {
+            ExprTerm::Tuple(parts) => {
                 let first = result_of(*parts.first()?)?;
                 let in_a_row = parts.iter().enumerate().all(|(k, e)| result_of(*e) == Some(first + k));
                 in_a_row.then_some(Datum::Results(first, parts.len()))
@@ -786,8 +787,8 @@ impl Reader<'_> {
     /// True if an expression is a datum of the call, or a tuple of such data.
     fn is_known(&self, e: Expr) -> bool {
         match e.term() {
-            Term::Tuple(parts) => parts.iter().all(|e| self.is_known(*e)),
-            Term::Arg(i, _) => matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
+            ExprTerm::Tuple(parts) => parts.iter().all(|e| self.is_known(*e)),
+            ExprTerm::Arg(i, _) => matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
             _ => self.datum(e).is_some(),
         }
     }
@@ -795,20 +796,20 @@ impl Reader<'_> {
     /// True if an expression names a thread, node, location or identifier in terms of the call, independently of data.
     fn is_name(&self, e: Expr) -> bool {
         match e.term() {
-            Term::Me => true,
-            Term::Arg(i, _) => !matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
-            Term::Var(var) => (ELEMENT..UNKNOWN).contains(&var.number),
-            Term::Val(v) => !v.is_data() && !matches!(v, Val::Node(_) | Val::Nodes(_) | Val::Thread(_)),
-            Term::Of(Function::Node | Function::AsWid, of) | Term::Wid(of, _) => self.is_name(*of),
-            Term::Part(of, _, indices) => self.is_name(*of) && indices.iter().all(|e| self.is_index(*e)),
+            ExprTerm::Me => true,
+            ExprTerm::Arg(i, _) => !matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
+            ExprTerm::Var(var) => (ELEMENT..UNKNOWN).contains(&var.number),
+            ExprTerm::Val(v) => !v.is_data() && !matches!(v, Val::Node(_) | Val::Nodes(_) | Val::Thread(_)),
+            ExprTerm::Of(Function::Node | Function::AsWid, of) | ExprTerm::Wid(of, _) => self.is_name(*of),
+            ExprTerm::Part(of, _, indices) => self.is_name(*of) && indices.iter().all(|e| self.is_index(*e)),
             _ => false,
         }
     }
 
     fn is_index(&self, e: Expr) -> bool {
         match e.term() {
-            Term::Val(v) => matches!(v, Val::Int(_) | Val::Thread(_) | Val::Node(_)),
-            Term::Of(Function::Number, of) => self.is_name(*of),
+            ExprTerm::Val(v) => matches!(v, Val::Int(_) | Val::Thread(_) | Val::Node(_)),
+            ExprTerm::Of(Function::Number, of) => self.is_name(*of),
             _ => self.is_name(e),
         }
     }
@@ -837,7 +838,7 @@ impl Reader<'_> {
         let facts = state.decided.iter().filter(|d| d.is_fact && d.holds);
         let equal = facts.filter_map(|d| self.guard(d.condition, true)).map(|guard| (guard.one, guard.other)).collect();
         let above = state.decided.iter().filter(|d| d.is_fact && d.holds).filter_map(|d| match d.condition.term() {
-            Term::Op(Op::Lt, low, high) => Some((result_of(*high)?, result_of(*low)?)),
+            ExprTerm::Op(Op::Lt, low, high) => Some((result_of(*high)?, result_of(*low)?)),
             _ => None,
         });
         let above = above.filter(|(high, low)| low < high).collect();
@@ -850,17 +851,17 @@ impl Reader<'_> {
         let mut args = Vec::new();
         for (&arg, (_, kind)) in call.args.iter().zip(method.takes) {
             args.push(match kind {
-                method::Kind::Nodes => arg,
-                method::Kind::Value if self.is_known(arg) => arg,
-                method::Kind::Value if self.has_roles => self.variable(arg, unknown),
-                method::Kind::Value => {
+                method::ArgumentKind::Nodes => arg,
+                method::ArgumentKind::Value if self.is_known(arg) => arg,
+                method::ArgumentKind::Value if self.has_roles => self.variable(arg, unknown),
+                method::ArgumentKind::Value => {
                     return Err(refusal!("{call} is given {arg}, which is no datum of the call").at(call.place));
                 }
                 _ if self.is_name(arg) => arg,
                 _ => match arg.term() {
-                    Term::Part(of, role, indices) if self.has_roles && self.is_name(*of) => {
+                    ExprTerm::Part(of, role, indices) if self.has_roles && self.is_name(*of) => {
                         let index = |e: &Expr| if self.is_index(*e) { *e } else { self.variable(*e, unknown) };
-                        Term::Part(*of, role, indices.iter().map(index).collect()).into()
+                        ExprTerm::Part(*of, role, indices.iter().map(index).collect()).into()
                     }
                     _ => return Err(refusal!("{call} is about {arg}, which is no name of the call").at(call.place)),
                 },
@@ -872,22 +873,22 @@ impl Reader<'_> {
     /// Returns the variable that stands for an expression of which nothing is known.
     fn variable(&self, e: Expr, unknown: &mut Vec<(Expr, Var)>) -> Expr {
         if let Some((_, var)) = unknown.iter().find(|(known, _)| *known == e) {
-            return Term::Var(*var).into();
+            return ExprTerm::Var(*var).into();
         }
         let variable = self.unknown("unknown");
-        unknown.extend(if let Term::Var(var) = variable.term() { Some((e, *var)) } else { None });
+        unknown.extend(if let ExprTerm::Var(var) = variable.term() { Some((e, *var)) } else { None });
         variable
     }
 
     /// True if a path may return this value, which is true, false, bottom or nothing.
     pub fn may_be(&self, path: &Path, value: Val) -> bool {
-        let is_it = |(_, var): &&(Expr, Var)| Expr::from(Term::Var(*var)) == path.returned;
+        let is_it = |(_, var): &&(Expr, Var)| Expr::from(ExprTerm::Var(*var)) == path.returned;
         let returned = path.unknown.iter().find(is_it).map_or(path.returned, |(e, _)| *e);
         match returned.term() {
-            Term::Val(v) => *v == value,
-            Term::Tuple(_) => false,
+            ExprTerm::Val(v) => *v == value,
+            ExprTerm::Tuple(_) => false,
             // The value of a `for` is a tuple.
-            Term::Var(var) => var.name != "values" || var.number < UNKNOWN,
+            ExprTerm::Var(var) => var.name != "values" || var.number < UNKNOWN,
             _ => !is_integer(returned),
         }
     }
@@ -898,7 +899,7 @@ pub(crate) fn is_of_world(condition: Expr, arguments: &[Argument]) -> bool {
     let mut is_on_data = has_variables(condition);
     condition.each(&mut |e| {
         is_on_data |=
-            matches!(e.term(), Term::Arg(i, _) if matches!(arguments[*i], Argument::Data | Argument::Tuple(_)));
+            matches!(e.term(), ExprTerm::Arg(i, _) if matches!(arguments[*i], Argument::Data | Argument::Tuple(_)));
     });
     !is_on_data
 }
@@ -933,11 +934,11 @@ fn complementary(paths: &[(State, Expr)]) -> Option<(usize, usize, Expr)> {
 /// Decides a condition in each way that is possible. A condition that was decided before stays as it is.
 fn decide(condition: Expr, state: State) -> Vec<(State, bool)> {
     match condition.term() {
-        Term::Val(v) => vec![(state, *v == Val::Bool(true))],
-        Term::Of(Function::Not, of) if is_condition(*of) => {
+        ExprTerm::Val(v) => vec![(state, *v == Val::Bool(true))],
+        ExprTerm::Of(Function::Not, of) if is_condition(*of) => {
             decide(*of, state).into_iter().map(|(state, holds)| (state, !holds)).collect()
         }
-        Term::Op(op @ (Op::And | Op::Or), a, b) if is_condition(condition) => {
+        ExprTerm::Op(op @ (Op::And | Op::Or), a, b) if is_condition(condition) => {
             let goes_on = |holds: bool| holds == (*op == Op::And);
             let second = |(state, holds): (State, bool)| {
                 if goes_on(holds) { decide(*b, state) } else { vec![(state, holds)] }
@@ -954,27 +955,27 @@ fn decide(condition: Expr, state: State) -> Vec<(State, bool)> {
 /// Returns the elements of a list.
 pub(crate) fn listed(set: Expr) -> Option<Vec<Expr>> {
     match set.term() {
-        Term::Tuple(parts) => Some(parts.clone()),
-        Term::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
+        ExprTerm::Tuple(parts) => Some(parts.clone()),
+        ExprTerm::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
         _ => None,
     }
 }
 
 fn equal(a: Expr, b: Expr) -> Expr {
-    folded(Term::Op(Op::Eq, a, b).into())
+    folded(ExprTerm::Op(Op::Eq, a, b).into())
 }
 
 /// Simplifies an expression whose parts are simplified. Its value stays the same for all values of its variables.
 fn folded(e: Expr) -> Expr {
-    let parts = |of: Expr| if let Term::Tuple(parts) = of.term() { Some(&parts[..]) } else { None };
+    let parts = |of: Expr| if let ExprTerm::Tuple(parts) = of.term() { Some(&parts[..]) } else { None };
     let simpler = match e.term() {
-        Term::Of(function, of) => match (function, parts(*of), of.term()) {
+        ExprTerm::Of(function, of) => match (function, parts(*of), of.term()) {
             (Function::Len, Some(parts), _) => Some((parts.len() as i64).into()),
             (Function::First, Some([first, ..]), _) => Some(*first),
-            (Function::Rest, Some([_, rest @ ..]), _) => Some(folded(Term::Tuple(rest.to_vec()).into())),
-            (Function::Reversed, Some(parts), _) => Some(Term::Tuple(parts.iter().rev().copied().collect()).into()),
+            (Function::Rest, Some([_, rest @ ..]), _) => Some(folded(ExprTerm::Tuple(rest.to_vec()).into())),
+            (Function::Reversed, Some(parts), _) => Some(ExprTerm::Tuple(parts.iter().rev().copied().collect()).into()),
             (Function::Int, ..) if is_integer(*of) => Some(*of),
-            (Function::Not, _, Term::Of(Function::Not, inner)) if is_condition(*inner) => Some(*inner),
+            (Function::Not, _, ExprTerm::Of(Function::Not, inner)) if is_condition(*inner) => Some(*inner),
             (
                 Function::Node
                 | Function::Nodes
@@ -984,36 +985,38 @@ fn folded(e: Expr) -> Expr {
                 | Function::Another,
                 ..,
             ) => None,
-            (_, _, Term::Val(_)) => Some(e.value().into()),
+            (_, _, ExprTerm::Val(_)) => Some(e.value().into()),
             _ => None,
         },
-        Term::Op(op, a, b) => match (op, literal(*a), literal(*b)) {
+        ExprTerm::Op(op, a, b) => match (op, literal(*a), literal(*b)) {
             (_, Some(_), Some(_)) => Some(e.value().into()),
             (Op::Add, None, Some(Val::Int(0))) => Some(*a),
             (Op::Add, None, Some(Val::Int(k))) => match a.term() {
-                Term::Op(Op::Add, of, more) if int(*more).is_some() => {
+                ExprTerm::Op(Op::Add, of, more) if int(*more).is_some() => {
                     let sum = int(*more).unwrap_or(0).wrapping_add(k);
-                    Some(folded(Term::Op(Op::Add, *of, sum.into()).into()))
+                    Some(folded(ExprTerm::Op(Op::Add, *of, sum.into()).into()))
                 }
                 _ => None,
             },
-            (Op::Sub, None, Some(Val::Int(k))) => Some(folded(Term::Op(Op::Add, *a, k.wrapping_neg().into()).into())),
+            (Op::Sub, None, Some(Val::Int(k))) => {
+                Some(folded(ExprTerm::Op(Op::Add, *a, k.wrapping_neg().into()).into()))
+            }
             (Op::Item, None, Some(Val::Int(k))) => parts(*a).and_then(|all| all.get(usize::try_from(k).ok()?)).copied(),
             (Op::Eq, ..) if a == b => Some(true.into()),
             (Op::Eq, Some(_), None) => Some(equal(*b, *a)),
             (Op::Eq, None, other) => match (a.term(), other) {
                 // A tuple is no single value, and an integer no other one.
-                (Term::Tuple(_), Some(v)) if !matches!(v, Val::Tuple(_)) => Some(false.into()),
+                (ExprTerm::Tuple(_), Some(v)) if !matches!(v, Val::Tuple(_)) => Some(false.into()),
                 (_, Some(v)) if is_integer(*a) && v.int().is_none() => Some(false.into()),
                 // `int(e)` is `e`, or 0 if `e` is no integer.
-                (Term::Of(Function::Int, of), Some(Val::Int(n))) if n != 0 => Some(equal(*of, *b)),
-                (Term::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() && is_integer(*of) => {
+                (ExprTerm::Of(Function::Int, of), Some(Val::Int(n))) if n != 0 => Some(equal(*of, *b)),
+                (ExprTerm::Op(Op::Add, of, k), Some(Val::Int(n))) if int(*k).is_some() && is_integer(*of) => {
                     Some(equal(*of, n.wrapping_sub(int(*k).unwrap_or(0)).into()))
                 }
                 // `e + k` is `e` only if `e` is no integer.
-                (Term::Op(Op::Add, of, k), None) if *of == *b && int(*k).is_some_and(|k| k != 0) => {
-                    Some(folded(Term::Of(Function::Not, equal(Term::Of(Function::Int, *of).into(), *of)).into()))
-                }
+                (ExprTerm::Op(Op::Add, of, k), None) if *of == *b && int(*k).is_some_and(|k| k != 0) => Some(folded(
+                    ExprTerm::Of(Function::Not, equal(ExprTerm::Of(Function::Int, *of).into(), *of)).into(),
+                )),
                 _ => None,
             },
             (Op::And, Some(Val::Bool(known)), _) if is_condition(*b) => Some(if known { *b } else { false.into() }),
@@ -1022,7 +1025,7 @@ fn folded(e: Expr) -> Expr {
             (Op::Or, _, Some(Val::Bool(known))) if is_condition(*a) => Some(if known { true.into() } else { *a }),
             _ => None,
         },
-        Term::Tuple(parts) if parts.iter().all(|e| literal(*e).is_some()) => Some(e.value().into()),
+        ExprTerm::Tuple(parts) if parts.iter().all(|e| literal(*e).is_some()) => Some(e.value().into()),
         _ => None,
     };
     simpler.unwrap_or(e)
@@ -1039,7 +1042,7 @@ mod tests {
     use super::*;
 
     fn argument(i: usize) -> Expr {
-        Term::Arg(i, ["x", "v"][i]).into()
+        ExprTerm::Arg(i, ["x", "v"][i]).into()
     }
 
     /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.

@@ -17,7 +17,7 @@ use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::closure;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::StampKind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::RdmaStamp;

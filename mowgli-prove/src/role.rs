@@ -4,7 +4,7 @@
 //! cases of the kind.
 
 use itertools::Itertools;
-use mowgli_core::expr::{Expr, Function, Term, Var};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::library::{Initial, Libraries};
 use mowgli_core::method;
@@ -59,7 +59,7 @@ fn numbers(role: &str) -> usize {
 /// Returns the text of a number, a node or a thread.
 fn constant(e: Expr) -> Option<String> {
     match e.term() {
-        Term::Val(v @ (Val::Int(_) | Val::Node(_) | Val::Thread(_))) => Some(v.to_string()),
+        ExprTerm::Val(v @ (Val::Int(_) | Val::Node(_) | Val::Thread(_))) => Some(v.to_string()),
         _ => None,
     }
 }
@@ -87,8 +87,8 @@ impl Case<'_> {
             Ok(())
         };
         match e.term() {
-            Term::Tuple(parts) => all(parts.clone(), text, slots),
-            Term::Arg(i, _) => match self.reader.arguments[*i] {
+            ExprTerm::Tuple(parts) => all(parts.clone(), text, slots),
+            ExprTerm::Arg(i, _) => match self.reader.arguments[*i] {
                 Argument::Location => push("loc:#", Slot::Leaf(Leaf::Location(*i))),
                 Argument::Identifier => push("wid:#", Slot::Leaf(Leaf::Identifier(*i))),
                 Argument::Node => push("node:#", Slot::Leaf(Leaf::Node(*i))),
@@ -100,50 +100,50 @@ impl Case<'_> {
                 }
                 Argument::Nodes => Err(refusal!("{e} is a set of nodes, of which templates know the elements only")),
             },
-            Term::Val(Val::NoWid) => {
+            ExprTerm::Val(Val::NoWid) => {
                 text.push('_');
                 Ok(())
             }
-            Term::Val(Val::Way(way)) => {
+            ExprTerm::Val(Val::Way(way)) => {
                 text.push_str(way.text());
                 Ok(())
             }
-            Term::Val(Val::Node(n)) => {
+            ExprTerm::Val(Val::Node(n)) => {
                 text.push_str(&format!("node:{n}"));
                 Ok(())
             }
-            Term::Val(Val::Tuple(parts)) => all(parts.parts().iter().map(|v| (*v).into()).collect(), text, slots),
-            Term::Part(..) => {
+            ExprTerm::Val(Val::Tuple(parts)) => all(parts.parts().iter().map(|v| (*v).into()).collect(), text, slots),
+            ExprTerm::Part(..) => {
                 text.push_str("loc:");
                 self.part(e, at, text, slots)
             }
-            Term::Wid(of, role) => {
+            ExprTerm::Wid(of, role) => {
                 text.push_str("wid:");
                 self.part(of.part(role, []), at, text, slots)
             }
-            Term::Of(Function::AsWid, of) => {
+            ExprTerm::Of(Function::AsWid, of) => {
                 text.push_str("wid:");
                 self.part(*of, at, text, slots)
             }
-            Term::Of(Function::Node, _) => {
+            ExprTerm::Of(Function::Node, _) => {
                 let leaf = self.leaf(e).ok_or_else(|| refusal!("{e} is no node of the call"))?;
                 push("node:#", Slot::Leaf(leaf))
             }
-            Term::Var(var) if *var == AT => push("node:#", Slot::Leaf(Leaf::At)),
+            ExprTerm::Var(var) if *var == AT => push("node:#", Slot::Leaf(Leaf::At)),
             _ => push("#", Slot::Datum(e)),
         }
     }
 
     /// Takes the name of a part of an object apart.
     fn part(&self, e: Expr, at: usize, text: &mut String, slots: &mut Vec<Slot>) -> Result<(), Refusal> {
-        let Term::Part(of, role, indices) = e.term() else {
+        let ExprTerm::Part(of, role, indices) = e.term() else {
             return match e.term() {
-                Term::Arg(i, _) => {
+                ExprTerm::Arg(i, _) => {
                     text.push('#');
                     slots.push(Slot::Leaf(Leaf::Location(*i)));
                     Ok(())
                 }
-                Term::Val(Val::Loc(x)) => {
+                ExprTerm::Val(Val::Loc(x)) => {
                     text.push_str(x.0.text());
                     Ok(())
                 }
@@ -161,7 +161,7 @@ impl Case<'_> {
                     let leaf = self.leaf(*index).or_else(|| self.named(*index, at).map(Leaf::Named));
                     let leaf = leaf.ok_or_else(|| refusal!("{index} in {e} is no thread or node of the call"))?;
                     // Names of threads begin so.
-                    let is_thread = matches!(index.term(), Term::Me) || *index == Term::Var(MEMBER).into();
+                    let is_thread = matches!(index.term(), ExprTerm::Me) || *index == ExprTerm::Var(MEMBER).into();
                     text.push_str(if is_thread { "P#" } else { "#" });
                     slots.push(Slot::Leaf(leaf));
                 }
@@ -173,14 +173,16 @@ impl Case<'_> {
     /// Returns the thread or node that an expression is.
     fn leaf(&self, e: Expr) -> Option<Leaf> {
         match e.term() {
-            Term::Me => Some(Leaf::Thread),
-            Term::Var(var) if *var == AT => Some(Leaf::At),
-            Term::Var(var) if *var == MEMBER => Some(Leaf::Member),
-            Term::Arg(i, _) => (self.reader.arguments[*i] == Argument::Node).then_some(Leaf::Node(*i)),
-            Term::Of(Function::Number, of) => self.leaf(*of).filter(|leaf| matches!(leaf, Leaf::Thread | Leaf::Member)),
-            Term::Of(Function::Node, of) => match of.term() {
-                Term::Me => Some(Leaf::Own),
-                Term::Arg(i, _) => (self.reader.arguments[*i] == Argument::Location).then_some(Leaf::Home(*i)),
+            ExprTerm::Me => Some(Leaf::Thread),
+            ExprTerm::Var(var) if *var == AT => Some(Leaf::At),
+            ExprTerm::Var(var) if *var == MEMBER => Some(Leaf::Member),
+            ExprTerm::Arg(i, _) => (self.reader.arguments[*i] == Argument::Node).then_some(Leaf::Node(*i)),
+            ExprTerm::Of(Function::Number, of) => {
+                self.leaf(*of).filter(|leaf| matches!(leaf, Leaf::Thread | Leaf::Member))
+            }
+            ExprTerm::Of(Function::Node, of) => match of.term() {
+                ExprTerm::Me => Some(Leaf::Own),
+                ExprTerm::Arg(i, _) => (self.reader.arguments[*i] == Argument::Location).then_some(Leaf::Home(*i)),
                 _ => None,
             },
             _ => None,
@@ -203,8 +205,8 @@ impl Case<'_> {
     /// Returns all data that an expression is equal to.
     fn data(&self, e: Expr) -> Vec<Datum> {
         let datum = match e.term() {
-            Term::Of(Function::Initial, x) => match x.term() {
-                Term::Arg(i, _) => Some(Datum::Initial(*i)),
+            ExprTerm::Of(Function::Initial, x) => match x.term() {
+                ExprTerm::Arg(i, _) => Some(Datum::Initial(*i)),
                 _ => None,
             },
             _ => self.reader.datum(e),
@@ -228,8 +230,8 @@ impl Case<'_> {
             let method = method_of(self.reader.below.get(made.call.library), made.call.method);
             let takes = method.map(|m| m.takes).unwrap_or_default();
             let args = made.call.args.iter().zip(takes).enumerate();
-            let is_it = |(_, (arg, (_, kind))): &(usize, (&Expr, &(&str, method::Kind)))| {
-                *kind == method::Kind::Value && self.are_equal(**arg, e)
+            let is_it = |(_, (arg, (_, kind))): &(usize, (&Expr, &(&str, method::ArgumentKind)))| {
+                *kind == method::ArgumentKind::Value && self.are_equal(**arg, e)
             };
             args.filter(is_it).map(|(i, _)| Datum::Passed(event, i)).collect::<Vec<_>>()
         };
@@ -257,7 +259,7 @@ impl Case<'_> {
 
 /// Returns the indices in a name with the numbers of their parts, and the number of the next part.
 fn indices(e: Expr, first: usize) -> (usize, Vec<(usize, Expr)>) {
-    let Term::Part(of, role, own) = e.term() else { return (first, Vec::new()) };
+    let ExprTerm::Part(of, role, own) = e.term() else { return (first, Vec::new()) };
     let (next, mut all) = indices(*of, first);
     let next = next + numbers(role);
     all.extend((next..).zip(own.iter().copied()));
@@ -356,9 +358,9 @@ impl Cases<'_, '_> {
     /// Returns a value in terms of the call: a datum, or a tuple of data.
     fn said(&self, at: usize, es: &[Expr]) -> Result<Said, Refusal> {
         let words = self.each(es, |case, e| match e.term() {
-            Term::Tuple(parts) => Some(parts.clone()),
-            Term::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
-            Term::Arg(i, _) => match case.reader.arguments[*i] {
+            ExprTerm::Tuple(parts) => Some(parts.clone()),
+            ExprTerm::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
+            ExprTerm::Arg(i, _) => match case.reader.arguments[*i] {
                 Argument::Tuple(words) => Some((0..words as i64).map(|k| e.item(k)).collect::<Vec<Expr>>()),
                 _ => None,
             },
@@ -518,12 +520,13 @@ impl Cases<'_, '_> {
     /// it, and the result must be that of the call.
     fn applied(&self, case: &Case<'_>, function: &CasesTerm, before: &[usize]) -> Option<Vec<Expr>> {
         let names: Vec<&str> = case.path.made().map(|(_, made)| made.name).collect();
-        let words = before.iter().map(|&position| Term::Var(Var { name: names[position], ..result(position) }).into());
+        let words =
+            before.iter().map(|&position| ExprTerm::Var(Var { name: names[position], ..result(position) }).into());
         let words: Vec<Expr> = words.collect();
         let shaper = self.shaper(case);
         let with = |e: Expr| {
             let word = |var: &Var| function.before.iter().position(|word| word == var).map(|k| words[k]);
-            let e = e.replaced(&mut |term| if let Term::Var(var) = term { word(var) } else { None });
+            let e = e.replaced(&mut |term| if let ExprTerm::Var(var) = term { word(var) } else { None });
             case.reader.simplified(e)
         };
         let holds = |e: Expr| shaper.holds(with(e));
@@ -542,8 +545,8 @@ impl Cases<'_, '_> {
             Initial::Function(_) => None,
             Initial::OfObject => {
                 let init = |(case, a): (&&Case<'_>, &&Access)| match a.cell?.0.term() {
-                    Term::Arg(i, name) => Some(mowgli_core::expr::initial(Expr::from(Term::Arg(*i, name)))),
-                    Term::Part(..) => {
+                    ExprTerm::Arg(i, name) => Some(mowgli_core::expr::initial(Expr::from(ExprTerm::Arg(*i, name)))),
+                    ExprTerm::Part(..) => {
                         let shaper = self.shaper(case);
                         shaper.declared(a.cell?.0).ok().map(|object| object.init)
                     }

@@ -16,7 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use mowgli_core::expr::{Expr, Function, Op, Term, Var};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Node;
 use mowgli_core::parts::{ObjectTerm, Parts};
 use mowgli_core::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTerm, SubTerm, WritesTerm};
@@ -153,7 +153,7 @@ impl Shaper<'_> {
                     return Err(refusal!("it is there for each node, and each has subevents for each node").into());
                 }
                 ways.iter_mut().for_each(|way| way.segments.push(Segment { times: Times::Each(each), len: 0 }));
-                self.extend(part, &with(Term::Var(element(each)).into()), Some(each), call, ways)
+                self.extend(part, &with(ExprTerm::Var(element(each)).into()), Some(each), call, ways)
             }
             ShapeTerm::Either(terms) => {
                 let before = std::mem::take(ways);
@@ -248,7 +248,7 @@ impl Shaper<'_> {
     /// Returns the node that an expression is. The implementation says where its objects live.
     fn node(&self, e: Expr) -> Result<Expr, NoTemplate> {
         match e.term() {
-            Term::Of(Function::Node, of) if matches!(of.term(), Term::Part(..)) => {
+            ExprTerm::Of(Function::Node, of) if matches!(of.term(), ExprTerm::Part(..)) => {
                 let on = self.declared(*of)?.node.ok_or_else(|| refusal!("{of} lives on no node"))?;
                 self.node(self.reader.simplified(on))
             }
@@ -265,9 +265,9 @@ impl Shaper<'_> {
 
     fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>, call: Called<'_>) -> Expr {
         let known = e.replaced(&mut |term| match term {
-            Term::Arg(i, _) => call.args.get(*i).copied(),
-            Term::Ret => Some(call.result),
-            Term::Var(var) => vars.get(&var.number).copied(),
+            ExprTerm::Arg(i, _) => call.args.get(*i).copied(),
+            ExprTerm::Ret => Some(call.result),
+            ExprTerm::Var(var) => vars.get(&var.number).copied(),
             _ => None,
         });
         self.reader.simplified(known)
@@ -276,9 +276,9 @@ impl Shaper<'_> {
     /// Decides a condition, if what is known decides it.
     pub fn holds(&self, condition: Expr) -> Option<bool> {
         match condition.term() {
-            Term::Val(v) => Some(*v == Val::Bool(true)),
-            Term::Of(Function::Not, of) => self.holds(*of).map(|holds| !holds),
-            Term::Op(op @ (Op::And | Op::Or), a, b) => {
+            ExprTerm::Val(v) => Some(*v == Val::Bool(true)),
+            ExprTerm::Of(Function::Not, of) => self.holds(*of).map(|holds| !holds),
+            ExprTerm::Op(op @ (Op::And | Op::Or), a, b) => {
                 let ends = *op == Op::Or;
                 match (self.holds(*a), self.holds(*b)) {
                     (Some(one), _) | (_, Some(one)) if one == ends => Some(ends),
@@ -307,7 +307,7 @@ fn segment_of(segments: &[Segment], position: usize) -> Option<usize> {
 /// Returns the elements of a list, or of the set of one node.
 fn elements(set: Expr) -> Option<Vec<Expr>> {
     match set.term() {
-        Term::Of(Function::Only, node) => Some(vec![*node]),
+        ExprTerm::Of(Function::Only, node) => Some(vec![*node]),
         _ => crate::paths::listed(set),
     }
 }

@@ -1,7 +1,7 @@
 //! Lemmas that an author states, as obligations.
 
 use itertools::Itertools;
-use mowgli_core::lemma::{Access, Along, Fact, Lemma, Num, Of, Sort, Var};
+use mowgli_core::lemma::{Access, Along, Fact, Lemma, LemmaVar, Num, Of, Sort};
 
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
@@ -21,7 +21,7 @@ pub(crate) struct Stated {
 /// A lemma, with the kinds of its calls.
 struct Sorted<'k> {
     lemma: &'k Lemma,
-    kinds: Vec<(Var, &'k Kind)>,
+    kinds: Vec<(LemmaVar, &'k Kind)>,
     /// The suffix of the names of variables.
     end: &'static str,
 }
@@ -32,7 +32,7 @@ impl Model<'_> {
     /// # Errors
     /// If it applies to no kinds, the last reason for that.
     pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, Refusal> {
-        let calls: Vec<Var> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
+        let calls: Vec<LemmaVar> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
         let choices = calls.iter().map(|_| self.parts.kinds).multi_cartesian_product();
         let mut said = Vec::new();
         let mut last = refusal!("the lemma that {} is about no call", lemma.words);
@@ -53,7 +53,7 @@ impl Model<'_> {
         let statement = Obligation { name: lemma.words.to_owned(), of, hints: Vec::new(), from, to };
         let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
         let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
-        let is_before = |of: Var| app("po.call", &[earlier.var(of), sorted.var(of)]);
+        let is_before = |of: LemmaVar| app("po.call", &[earlier.var(of), sorted.var(of)]);
         // The lemma holds for the earlier calls or subevents, by induction.
         let of: Vec<(String, &str)> = lemma.of.iter().map(|v| (earlier.name(*v), sort(*v))).collect();
         let of: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
@@ -119,7 +119,7 @@ impl Model<'_> {
                 and([])
             }
             Fact::ShareObject(a, b) => {
-                let object = |of: Var| {
+                let object = |of: LemmaVar| {
                     let has = sorted.kind(of)?.forms.iter().all(|f| f.arguments.first() == Some(&Argument::Location));
                     has.then(|| location(0, &sorted.var(of))).ok_or_else(|| refusal!("{} is about no object", of.name))
                 };
@@ -138,7 +138,7 @@ impl Model<'_> {
 }
 
 /// Returns the name of a sort.
-fn sort(of: Var) -> &'static str {
+fn sort(of: LemmaVar) -> &'static str {
     match of.sort {
         Sort::Call => "Call",
         Sort::Node => "Node",
@@ -165,16 +165,16 @@ fn subevents(fact: &Fact) -> Vec<Of> {
 }
 
 impl<'k> Sorted<'k> {
-    fn name(&self, of: Var) -> String {
+    fn name(&self, of: LemmaVar) -> String {
         format!("{}{}", of.name, self.end)
     }
 
-    fn var(&self, of: Var) -> Term {
+    fn var(&self, of: LemmaVar) -> Term {
         symbol(&self.name(of))
     }
 
     /// Returns the kind of a call.
-    fn kind(&self, of: Var) -> Result<&'k Kind, Refusal> {
+    fn kind(&self, of: LemmaVar) -> Result<&'k Kind, Refusal> {
         let kind = self.kinds.iter().find(|(call, _)| *call == of).map(|(_, kind)| *kind);
         kind.ok_or_else(|| refusal!("it is not about {}", of.name))
     }

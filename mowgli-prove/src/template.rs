@@ -8,13 +8,13 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_core::expr::{Expr, Function, Op, Term, Var};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Hints;
 use mowgli_core::method;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Part, World};
+use mowgli_core::world::{DeclarationPart, World};
 
 use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
     /// True if objects have a writer and readers.
     pub(crate) fn has_roles(&self) -> bool {
         let form = self.specification.get(self.library).and_then(|library| library.object());
-        form.is_some_and(|form| form.parts.contains(&Part::Roles))
+        form.is_some_and(|form| form.parts.contains(&DeclarationPart::Roles))
     }
 
     /// Returns worlds with objects, in which clients make calls of all forms.
@@ -293,7 +293,7 @@ impl<'a> Source<'a> {
             let args = made.call.args.iter().map(|e| with_element(*e, element, times)).collect::<Vec<_>>();
             let has_result = returns(library, made.call.method);
             let name = Var { name: made.name, ..result(position) };
-            let result = if has_result { Term::Var(name).into() } else { Expr::from(Val::Unit) };
+            let result = if has_result { ExprTerm::Var(name).into() } else { Expr::from(Val::Unit) };
             let called = shapes::Called { args: &args, result, times };
             let ways = shaper.ways(shape_of(library, made.call.method)?, called)?;
             if ways.is_empty() {
@@ -314,12 +314,12 @@ impl<'a> Source<'a> {
         }
         let specified = self.specification.get(self.library);
         let takes = method_of(specified, method.text()).map(|m| m.takes);
-        let args = takes.unwrap_or_default().iter().enumerate().map(|(i, (name, _))| Term::Arg(i, name).into());
+        let args = takes.unwrap_or_default().iter().enumerate().map(|(i, (name, _))| ExprTerm::Arg(i, name).into());
         let args: Vec<Expr> = args.collect();
         let result = if returns(specified, method.text()) { path.returned } else { Val::Unit.into() };
         let called = shapes::Called { args: &args, result, times: Times::Once };
         let own = match shaper.ways(shape_of(specified, method.text())?, called) {
-            Err(NoTemplate::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &Term::Ret => {
+            Err(NoTemplate::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &ExprTerm::Ret => {
                 return Err(refusal!(
                     "only some threads of an object may call it, and `{e}` is not known of the thread"
                 )
@@ -333,8 +333,8 @@ impl<'a> Source<'a> {
 
     /// Returns the node of a part as the implementation declares it, and any other argument as it is.
     fn home(&self, reader: &Reader<'a>, e: Expr) -> Expr {
-        let Term::Of(Function::Node, of) = e.term() else { return e };
-        let is_part = matches!(of.term(), Term::Part(..));
+        let ExprTerm::Of(Function::Node, of) = e.term() else { return e };
+        let is_part = matches!(of.term(), ExprTerm::Part(..));
         let declared = self.implementation.parts().filter(|_| is_part).and_then(|parts| parts.get(*of)?.node);
         declared.map_or(e, |node| reader.simplified(node))
     }
@@ -369,8 +369,9 @@ impl<'a> Source<'a> {
                 es.collect::<Option<Vec<Expr>>>().ok_or_else(|| refusal!("{} has other arguments elsewhere", of.call))
             };
             // Sets of nodes are seen by the subevents that there are for each of them.
-            let is_set =
-                |i: usize| takes(self.below.get(of.call.library), of.call.method, i) == Some(method::Kind::Nodes);
+            let is_set = |i: usize| {
+                takes(self.below.get(of.call.library), of.call.method, i) == Some(method::ArgumentKind::Nodes)
+            };
             let pattern =
                 |i: usize| if is_set(i) { Ok(None) } else { cases.pattern(position, &argument(i)?).map(Some) };
             let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, Refusal>>()?;
@@ -392,7 +393,7 @@ impl<'a> Source<'a> {
             if forms.iter().any(|form| form.len() <= i || form[i] == Argument::Nodes) {
                 return Ok(None);
             }
-            cases.pattern(end, &vec![Term::Arg(i, "argument").into(); forms.len()]).map(Some)
+            cases.pattern(end, &vec![ExprTerm::Arg(i, "argument").into(); forms.len()]).map(Some)
         };
         let arguments = (0..forms[0].len()).map(argument).collect::<Result<Vec<_>, Refusal>>().unwrap_or_default();
         let called = Called { event: end, library: self.library, method, arguments, times: Times::Once };
@@ -407,7 +408,7 @@ fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, Refusal
         return Ok(paths.iter().map(|path| path.guards.clone()).collect());
     }
     let special = |path: &Path| match path.returned.term() {
-        Term::Val(v) if SPECIAL.contains(v) => Some(*v),
+        ExprTerm::Val(v) if SPECIAL.contains(v) => Some(*v),
         _ => None,
     };
     let classes: BTreeSet<Val> = paths.iter().filter_map(special).collect();
@@ -437,10 +438,10 @@ fn with_element(e: Expr, var: Option<Var>, times: Times) -> Expr {
         Times::Each(each) => element(each),
         _ => shapes::MEMBER,
     };
-    e.replaced(&mut |term| if *term == Term::Var(var) { Some(Term::Var(of).into()) } else { None })
+    e.replaced(&mut |term| if *term == ExprTerm::Var(var) { Some(ExprTerm::Var(of).into()) } else { None })
 }
 
-fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<method::Kind> {
+fn takes(library: Option<&dyn Hints>, method: &str, argument: usize) -> Option<method::ArgumentKind> {
     Some(method_of(library, method)?.takes.get(argument)?.1)
 }
 
@@ -456,18 +457,18 @@ fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l mowg
 /// Returns the arguments that are objects in which the thread takes part in all cases.
 fn takes_part(cases: &[&Case<'_>]) -> Vec<usize> {
     let of = |e: Expr| match e.term() {
-        Term::Of(Function::Members, x) => match x.term() {
-            Term::Arg(i, _) => Some(*i),
+        ExprTerm::Of(Function::Members, x) => match x.term() {
+            ExprTerm::Arg(i, _) => Some(*i),
             _ => None,
         },
         _ => None,
     };
     // In all members, in those but the first one, or in the list of the first one.
     let among = |e: Expr| match e.term() {
-        Term::Of(Function::Rest, all) => of(*all),
-        Term::Tuple(parts) => match &parts[..] {
+        ExprTerm::Of(Function::Rest, all) => of(*all),
+        ExprTerm::Tuple(parts) => match &parts[..] {
             [one] => match one.term() {
-                Term::Of(Function::First, all) => of(*all),
+                ExprTerm::Of(Function::First, all) => of(*all),
                 _ => None,
             },
             _ => None,
@@ -477,7 +478,7 @@ fn takes_part(cases: &[&Case<'_>]) -> Vec<usize> {
     let in_case = |case: &&Case<'_>| {
         let is_me = |d: &&Decided| d.holds;
         let known = case.decided.iter().filter(is_me).filter_map(|d| match d.condition.term() {
-            Term::Op(Op::In, me, all) if *me.term() == Term::Me => among(*all),
+            ExprTerm::Op(Op::In, me, all) if *me.term() == ExprTerm::Me => among(*all),
             _ => None,
         });
         known.collect::<BTreeSet<usize>>()

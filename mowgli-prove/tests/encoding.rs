@@ -12,7 +12,7 @@ use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject, worlds};
 use mowgli_core::value::Val;
-use mowgli_judge::algebra::{Expr, Rel};
+use mowgli_judge::algebra::{Rel, RelExpr};
 use mowgli_judge::ids::Name;
 use mowgli_judge::library::Libraries;
 use mowgli_libraries::catalogue::catalogue;
@@ -80,23 +80,23 @@ fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Pairs {
 /// Collects the operators of an expression.
 fn operators(rel: &Rel, seen: &mut BTreeSet<&'static str>) {
     let (name, parts): (_, Vec<&Rel>) = match rel.expr() {
-        Expr::Po => ("po", vec![]),
-        Expr::Ppo => ("ppo", vec![]),
-        Expr::Hb => ("hb", vec![]),
-        Expr::SameEvent => ("same event", vec![]),
-        Expr::SameThread => ("same thread", vec![]),
-        Expr::Same(_) => ("same", vec![]),
-        Expr::InTurn(..) => ("in turn", vec![]),
-        Expr::On(_) => ("on", vec![]),
-        Expr::Cross(..) => ("cross", vec![]),
-        Expr::Chosen(_) => ("chosen", vec![]),
-        Expr::BeforeAny(_) => ("before any", vec![]),
-        Expr::Union(a, b) => ("union", vec![a, b]),
-        Expr::Inter(a, b) => ("intersection", vec![a, b]),
-        Expr::Minus(a, b) => ("difference", vec![a, b]),
-        Expr::Seq(a, b) => ("composition", vec![a, b]),
-        Expr::Inverse(a) => ("inverse", vec![a]),
-        Expr::Plus(a) => ("closure", vec![a]),
+        RelExpr::Po => ("po", vec![]),
+        RelExpr::Ppo => ("ppo", vec![]),
+        RelExpr::Hb => ("hb", vec![]),
+        RelExpr::SameEvent => ("same event", vec![]),
+        RelExpr::SameThread => ("same thread", vec![]),
+        RelExpr::Same(_) => ("same", vec![]),
+        RelExpr::InTurn(..) => ("in turn", vec![]),
+        RelExpr::On(_) => ("on", vec![]),
+        RelExpr::Cross(..) => ("cross", vec![]),
+        RelExpr::Chosen(_) => ("chosen", vec![]),
+        RelExpr::BeforeAny(_) => ("before any", vec![]),
+        RelExpr::Union(a, b) => ("union", vec![a, b]),
+        RelExpr::Inter(a, b) => ("intersection", vec![a, b]),
+        RelExpr::Minus(a, b) => ("difference", vec![a, b]),
+        RelExpr::Seq(a, b) => ("composition", vec![a, b]),
+        RelExpr::Inverse(a) => ("inverse", vec![a]),
+        RelExpr::Plus(a) => ("closure", vec![a]),
     };
     seen.insert(name);
     parts.into_iter().for_each(|part| operators(part, seen));

@@ -17,10 +17,10 @@ use mowgli_check::check::{Ask, Options as Limits, check};
 use mowgli_check::interrupt::Deadline;
 use mowgli_core::body::{Bodies, Body, Stmt};
 use mowgli_core::edit::{Edited, Edits};
-use mowgli_core::expr::{Expr, Term};
+use mowgli_core::expr::{Expr, ExprTerm};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::method::{Kind, Method};
+use mowgli_core::method::{ArgumentKind, Method};
 use mowgli_core::soundness::edits::{Edit, edits};
 use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
@@ -161,7 +161,7 @@ fn conditional(entry: &Entry) -> Vec<Mutant> {
     let published = entry.variants[0].implementation.clone();
     let methods = entry.library().unwrap().methods();
     let of_method = |method: &'static Method| {
-        let arguments = method.takes.iter().positions(|(_, kind)| *kind == Kind::Value).map(On::Argument);
+        let arguments = method.takes.iter().positions(|(_, kind)| *kind == ArgumentKind::Value).map(On::Argument);
         let data: Vec<On> = arguments.chain((0..4).map(On::Result)).collect();
         let does: Vec<Does> = [Does::Return, Does::Leave].into_iter().chain((0..6).map(Does::Skip)).collect();
         iproduct!(data, 0..4, does).map(move |(on, equals, does)| (method, Conditional { on, equals, does }))
@@ -227,7 +227,7 @@ impl Conditional {
         Some(match body.stmt() {
             Stmt::Let(Some(var), first, rest) if matches!(first.stmt(), Stmt::Call(_)) => {
                 let rest = match before.checked_sub(1) {
-                    None => self.where_known(Term::Var(*var).into(), rest, in_loop)?,
+                    None => self.where_known(ExprTerm::Var(*var).into(), rest, in_loop)?,
                     Some(fewer) => {
                         *before = fewer;
                         self.behind_result(rest, before, in_loop)?

@@ -14,9 +14,9 @@ use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
-use mowgli_core::stamp::{Kind, Stamp};
+use mowgli_core::stamp::{Stamp, StampKind};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, World};
+use mowgli_core::world::{DeclarationForm, World};
 
 use crate::stamp::RdmaStamp::{self, aCR, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
@@ -81,7 +81,7 @@ impl Library for Crash {
         CRASH
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         None
     }
 
@@ -203,7 +203,7 @@ pub(crate) fn happened(s: &SubView) -> bool {
 mod tests {
     use mowgli_core::event::{Cell, Reads};
     use mowgli_core::ids::{Loc, Node};
-    use mowgli_core::stamp::Kind as _;
+    use mowgli_core::stamp::StampKind as _;
 
     use super::*;
 

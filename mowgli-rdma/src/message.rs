@@ -14,7 +14,7 @@ use mowgli_core::library::{Hints, Initial, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, World};
+use mowgli_core::world::{DeclarationForm, World};
 
 use crate::stamp::Qp;
 use crate::stamp::RdmaStamp::{aNRW, aWT};
@@ -62,7 +62,7 @@ impl Library for Message {
         MESSAGE
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         None
     }
 

@@ -200,7 +200,7 @@ impl fmt::Display for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::stamp::Kind as _;
+    use mowgli_core::stamp::StampKind as _;
 
     #[test]
     fn rc_has_the_published_order() {

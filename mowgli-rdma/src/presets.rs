@@ -202,7 +202,7 @@ mod tests {
     use super::*;
     use crate::RdmaStamp;
     use crate::network::Remote::Write;
-    use mowgli_core::stamp::Kind as _;
+    use mowgli_core::stamp::StampKind as _;
 
     /// Returns the pairs that only one of two networks has in its stamp order, those of the first before those of the
     /// second.

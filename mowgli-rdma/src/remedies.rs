@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use mowgli_core::body::CallTerm;
 use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, Term, node};
+use mowgli_core::expr::{Expr, ExprTerm, node};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
@@ -281,7 +281,7 @@ fn remote_fence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
 /// Returns the way in which a call of a body is made.
 fn of_term(call: &CallTerm) -> Way {
     match call.args.first().map(|e| e.term()) {
-        Some(Term::Val(w @ Val::Way(_))) => Way::of(*w).unwrap_or(Way::USUAL),
+        Some(ExprTerm::Val(w @ Val::Way(_))) => Way::of(*w).unwrap_or(Way::USUAL),
         _ => Way::USUAL,
     }
 }
@@ -293,11 +293,11 @@ fn fence_of(call: &CallTerm, library: Name) -> Vec<CallTerm> {
         "Get" | "RCAS" | "RFAA" | "RXchg" => 1,
         _ => return Vec::new(),
     };
-    let is_in_a_way = matches!(call.args.first().map(|e| e.term()), Some(Term::Val(Val::Way(_))));
+    let is_in_a_way = matches!(call.args.first().map(|e| e.term()), Some(ExprTerm::Val(Val::Way(_))));
     let Some(words) = call.args.get(at + usize::from(is_in_a_way)).filter(|_| call.library == library) else {
         return Vec::new();
     };
-    let word = if let Term::Tuple(row) = words.term() { row.first().copied() } else { Some(*words) };
+    let word = if let ExprTerm::Tuple(row) = words.term() { row.first().copied() } else { Some(*words) };
     let way = Way { queue: of_term(call).queue, ..Way::USUAL };
     let (method, by) =
         if way == Way::USUAL { ("Rfence", None) } else { ("RfenceBy", Some(Expr::from(Val::from(way)))) };

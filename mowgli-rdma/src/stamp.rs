@@ -4,7 +4,7 @@ use std::fmt;
 
 use mowgli_core::ids::Node;
 use mowgli_core::shape::Index;
-use mowgli_core::stamp::{Kind, Kinds};
+use mowgli_core::stamp::{StampKind, StampKinds};
 use mowgli_core::value::Val;
 
 /// A queue pair of a thread: the node that it leads to, and which of the thread's queue pairs to that node it is. The papers have
@@ -220,10 +220,10 @@ pub fn to(earlier: RdmaStamp, later: RdmaStamp) -> bool {
     }
 }
 
-static KINDS: Kinds = Kinds::of::<RdmaStamp>();
+static KINDS: StampKinds = StampKinds::of::<RdmaStamp>();
 
-impl Kind for RdmaStamp {
-    fn kinds() -> &'static Kinds {
+impl StampKind for RdmaStamp {
+    fn kinds() -> &'static StampKinds {
         &KINDS
     }
 

@@ -17,7 +17,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
 
 use crate::axioms::network::flushing;
 use crate::axioms::{self, Axioms, rmw};
@@ -63,8 +63,8 @@ impl Library for Tso {
         TSO
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "", parts: &[Part::Node, Part::Init] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

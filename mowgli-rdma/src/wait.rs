@@ -15,11 +15,11 @@ use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::shape::{Found, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
+use mowgli_core::shape::{ReadVar, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 
 use crate::axioms::network::flushing;
 use crate::axioms::{self, Axioms};
@@ -185,8 +185,8 @@ impl Library for Wait {
         WAIT
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "", parts: &[Part::Node, Part::Init] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -382,7 +382,7 @@ fn swapped(x: Expr, y: Expr, v1: Expr, v2: Expr, way: Option<Expr>) -> ShapeTerm
 }
 
 /// A remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
-fn updated(x: Expr, y: Expr, written: impl FnOnce(Found) -> WritesTerm, way: Option<Expr>) -> ShapeTerm {
+fn updated(x: Expr, y: Expr, written: impl FnOnce(ReadVar) -> WritesTerm, way: Option<Expr>) -> ShapeTerm {
     shape! {
         let old = aNAR[to(y, way)]: reads y at home;
         aNRW[to(y, way)]: writes y at home, written(old);

@@ -12,7 +12,7 @@ use mowgli_core::library::{Hints, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, World};
+use mowgli_core::world::{DeclarationForm, World};
 
 use crate::stamp::X86Stamp::W;
 
@@ -38,7 +38,7 @@ impl Library for Pool {
         POOL
     }
 
-    fn object(&self) -> Option<Form> {
+    fn object(&self) -> Option<DeclarationForm> {
         None
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mowgli_core::stamp::{Kind, Kinds};
+use mowgli_core::stamp::{StampKind, StampKinds};
 
 /// The kind of an instruction, as far as its processor's order is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,10 +27,10 @@ pub fn to(earlier: X86Stamp, later: X86Stamp) -> bool {
     (earlier, later) != (X86Stamp::W, X86Stamp::R)
 }
 
-static KINDS: Kinds = Kinds::of::<X86Stamp>();
+static KINDS: StampKinds = StampKinds::of::<X86Stamp>();
 
-impl Kind for X86Stamp {
-    fn kinds() -> &'static Kinds {
+impl StampKind for X86Stamp {
+    fn kinds() -> &'static StampKinds {
         &KINDS
     }
 

@@ -27,7 +27,7 @@ use mowgli_core::parts::ObjectTerm;
 use mowgli_core::shape::{Shapes, plus, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 
 use crate::stamp::X86Stamp::{F, R, U, W};
 
@@ -73,8 +73,8 @@ impl Library for Tso {
         X86
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "", parts: &[Part::Init] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "", parts: &[DeclarationPart::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mowgli_core::cat::{self, Cat, Inexpressible, Reader};
+use mowgli_core::cat::{self, Cat, CatDialect, Inexpressible};
 use mowgli_core::ids::Name;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::named;
@@ -21,14 +21,14 @@ pub mod lisa;
 /// # Errors
 /// If no model or library has this name, or if cat cannot express it.
 pub fn cat(catalogue: &Catalogue, name: &str) -> Result<String, InputError> {
-    Ok(cat_for(Reader::Person, catalogue, name)?.text)
+    Ok(cat_for(CatDialect::Person, catalogue, name)?.text)
 }
 
 /// Like [`cat()`], in the dialect that `reader` accepts.
 ///
 /// # Errors
 /// The errors of [`cat()`].
-pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat, InputError> {
+pub fn cat_for(reader: CatDialect, catalogue: &Catalogue, name: &str) -> Result<Cat, InputError> {
     match name.parse::<Model>() {
         Ok(Model::CoreRma) => Err(InputError::new(
             Code::Unsupported,
@@ -38,7 +38,7 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
         Ok(model) => {
             // No other tool has puts that complete when they are delivered.
             let of_tools = || model.switches().map(|s| model.on(Network { delivers: false, ..s.network }));
-            let written = of_tools().filter(|_| !matches!(reader, Reader::Person)).transpose()?.unwrap_or(model);
+            let written = of_tools().filter(|_| !matches!(reader, CatDialect::Person)).transpose()?.unwrap_or(model);
             let libraries = catalogue.libraries(written);
             cat::cat_for(reader, &model.to_string(), &libraries, model.memory()).map_err(unsupported)
         }
@@ -58,7 +58,7 @@ fn unsupported(error: Inexpressible) -> InputError {
 }
 
 /// Returns the specification of a library in cat.
-fn of_entry(reader: Reader, entry: &Entry) -> Result<Cat, InputError> {
+fn of_entry(reader: CatDialect, entry: &Entry) -> Result<Cat, InputError> {
     cat::cat_for(reader, entry.name, &entry.specification, Name::literal(entry.name)).map_err(unsupported)
 }
 
@@ -73,7 +73,7 @@ pub fn for_herd(catalogue: &Catalogue, name: &str) -> Result<[(String, String); 
     })?;
     let marks = herd::marks(model)?;
     let title = model.to_string();
-    let Cat { text, given } = cat_for(Reader::Herd, catalogue, name)?;
+    let Cat { text, given } = cat_for(CatDialect::Herd, catalogue, name)?;
     if let Some(missing) = marks.missing(given.keys()) {
         return Err(InputError::new(
             Code::Unsupported,

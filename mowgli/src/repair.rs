@@ -8,7 +8,7 @@ use crate::litmus::print::{table, written};
 use crate::litmus::test::{Model, Quantifier, Statement, Test, Thread};
 use itertools::Itertools;
 use mowgli_core::problem::Limits;
-use mowgli_core::repair::{Asked as _, Limit, Open, Remedies, Repairs, Set};
+use mowgli_core::repair::{Incomplete, Insertions, Limit, Remedies, Repairable as _, Repairs};
 use mowgli_core::runs::Stop;
 use mowgli_libraries::remedies::OfSv;
 use mowgli_rdma::remedies::{OfTso, OfWait};
@@ -198,14 +198,14 @@ fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, In
     }
     let found = match stop {
         None => Repairs::of(&mut question, &costs, limit),
-        Some(stop) => Repairs { open: Some(Open::Stopped(stop)), ..Repairs::default() },
+        Some(stop) => Repairs { open: Some(Incomplete::Stopped(stop)), ..Repairs::default() },
     };
     let is_done = match &found.minimal[..] {
         [] => found.open.is_none().then_some(false),
         [first, ..] => Some(*first == whole),
     };
-    let told = |set: &Set| told(&question, set, text);
-    let texts = |is: &dyn Fn(&Set) -> bool| {
+    let told = |set: &Insertions| told(&question, set, text);
+    let texts = |is: &dyn Fn(&Insertions) -> bool| {
         let chosen = found.spoiling.iter().filter(|set| is(set));
         chosen.map(|set| set.iter().map(|&i| program.text(i)).collect()).collect()
     };
@@ -225,7 +225,7 @@ fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, In
     })
 }
 
-fn told(question: &Question<'_>, set: &Set, text: &str) -> Result<Told, InputError> {
+fn told(question: &Question<'_>, set: &Insertions, text: &str) -> Result<Told, InputError> {
     let (program, whole) = (question.program, question.program.whole());
     let repaired = program.with(set);
     let texts = |all: Vec<&usize>| all.into_iter().map(|&i| program.text(i)).collect_vec();
@@ -266,7 +266,8 @@ impl Answer {
     fn add(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), InputError> {
         let mut question = Question::new(program, ask.limits);
         let costs = program.costs();
-        let alone = (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Set::from([i])).collect_vec();
+        let alone =
+            (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Insertions::from([i])).collect_vec();
         self.searched += &format!("; moves, swaps and atomics: {}, each alone", alone.len());
         for set in &alone {
             self.asked += 1;
@@ -274,7 +275,7 @@ impl Answer {
                 Ok(true) => self.repairs.push(told(&question, set, text)?),
                 Ok(false) => {}
                 Err(stop) => {
-                    self.undecided.get_or_insert(Open::Stopped(stop.clone()).to_string());
+                    self.undecided.get_or_insert(Incomplete::Stopped(stop.clone()).to_string());
                     if matches!(stop, Stop::Time | Stop::Interrupted) {
                         break;
                     }

@@ -6,7 +6,7 @@ use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Library;
-use mowgli_core::method::{self, Kind};
+use mowgli_core::method::{self, ArgumentKind};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
@@ -94,7 +94,7 @@ fn model(cpu: Cpu) -> Model {
 fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
     let is_data = |name: &str, at: usize| {
         let method = method::named(Tso::PUBLISHED.methods(), name);
-        method.is_some_and(|m| matches!(m.takes[at], (_, Kind::Value)))
+        method.is_some_and(|m| matches!(m.takes[at], (_, ArgumentKind::Value)))
     };
     let of_statement = |s: &Statement| match s {
         Statement::Call { library, method, args, .. } => {

@@ -8,7 +8,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Client};
-use mowgli_core::soundness::verdict::{Answer, Question};
+use mowgli_core::soundness::verdict::{Question, WrongOutcome};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
@@ -65,7 +65,7 @@ fn variant<'a>(entry: &'a Entry, name: &str) -> &'a Variant {
     entry.variants.iter().find(|v| v.name == name).expect("a variant of the library")
 }
 
-fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(World, Client)) -> Answer {
+fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(World, Client)) -> WrongOutcome {
     let question = Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),

@@ -15,7 +15,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::StampKind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::{CRASH, crashing, dead, or_stops};

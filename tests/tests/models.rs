@@ -13,7 +13,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::StampKind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::Method as Barrier;

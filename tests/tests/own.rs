@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli::check::{Ask, Checked, Options, check};
 use mowgli::error::InputError;
 use mowgli::show::{Names, Scene, relations};
-use mowgli_core::algebra::{Role, Spec, po, reads, same_event, writes};
+use mowgli_core::algebra::{ChoiceRole, Spec, po, reads, same_event, writes};
 use mowgli_core::body::bodies;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
@@ -364,7 +364,7 @@ fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
 fn relations_are_known_by_their_roles() {
     let libraries = Libraries::over(to).with(Pile);
     let spec = libraries.spec(PILE).expect("a library of the set");
-    assert_eq!((spec.role("rf"), spec.role("mo")), (Some(Role::ReadsFrom), Some(Role::Orientation)));
+    assert_eq!((spec.role("rf"), spec.role("mo")), (Some(ChoiceRole::ReadsFrom), Some(ChoiceRole::Orientation)));
     assert_eq!((spec.role("ib"), spec.is_of_paths("ib"), spec.is_of_paths("rf2")), (None, false, true));
     let world = Pile.worlds(&World::new(1, &[Node(1), Node(1)]), &Bound::default(), &|| false).remove(0);
     let call = |method| Call::new(PILE, method, &[Loc::new("s").into()]);
@@ -384,7 +384,7 @@ fn relations_are_known_by_their_roles() {
         Flow::Stop
     });
     let execution = found.expect("an execution");
-    let orders: Vec<_> = execution.chosen_as(&libraries, Role::Order).collect();
+    let orders: Vec<_> = execution.chosen_as(&libraries, ChoiceRole::Order).collect();
     assert!(orders.is_empty(), "{orders:?}");
     let judged = judge(&libraries, &execution).expect("search and judge agree");
     let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names: &Names::default() };

@@ -13,7 +13,7 @@ use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::local;
-use mowgli_core::soundness::renaming::{Asked, Canonical, Renaming, Side, relates};
+use mowgli_core::soundness::renaming::{Canonical, LibrarySide, Observers, Renaming, relates};
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{self, BalOverSv};
 use mowgli_libraries::catalogue::{catalogue, named};
@@ -86,9 +86,9 @@ fn renamed_alike<T: PartialEq + std::fmt::Debug>(
     let all = catalogue().into_iter().chain(x86::catalogue()).collect::<Vec<_>>();
     let entry = named(&all, library).unwrap();
     let variant = entry.variant(variant).unwrap();
-    let asked = [Asked::by(&entry.below), Asked::by(&entry.specification)];
+    let asked = [Observers::by(&entry.below), Observers::by(&entry.specification)];
     let sides = [(&entry.below, &asked[0]), (&entry.specification, &asked[1])];
-    let [below, above] = sides.map(|(libraries, asked)| Side { libraries, asked });
+    let [below, above] = sides.map(|(libraries, asked)| LibrarySide { libraries, asked });
     let mut orbits: BTreeMap<Canonical, Vec<Member>> = BTreeMap::new();
     for (world, client) in entry.clients(bound, &|| false).unwrap() {
         let (form, renaming) = Renaming::canonical(&world, &client, &bound.values, by == By::All);

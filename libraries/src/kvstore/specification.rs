@@ -10,7 +10,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::shape::{Shapes, other_than, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::stamp::RdmaStamp::{self, aCAS, aCR, aMF, aWT};
 
 methods! {
@@ -78,8 +78,8 @@ impl Library for Kvstore {
         KVSTORE
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "kvstore", parts: &[Part::Values] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "kvstore", parts: &[DeclarationPart::Values] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

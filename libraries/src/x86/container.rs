@@ -18,7 +18,7 @@ use mowgli_core::method::{self, Method};
 use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, World};
+use mowgli_core::world::{DeclarationForm, Object, World};
 use mowgli_x86::pool::records;
 use mowgli_x86::stamp::X86Stamp::{F, R};
 use mowgli_x86::to;
@@ -68,8 +68,8 @@ impl Library for Container {
         self.name
     }
 
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: self.name.text(), parts: &[] })
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: self.name.text(), parts: &[] })
     }
 
     fn methods(&self) -> &'static [Method] {

@@ -8,7 +8,7 @@ use mowgli_core::shape::shapes;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, World};
+use mowgli_core::world::{DeclarationForm, World};
 use mowgli_x86::stamp::X86Stamp::{F, W};
 use mowgli_x86::to;
 use mowgli_x86::tso::{Tso, X86, word};
@@ -23,7 +23,7 @@ use crate::x86::words::OneMachine;
 pub const fn lock(name: Name) -> Lock {
     Lock {
         name,
-        form: Form { kind: name.text(), parts: &[] },
+        form: DeclarationForm { kind: name.text(), parts: &[] },
         fence: || F.into(),
         shapes: || shapes! { Method: Acq { .. } => { F } Rel { .. } => { W } },
         lets_in: || stamped(W),

@@ -6,7 +6,7 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::method::Method;
-use mowgli_core::world::{Form, World};
+use mowgli_core::world::{DeclarationForm, World};
 
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::message::MESSAGE;
@@ -23,7 +23,7 @@ pub(crate) struct Callable {
     /// Its methods.
     pub(super) methods: Vec<&'static Method>,
     /// The form in which its objects are declared.
-    pub(super) object: Option<Form>,
+    pub(super) object: Option<DeclarationForm>,
     fault: Fault,
     only_looks: Arc<dyn Fn(&Event) -> bool + Send + Sync>,
 }
@@ -83,12 +83,12 @@ impl Known {
     }
 
     /// Returns the library whose objects are declared by these words before their names.
-    pub(super) fn declared(&self, kind: &str) -> Option<(&Callable, Form)> {
+    pub(super) fn declared(&self, kind: &str) -> Option<(&Callable, DeclarationForm)> {
         self.forms().find(|(_, form)| form.kind == kind)
     }
 
     /// Returns the forms in which objects are declared, each with its library.
-    pub(super) fn forms(&self) -> impl Iterator<Item = (&Callable, Form)> {
+    pub(super) fn forms(&self) -> impl Iterator<Item = (&Callable, DeclarationForm)> {
         self.0.iter().filter_map(|library| Some((library, library.object?)))
     }
 

@@ -9,7 +9,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 use mowgli_rdma::Way;
 use mowgli_rdma::core_rma::CORE_RMA;
 
@@ -142,10 +142,10 @@ fn declarations(model: Model, world: &World, name: &dyn Fn(Tid) -> String, out: 
     }
     for (&x, object) in &world.objects {
         let form = builtin(object.library).and_then(|library| library.object);
-        let parts: &[Part] = if model == Model::X86Tso { &[] } else { &[Part::Home] };
+        let parts: &[DeclarationPart] = if model == Model::X86Tso { &[] } else { &[DeclarationPart::Home] };
         let usual = match object.library == CORE_RMA {
-            true => Form { kind: "", parts: &[Part::Node, Part::Init] },
-            false => Form { kind: object.library.text(), parts },
+            true => DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] },
+            false => DeclarationForm { kind: object.library.text(), parts },
         };
         let text = x.to_string();
         let declared = match text.split_once('[') {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::ids::Name;
-use mowgli_core::method::{Kind, Method};
+use mowgli_core::method::{ArgumentKind, Method};
 
 use mowgli_rdma::Switches;
 
@@ -40,13 +40,13 @@ pub(super) fn builtin(library: Name) -> Option<&'static Callable> {
 }
 
 /// Returns the word for an argument in messages.
-fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
-    let is_remote = method.takes.iter().any(|(_, kind)| matches!(kind, Kind::Placed | Kind::Places));
+fn word(method: &Method, name: &'static str, kind: ArgumentKind) -> &'static str {
+    let is_remote = method.takes.iter().any(|(_, kind)| matches!(kind, ArgumentKind::Placed | ArgumentKind::Places));
     match kind {
-        Kind::Local | Kind::Locals if is_remote => "local",
-        Kind::Placed | Kind::Places => "remote",
-        Kind::Nodes => "{nodes}",
-        Kind::Node => "node",
+        ArgumentKind::Local | ArgumentKind::Locals if is_remote => "local",
+        ArgumentKind::Placed | ArgumentKind::Places => "remote",
+        ArgumentKind::Nodes => "{nodes}",
+        ArgumentKind::Node => "node",
         _ => name,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use itertools::Itertools;
-use mowgli_core::flow::{Idle, Waits};
+use mowgli_core::flow::{Idle, WaitsAt};
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
@@ -44,7 +44,7 @@ impl Kind {
     fn of(test: &Test, idle: &[Idle], finals: &[Val]) -> Self {
         let standing = |(thread, idle): (usize, &Idle)| {
             let in_loop =
-                idle.1.as_ref().is_some_and(|wait| matches!(wait.at, Waits::Loop(_)) && wait.within.is_none());
+                idle.1.as_ref().is_some_and(|wait| matches!(wait.at, WaitsAt::Loop(_)) && wait.within.is_none());
             (test.standing(thread, &results(idle)), in_loop)
         };
         let standings: Vec<_> = idle.iter().enumerate().map(standing).collect();

@@ -2,35 +2,40 @@
 
 use std::collections::BTreeSet;
 
-use super::{Explorer, Last, OfThread, Place, State, Wait, Waits};
+use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
 use crate::event::Cell;
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Advance, Available, Prefix};
-use crate::thread::{Going, Point, Stand};
+use crate::thread::{Frontier, LastIteration, ThreadState};
 use crate::value::Val;
 
 impl<'n> Explorer<'_, '_, 'n> {
     /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
     /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
-    fn rounds_of(&self, thread: Tid, point: &'n Point<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n>> {
+    fn rounds_of(
+        &self,
+        thread: Tid,
+        point: &'n ThreadState<'n>,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<LastIteration<'n>> {
         let results = self.threads.returns(thread, point, cells);
         results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
     /// Collects the stuck states when no thread goes on. A thread that has not ended may wait in a call. Or it may
     /// repeat a loop, if the values that it can read are not those that it waits for. The last rounds begin at `now`.
-    pub(super) fn idle(&mut self, state: &State<'n>, names: &[Name], any: &Available, now: u32) {
+    pub(super) fn idle(&mut self, state: &Positions<'n>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         let waits = |t: usize| !state[t].rests();
         let mut going = self.going(state, &waits, &|_| false, prefix, any).into_iter().peekable();
-        let of_thread = |(t, place): (usize, &Place<'n>)| -> Vec<Last<'n>> {
+        let of_thread = |(t, place): (usize, &Position<'n>)| -> Vec<Last<'n>> {
             let rounds = going.next_if(|(thread, _)| *thread == t).map_or_else(Vec::new, |(_, rounds)| rounds);
             let rounds = rounds.into_iter().map(|(point, start)| {
-                let wait = Wait { at: Waits::Loop(start), within: point.within(), depth: point.depth() };
+                let wait = EndlessWait { at: WaitsAt::Loop(start), within: point.within(), depth: point.depth() };
                 (point, Some(wait))
             });
-            let ended = (place.point.stand == Stand::Ended).then_some((place.point, None));
+            let ended = (place.point.stand == Frontier::Ended).then_some((place.point, None));
             let waits = self.waits_in(place).map(|wait| (place.point, Some(wait)));
             rounds.chain(ended).chain(waits).collect()
         };
@@ -45,7 +50,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     /// still write (`is_open`) that is not known.
     pub(super) fn going(
         &self,
-        state: &State<'n>,
+        state: &Positions<'n>,
         waits: &dyn Fn(usize) -> bool,
         is_open: &dyn Fn(Cell) -> bool,
         prefix: &Prefix<'_, 'n>,

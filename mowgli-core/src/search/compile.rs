@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::network::{Check, Derivation, Id, Network};
-use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec};
+use super::network::{Check, Derivation, RelationId, RelationNetwork};
+use crate::algebra::{Choice, Demand, Rel, RelExpr, Set, Spec};
 use crate::event::Event;
 use crate::graph::Graph;
 use crate::ids::Name;
@@ -16,15 +16,15 @@ use crate::relation::matrix::ones;
 use crate::value::Val;
 
 /// A choice in the network.
-pub enum Open {
+pub enum UnfilledChoice {
     /// For each read the write that it reads from.
     ReadsFrom {
         /// Pairs `(w, r)`.
-        chosen: Id,
+        chosen: RelationId,
         /// The pairs `(r, w)` such that r reads the initial value and w writes its cell.
-        before: Id,
+        before: RelationId,
         /// The excluded pairs `(r, w)`; `(r, r)` excludes the initial value.
-        excluded: Id,
+        excluded: RelationId,
         /// The reads.
         reads: Vec<usize>,
         /// For each read (by position in the graph) the writes of its cell.
@@ -33,9 +33,9 @@ pub enum Open {
     /// For each pair its direction.
     Order {
         /// The decided pairs.
-        raw: Id,
+        raw: RelationId,
         /// The consequences of `raw`: its closure for a total order, the same relation otherwise.
-        closed: Id,
+        closed: RelationId,
         /// The pairs to decide, in both directions.
         pairs: Matrix,
     },
@@ -44,52 +44,52 @@ pub enum Open {
 /// The network of a graph.
 pub struct Compiled {
     /// The relations.
-    pub net: Network,
+    pub net: RelationNetwork,
     /// `(ppo u so)+`, and the extra edges.
-    pub hb: Id,
+    pub hb: RelationId,
     /// The edges of hb that a caller demands.
-    pub extra: Id,
+    pub extra: RelationId,
     /// The additional edges of hb as the specifications see it: the promises of an execution below (LOCO Def. 3.13, 3).
-    pub given: Id,
+    pub given: RelationId,
     /// The pairs that must not be in so.
-    pub outside: Id,
+    pub outside: RelationId,
     /// The choices, with the library and the name of each.
-    pub choices: Vec<(Name, &'static str, Open)>,
+    pub choices: Vec<(Name, &'static str, UnfilledChoice)>,
     /// Whether each relation depends on a choice.
     pub open: Vec<bool>,
     /// The parts of hb by library and name; `None` for ppo, which all libraries share.
-    pub parts: Vec<(Option<Name>, &'static str, Id)>,
+    pub parts: Vec<(Option<Name>, &'static str, RelationId)>,
     /// The demands by library and name.
-    pub demands: Vec<(Name, &'static str, Id)>,
+    pub demands: Vec<(Name, &'static str, RelationId)>,
     /// The differences whose subtrahend depends on a choice: the relation, the minuend, and the subtrahend.
-    pub differences: Vec<(Id, Id, Id)>,
+    pub differences: Vec<(RelationId, RelationId, RelationId)>,
     /// The relation of each expression, by library and address.
-    pub terms: BTreeMap<(Name, usize), Term>,
+    pub terms: BTreeMap<(Name, usize), NetworkTerm>,
 }
 
 /// A relation that is known, or a relation of the network.
 #[derive(Clone)]
-pub enum Term {
+pub enum NetworkTerm {
     /// Known.
     Known(Rc<Matrix>),
     /// Derived from choices.
-    Open(Id),
+    Open(RelationId),
 }
 
 struct Compiler<'a> {
     graph: &'a Graph<'a>,
     libraries: &'a Libraries,
-    net: Network,
+    net: RelationNetwork,
     /// The relation that the specifications see as hb, once all of so is there.
-    seen_hb: Option<Id>,
+    seen_hb: Option<RelationId>,
     /// The subevents of the library at hand.
     mask: Vec<u64>,
-    choices: Vec<(Name, &'static str, Open)>,
-    demands: Vec<(Name, &'static str, Id)>,
-    differences: Vec<(Id, Id, Id)>,
+    choices: Vec<(Name, &'static str, UnfilledChoice)>,
+    demands: Vec<(Name, &'static str, RelationId)>,
+    differences: Vec<(RelationId, RelationId, RelationId)>,
     first_choice: usize,
     name: Name,
-    terms: BTreeMap<(Name, usize), Term>,
+    terms: BTreeMap<(Name, usize), NetworkTerm>,
 }
 
 /// The network for `graph`, with the specifications of `libraries`.
@@ -98,7 +98,7 @@ pub fn compile(graph: &Graph<'_>, libraries: &Libraries) -> Compiled {
     let mut compiler = Compiler {
         graph,
         libraries,
-        net: Network::new(n),
+        net: RelationNetwork::new(n),
         seen_hb: None,
         mask: Vec::new(),
         choices: Vec::new(),
@@ -149,12 +149,16 @@ pub fn compile(graph: &Graph<'_>, libraries: &Libraries) -> Compiled {
     Compiled { net, hb, extra, given, outside, choices, open, parts, demands, differences, terms }
 }
 
-fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences: &[(Id, Id, Id)]) -> Vec<bool> {
+fn dependent(
+    net: &RelationNetwork,
+    choices: &[(Name, &'static str, UnfilledChoice)],
+    differences: &[(RelationId, RelationId, RelationId)],
+) -> Vec<bool> {
     let mut open = vec![false; net.relations()];
     for (_, _, choice) in choices {
         match choice {
-            Open::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
-            Open::Order { raw, .. } => open[*raw] = true,
+            UnfilledChoice::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
+            UnfilledChoice::Order { raw, .. } => open[*raw] = true,
         }
     }
     for (difference, ..) in differences {
@@ -165,7 +169,7 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences:
 }
 
 /// Marks each relation derived from an open one as open.
-pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
+pub(super) fn spread_open(net: &RelationNetwork, open: &mut [bool]) {
     for r in 0..net.relations() {
         open[r] |= match net.derivation(r) {
             Derivation::Base => false,
@@ -179,7 +183,7 @@ pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
 impl Compiler<'_> {
     /// Compiles the choices, demands and so of the current library. Relations that mention hb follow later, because hb
     /// depends on so.
-    fn library(&mut self, spec: &Spec) -> Vec<(&'static str, Id)> {
+    fn library(&mut self, spec: &Spec) -> Vec<(&'static str, RelationId)> {
         for (title, choice) in &spec.choices {
             let open = self.choice(choice);
             self.choices.push((self.name, title, open));
@@ -245,7 +249,7 @@ impl Compiler<'_> {
         pairs
     }
 
-    fn choice(&mut self, choice: &Choice) -> Open {
+    fn choice(&mut self, choice: &Choice) -> UnfilledChoice {
         let n = self.graph.len();
         match choice {
             Choice::ReadsFrom { reads, writes } => {
@@ -260,7 +264,7 @@ impl Compiler<'_> {
                 }
                 let none = Matrix::empty(n);
                 let [chosen, before, excluded] = [0; 3].map(|_| self.net.base(&none));
-                Open::ReadsFrom { chosen, before, excluded, reads: ones(&reads).collect(), candidates }
+                UnfilledChoice::ReadsFrom { chosen, before, excluded, reads: ones(&reads).collect(), candidates }
             }
             Choice::Order { members, key } => {
                 let members = self.set(members);
@@ -269,45 +273,45 @@ impl Compiler<'_> {
                 let raw = self.net.base(&Matrix::empty(n));
                 let closed = self.net.derive(Derivation::Plus(raw));
                 self.net.check(closed, Check::Irreflexive);
-                Open::Order { raw, closed, pairs }
+                UnfilledChoice::Order { raw, closed, pairs }
             }
             Choice::Orient { pairs } => {
-                let Term::Known(pairs) = self.term(pairs) else { panic!("pairs to orient depend on a choice") };
+                let NetworkTerm::Known(pairs) = self.term(pairs) else { panic!("pairs to orient depend on a choice") };
                 let pairs = pairs.inverse().or(&pairs);
                 let raw = self.net.base(&Matrix::empty(n));
-                Open::Order { raw, closed: raw, pairs }
+                UnfilledChoice::Order { raw, closed: raw, pairs }
             }
         }
     }
 
-    fn open(&mut self, term: Term) -> Id {
+    fn open(&mut self, term: NetworkTerm) -> RelationId {
         match term {
-            Term::Open(id) => id,
-            Term::Known(matrix) => self.net.base(&matrix),
+            NetworkTerm::Open(id) => id,
+            NetworkTerm::Known(matrix) => self.net.base(&matrix),
         }
     }
 
-    fn union(&mut self, parts: Vec<Term>) -> Term {
+    fn union(&mut self, parts: Vec<NetworkTerm>) -> NetworkTerm {
         let mut known: Option<Matrix> = None;
         let mut open = Vec::new();
         for part in parts {
             match part {
-                Term::Known(m) => known = Some(known.map_or_else(|| (*m).clone(), |k| k.or(&m))),
-                Term::Open(id) => open.push(id),
+                NetworkTerm::Known(m) => known = Some(known.map_or_else(|| (*m).clone(), |k| k.or(&m))),
+                NetworkTerm::Open(id) => open.push(id),
             }
         }
         match (known, open.is_empty()) {
-            (Some(k), true) => Term::Known(Rc::new(k)),
+            (Some(k), true) => NetworkTerm::Known(Rc::new(k)),
             (known, _) => {
                 if let Some(k) = known.filter(|k| !k.is_empty()) {
                     open.push(self.net.base(&k));
                 }
-                Term::Open(if open.len() == 1 { open[0] } else { self.net.derive(Derivation::Union(open)) })
+                NetworkTerm::Open(if open.len() == 1 { open[0] } else { self.net.derive(Derivation::Union(open)) })
             }
         }
     }
 
-    fn term(&mut self, rel: &Rel) -> Term {
+    fn term(&mut self, rel: &Rel) -> NetworkTerm {
         let key = (self.name, rel.address());
         if let Some(term) = self.terms.get(&key) {
             return term.clone();
@@ -317,110 +321,116 @@ impl Compiler<'_> {
         term
     }
 
-    fn expression(&mut self, expr: &Expr) -> Term {
+    fn expression(&mut self, expr: &RelExpr) -> NetworkTerm {
         let n = self.graph.len();
-        let known = |m| Term::Known(Rc::new(m));
+        let known = |m| NetworkTerm::Known(Rc::new(m));
         match expr {
-            Expr::Po => known(self.graph.po().and(&Matrix::cross(&self.mask, &self.mask, n))),
-            Expr::Ppo => known(self.graph.ppo(self.libraries).and(&Matrix::cross(&self.mask, &self.mask, n))),
-            Expr::Hb => {
+            RelExpr::Po => known(self.graph.po().and(&Matrix::cross(&self.mask, &self.mask, n))),
+            RelExpr::Ppo => known(self.graph.ppo(self.libraries).and(&Matrix::cross(&self.mask, &self.mask, n))),
+            RelExpr::Hb => {
                 let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
                 self.restrict(hb, &Matrix::cross(&self.mask, &self.mask, n))
             }
-            Expr::SameEvent => {
+            RelExpr::SameEvent => {
                 let mask = Matrix::cross(&self.mask, &self.mask, n);
                 known(self.graph.in_thread(|a, b| self.graph.subs[a].event == self.graph.subs[b].event).and(&mask))
             }
-            Expr::SameThread => known(self.graph.in_thread(|_, _| true).and(&Matrix::cross(&self.mask, &self.mask, n))),
-            Expr::InTurn(from, to, key) => {
+            RelExpr::SameThread => {
+                known(self.graph.in_thread(|_, _| true).and(&Matrix::cross(&self.mask, &self.mask, n)))
+            }
+            RelExpr::InTurn(from, to, key) => {
                 let (from, to) = (self.set(from), self.set(to));
                 known(self.in_turn(&from, &to, |s| key.of(&self.graph.view(s))))
             }
-            Expr::Same(key) => known(self.same_key(&self.mask, |s| key.of(&self.graph.view(s)))),
-            Expr::On(set) => known(Matrix::identity(&self.set(set), n)),
-            Expr::Cross(a, b) => known(Matrix::cross(&self.set(a), &self.set(b), n)),
-            Expr::Chosen(choice) => Term::Open(match &self.choices[self.first_choice + choice].2 {
-                Open::ReadsFrom { chosen, .. } => *chosen,
-                Open::Order { closed, .. } => *closed,
+            RelExpr::Same(key) => known(self.same_key(&self.mask, |s| key.of(&self.graph.view(s)))),
+            RelExpr::On(set) => known(Matrix::identity(&self.set(set), n)),
+            RelExpr::Cross(a, b) => known(Matrix::cross(&self.set(a), &self.set(b), n)),
+            RelExpr::Chosen(choice) => NetworkTerm::Open(match &self.choices[self.first_choice + choice].2 {
+                UnfilledChoice::ReadsFrom { chosen, .. } => *chosen,
+                UnfilledChoice::Order { closed, .. } => *closed,
             }),
-            Expr::BeforeAny(choice) => match &self.choices[self.first_choice + choice].2 {
-                Open::ReadsFrom { before, .. } => Term::Open(*before),
-                Open::Order { .. } => unreachable!("made by reads_from only"),
+            RelExpr::BeforeAny(choice) => match &self.choices[self.first_choice + choice].2 {
+                UnfilledChoice::ReadsFrom { before, .. } => NetworkTerm::Open(*before),
+                UnfilledChoice::Order { .. } => unreachable!("made by reads_from only"),
             },
-            Expr::Union(..) => {
+            RelExpr::Union(..) => {
                 let mut parts = Vec::new();
                 self.flatten(expr, &mut parts);
                 self.union(parts)
             }
-            Expr::Inter(a, b) => match (self.term(a), self.term(b)) {
-                (Term::Known(a), Term::Known(b)) => known((*a).clone().and(&b)),
-                (Term::Known(m), Term::Open(o)) | (Term::Open(o), Term::Known(m)) => self.restrict(o, &m),
-                (Term::Open(a), Term::Open(b)) => Term::Open(self.net.derive(Derivation::Inter(a, b))),
+            RelExpr::Inter(a, b) => match (self.term(a), self.term(b)) {
+                (NetworkTerm::Known(a), NetworkTerm::Known(b)) => known((*a).clone().and(&b)),
+                (NetworkTerm::Known(m), NetworkTerm::Open(o)) | (NetworkTerm::Open(o), NetworkTerm::Known(m)) => {
+                    self.restrict(o, &m)
+                }
+                (NetworkTerm::Open(a), NetworkTerm::Open(b)) => {
+                    NetworkTerm::Open(self.net.derive(Derivation::Inter(a, b)))
+                }
             },
-            Expr::Minus(a, b) => {
+            RelExpr::Minus(a, b) => {
                 let b = match self.term(b) {
-                    Term::Known(b) => b,
-                    Term::Open(b) => {
+                    NetworkTerm::Known(b) => b,
+                    NetworkTerm::Open(b) => {
                         let a = self.term(a);
                         let a = self.open(a);
                         let difference = self.net.base(&Matrix::empty(n));
                         self.differences.push((difference, a, b));
-                        return Term::Open(difference);
+                        return NetworkTerm::Open(difference);
                     }
                 };
                 match self.term(a) {
-                    Term::Known(a) => known((*a).clone().minus(&b)),
-                    Term::Open(a) => {
+                    NetworkTerm::Known(a) => known((*a).clone().minus(&b)),
+                    NetworkTerm::Open(a) => {
                         let all = Matrix::cross(&self.mask, &self.mask, n);
                         self.restrict(a, &all.minus(&b))
                     }
                 }
             }
-            Expr::Seq(a, b) => self.sequence(a, b),
-            Expr::Inverse(a) => match self.term(a) {
-                Term::Known(a) => known(a.inverse()),
-                Term::Open(a) => Term::Open(self.net.derive(Derivation::Inverse(a))),
+            RelExpr::Seq(a, b) => self.sequence(a, b),
+            RelExpr::Inverse(a) => match self.term(a) {
+                NetworkTerm::Known(a) => known(a.inverse()),
+                NetworkTerm::Open(a) => NetworkTerm::Open(self.net.derive(Derivation::Inverse(a))),
             },
-            Expr::Plus(a) => match self.term(a) {
-                Term::Known(a) => known((*a).clone().closure()),
-                Term::Open(a) => Term::Open(self.net.derive(Derivation::Plus(a))),
+            RelExpr::Plus(a) => match self.term(a) {
+                NetworkTerm::Known(a) => known((*a).clone().closure()),
+                NetworkTerm::Open(a) => NetworkTerm::Open(self.net.derive(Derivation::Plus(a))),
             },
         }
     }
 
-    fn restrict(&mut self, open: Id, to: &Matrix) -> Term {
+    fn restrict(&mut self, open: RelationId, to: &Matrix) -> NetworkTerm {
         if to.is_empty() {
-            return Term::Known(Rc::new(to.clone()));
+            return NetworkTerm::Known(Rc::new(to.clone()));
         }
         let to = self.net.base(to);
-        Term::Open(self.net.derive(Derivation::Inter(open, to)))
+        NetworkTerm::Open(self.net.derive(Derivation::Inter(open, to)))
     }
 
     /// A composition; `[S]; r` and `r; [S]` become restrictions, which are cheaper.
-    fn sequence(&mut self, a: &Rel, b: &Rel) -> Term {
+    fn sequence(&mut self, a: &Rel, b: &Rel) -> NetworkTerm {
         let n = self.graph.len();
         match (self.term(a), self.term(b)) {
-            (Term::Known(a), Term::Known(b)) => Term::Known(Rc::new(a.then(&b))),
-            (Term::Open(a), Term::Known(_)) if matches!(b.expr(), Expr::On(_)) => {
-                let Expr::On(set) = b.expr() else { unreachable!("just matched") };
+            (NetworkTerm::Known(a), NetworkTerm::Known(b)) => NetworkTerm::Known(Rc::new(a.then(&b))),
+            (NetworkTerm::Open(a), NetworkTerm::Known(_)) if matches!(b.expr(), RelExpr::On(_)) => {
+                let RelExpr::On(set) = b.expr() else { unreachable!("just matched") };
                 self.restrict(a, &Matrix::cross(&self.mask, &self.set(set), n))
             }
-            (Term::Known(_), Term::Open(b)) if matches!(a.expr(), Expr::On(_)) => {
-                let Expr::On(set) = a.expr() else { unreachable!("just matched") };
+            (NetworkTerm::Known(_), NetworkTerm::Open(b)) if matches!(a.expr(), RelExpr::On(_)) => {
+                let RelExpr::On(set) = a.expr() else { unreachable!("just matched") };
                 self.restrict(b, &Matrix::cross(&self.set(set), &self.mask, n))
             }
-            (Term::Known(m), _) | (_, Term::Known(m)) if m.is_empty() => Term::Known(m),
+            (NetworkTerm::Known(m), _) | (_, NetworkTerm::Known(m)) if m.is_empty() => NetworkTerm::Known(m),
             (a, b) => {
                 let (a, b) = (self.open(a), self.open(b));
-                Term::Open(self.net.derive(Derivation::Seq(a, b)))
+                NetworkTerm::Open(self.net.derive(Derivation::Seq(a, b)))
             }
         }
     }
 
-    fn flatten(&mut self, expr: &Expr, parts: &mut Vec<Term>) {
-        if let Expr::Union(a, b) = expr {
+    fn flatten(&mut self, expr: &RelExpr, parts: &mut Vec<NetworkTerm>) {
+        if let RelExpr::Union(a, b) = expr {
             for side in [a, b] {
-                if matches!(side.expr(), Expr::Union(..)) {
+                if matches!(side.expr(), RelExpr::Union(..)) {
                     self.flatten(side.expr(), parts);
                 } else {
                     let term = self.term(side);

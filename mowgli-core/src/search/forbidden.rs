@@ -23,7 +23,7 @@
 //! **Cost.** One pass over the relations with `n²/64` words each, and up to `n³/64` word operations for each
 //! composition of `n` subevents.
 
-use super::network::{Check, Derivation, Id, Network};
+use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::relation::matrix::{meet, ones};
 
 /// The pairs that relations of a network must not get.
@@ -37,26 +37,26 @@ pub struct Forbidden {
 impl Forbidden {
     /// Returns empty sets for the relations of this network.
     #[must_use]
-    pub fn of(net: &Network) -> Self {
+    pub fn of(net: &RelationNetwork) -> Self {
         let (width, size) = (net.width(), net.capacity() * net.width());
         Self { width, size, pairs: vec![0; net.relations() * size] }
     }
 
     /// True if a relation must not get this pair.
     #[must_use]
-    pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
+    pub fn has(&self, relation: RelationId, a: usize, b: usize) -> bool {
         self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
     }
 
     /// Returns the pairs of one row that a relation must not get.
     #[must_use]
-    pub fn row(&self, relation: Id, a: usize) -> &[u64] {
+    pub fn row(&self, relation: RelationId, a: usize) -> &[u64] {
         let start = relation * self.size + a * self.width;
         &self.pairs[start..start + self.width]
     }
 
     /// Computes the forbidden pairs of every relation that is `open`, that is, depends on a choice.
-    pub fn find(&mut self, net: &Network, open: &[bool]) {
+    pub fn find(&mut self, net: &RelationNetwork, open: &[bool]) {
         let (n, width, size) = (net.live(), self.width, self.size);
         let used = n * width;
         let out = &mut self.pairs;
@@ -80,7 +80,8 @@ impl Forbidden {
             }
             let (below, above) = out.split_at_mut(r * size);
             let above = &above[..used];
-            let mut pass = |to: Id, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
+            let mut pass =
+                |to: RelationId, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
             match net.derivation(r) {
                 Derivation::Base => {}
                 Derivation::Union(of) => {

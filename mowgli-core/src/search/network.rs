@@ -2,14 +2,14 @@
 //! depend on it. Undo goes back to a mark.
 //!
 //! The network is written for speed. It is correct because every operator is monotone, so carrying each new bit once
-//! through each operator reaches the least fixed point in any order. [`Network::evaluate`] is the plain definition of
+//! through each operator reaches the least fixed point in any order. [`RelationNetwork::evaluate`] is the plain definition of
 //! each operator and builds the first state. The tests compare both.
 
 use crate::relation::Matrix;
 use crate::relation::matrix::WordOnes;
 
 /// A relation of the network.
-pub type Id = usize;
+pub type RelationId = usize;
 
 /// The derivation of a relation. Operands precede the relations derived from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,15 +17,15 @@ pub enum Derivation {
     /// Given: a constant, or a choice that the solver extends.
     Base,
     /// Union.
-    Union(Vec<Id>),
+    Union(Vec<RelationId>),
     /// Intersection.
-    Inter(Id, Id),
+    Inter(RelationId, RelationId),
     /// Composition.
-    Seq(Id, Id),
+    Seq(RelationId, RelationId),
     /// Inverse.
-    Inverse(Id),
+    Inverse(RelationId),
     /// Transitive closure.
-    Plus(Id),
+    Plus(RelationId),
 }
 
 /// A condition on a relation that makes a state of the network impossible.
@@ -43,7 +43,7 @@ pub enum Check {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// The relation.
-    pub relation: Id,
+    pub relation: RelationId,
     /// First element.
     pub from: usize,
     /// Second element.
@@ -60,14 +60,14 @@ struct Delta {
 
 /// The network: see the module's documentation.
 #[derive(Clone)]
-pub struct Network {
+pub struct RelationNetwork {
     n: usize,
     /// The number of elements that may occur in pairs: the first ones.
     live: usize,
     width: usize,
     derivations: Vec<Derivation>,
     checks: Vec<Check>,
-    users: Vec<Vec<Id>>,
+    users: Vec<Vec<RelationId>>,
     bits: Vec<u64>,
     trail: Vec<(u32, u64)>,
     queue: Vec<Delta>,
@@ -76,7 +76,7 @@ pub struct Network {
     standing: Option<Conflict>,
 }
 
-impl Network {
+impl RelationNetwork {
     /// Returns an empty network of relations on `0..n`.
     #[must_use]
     pub fn new(n: usize) -> Self {
@@ -121,17 +121,17 @@ impl Network {
     }
 
     /// Adds a relation with these first pairs.
-    pub fn base(&mut self, matrix: &Matrix) -> Id {
+    pub fn base(&mut self, matrix: &Matrix) -> RelationId {
         self.push(Derivation::Base, matrix)
     }
 
     /// Adds a derived relation.
-    pub fn derive(&mut self, derivation: Derivation) -> Id {
+    pub fn derive(&mut self, derivation: Derivation) -> RelationId {
         let matrix = self.evaluate(&derivation);
         self.push(derivation, &matrix)
     }
 
-    fn push(&mut self, derivation: Derivation, matrix: &Matrix) -> Id {
+    fn push(&mut self, derivation: Derivation, matrix: &Matrix) -> RelationId {
         let id = self.derivations.len();
         let operands = match &derivation {
             Derivation::Base => Vec::new(),
@@ -152,7 +152,7 @@ impl Network {
     }
 
     /// Adds a check of a relation. All checks must be added before the first pair.
-    pub fn check(&mut self, relation: Id, check: Check) {
+    pub fn check(&mut self, relation: RelationId, check: Check) {
         self.checks[relation] = check;
         for a in 0..self.live {
             for b in 0..self.live {
@@ -187,20 +187,20 @@ impl Network {
     /// Returns the derivation of a relation.
     #[inline]
     #[must_use]
-    pub fn derivation(&self, relation: Id) -> &Derivation {
+    pub fn derivation(&self, relation: RelationId) -> &Derivation {
         &self.derivations[relation]
     }
 
     /// Returns the check of a relation.
     #[inline]
     #[must_use]
-    pub fn demand(&self, relation: Id) -> Check {
+    pub fn demand(&self, relation: RelationId) -> Check {
         self.checks[relation]
     }
 
     /// Returns the present pairs of a relation.
     #[must_use]
-    pub fn matrix(&self, relation: Id) -> Matrix {
+    pub fn matrix(&self, relation: RelationId) -> Matrix {
         let mut matrix = Matrix::empty(self.n);
         for a in 0..self.n {
             matrix.row_mut(a).copy_from_slice(self.row(relation, a));
@@ -211,7 +211,7 @@ impl Network {
     /// Returns one row of a relation.
     #[inline]
     #[must_use]
-    pub fn row(&self, relation: Id, a: usize) -> &[u64] {
+    pub fn row(&self, relation: RelationId, a: usize) -> &[u64] {
         let start = (relation * self.n + a) * self.width;
         &self.bits[start..start + self.width]
     }
@@ -219,7 +219,7 @@ impl Network {
     /// True if a pair is in a relation.
     #[inline]
     #[must_use]
-    pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
+    pub fn has(&self, relation: RelationId, a: usize, b: usize) -> bool {
         self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
     }
 
@@ -247,18 +247,18 @@ impl Network {
     }
 
     /// Adds a pair to a relation, without carrying it further yet.
-    pub fn add(&mut self, relation: Id, a: usize, b: usize) {
+    pub fn add(&mut self, relation: RelationId, a: usize, b: usize) {
         self.add_word(relation, a, b / 64, 1 << (b % 64));
     }
 
     /// Adds pairs `(a, b)` for every b in `row`.
-    pub fn add_row(&mut self, relation: Id, a: usize, row: &[u64]) {
+    pub fn add_row(&mut self, relation: RelationId, a: usize, row: &[u64]) {
         for (word, &bits) in row.iter().enumerate() {
             self.add_word(relation, a, word, bits);
         }
     }
 
-    fn add_word(&mut self, relation: Id, row: usize, word: usize, bits: u64) {
+    fn add_word(&mut self, relation: RelationId, row: usize, word: usize, bits: u64) {
         let index = (relation * self.n + row) * self.width + word;
         let old = self.bits[index];
         let new = bits & !old;
@@ -275,7 +275,7 @@ impl Network {
         }
     }
 
-    fn test(&mut self, relation: Id, row: usize, word: usize, new: u64) {
+    fn test(&mut self, relation: RelationId, row: usize, word: usize, new: u64) {
         let bad = match self.checks[relation] {
             Check::None => 0,
             Check::Irreflexive if row / 64 == word => new & (1 << (row % 64)),
@@ -300,7 +300,7 @@ impl Network {
         false
     }
 
-    fn carry(&mut self, user: Id, from: Id, row: usize, word: usize, new: u64) {
+    fn carry(&mut self, user: RelationId, from: RelationId, row: usize, word: usize, new: u64) {
         match self.derivations[user] {
             Derivation::Base => unreachable!("given relations depend on none"),
             Derivation::Union(_) => self.add_word(user, row, word, new),
@@ -333,7 +333,7 @@ impl Network {
     }
 
     /// Adds row `of` of `other` to row `into` of `relation`.
-    fn or_row(&mut self, relation: Id, into: usize, other: Id, of: usize) {
+    fn or_row(&mut self, relation: RelationId, into: usize, other: RelationId, of: usize) {
         for word in 0..self.width {
             let bits = self.row(other, of)[word];
             self.add_word(relation, into, word, bits);
@@ -341,7 +341,7 @@ impl Network {
     }
 
     /// Closes a relation under new pairs `(row, b)`: whatever reaches `row` now reaches every `b` and what it reaches.
-    fn close(&mut self, relation: Id, row: usize, word: usize, new: u64) {
+    fn close(&mut self, relation: RelationId, row: usize, word: usize, new: u64) {
         for b in WordOnes(new) {
             let b = word * 64 + b;
             if self.has(relation, row, b) {
@@ -362,8 +362,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn build(n: usize) -> (Network, [Id; 2]) {
-        let mut net = Network::new(n);
+    fn build(n: usize) -> (RelationNetwork, [RelationId; 2]) {
+        let mut net = RelationNetwork::new(n);
         let a = net.base(&Matrix::empty(n));
         let b = net.base(&Matrix::empty(n));
         let seq = net.derive(Derivation::Seq(a, b));
@@ -376,11 +376,11 @@ mod tests {
         (net, [a, b])
     }
 
-    fn plain(net: &Network) -> Vec<Matrix> {
+    fn plain(net: &RelationNetwork) -> Vec<Matrix> {
         (0..net.relations()).map(|r| net.matrix(r)).collect()
     }
 
-    fn is_settled(net: &Network) -> bool {
+    fn is_settled(net: &RelationNetwork) -> bool {
         (0..net.relations())
             .all(|r| *net.derivation(r) == Derivation::Base || net.matrix(r) == net.evaluate(net.derivation(r)))
     }
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_conflict_of_the_first_state_stays() {
-        let mut net = Network::new(2);
+        let mut net = RelationNetwork::new(2);
         let loops = net.base(&Matrix::from_fn(2, |a, b| a == b));
         net.check(loops, Check::Irreflexive);
         let mark = net.mark();
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_cycle_is_a_conflict_until_it_is_undone() {
-        let mut net = Network::new(3);
+        let mut net = RelationNetwork::new(3);
         let edges = net.base(&Matrix::empty(3));
         let closed = net.derive(Derivation::Plus(edges));
         net.check(closed, Check::Irreflexive);

@@ -11,8 +11,8 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::forbidden::Forbidden;
-use super::network::Network;
-use super::schema::{Fixed, Open, Schema};
+use super::network::RelationNetwork;
+use super::schema::{Fixed, Schema, SchemaChoice};
 use super::solver::Source;
 use super::values::{LIMIT, Numbering, Vals, intersect};
 use crate::ahead::Copied;
@@ -20,7 +20,7 @@ use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::thread::Point;
+use crate::thread::ThreadState;
 use crate::value::Val;
 use crate::world::World;
 
@@ -47,7 +47,7 @@ pub struct Advance<'n> {
     /// The number of the thread.
     pub thread: usize,
     /// Where it comes to.
-    pub point: &'n Point<'n>,
+    pub point: &'n ThreadState<'n>,
     /// When its events come.
     pub now: u32,
     /// What is known of the sources of the first of them.
@@ -76,7 +76,7 @@ pub struct Available {
 }
 
 /// An event of a thread, without those around it.
-pub struct Alone<'n> {
+pub struct LoneEvent<'n> {
     /// The event.
     pub event: &'n Event,
     /// How many earlier ones of its thread are alike.
@@ -86,7 +86,7 @@ pub struct Alone<'n> {
 }
 
 /// A subevent and its event.
-struct Placed {
+struct EventSub {
     event: usize,
     /// The first subevent of the event.
     base: usize,
@@ -96,7 +96,7 @@ struct Placed {
 }
 
 /// What a subevent writes depends on what another one of its call reads.
-struct Step {
+struct ValueStep {
     event: usize,
     from: usize,
     to: usize,
@@ -106,7 +106,7 @@ struct Step {
 
 /// What changes when nothing is added.
 #[derive(Clone, Default)]
-struct Known {
+struct Domains {
     reads: Vec<Vals>,
     writes: Vec<Vals>,
     sources: Vec<Source>,
@@ -118,7 +118,7 @@ struct Known {
 /// A state to go back to.
 struct Saved {
     mark: usize,
-    known: Known,
+    known: Domains,
     events: usize,
     subs: usize,
     steps: usize,
@@ -141,14 +141,14 @@ pub struct Prefix<'p, 'n> {
     /// The libraries whose specifications are heard.
     names: Vec<Name>,
     schema: Rc<Schema>,
-    net: Network,
+    net: RelationNetwork,
     forbidden: Forbidden,
     levels: Vec<Level<'n>>,
     /// The events, with how many earlier ones of their thread are alike.
     events: Vec<(&'n Event, usize)>,
     /// How many events each thread has.
     done: Vec<usize>,
-    subs: Vec<Placed>,
+    subs: Vec<EventSub>,
     births: Vec<u32>,
     threads: Vec<Mask>,
     /// For each library its subevents.
@@ -161,10 +161,10 @@ pub struct Prefix<'p, 'n> {
     /// For each value how many steps it takes to make it.
     depths: Vec<u8>,
     init: Vec<Vals>,
-    steps: Vec<Step>,
+    steps: Vec<ValueStep>,
     /// From a subevent that reads to one that writes the same.
     copies: Vec<(usize, usize)>,
-    known: Known,
+    known: Domains,
 }
 
 /// How many subevents read one of these cells.
@@ -227,7 +227,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             init: Vec::new(),
             steps: Vec::new(),
             copies: Vec::new(),
-            known: Known::default(),
+            known: Domains::default(),
             schema: Rc::new(schema),
             names,
         }
@@ -324,7 +324,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         self.done[advance.thread] = run.trace.events.len();
         let mut window = advance.window.as_ref();
         for ((event, shape), &nth) in new {
-            self.add_event(&Alone { event, nth, shape }, advance.now, window.take())?;
+            self.add_event(&LoneEvent { event, nth, shape }, advance.now, window.take())?;
         }
         self.number_steps()?;
         if let Some(Window { after: Some(time), cells, .. }) = &advance.window {
@@ -345,7 +345,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
 
     /// Whether no execution has these events of a thread, in this order and perhaps among others, in which the last one
     /// reads `cell` from what was there before the last but one wrote it: from one of those before, or the initial value.
-    pub fn forbids_stale(&mut self, events: &[Alone<'n>], cell: Cell) -> bool {
+    pub fn forbids_stale(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> bool {
         // Whose turn it is depends on events that are not here.
         if !self.schema.turns.is_empty() {
             return false;
@@ -356,7 +356,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         may == Ok(false)
     }
 
-    fn may_be_stale(&mut self, events: &[Alone<'n>], cell: Cell) -> Result<bool, TooMany> {
+    fn may_be_stale(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> Result<bool, TooMany> {
         let window = Window { cells: SmallVec::from_slice(&[cell]), until: 0, after: None };
         for (i, alone) in events.iter().enumerate() {
             let now = u32::from(i + 2 >= events.len());
@@ -366,8 +366,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
         Ok(self.propagate())
     }
 
-    fn add_event(&mut self, alone: &Alone<'n>, now: u32, window: Option<&Window>) -> Result<(), TooMany> {
-        let &Alone { event, nth, shape } = alone;
+    fn add_event(&mut self, alone: &LoneEvent<'n>, now: u32, window: Option<&Window>) -> Result<(), TooMany> {
+        let &LoneEvent { event, nth, shape } = alone;
         if self.subs.len() + shape.len() > self.net.capacity() {
             return Err(TooMany::Subevents);
         }
@@ -376,7 +376,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         for sub in shape {
             let s = self.subs.len();
             let (thread, library) = (event.thread.index(), event.call.library);
-            self.subs.push(Placed { event: index, base, thread, library, sub: *sub });
+            self.subs.push(EventSub { event: index, base, thread, library, sub: *sub });
             self.births.push(now);
             self.known.until.push(u32::MAX);
             if let Some(window) = window.filter(|w| self.looks(s, &w.cells)) {
@@ -399,7 +399,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     fn add_values(&mut self, s: usize, event: &Event) -> Result<(), TooMany> {
-        let Placed { base, sub, .. } = self.subs[s];
+        let EventSub { base, sub, .. } = self.subs[s];
         let init = sub.cell.map_or(Val::Unit, |cell| self.libraries.of(&event.call).init(self.world, cell));
         let init = self.number(init)?;
         self.init.push(init);
@@ -416,7 +416,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             Some(Writes::Copy(from)) => self.copies.push((base + from, s)),
             Some(Writes::Step(from)) => {
                 let event = self.subs[s].event;
-                self.steps.push(Step { event, from: base + from, to: s, table: Vec::new() });
+                self.steps.push(ValueStep { event, from: base + from, to: s, table: Vec::new() });
             }
             _ => {}
         }
@@ -467,7 +467,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// Adds a subevent to the relations that come with subevents, and to the choices.
     fn add_pairs(&mut self, s: usize, event: &Event, nth: usize) {
         let schema = Rc::clone(&self.schema);
-        let Placed { thread, library, sub, .. } = self.subs[s];
+        let EventSub { thread, library, sub, .. } = self.subs[s];
         self.net.set_live(s + 1);
         self.threads[thread] |= bit(s);
         if let Some(own) = self.own.get_mut(&library) {
@@ -502,9 +502,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    fn add_to_choice(&mut self, schema: &Schema, choice: usize, open: &Open, s: usize) {
+    fn add_to_choice(&mut self, schema: &Schema, choice: usize, open: &SchemaChoice, s: usize) {
         match open {
-            Open::ReadsFrom { reads, writes, before, .. } => {
+            SchemaChoice::ReadsFrom { reads, writes, before, .. } => {
                 let cell = self.subs[s].sub.cell;
                 let [reads, writes] = [reads, writes].map(|set| self.members[*set]);
                 if reads >> s & 1 == 1 {
@@ -520,7 +520,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
                     }
                 }
             }
-            Open::Order { pairs, .. } => {
+            SchemaChoice::Order { pairs, .. } => {
                 let own = self.own[&self.subs[s].library] & !bit(s);
                 let (row, column) = self.pairs_of(schema, pairs, s);
                 self.partners[choice][s] = row & own;
@@ -612,7 +612,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     fn narrow_values(&mut self, changed: &mut bool) -> bool {
         // Values that have no number yet may get one of these.
         let unnumbered = Vals::MAX << self.numbering.len();
-        let Known { reads, writes, .. } = &mut self.known;
+        let Domains { reads, writes, .. } = &mut self.known;
         for &(from, to) in &self.copies {
             let both = reads[from] & writes[to];
             intersect(&mut reads[from], both, changed);
@@ -644,7 +644,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     fn narrow_sources(&mut self, changed: &mut bool) -> bool {
         let schema = Rc::clone(&self.schema);
         for (choice, (_, open)) in schema.choices.iter().enumerate() {
-            let Open::ReadsFrom { reads, .. } = open else { continue };
+            let SchemaChoice::ReadsFrom { reads, .. } = open else { continue };
             if !bits(self.members[*reads]).all(|read| self.narrow_read(choice, open, read, changed)) {
                 return false;
             }
@@ -652,7 +652,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         true
     }
 
-    fn narrow_read(&mut self, choice: usize, open: &Open, read: usize, changed: &mut bool) -> bool {
+    fn narrow_read(&mut self, choice: usize, open: &SchemaChoice, read: usize, changed: &mut bool) -> bool {
         match self.known.sources[read] {
             Source::Write(w) => {
                 let both = self.known.reads[read] & self.known.writes[w];
@@ -680,8 +680,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     /// The sources that an undecided read can still have among what is there.
-    fn sources(&self, choice: usize, open: &Open, read: usize) -> SmallVec<[Source; 4]> {
-        let Open::ReadsFrom { excluded, .. } = open else { unreachable!("only reads-from has reads") };
+    fn sources(&self, choice: usize, open: &SchemaChoice, read: usize) -> SmallVec<[Source; 4]> {
+        let SchemaChoice::ReadsFrom { excluded, .. } = open else { unreachable!("only reads-from has reads") };
         let out = mask_of(self.net.row(*excluded, read));
         let is_in_time = |w: &usize| self.births[*w] <= self.known.until[read];
         let writes = bits(self.partners[choice][read] & !out).filter(is_in_time).map(Source::Write);
@@ -690,8 +690,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
         all.filter(|&source| self.source_values(read, source) & self.known.reads[read] != 0).collect()
     }
 
-    fn decide(&mut self, choice: usize, open: &Open, read: usize, source: Source) {
-        let Open::ReadsFrom { chosen, before, .. } = open else { unreachable!("only reads-from has reads") };
+    fn decide(&mut self, choice: usize, open: &SchemaChoice, read: usize, source: Source) {
+        let SchemaChoice::ReadsFrom { chosen, before, .. } = open else { unreachable!("only reads-from has reads") };
         self.known.sources[read] = source;
         match source {
             Source::Write(w) => self.net.add(*chosen, w, read),
@@ -727,7 +727,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let schema = Rc::clone(&self.schema);
         for (choice, (_, open)) in schema.choices.iter().enumerate() {
             match open {
-                Open::ReadsFrom { reads, chosen, before, excluded, .. } => {
+                SchemaChoice::ReadsFrom { reads, chosen, before, excluded, .. } => {
                     let is_open = |&r: &usize| self.known.sources[r] == Source::Open;
                     let open: SmallVec<[usize; 16]> = bits(self.members[*reads]).filter(is_open).collect();
                     for read in open {
@@ -743,7 +743,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
                         }
                     }
                 }
-                Open::Order { raw, closed, .. } => {
+                SchemaChoice::Order { raw, closed, .. } => {
                     for a in 0..self.subs.len() {
                         let forbidden = mask_of(self.forbidden.row(*raw, a)) & self.partners[choice][a];
                         for b in bits(forbidden & !mask_of(self.net.row(*closed, a))) {
@@ -762,7 +762,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     fn rule_out_until(&mut self, read: usize, time: u32) {
         let schema = Rc::clone(&self.schema);
         for (choice, (_, open)) in schema.choices.iter().enumerate() {
-            let Open::ReadsFrom { reads, excluded, .. } = open else { continue };
+            let SchemaChoice::ReadsFrom { reads, excluded, .. } = open else { continue };
             if self.members[*reads] >> read & 1 == 0 {
                 continue;
             }
@@ -831,7 +831,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             return SmallVec::from_slice(&[self.known.sources[read]]);
         }
         for (choice, (_, open)) in self.schema.choices.iter().enumerate() {
-            if matches!(open, Open::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1) {
+            if matches!(open, SchemaChoice::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1) {
                 return self.sources(choice, open, read);
             }
         }
@@ -884,8 +884,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// nothing follows from its source.
     fn is_possible_with(&mut self, read: usize, source: Source, and: impl FnOnce(&mut Self) -> bool) -> bool {
         let schema = Rc::clone(&self.schema);
-        let is_choice =
-            |open: &Open| matches!(open, Open::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1);
+        let is_choice = |open: &SchemaChoice| matches!(open, SchemaChoice::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1);
         let Some(choice) = schema.choices.iter().position(|(_, open)| is_choice(open)) else { return true };
         let before = self.save();
         if self.known.sources[read] == Source::Open {
@@ -935,8 +934,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
     fn has_later(&self, w: usize, writes: Mask) -> bool {
         let mut choices = self.schema.choices.iter().zip(&self.partners);
         choices.any(|((_, open), partners)| match open {
-            Open::Order { closed, .. } => mask_of(self.net.row(*closed, w)) & partners[w] & writes != 0,
-            Open::ReadsFrom { .. } => false,
+            SchemaChoice::Order { closed, .. } => mask_of(self.net.row(*closed, w)) & partners[w] & writes != 0,
+            SchemaChoice::ReadsFrom { .. } => false,
         })
     }
 
@@ -955,12 +954,12 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// The same, without what the thread of this number writes by itself.
     #[must_use]
     pub fn values_of_others(&self, available: &Available, cell: Cell, thread: usize) -> Vec<Val> {
-        let is_own = |placed: &Placed| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
+        let is_own = |placed: &EventSub| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
         self.values_where(available, cell, |placed| !is_own(placed))
     }
 
-    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&Placed) -> bool) -> Vec<Val> {
-        let of_cell = |placed: &Placed| placed.sub.cell == Some(cell) && is(placed);
+    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&EventSub) -> bool) -> Vec<Val> {
+        let of_cell = |placed: &EventSub| placed.sub.cell == Some(cell) && is(placed);
         let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
         self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
     }
@@ -985,7 +984,7 @@ mod tests {
         let mut prefix = Prefix::new(&libraries, &world, vec![MEMORY]);
         for (n, (event, shape)) in events.iter().zip(&shapes).enumerate() {
             let nth = alike(&events[..n], event.thread, &event.call);
-            prefix.add_event(&Alone { event, nth, shape }, 0, None).unwrap();
+            prefix.add_event(&LoneEvent { event, nth, shape }, 0, None).unwrap();
         }
         (prefix.propagate(), prefix.may_end(0))
     }
@@ -1022,8 +1021,8 @@ mod tests {
     fn forbids_initial(events: [Event; 2], x: Loc) -> bool {
         let (libraries, world) = (libraries(consistent), world(2));
         let shapes = events.each_ref().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0));
-        let alone: Vec<Alone<'_>> =
-            events.iter().zip(&shapes).map(|(event, shape)| Alone { event, nth: 0, shape }).collect();
+        let alone: Vec<LoneEvent<'_>> =
+            events.iter().zip(&shapes).map(|(event, shape)| LoneEvent { event, nth: 0, shape }).collect();
         Prefix::new(&libraries, &world, vec![MEMORY]).forbids_stale(&alone, x.on(Node(1)))
     }
 

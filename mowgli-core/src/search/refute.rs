@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::compile::Term;
+use super::compile::NetworkTerm;
 use super::network::Conflict;
 use super::solver::{Solver, Source};
-use crate::algebra::{Expr, Rel};
+use crate::algebra::{Rel, RelExpr};
 use crate::event::Event;
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
@@ -14,7 +14,7 @@ use crate::value::Val;
 
 /// A subevent, as an explanation shows it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct End {
+pub struct CycleEnd {
     /// The thread.
     pub thread: Tid,
     /// The position of the event among those of its thread.
@@ -35,20 +35,20 @@ pub struct End {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// The earlier subevent.
-    pub from: End,
+    pub from: CycleEnd,
     /// The name of the relation.
     pub relation: &'static str,
     /// A sentence, with places for the two ends and their values; see [`crate::algebra::Said`].
     pub sentence: &'static str,
     /// The later subevent.
-    pub to: End,
+    pub to: CycleEnd,
 }
 
 /// One way to get an outcome, with the reason why it is impossible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refutation {
     /// The assumption: for each read the write that it reads from; `None` for the initial value.
-    pub assumed: Vec<(End, Option<End>)>,
+    pub assumed: Vec<(CycleEnd, Option<CycleEnd>)>,
     /// The library and name of the broken demand; `None` for the demand that hb has no cycle.
     pub demand: Option<(Name, &'static str)>,
     /// The cycle, or the edges between the two ends of the forbidden pair. Empty if no write has the values.
@@ -117,7 +117,7 @@ struct Why<'s, 'a> {
 }
 
 impl Why<'_, '_> {
-    fn end(&self, s: usize) -> End {
+    fn end(&self, s: usize) -> CycleEnd {
         let graph = &self.solver.graph;
         let place = &graph.subs[s];
         let event = graph.events[place.event];
@@ -125,7 +125,7 @@ impl Why<'_, '_> {
         let alike =
             |events: &[&Event]| events.iter().filter(|e| e.thread == event.thread && e.call == event.call).count();
         let before = &graph.events[..place.event];
-        End {
+        CycleEnd {
             thread: event.thread,
             position: of_thread(before),
             event: event.clone(),
@@ -174,9 +174,9 @@ impl Why<'_, '_> {
 
     fn has(&self, library: Name, rel: &Rel, a: usize, b: usize) -> bool {
         match (self.solver.compiled.terms.get(&(library, rel.address())), rel.expr()) {
-            (Some(Term::Known(m)), _) => m.has(a, b),
-            (Some(Term::Open(id)), _) => self.solver.compiled.net.has(*id, a, b),
-            (None, Expr::Union(p, q)) => self.has(library, p, a, b) || self.has(library, q, a, b),
+            (Some(NetworkTerm::Known(m)), _) => m.has(a, b),
+            (Some(NetworkTerm::Open(id)), _) => self.solver.compiled.net.has(*id, a, b),
+            (None, RelExpr::Union(p, q)) => self.has(library, p, a, b) || self.has(library, q, a, b),
             (None, _) => false,
         }
     }
@@ -189,42 +189,42 @@ impl Why<'_, '_> {
             return vec![(a, (said.name, said.sentence), b)];
         }
         match rel.expr() {
-            Expr::Po => vec![(a, PO, b)],
-            Expr::Ppo => vec![(a, PPO, b)],
-            Expr::On(_) => Vec::new(),
-            Expr::Union(p, q) => {
+            RelExpr::Po => vec![(a, PO, b)],
+            RelExpr::Ppo => vec![(a, PPO, b)],
+            RelExpr::On(_) => Vec::new(),
+            RelExpr::Union(p, q) => {
                 let side = if self.has(library, p, a, b) { p } else { q };
                 self.steps(library, side, a, b)
             }
             // A pair that breaks a demand because of hb is shown as a cycle.
-            Expr::Inter(p, q) if p.mentions_hb() => {
+            RelExpr::Inter(p, q) if p.mentions_hb() => {
                 [self.steps(library, q, a, b), self.steps(library, p, a, b)].concat()
             }
-            Expr::Inter(p, q) => {
+            RelExpr::Inter(p, q) => {
                 let unnamed = |steps: &Vec<Labelled>| steps.iter().any(|s| s.1.0.is_empty());
                 let left = self.steps(library, p, a, b);
                 if unnamed(&left) { self.steps(library, q, a, b) } else { left }
             }
-            Expr::Minus(p, _) => self.steps(library, p, a, b),
-            Expr::Seq(p, q) => {
+            RelExpr::Minus(p, _) => self.steps(library, p, a, b),
+            RelExpr::Seq(p, q) => {
                 let middle = (0..n).find(|&m| self.has(library, p, a, m) && self.has(library, q, m, b));
                 let Some(m) = middle else { return vec![(a, ("", ""), b)] };
                 [self.steps(library, p, a, m), self.steps(library, q, m, b)].concat()
             }
-            Expr::Plus(p) => {
+            RelExpr::Plus(p) => {
                 let next = |x: usize| (0..n).filter(move |&y| self.has(library, p, x, y));
                 let path = path(a, b, n, next).unwrap_or_default();
                 path.windows(2).flat_map(|ends| self.steps(library, p, ends[0], ends[1])).collect()
             }
-            Expr::Inverse(p) => self.steps(library, p, b, a),
-            Expr::Hb => {
+            RelExpr::Inverse(p) => self.steps(library, p, b, a),
+            RelExpr::Hb => {
                 let parts = &self.solver.compiled.parts;
                 let next =
                     |x: usize| (0..n).filter(move |&y| parts.iter().any(|p| self.solver.compiled.net.has(p.2, x, y)));
                 let path = path(a, b, n, next).unwrap_or_default();
                 path.windows(2).flat_map(|ends| self.part(ends[0], ends[1])).collect()
             }
-            Expr::Chosen(choice) => vec![(a, (spec.choices[*choice].0, "{a} comes before {b}"), b)],
+            RelExpr::Chosen(choice) => vec![(a, (spec.choices[*choice].0, "{a} comes before {b}"), b)],
             _ => vec![(a, ("", "{a} comes before {b}"), b)],
         }
     }

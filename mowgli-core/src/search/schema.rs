@@ -2,14 +2,14 @@
 //!
 //! The demands and orders of a specification on the beginning of an execution are kept in two kinds of relations. Two
 //! subevents alone determine the pairs of a [`Fixed`] one, so its pairs come with the subevents and stay. All other
-//! relations are derived from these and from choices, in a [`Network`]. A difference whose subtrahend may still grow is
+//! relations are derived from these and from choices, in a [`RelationNetwork`]. A difference whose subtrahend may still grow is
 //! left out. Therefore a relation only has pairs that it keeps however the execution goes on.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::network::{Check, Derivation, Id, Network};
-use crate::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
+use super::network::{Check, Derivation, RelationId, RelationNetwork};
+use crate::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
@@ -41,48 +41,48 @@ pub(super) enum Fixed {
 }
 
 /// A choice of a specification.
-pub(super) enum Open {
+pub(super) enum SchemaChoice {
     /// For each read the write that it reads from: see [`super::compile::Open`].
-    ReadsFrom { reads: usize, writes: usize, chosen: Id, before: Id, excluded: Id },
+    ReadsFrom { reads: usize, writes: usize, chosen: RelationId, before: RelationId, excluded: RelationId },
     /// The direction of each of these pairs.
-    Order { raw: Id, closed: Id, pairs: Fixed },
+    Order { raw: RelationId, closed: RelationId, pairs: Fixed },
 }
 
 /// The relations of some libraries, without any subevent.
 pub(super) struct Schema {
-    pub net: Network,
+    pub net: RelationNetwork,
     /// The sets in the relations, each with its library.
     pub sets: Vec<(Name, Set)>,
     /// The keys.
     pub keys: Vec<(Name, Key)>,
-    /// Two sets and a key: see [`Expr::InTurn`].
+    /// Two sets and a key: see [`RelExpr::InTurn`].
     pub turns: Vec<[usize; 3]>,
     /// The relations of the network whose pairs come with the subevents; of one library, or of all.
-    pub bases: Vec<(Id, Option<Name>, Fixed)>,
-    pub choices: Vec<(Name, Open)>,
+    pub bases: Vec<(RelationId, Option<Name>, Fixed)>,
+    pub choices: Vec<(Name, SchemaChoice)>,
     /// Whether each relation depends on a choice.
     pub is_open: Vec<bool>,
 }
 
 #[derive(Clone)]
-enum Term {
+enum SchemaTerm {
     Fixed(Fixed),
-    Derived(Id),
+    Derived(RelationId),
 }
 
-struct Builder {
+struct SchemaBuilder {
     schema: Schema,
     empty: Matrix,
-    seen_hb: Option<Id>,
+    seen_hb: Option<RelationId>,
     name: Name,
     first_choice: usize,
-    terms: BTreeMap<(Name, usize), Term>,
+    terms: BTreeMap<(Name, usize), SchemaTerm>,
 }
 
 impl Schema {
     /// The relations of these libraries, for up to so many subevents.
     pub fn new(libraries: &Libraries, names: &[Name], capacity: usize) -> Self {
-        let mut net = Network::new(capacity);
+        let mut net = RelationNetwork::new(capacity);
         net.set_live(0);
         let schema = Self {
             net,
@@ -95,7 +95,7 @@ impl Schema {
         };
         let empty = Matrix::empty(capacity);
         let name = Name::literal("");
-        let mut builder = Builder { schema, empty, seen_hb: None, name, first_choice: 0, terms: BTreeMap::new() };
+        let mut builder = SchemaBuilder { schema, empty, seen_hb: None, name, first_choice: 0, terms: BTreeMap::new() };
         builder.libraries(libraries, names);
         let mut schema = builder.schema;
         schema.is_open = is_open(&schema);
@@ -108,8 +108,8 @@ fn is_open(schema: &Schema) -> Vec<bool> {
     let mut open = vec![false; net.relations()];
     for (_, choice) in &schema.choices {
         match choice {
-            Open::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
-            Open::Order { raw, .. } => open[*raw] = true,
+            SchemaChoice::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
+            SchemaChoice::Order { raw, .. } => open[*raw] = true,
         }
     }
     super::compile::spread_open(net, &mut open);
@@ -119,13 +119,15 @@ fn is_open(schema: &Schema) -> Vec<bool> {
 /// True if two subevents alone determine whether the relation has the pair of them.
 fn is_fixed(rel: &Rel) -> bool {
     match rel.expr() {
-        Expr::Po | Expr::Ppo | Expr::SameEvent | Expr::SameThread => true,
-        Expr::Same(_) | Expr::InTurn(..) | Expr::On(_) | Expr::Cross(..) => true,
-        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => is_fixed(a) && is_fixed(b),
-        Expr::Inverse(a) => is_fixed(a),
+        RelExpr::Po | RelExpr::Ppo | RelExpr::SameEvent | RelExpr::SameThread => true,
+        RelExpr::Same(_) | RelExpr::InTurn(..) | RelExpr::On(_) | RelExpr::Cross(..) => true,
+        RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) => is_fixed(a) && is_fixed(b),
+        RelExpr::Inverse(a) => is_fixed(a),
         // If one side is `[S]`, the subevent in the middle is one of the two.
-        Expr::Seq(a, b) => is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), Expr::On(_))),
-        Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => false,
+        RelExpr::Seq(a, b) => {
+            is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), RelExpr::On(_)))
+        }
+        RelExpr::Hb | RelExpr::Chosen(_) | RelExpr::BeforeAny(_) | RelExpr::Plus(_) => false,
     }
 }
 
@@ -133,7 +135,7 @@ fn inter(a: Fixed, b: Fixed) -> Fixed {
     Fixed::Inter(Rc::new([a, b]))
 }
 
-impl Builder {
+impl SchemaBuilder {
     fn libraries(&mut self, libraries: &Libraries, names: &[Name]) {
         let mut so = Vec::new();
         let mut beyond_so = Vec::new();
@@ -160,7 +162,7 @@ impl Builder {
 
     /// Compiles the choices, demands and so of the current library. Relations that mention hb follow later, because hb
     /// depends on so.
-    fn library(&mut self, spec: &Spec) -> Vec<Id> {
+    fn library(&mut self, spec: &Spec) -> Vec<RelationId> {
         for (_, choice) in &spec.choices {
             let open = self.choice(choice);
             self.schema.choices.push((self.name, open));
@@ -180,12 +182,12 @@ impl Builder {
         }
     }
 
-    fn choice(&mut self, choice: &Choice) -> Open {
+    fn choice(&mut self, choice: &Choice) -> SchemaChoice {
         match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads), self.set(writes));
                 let [chosen, before, excluded] = [0; 3].map(|_| self.base());
-                Open::ReadsFrom { reads, writes, chosen, before, excluded }
+                SchemaChoice::ReadsFrom { reads, writes, chosen, before, excluded }
             }
             Choice::Order { members, key } => {
                 let (members, key) = (self.set(members), self.key(key));
@@ -193,19 +195,19 @@ impl Builder {
                 let raw = self.base();
                 let closed = self.schema.net.derive(Derivation::Plus(raw));
                 self.schema.net.check(closed, Check::Irreflexive);
-                Open::Order { raw, closed, pairs }
+                SchemaChoice::Order { raw, closed, pairs }
             }
             Choice::Orient { pairs } => {
                 let pairs = self.fixed(pairs);
                 let inverse = Fixed::Inverse(Rc::new(pairs.clone()));
                 let raw = self.base();
-                Open::Order { raw, closed: raw, pairs: Fixed::Union(Rc::new([pairs, inverse])) }
+                SchemaChoice::Order { raw, closed: raw, pairs: Fixed::Union(Rc::new([pairs, inverse])) }
             }
         }
     }
 
     /// A relation without a pair so far.
-    fn base(&mut self) -> Id {
+    fn base(&mut self) -> RelationId {
         self.schema.net.base(&self.empty)
     }
 
@@ -222,8 +224,8 @@ impl Builder {
     /// A relation that [`is_fixed`].
     fn fixed(&mut self, rel: &Rel) -> Fixed {
         match self.term(rel) {
-            Term::Fixed(fixed) => fixed,
-            Term::Derived(_) => panic!("pairs to orient depend on a choice"),
+            SchemaTerm::Fixed(fixed) => fixed,
+            SchemaTerm::Derived(_) => panic!("pairs to orient depend on a choice"),
         }
     }
 
@@ -231,15 +233,15 @@ impl Builder {
         Rc::new([self.fixed(a), self.fixed(b)])
     }
 
-    fn relation(&mut self, rel: &Rel) -> Id {
+    fn relation(&mut self, rel: &Rel) -> RelationId {
         let term = self.term(rel);
         self.derived(term)
     }
 
-    fn derived(&mut self, term: Term) -> Id {
+    fn derived(&mut self, term: SchemaTerm) -> RelationId {
         match term {
-            Term::Derived(id) => id,
-            Term::Fixed(fixed) => {
+            SchemaTerm::Derived(id) => id,
+            SchemaTerm::Fixed(fixed) => {
                 let id = self.base();
                 self.schema.bases.push((id, Some(self.name), fixed));
                 id
@@ -247,82 +249,87 @@ impl Builder {
         }
     }
 
-    fn term(&mut self, rel: &Rel) -> Term {
+    fn term(&mut self, rel: &Rel) -> SchemaTerm {
         let key = (self.name, rel.address());
         if let Some(term) = self.terms.get(&key) {
             return term.clone();
         }
-        let term =
-            if is_fixed(rel) { Term::Fixed(self.expression_of_two(rel.expr())) } else { self.expression(rel.expr()) };
+        let term = if is_fixed(rel) {
+            SchemaTerm::Fixed(self.expression_of_two(rel.expr()))
+        } else {
+            self.expression(rel.expr())
+        };
         self.terms.insert(key, term.clone());
         term
     }
 
-    fn expression_of_two(&mut self, expr: &Expr) -> Fixed {
+    fn expression_of_two(&mut self, expr: &RelExpr) -> Fixed {
         match expr {
-            Expr::Po => Fixed::Po,
-            Expr::Ppo => Fixed::Ppo,
-            Expr::SameEvent => Fixed::SameEvent,
-            Expr::SameThread => Fixed::SameThread,
-            Expr::Same(key) => Fixed::Same(self.key(key)),
-            Expr::InTurn(from, to, key) => {
+            RelExpr::Po => Fixed::Po,
+            RelExpr::Ppo => Fixed::Ppo,
+            RelExpr::SameEvent => Fixed::SameEvent,
+            RelExpr::SameThread => Fixed::SameThread,
+            RelExpr::Same(key) => Fixed::Same(self.key(key)),
+            RelExpr::InTurn(from, to, key) => {
                 let turn = [self.set(from), self.set(to), self.key(key)];
                 self.schema.turns.push(turn);
                 Fixed::InTurn(self.schema.turns.len() - 1)
             }
-            Expr::On(set) => Fixed::On(self.set(set)),
-            Expr::Cross(a, b) => Fixed::Cross(self.set(a), self.set(b)),
-            Expr::Union(a, b) => Fixed::Union(self.both(a, b)),
-            Expr::Inter(a, b) => Fixed::Inter(self.both(a, b)),
-            Expr::Minus(a, b) => Fixed::Minus(self.both(a, b)),
-            Expr::Inverse(a) => Fixed::Inverse(Rc::new(self.fixed(a))),
-            Expr::Seq(a, b) => match (self.side(a), self.side(b)) {
+            RelExpr::On(set) => Fixed::On(self.set(set)),
+            RelExpr::Cross(a, b) => Fixed::Cross(self.set(a), self.set(b)),
+            RelExpr::Union(a, b) => Fixed::Union(self.both(a, b)),
+            RelExpr::Inter(a, b) => Fixed::Inter(self.both(a, b)),
+            RelExpr::Minus(a, b) => Fixed::Minus(self.both(a, b)),
+            RelExpr::Inverse(a) => Fixed::Inverse(Rc::new(self.fixed(a))),
+            RelExpr::Seq(a, b) => match (self.side(a), self.side(b)) {
                 (Some(set), _) => inter(self.fixed(b), Fixed::From(set)),
                 (_, Some(set)) => inter(self.fixed(a), Fixed::Into(set)),
                 (None, None) => unreachable!("one side is a set"),
             },
-            Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => unreachable!("not fixed"),
+            RelExpr::Hb | RelExpr::Chosen(_) | RelExpr::BeforeAny(_) | RelExpr::Plus(_) => unreachable!("not fixed"),
         }
     }
 
     /// The set of `[S]`.
     fn side(&mut self, rel: &Rel) -> Option<usize> {
-        if let Expr::On(set) = rel.expr() { Some(self.set(set)) } else { None }
+        if let RelExpr::On(set) = rel.expr() { Some(self.set(set)) } else { None }
     }
 
-    fn expression(&mut self, expr: &Expr) -> Term {
+    fn expression(&mut self, expr: &RelExpr) -> SchemaTerm {
         match expr {
-            Expr::Hb => {
+            RelExpr::Hb => {
                 let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
                 self.restrict(hb, Fixed::All)
             }
-            Expr::Chosen(choice) => Term::Derived(match &self.schema.choices[self.first_choice + choice].1 {
-                Open::ReadsFrom { chosen, .. } => *chosen,
-                Open::Order { closed, .. } => *closed,
+            RelExpr::Chosen(choice) => SchemaTerm::Derived(match &self.schema.choices[self.first_choice + choice].1 {
+                SchemaChoice::ReadsFrom { chosen, .. } => *chosen,
+                SchemaChoice::Order { closed, .. } => *closed,
             }),
-            Expr::BeforeAny(choice) => match &self.schema.choices[self.first_choice + choice].1 {
-                Open::ReadsFrom { before, .. } => Term::Derived(*before),
-                Open::Order { .. } => unreachable!("made by reads_from only"),
+            RelExpr::BeforeAny(choice) => match &self.schema.choices[self.first_choice + choice].1 {
+                SchemaChoice::ReadsFrom { before, .. } => SchemaTerm::Derived(*before),
+                SchemaChoice::Order { .. } => unreachable!("made by reads_from only"),
             },
-            Expr::Union(..) => {
+            RelExpr::Union(..) => {
                 let mut parts = Vec::new();
                 self.flatten(expr, &mut parts);
-                Term::Derived(self.schema.net.derive(Derivation::Union(parts)))
+                SchemaTerm::Derived(self.schema.net.derive(Derivation::Union(parts)))
             }
-            Expr::Inter(a, b) => match (self.term(a), self.term(b)) {
-                (Term::Derived(id), Term::Fixed(to)) | (Term::Fixed(to), Term::Derived(id)) => self.restrict(id, to),
+            RelExpr::Inter(a, b) => match (self.term(a), self.term(b)) {
+                (SchemaTerm::Derived(id), SchemaTerm::Fixed(to)) | (SchemaTerm::Fixed(to), SchemaTerm::Derived(id)) => {
+                    self.restrict(id, to)
+                }
                 (a, b) => {
                     let (a, b) = (self.derived(a), self.derived(b));
-                    Term::Derived(self.schema.net.derive(Derivation::Inter(a, b)))
+                    SchemaTerm::Derived(self.schema.net.derive(Derivation::Inter(a, b)))
                 }
             },
-            Expr::Minus(a, b) if is_fixed(b) => {
+            RelExpr::Minus(a, b) if is_fixed(b) => {
                 let (a, b) = (self.relation(a), self.fixed(b));
                 self.restrict(a, Fixed::Minus(Rc::new([Fixed::All, b])))
             }
             // The subtrahend may have more pairs later.
-            Expr::Minus(..) => Term::Fixed(Fixed::Nothing),
-            Expr::Seq(a, b) => match (self.side(a), self.side(b)) {
+            RelExpr::Minus(..) => SchemaTerm::Fixed(Fixed::Nothing),
+            RelExpr::Seq(a, b) => match (self.side(a), self.side(b)) {
                 (Some(set), _) => {
                     let id = self.relation(b);
                     self.restrict(id, Fixed::From(set))
@@ -333,30 +340,30 @@ impl Builder {
                 }
                 (None, None) => {
                     let (a, b) = (self.relation(a), self.relation(b));
-                    Term::Derived(self.schema.net.derive(Derivation::Seq(a, b)))
+                    SchemaTerm::Derived(self.schema.net.derive(Derivation::Seq(a, b)))
                 }
             },
-            Expr::Inverse(a) => {
+            RelExpr::Inverse(a) => {
                 let a = self.relation(a);
-                Term::Derived(self.schema.net.derive(Derivation::Inverse(a)))
+                SchemaTerm::Derived(self.schema.net.derive(Derivation::Inverse(a)))
             }
-            Expr::Plus(a) => {
+            RelExpr::Plus(a) => {
                 let a = self.relation(a);
-                Term::Derived(self.schema.net.derive(Derivation::Plus(a)))
+                SchemaTerm::Derived(self.schema.net.derive(Derivation::Plus(a)))
             }
             _ => unreachable!("fixed"),
         }
     }
 
-    fn restrict(&mut self, id: Id, to: Fixed) -> Term {
-        let to = self.derived(Term::Fixed(to));
-        Term::Derived(self.schema.net.derive(Derivation::Inter(id, to)))
+    fn restrict(&mut self, id: RelationId, to: Fixed) -> SchemaTerm {
+        let to = self.derived(SchemaTerm::Fixed(to));
+        SchemaTerm::Derived(self.schema.net.derive(Derivation::Inter(id, to)))
     }
 
-    fn flatten(&mut self, expr: &Expr, parts: &mut Vec<Id>) {
-        let Expr::Union(a, b) = expr else { return };
+    fn flatten(&mut self, expr: &RelExpr, parts: &mut Vec<RelationId>) {
+        let RelExpr::Union(a, b) = expr else { return };
         for side in [a, b] {
-            if matches!(side.expr(), Expr::Union(..)) && !is_fixed(side) {
+            if matches!(side.expr(), RelExpr::Union(..)) && !is_fixed(side) {
                 self.flatten(side.expr(), parts);
             } else {
                 parts.push(self.relation(side));
@@ -408,7 +415,8 @@ mod tests {
     #[test]
     fn what_contains_a_choice_is_open() {
         let schema = schema(consistent);
-        let [(_, Open::ReadsFrom { chosen, before, .. }), (_, Open::Order { raw, closed, .. })] = &schema.choices[..]
+        let [(_, SchemaChoice::ReadsFrom { chosen, before, .. }), (_, SchemaChoice::Order { raw, closed, .. })] =
+            &schema.choices[..]
         else {
             panic!("rf and mo")
         };

@@ -12,9 +12,9 @@ mod propagate;
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::{Compiled, Open, compile};
+use super::compile::{Compiled, UnfilledChoice, compile};
 use super::forbidden::Forbidden;
-use super::network::{Conflict, Id};
+use super::network::{Conflict, RelationId};
 use super::values::{Domains, Values, prepare};
 use crate::event::{Cell, Event};
 use crate::graph::Graph;
@@ -73,7 +73,7 @@ pub enum Flow {
 /// The reason why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a search that was stopped has not seen everything"]
-pub enum End {
+pub enum SearchEnd {
     /// The search has visited everything.
     Searched,
     /// The visitor had seen enough.
@@ -112,7 +112,7 @@ pub struct Solver<'a> {
 }
 
 /// The function that is called for every class, with the orders completed in one way.
-pub type Visit<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Flow;
+pub type VisitClass<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Flow;
 
 /// The answer whether anything still depends on the open decisions of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +120,7 @@ pub enum Cut {
     /// It does.
     Open,
     /// It does. The search should decide this pair of an order first.
-    On(Id, usize, usize),
+    On(RelationId, usize, usize),
     /// Nothing does. The executions from here on are one class, if there is one.
     Class,
     /// Nothing does, and the result of these executions is already known.
@@ -171,24 +171,24 @@ impl<'a> Solver<'a> {
     }
 
     /// Visits every class of consistent executions once.
-    pub fn explore(&mut self, visit: Visit<'_, 'a>) -> End {
+    pub fn explore(&mut self, visit: VisitClass<'_, 'a>) -> SearchEnd {
         self.explore_until(&mut |_| Cut::Open, visit)
     }
 
     /// Like [`Self::explore`], but stops without a visit at a state where `settled` returns that nothing depends on the
     /// open decisions. It asks `settled` when every thread has one run left.
-    pub fn explore_until(&mut self, settled: Settled<'_, 'a>, visit: Visit<'_, 'a>) -> End {
+    pub fn explore_until(&mut self, settled: Settled<'_, 'a>, visit: VisitClass<'_, 'a>) -> SearchEnd {
         self.stats.nodes += 1;
         if (self.expired)() {
-            return End::Late;
+            return SearchEnd::Late;
         }
         if !self.propagate() {
             self.stats.leaves += 1;
-            return End::Searched;
+            return SearchEnd::Searched;
         }
         if self.has_idle_round() {
             self.stats.leaves += 1;
-            return End::Searched;
+            return SearchEnd::Searched;
         }
         if self.has_one_run() {
             // Decide first which iterations are idle, because `settled` counts executions with an iteration that is not.
@@ -203,12 +203,12 @@ impl<'a> Solver<'a> {
                 }
                 Cut::Known => {
                     self.stats.leaves += 1;
-                    return End::Searched;
+                    return SearchEnd::Searched;
                 }
                 Cut::Class => {
                     self.stats.leaves += 1;
                     self.stats.classes += u64::from(self.is_consistent());
-                    return End::Searched;
+                    return SearchEnd::Searched;
                 }
             }
         }
@@ -232,18 +232,18 @@ impl<'a> Solver<'a> {
         options: Vec<T>,
         decide: impl Fn(&mut Self, T),
         settled: Settled<'_, 'a>,
-        visit: Visit<'_, 'a>,
-    ) -> End {
+        visit: VisitClass<'_, 'a>,
+    ) -> SearchEnd {
         for option in options {
             let snapshot = self.snapshot();
             decide(self, option);
             let end = self.explore_until(settled, visit);
             self.restore(snapshot);
-            if end != End::Searched {
+            if end != SearchEnd::Searched {
                 return end;
             }
         }
-        End::Searched
+        SearchEnd::Searched
     }
 
     /// True if some iteration is idle: nothing outside it reads from it, and it has no last write of an observed cell.
@@ -258,7 +258,7 @@ impl<'a> Solver<'a> {
     /// Iterates over the reads outside an iteration that read one of its writes, or still may, each with its choice.
     fn reads_outside<'s>(&'s self, round: &'s [u64]) -> impl Iterator<Item = (usize, usize)> + 's {
         let reads = self.compiled.choices.iter().enumerate().flat_map(|(choice, (_, _, open))| {
-            let reads = if let Open::ReadsFrom { reads, .. } = open { &reads[..] } else { &[] };
+            let reads = if let UnfilledChoice::ReadsFrom { reads, .. } = open { &reads[..] } else { &[] };
             reads.iter().map(move |&read| (choice, read))
         });
         reads.filter(move |&(choice, read)| {
@@ -310,23 +310,23 @@ impl<'a> Solver<'a> {
         let stats = self.stats;
         let end = self.explore(&mut |_| Flow::Stop);
         self.stats = stats;
-        end == End::Told
+        end == SearchEnd::Told
     }
 
-    fn leaf(&mut self, visit: Visit<'_, 'a>) -> End {
+    fn leaf(&mut self, visit: VisitClass<'_, 'a>) -> SearchEnd {
         self.stats.leaves += 1;
         let snapshot = self.snapshot();
         let complete = self.completed();
         self.restore(snapshot);
         match complete {
-            None => return End::Late,
-            Some(false) => return End::Searched,
+            None => return SearchEnd::Late,
+            Some(false) => return SearchEnd::Searched,
             Some(true) => {}
         }
         self.stats.classes += 1;
         match visit(self) {
-            Flow::Continue => End::Searched,
-            Flow::Stop => End::Told,
+            Flow::Continue => SearchEnd::Searched,
+            Flow::Stop => SearchEnd::Told,
         }
     }
 
@@ -377,7 +377,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Decides one pair of an order.
-    pub fn order(&mut self, raw: Id, a: usize, b: usize) {
+    pub fn order(&mut self, raw: RelationId, a: usize, b: usize) {
         self.compiled.net.add(raw, a, b);
     }
 
@@ -403,8 +403,8 @@ impl<'a> Solver<'a> {
     pub fn choices(&self) -> impl Iterator<Item = (crate::ids::Name, &'static str, Matrix)> + '_ {
         self.compiled.choices.iter().map(|(library, name, open)| {
             let id = match open {
-                Open::ReadsFrom { chosen, .. } => *chosen,
-                Open::Order { closed, .. } => *closed,
+                UnfilledChoice::ReadsFrom { chosen, .. } => *chosen,
+                UnfilledChoice::Order { closed, .. } => *closed,
             };
             (*library, *name, self.compiled.net.matrix(id))
         })
@@ -466,7 +466,10 @@ fn last_writes(graph: &Graph<'_>, compiled: &Compiled, cell: Cell) -> (Vec<u64>,
         members.next().zip(members.next())
     };
     let order = first_two.and_then(|(a, b)| {
-        compiled.choices.iter().position(|(_, _, c)| matches!(c, Open::Order { pairs, .. } if pairs.has(a, b)))
+        compiled
+            .choices
+            .iter()
+            .position(|(_, _, c)| matches!(c, UnfilledChoice::Order { pairs, .. } if pairs.has(a, b)))
     });
     (writes, order)
 }

@@ -77,13 +77,13 @@ impl Numbering {
 
 /// The values of one subevent in one run.
 #[derive(Clone, Copy)]
-struct Row {
+struct RunValues {
     reads: Vals,
     writes: Vals,
 }
 
 /// A copy between two subevents of one call.
-struct Link {
+struct SubCopy {
     from: usize,
     to: usize,
 }
@@ -117,8 +117,8 @@ pub struct Values {
     pub numbering: Numbering,
     /// The initial value of each subevent's cell.
     pub init: Vec<Vals>,
-    rows: Vec<Vec<Vec<Row>>>,
-    links: Vec<Link>,
+    rows: Vec<Vec<Vec<RunValues>>>,
+    links: Vec<SubCopy>,
     /// For each thread and run.
     steps: Vec<Vec<Vec<Dependency>>>,
     starts: Vec<usize>,
@@ -204,9 +204,9 @@ fn steps(
     all
 }
 
-fn row(run: &Run, numbering: &mut Numbering) -> Vec<Row> {
+fn row(run: &Run, numbering: &mut Numbering) -> Vec<RunValues> {
     let subs = run.shapes.iter().flatten();
-    subs.map(|sub| Row {
+    subs.map(|sub| RunValues {
         reads: match sub.reads {
             Some(Reads::Is(v)) => numbering.bit(v),
             Some(Reads::IsNot(v)) => !numbering.bit(v),
@@ -220,11 +220,11 @@ fn row(run: &Run, numbering: &mut Numbering) -> Vec<Row> {
     .collect()
 }
 
-fn link(graph: &Graph<'_>, s: usize) -> Option<Link> {
+fn link(graph: &Graph<'_>, s: usize) -> Option<SubCopy> {
     let place = graph.subs[s];
     match place.sub.writes? {
         Writes::Is(_) | Writes::Step(_) => None,
-        Writes::Copy(from) => Some(Link { from: place.base + from, to: s }),
+        Writes::Copy(from) => Some(SubCopy { from: place.base + from, to: s }),
     }
 }
 
@@ -240,7 +240,7 @@ impl Values {
         let (start, end) = (self.starts[thread], self.starts[thread + 1]);
         let mut alive = self.alive(thread, domains);
         let Some(first) = alive.next() else { return false };
-        let mut union: Vec<Row> = self.rows[thread][first].clone();
+        let mut union: Vec<RunValues> = self.rows[thread][first].clone();
         for run in alive {
             for (all, row) in union.iter_mut().zip(&self.rows[thread][run]) {
                 all.reads |= row.reads;
@@ -271,15 +271,15 @@ impl Values {
     pub fn telling(&self, thread: usize, domains: &Domains) -> Option<usize> {
         let mut alive = self.alive(thread, domains);
         let first = &self.rows[thread][alive.next()?];
-        let differs = |rows: &Vec<Row>, i: usize| rows[i].reads != first[i].reads;
-        let others: Vec<&Vec<Row>> = alive.map(|run| &self.rows[thread][run]).collect();
+        let differs = |rows: &Vec<RunValues>, i: usize| rows[i].reads != first[i].reads;
+        let others: Vec<&Vec<RunValues>> = alive.map(|run| &self.rows[thread][run]).collect();
         let start = self.starts[thread];
         (0..first.len())
             .find(|&i| !domains.reads[start + i].is_power_of_two() && others.iter().any(|rows| differs(rows, i)))
             .map(|i| start + i)
     }
 
-    fn narrow_link(&self, link: &Link, domains: &mut Domains, changed: &mut bool) -> bool {
+    fn narrow_link(&self, link: &SubCopy, domains: &mut Domains, changed: &mut bool) -> bool {
         let from = domains.reads[link.from];
         intersect(&mut domains.writes[link.to], from, changed);
         let to = domains.writes[link.to];

@@ -322,10 +322,15 @@ pub fn are_at_most(subject: &dyn Subject, bound: &Bound, most: u128) -> bool {
 }
 
 /// A visitor of clients. It returns an error to stop.
-type Visit<'v> = &'v mut dyn FnMut(&World, Client) -> Result<(), Stop>;
+type VisitClient<'v> = &'v mut dyn FnMut(&World, Client) -> Result<(), Stop>;
 
 /// Visits every client within a bound: those with fewer calls first, then those with fewer threads, then fewer nodes.
-fn for_each(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool, visit: Visit<'_>) -> Result<(), Stop> {
+fn for_each(
+    subject: &dyn Subject,
+    bound: &Bound,
+    expired: &dyn Fn() -> bool,
+    visit: VisitClient<'_>,
+) -> Result<(), Stop> {
     let calls = |world: World| {
         let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(&world, t, bound, expired)).collect();
         in_time(expired).map(|()| (world, calls))
@@ -344,7 +349,7 @@ fn for_each_of(
     calls: &[Vec<Call>],
     lengths: &[usize],
     expired: &dyn Fn() -> bool,
-    visit: Visit<'_>,
+    visit: VisitClient<'_>,
 ) -> Result<(), Stop> {
     in_time(expired)?;
     let all_calls = calls.iter().zip(lengths).flat_map(|(calls, &n)| std::iter::repeat_n(calls.iter(), n));

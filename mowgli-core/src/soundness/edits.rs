@@ -8,7 +8,7 @@ use itertools::Itertools;
 use crate::body::{Body, CallTerm};
 use crate::edit::Change;
 use crate::expr::{Expr, here};
-use crate::method::{Kind, Method, Returns};
+use crate::method::{ArgumentKind, Method, Returns};
 use crate::value::Val;
 
 /// An edit, with its name.
@@ -38,7 +38,7 @@ pub fn weaker(method: &Method) -> Vec<Edit> {
         Returns::Nothing | Returns::Handle => Val::Unit,
     };
     let mut all = vec![edit("left out", move |_| nothing.into())];
-    for (position, _) in method.takes.iter().enumerate().filter(|(_, (_, kind))| *kind == Kind::Nodes) {
+    for (position, _) in method.takes.iter().enumerate().filter(|(_, (_, kind))| *kind == ArgumentKind::Nodes) {
         all.push(of_argument("without its first target".to_owned(), position, |ns| ns.without(ns.min())));
         all.push(of_argument("without its last target".to_owned(), position, |ns| ns.without(ns.max())));
     }
@@ -53,14 +53,16 @@ pub fn edits(method: &Method) -> Vec<Edit> {
     all.push(Edit { name: "after what follows it".to_owned(), change: Change::Swap });
     for (position, (name, kind)) in method.takes.iter().enumerate() {
         all.push(match kind {
-            Kind::Value => of_argument(format!("{name} + 1"), position, Expr::another),
-            Kind::Id => of_argument(format!("{name} is _"), position, |_| Val::NoWid.into()),
+            ArgumentKind::Value => of_argument(format!("{name} + 1"), position, Expr::another),
+            ArgumentKind::Id => of_argument(format!("{name} is _"), position, |_| Val::NoWid.into()),
             // Only the library knows its ways, and only the program knows its threads and the rows of objects.
-            Kind::Way | Kind::Thread | Kind::Locals | Kind::Places => continue,
-            Kind::Nodes => of_argument(format!("{name} with the own node"), position, |ns| ns.with(here())),
-            Kind::Node | Kind::Local | Kind::Address | Kind::Placed | Kind::Object => {
-                of_argument(format!("another {name}"), position, Expr::another)
-            }
+            ArgumentKind::Way | ArgumentKind::Thread | ArgumentKind::Locals | ArgumentKind::Places => continue,
+            ArgumentKind::Nodes => of_argument(format!("{name} with the own node"), position, |ns| ns.with(here())),
+            ArgumentKind::Node
+            | ArgumentKind::Local
+            | ArgumentKind::Address
+            | ArgumentKind::Placed
+            | ArgumentKind::Object => of_argument(format!("another {name}"), position, Expr::another),
         });
     }
     let alike = method.takes.iter().enumerate().tuple_combinations().filter(|((_, (_, a)), (_, (_, b)))| a == b);

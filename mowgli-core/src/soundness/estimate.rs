@@ -6,7 +6,7 @@ use super::client::{Client, MOST};
 use super::looked::Other;
 use super::orbits::Orbits;
 use super::question::Question;
-use super::renaming::{Asked, Side};
+use super::renaming::{LibrarySide, Observers};
 use super::shares::{shape, weight};
 use crate::ids::Name;
 use crate::problem::Found;
@@ -20,21 +20,21 @@ pub struct Plan<'q, 'a> {
     count: usize,
     /// The clients that the check visits.
     clients: Vec<(World, Client)>,
-    ask: Ask,
-    shapes: Vec<Shape>,
+    ask: EstimateFor,
+    shapes: Vec<ClientShape>,
 }
 
 /// The question of the check.
-enum Ask {
+enum EstimateFor {
     /// Local soundness. Clients that may be symmetric form a class.
-    Local(Orbits, [Asked; 2]),
+    Local(Orbits, [Observers; 2]),
     /// Outcomes. Each client is its own class.
     Outcomes,
 }
 
 /// The classes of clients with the same size, methods of the threads, number of nodes, and numbers of calls of the
 /// members of objects.
-pub struct Shape {
+pub struct ClientShape {
     /// The approximate weight of its clients. The work grows exponentially with it.
     pub weight: usize,
     /// The first client of each class.
@@ -42,9 +42,9 @@ pub struct Shape {
 }
 
 /// The common part of the clients of a shape.
-type Key = (usize, Vec<Vec<Name>>, u8, Vec<Vec<usize>>);
+type ClassKey = (usize, Vec<Vec<Name>>, u8, Vec<Vec<usize>>);
 
-fn key((world, client): &(World, Client)) -> Key {
+fn key((world, client): &(World, Client)) -> ClassKey {
     // A barrier with equal numbers of calls of all members behaves differently from one with unequal numbers.
     let calls = |members: &[crate::ids::Tid]| {
         let mut calls: Vec<usize> = members.iter().map(|t| client.threads[t.index()].len()).collect();
@@ -57,7 +57,7 @@ fn key((world, client): &(World, Client)) -> Key {
 
 /// The work on a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Work {
+pub struct ClassWork {
     /// The classes of consistent executions of its clients; 0 if the check compares outcomes, because that
     /// distinguishes no executions.
     pub executions: u64,
@@ -71,8 +71,8 @@ impl<'q, 'a> Plan<'q, 'a> {
         let ((clients, _), stop) = question.clients().into_parts();
         let orbits = Orbits::of(&clients, &question.bound.values);
         let firsts = orbits.all_firsts();
-        let asked = [Asked::by(&question.below), Asked::by(&question.specification)];
-        let (count, ask) = (clients.len(), Ask::Local(orbits, asked));
+        let asked = [Observers::by(&question.below), Observers::by(&question.specification)];
+        let (count, ask) = (clients.len(), EstimateFor::Local(orbits, asked));
         Found::new(Self { question, count, shapes: shapes(&clients, firsts), clients, ask }, stop)
     }
 
@@ -88,7 +88,7 @@ impl<'q, 'a> Plan<'q, 'a> {
                 break;
             }
         }
-        let (count, ask) = (small.len(), Ask::Outcomes);
+        let (count, ask) = (small.len(), EstimateFor::Outcomes);
         let all = (0..clients.len()).collect();
         Found::new(Self { question, count, shapes: shapes(&clients, all), clients, ask }, stop)
     }
@@ -101,7 +101,7 @@ impl<'q, 'a> Plan<'q, 'a> {
 
     /// Returns the shapes, light ones first.
     #[must_use]
-    pub fn shapes(&self) -> &[Shape] {
+    pub fn shapes(&self) -> &[ClientShape] {
         &self.shapes
     }
 
@@ -109,30 +109,30 @@ impl<'q, 'a> Plan<'q, 'a> {
     #[must_use]
     pub fn alike(&self, first: usize) -> usize {
         match &self.ask {
-            Ask::Local(orbits, _) => orbits.alike(first).len(),
-            Ask::Outcomes => 1,
+            EstimateFor::Local(orbits, _) => orbits.alike(first).len(),
+            EstimateFor::Outcomes => 1,
         }
     }
 
     /// Does the work of the check on all clients of the class of this one.
     #[must_use]
-    pub fn look(&self, first: usize) -> Work {
+    pub fn look(&self, first: usize) -> ClassWork {
         match &self.ask {
-            Ask::Local(orbits, asked) => self.look_at_class(first, orbits, asked),
-            Ask::Outcomes => {
+            EstimateFor::Local(orbits, asked) => self.look_at_class(first, orbits, asked),
+            EstimateFor::Outcomes => {
                 let (world, client) = &self.clients[first];
                 // The answer does not matter here, although a check that finds a counterexample ends sooner.
                 let _ = self.question.wrong_outcome(world, client);
-                Work { executions: 0, leaves: 0 }
+                ClassWork { executions: 0, leaves: 0 }
             }
         }
     }
 
-    fn look_at_class(&self, first: usize, orbits: &Orbits, asked: &[Asked; 2]) -> Work {
+    fn look_at_class(&self, first: usize, orbits: &Orbits, asked: &[Observers; 2]) -> ClassWork {
         let libraries = [&self.question.below, &self.question.specification];
-        let sides = [0, 1].map(|i| Side { libraries: libraries[i], asked: &asked[i] });
+        let sides = [0, 1].map(|i| LibrarySide { libraries: libraries[i], asked: &asked[i] });
         let mut left = orbits.alike(first);
-        let mut work = Work { executions: 0, leaves: 0 };
+        let mut work = ClassWork { executions: 0, leaves: 0 };
         while let Some((&i, others)) = left.split_first() {
             let other = |&j: &usize| Other { position: j, client: &self.clients[j], renaming: orbits.between(i, j) };
             let others: Vec<Other<'_>> = others.iter().map(other).collect();
@@ -146,8 +146,8 @@ impl<'q, 'a> Plan<'q, 'a> {
     }
 }
 
-fn shapes(clients: &[(World, Client)], firsts: Vec<usize>) -> Vec<Shape> {
-    let mut shapes: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
+fn shapes(clients: &[(World, Client)], firsts: Vec<usize>) -> Vec<ClientShape> {
+    let mut shapes: BTreeMap<ClassKey, Vec<usize>> = BTreeMap::new();
     firsts.into_iter().for_each(|first| shapes.entry(key(&clients[first])).or_default().push(first));
-    shapes.into_iter().map(|((weight, ..), classes)| Shape { weight, classes }).collect()
+    shapes.into_iter().map(|((weight, ..), classes)| ClientShape { weight, classes }).collect()
 }

@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 
 use super::client::{Bound, Subject};
-use crate::algebra::{CELL, Choice, Expr, Key, Rel, Set, Spec, SubView};
+use crate::algebra::{CELL, Choice, Key, Rel, RelExpr, Set, Spec, SubView};
 use crate::event::{Call, Event};
 use crate::ids::{Loc, Node, Tid};
 use crate::library::Hints;
@@ -112,10 +112,12 @@ pub fn monotone(spec: &Spec) -> Result<(), NotByForm> {
 /// True if a larger hb gives the relation no fewer pairs (`more`), or no more pairs (not `more`).
 fn grows_with_hb(rel: &Rel, more: bool) -> bool {
     match rel.expr() {
-        Expr::Hb => more,
-        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Seq(a, b) => grows_with_hb(a, more) && grows_with_hb(b, more),
-        Expr::Minus(a, b) => grows_with_hb(a, more) && grows_with_hb(b, !more),
-        Expr::Inverse(a) | Expr::Plus(a) => grows_with_hb(a, more),
+        RelExpr::Hb => more,
+        RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Seq(a, b) => {
+            grows_with_hb(a, more) && grows_with_hb(b, more)
+        }
+        RelExpr::Minus(a, b) => grows_with_hb(a, more) && grows_with_hb(b, !more),
+        RelExpr::Inverse(a) | RelExpr::Plus(a) => grows_with_hb(a, more),
         _ => true,
     }
 }
@@ -140,7 +142,7 @@ impl InPart {
 
 /// Proves that each part with its own locations is consistent.
 fn decomposable(spec: &Spec) -> Result<Needs, NotByForm> {
-    let mut known = Known { spec, relations: BTreeMap::new() };
+    let mut known = RelationForms { spec, relations: BTreeMap::new() };
     for (name, choice) in &spec.choices {
         if let Choice::Orient { pairs } = choice
             && !known.of(pairs).exact
@@ -165,12 +167,12 @@ fn decomposable(spec: &Spec) -> Result<Needs, NotByForm> {
 }
 
 /// The knowledge about relations, by their addresses.
-struct Known<'a> {
+struct RelationForms<'a> {
     spec: &'a Spec,
     relations: BTreeMap<usize, InPart>,
 }
 
-impl Known<'_> {
+impl RelationForms<'_> {
     fn of(&mut self, rel: &Rel) -> InPart {
         if let Some(known) = self.relations.get(&rel.address()) {
             return *known;
@@ -182,34 +184,34 @@ impl Known<'_> {
 
     fn found(&mut self, rel: &Rel) -> InPart {
         match rel.expr() {
-            Expr::Po | Expr::Ppo | Expr::Hb | Expr::SameThread | Expr::Cross(..) => InPart::plain(false),
-            Expr::SameEvent | Expr::On(_) | Expr::BeforeAny(_) => InPart::plain(true),
-            Expr::Same(key) => InPart::plain(is_cell(key)),
-            Expr::InTurn(..) => InPart { within: false, exact: false, stays: false },
-            Expr::Chosen(choice) => match &self.spec.choices[*choice].1 {
+            RelExpr::Po | RelExpr::Ppo | RelExpr::Hb | RelExpr::SameThread | RelExpr::Cross(..) => InPart::plain(false),
+            RelExpr::SameEvent | RelExpr::On(_) | RelExpr::BeforeAny(_) => InPart::plain(true),
+            RelExpr::Same(key) => InPart::plain(is_cell(key)),
+            RelExpr::InTurn(..) => InPart { within: false, exact: false, stays: false },
+            RelExpr::Chosen(choice) => match &self.spec.choices[*choice].1 {
                 Choice::ReadsFrom { .. } => InPart::plain(true),
                 Choice::Order { key, .. } => InPart::plain(is_cell(key)),
                 Choice::Orient { pairs } => self.of(pairs),
             },
-            Expr::Union(a, b) => {
+            RelExpr::Union(a, b) => {
                 let (a, b) = (self.of(a), self.of(b));
                 InPart { within: a.within && b.within, exact: a.exact && b.exact, stays: a.stays && b.stays }
             }
-            Expr::Inter(a, b) => {
+            RelExpr::Inter(a, b) => {
                 let (a, b) = (self.of(a), self.of(b));
                 InPart { within: a.within && b.within, exact: a.exact && b.exact, stays: a.stays || b.stays }
             }
-            Expr::Minus(a, b) => {
+            RelExpr::Minus(a, b) => {
                 let (a, b) = (self.of(a), self.of(b));
                 InPart { within: a.within && b.exact, exact: a.exact && b.exact, stays: a.stays }
             }
-            Expr::Seq(a, b) => {
+            RelExpr::Seq(a, b) => {
                 let (a, b) = (self.of(a), self.of(b));
                 let exact = a.exact && b.exact && (a.stays || b.stays);
                 InPart { within: a.within && b.within, exact, stays: a.stays && b.stays }
             }
-            Expr::Inverse(a) => self.of(a),
-            Expr::Plus(a) => {
+            RelExpr::Inverse(a) => self.of(a),
+            RelExpr::Plus(a) => {
                 let a = self.of(a);
                 InPart { exact: a.exact && a.stays, ..a }
             }
@@ -288,14 +290,14 @@ impl Functions {
 
     fn add(&mut self, rel: &Rel) {
         match rel.expr() {
-            Expr::Same(key) => self.keys.push(key.clone()),
-            Expr::On(set) => self.sets.push(set.clone()),
-            Expr::Cross(a, b) => self.sets.extend([a.clone(), b.clone()]),
-            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+            RelExpr::Same(key) => self.keys.push(key.clone()),
+            RelExpr::On(set) => self.sets.push(set.clone()),
+            RelExpr::Cross(a, b) => self.sets.extend([a.clone(), b.clone()]),
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
                 self.add(a);
                 self.add(b);
             }
-            Expr::Inverse(a) | Expr::Plus(a) => self.add(a),
+            RelExpr::Inverse(a) | RelExpr::Plus(a) => self.add(a),
             _ => {}
         }
     }

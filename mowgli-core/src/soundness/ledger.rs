@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::local::{Concretisation, Local};
+use super::local::{ConcretisationText, LocalResult};
 use super::progress::Progress;
 use crate::ids::Name;
 use crate::outcome::Explored;
@@ -15,12 +15,12 @@ use crate::search::solver::Stats;
 
 /// One share of several.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Piece {
+pub struct Shard {
     number: usize,
     of: usize,
 }
 
-impl Piece {
+impl Shard {
     /// Returns share `number`, counted from 1, of `of` shares; `None` if that does not exist.
     #[must_use]
     pub fn new(number: usize, of: usize) -> Option<Self> {
@@ -60,7 +60,7 @@ pub enum Work {
 /// The result of a client, without its executions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct ClientLine {
     /// The client.
     pub work: Work,
     /// Whether it has a violation. To show that, a process searches the client again.
@@ -88,8 +88,8 @@ pub struct Line {
     pub open: Option<Stop>,
 }
 
-impl Line {
-    pub(super) fn of_client(work: Work, local: &Local, progress: &Progress, renamed: &[usize]) -> Self {
+impl ClientLine {
+    pub(super) fn of_client(work: Work, local: &LocalResult, progress: &Progress, renamed: &[usize]) -> Self {
         let words = local.concretisation.iter();
         let words = words.map(|((method, stamp), words)| (*method, stamp.clone(), words.iter().cloned().collect()));
         let open = if let Progress::Undecided(stop) = progress { Some(stop.clone()) } else { None };
@@ -121,12 +121,14 @@ impl Line {
     }
 
     /// Returns the result without its executions.
-    pub(super) fn local(self) -> Local {
+    pub(super) fn local(self) -> LocalResult {
         let words = self.concretisation.into_iter().map(|(method, stamp, words)| ((method, stamp), words));
-        Local {
+        LocalResult {
             explored: Explored { stats: self.stats, stop: self.stop, traces: 0 },
             outcomes: self.outcomes,
-            concretisation: words.map(|(key, words)| (key, words.into_iter().collect())).collect::<Concretisation>(),
+            concretisation: words
+                .map(|(key, words)| (key, words.into_iter().collect()))
+                .collect::<ConcretisationText>(),
             violation: None,
         }
     }
@@ -135,11 +137,11 @@ impl Line {
 /// A store of lines.
 pub trait Ledger: Sync {
     /// Returns the share of the clients that this process checks; `None` for all.
-    fn piece(&self) -> Option<Piece>;
+    fn piece(&self) -> Option<Shard>;
 
     /// Returns the line of a client, if there is one.
-    fn line(&self, work: Work) -> Option<Line>;
+    fn line(&self, work: Work) -> Option<ClientLine>;
 
     /// Stores the line of a client.
-    fn keep(&self, line: Line);
+    fn keep(&self, line: ClientLine);
 }

@@ -30,8 +30,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use itertools::Itertools;
 use typed_arena::Arena;
 
-use concretise::{AbstractCall, Abstraction, FEW, Known, Promise, StampChoice, describe};
-pub use concretise::{Concretisation, Reason};
+use concretise::{AbstractCall, Abstraction, FEW, HbBounds, Promise, StampChoice, describe};
+pub use concretise::{ConcretisationText, Reason};
 
 use crate::algebra::Spec;
 use crate::denote::Trace;
@@ -62,13 +62,13 @@ pub struct Violation {
 
 /// The result of the check of one client.
 #[derive(Clone, Debug)]
-pub struct Local {
+pub struct LocalResult {
     /// The statistics of the search, and the reason why it stopped.
     pub explored: Explored,
     /// The number of ways for all calls to return.
     pub outcomes: u64,
     /// The concretisations found.
-    pub concretisation: Concretisation,
+    pub concretisation: ConcretisationText,
     /// The first execution without one.
     pub violation: Option<Violation>,
 }
@@ -90,7 +90,7 @@ struct Prover<'a> {
     sees_hb: bool,
     arena: &'a Arena<Vec<Skeleton>>,
     known: BTreeMap<RunsById, Abstraction<'a>>,
-    words: Concretisation,
+    words: ConcretisationText,
     expired: &'a dyn Fn() -> bool,
     /// The reason why the check left out some choice of stamps. If there is one, a failure to find g means nothing.
     stop: Option<Stop>,
@@ -102,7 +102,7 @@ struct Prover<'a> {
 ///
 /// # Panics
 /// If its stamp order differs from the one of the problem.
-pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, library: Name) -> Local {
+pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, library: Name) -> LocalResult {
     let arena = Arena::new();
     assert_eq!(specification.differs_at(problem.libraries), None, "both are of one memory model");
     let prover = Prover {
@@ -112,7 +112,7 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
         sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
         arena: &arena,
         known: BTreeMap::new(),
-        words: Concretisation::new(),
+        words: ConcretisationText::new(),
         expired: problem.limits.expired,
         stop: None,
     };
@@ -151,7 +151,7 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
         violation = None;
     }
     let outcomes = outcomes.into_inner().len() as u64;
-    Local { explored, outcomes, concretisation: words, violation }
+    LocalResult { explored, outcomes, concretisation: words, violation }
 }
 
 impl<'a> Prover<'a> {
@@ -167,7 +167,7 @@ impl<'a> Prover<'a> {
         let least = solver.hb();
         let open = |a: usize, b: usize| a != b && !least.has(b, a) && never.is_none_or(|n| !n.has(a, b));
         let most = self.sees_hb.then(|| Matrix::from_fn(least.len(), open));
-        let hb = Known { least, most };
+        let hb = HbBounds { least, most };
         if known.proofs.iter().any(|proof| proof.holds(&hb)) || known.works_again(&hb) {
             return Ok(());
         }

@@ -1,19 +1,19 @@
 //! The results for one client: local soundness, progress, and the clients symmetric to it.
 
 use super::client::Client;
-use super::ledger::{Line, Work};
-use super::local::{Local, check};
+use super::ledger::{ClientLine, Work};
+use super::local::{LocalResult, check};
 use super::progress::{self, Progress};
 use super::question::Question;
-use super::renaming::{Renaming, Side, relates};
+use super::renaming::{LibrarySide, Renaming, relates};
 use crate::flow::Note;
 use crate::problem::Problem;
 use crate::runs::Stop;
 use crate::world::World;
 
 /// The results for a client.
-pub(super) struct Looked {
-    pub(super) local: Local,
+pub(super) struct ClientResults {
+    pub(super) local: LocalResult,
     pub(super) progress: Progress,
     /// The positions of the symmetric clients.
     pub(super) renamed: Vec<usize>,
@@ -35,8 +35,8 @@ impl Question<'_> {
         (world, client): &(World, Client),
         asks_progress: bool,
         others: &[Other<'_>],
-        sides: &[Side<'_>; 2],
-    ) -> Looked {
+        sides: &[LibrarySide<'_>; 2],
+    ) -> ClientResults {
         let mut renamed: Vec<&Other<'_>> = Vec::new();
         self.implemented(world, client, |problem| {
             let note: Note<'_> = &mut |transcript| {
@@ -52,8 +52,13 @@ impl Question<'_> {
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
             let prefixes = self.prefixes(world, client);
-            let specified =
-                progress::Specified { libraries: &self.specification, world, client, prefixes: &prefixes, limits };
+            let specified = progress::SpecifiedClient {
+                libraries: &self.specification,
+                world,
+                client,
+                prefixes: &prefixes,
+                limits,
+            };
             let mut asked_specification = false;
             let progress = match &local.explored.stop {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
@@ -85,7 +90,7 @@ impl Question<'_> {
                 let ends = |other: &&Other<'_>| {
                     let (world, client) = other.client;
                     let prefixes = self.prefixes(world, client);
-                    let specified = progress::Specified {
+                    let specified = progress::SpecifiedClient {
                         libraries: &self.specification,
                         world,
                         client,
@@ -97,25 +102,25 @@ impl Question<'_> {
                 renamed.retain(ends);
             }
             let renamed = renamed.into_iter().map(|other| other.position).collect();
-            Looked { local, progress, renamed, stays: false }
+            ClientResults { local, progress, renamed, stays: false }
         })
     }
 
     /// Returns the line of a client from the ledger, or else the result of `look`. The line of a failed client does not
     /// suffice, because it has no execution.
-    pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> Looked) -> Looked {
+    pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> ClientResults) -> ClientResults {
         let Some(ledger) = self.ledger else { return look() };
         if let Some(mut line) = ledger.line(work).filter(|line| !line.fails) {
             let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);
             let (mut renamed, stays) = (std::mem::take(&mut line.renamed), line.stays);
             // The process that wrote the line may have known fewer clients.
             renamed.retain(|j| others.contains(j));
-            return Looked { local: line.local(), progress, renamed, stays };
+            return ClientResults { local: line.local(), progress, renamed, stays };
         }
         let looked = look();
         // After the deadline the result may be incomplete.
         if !(self.expired)() {
-            ledger.keep(Line::of_client(work, &looked.local, &looked.progress, &looked.renamed));
+            ledger.keep(ClientLine::of_client(work, &looked.local, &looked.progress, &looked.renamed));
         }
         looked
     }

@@ -7,8 +7,8 @@ use itertools::Itertools;
 use super::client::{self, Client};
 use super::crashes::{has_returned, returned};
 use super::groups::{PROBED, until_first};
-use super::ledger::{Ledger, Line, Work};
-use super::progress::{Progress, Specified};
+use super::ledger::{ClientLine, Ledger, Work};
+use super::progress::{Progress, SpecifiedClient};
 use super::question::{Counterexample, Question, Report, Verdict};
 use crate::implementation::Implementations;
 use crate::judge::judge;
@@ -120,7 +120,7 @@ impl Question<'_> {
 
     /// Returns the answer about the outcomes of a client from the ledger, or else computes it. For a client of another
     /// process, it returns that none is wrong.
-    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> Answer {
+    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> WrongOutcome {
         if ledger.piece().is_some_and(|piece| !piece.has(number)) {
             return Ok(None);
         }
@@ -130,7 +130,7 @@ impl Question<'_> {
         let answer = self.wrong_outcome(world, client);
         if !(self.expired)() {
             let fails = matches!(answer, Ok(Some(_)));
-            ledger.keep(Line::of_outcomes(number, fails, answer.as_ref().err().cloned()));
+            ledger.keep(ClientLine::of_outcomes(number, fails, answer.as_ref().err().cloned()));
         }
         answer
     }
@@ -177,7 +177,7 @@ impl Question<'_> {
     pub(super) fn progress_with_crashes(&self, (world, client): &(World, Client)) -> Progress {
         let expired = || (self.expired)();
         let (limits, prefixes) = (self.limits(&expired), self.prefixes(world, client));
-        let specified = Specified { libraries: &self.promised(), world, client, prefixes: &prefixes, limits };
+        let specified = SpecifiedClient { libraries: &self.promised(), world, client, prefixes: &prefixes, limits };
         let problem = Problem {
             libraries: &self.in_force(),
             implementations: &self.implementations(),
@@ -218,7 +218,7 @@ impl Question<'_> {
     ///
     /// # Errors
     /// The reason why the search stopped before there was an answer.
-    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer {
+    pub fn wrong_outcome(&self, world: &World, client: &Client) -> WrongOutcome {
         let promised = self.promised_outcomes(world, client)?;
         let expired = || (self.expired)();
         let libraries = self.in_force();
@@ -254,7 +254,7 @@ impl Question<'_> {
 }
 
 /// A wrong outcome, `None` if there is none, or the reason why the search stopped.
-pub type Answer = Result<Option<Box<Counterexample>>, Stop>;
+pub type WrongOutcome = Result<Option<Box<Counterexample>>, Stop>;
 
 /// The largest number of refutations of an outcome in a report.
 const SHOWN: usize = 10;

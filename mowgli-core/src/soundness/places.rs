@@ -14,11 +14,11 @@ use itertools::Itertools;
 use crate::body::{Bodies as Terms, Body, CallTerm, Stmt};
 use crate::edit::{Calls, Edited, Edits};
 use crate::event::Call;
-use crate::expr::{Expr, Op, Scope, Term, Var, here, only};
+use crate::expr::{Expr, ExprTerm, Op, Scope, Var, here, only};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
-use crate::method::{self, Kind};
+use crate::method::{self, ArgumentKind};
 use crate::repair::{Await, Remedies, Remedy};
 use crate::value::Val;
 use crate::world::World;
@@ -40,7 +40,7 @@ pub struct Alike {
 
 impl Alike {
     fn of(method: &'static str, in_loop: bool, call: &CallTerm) -> Self {
-        let role = |e: &Expr| if let Term::Part(_, role, _) = e.term() { Some(*role) } else { None };
+        let role = |e: &Expr| if let ExprTerm::Part(_, role, _) = e.term() { Some(*role) } else { None };
         let roles = call.args.iter().filter_map(role).collect();
         Self { method, library: call.library, calls: call.method, in_loop, roles }
     }
@@ -58,7 +58,7 @@ impl fmt::Display for Alike {
 
 /// A side of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Side {
+pub enum CallSide {
     /// Directly before.
     Before,
     /// Directly after.
@@ -67,11 +67,11 @@ pub enum Side {
 
 /// The content of a unit of a repair.
 #[derive(Clone)]
-pub enum What {
+pub enum UnitContent {
     /// A remedy on one side of a call.
-    Remedy(Side, Remedy),
+    Remedy(CallSide, Remedy),
     /// A wait, on one side of a call, for operations that others begin. Those get an identifier if they have none.
-    Wait(Side, Alike, Await),
+    Wait(CallSide, Alike, Await),
     /// A call of the body itself. If it names nodes, only towards some of them.
     Own(Option<Towards>),
 }
@@ -91,7 +91,7 @@ pub struct Unit {
     /// The calls beside which it is, or which it keeps.
     pub at: Alike,
     /// The content.
-    pub what: What,
+    pub what: UnitContent,
     /// The name by which the user gives its cost.
     pub kind: &'static str,
 }
@@ -102,11 +102,11 @@ impl Unit {
     pub fn subject(&self) -> String {
         let Self { at, what, .. } = self;
         let what = match what {
-            What::Remedy(_, remedy) => remedy.text.to_owned(),
-            What::Wait(_, of, _) => format!("a wait for {of}"),
-            What::Own(None) => at.to_string(),
-            What::Own(Some(Towards::Own)) => format!("{at} towards the own node"),
-            What::Own(Some(Towards::Others)) => format!("{at} towards the other nodes"),
+            UnitContent::Remedy(_, remedy) => remedy.text.to_owned(),
+            UnitContent::Wait(_, of, _) => format!("a wait for {of}"),
+            UnitContent::Own(None) => at.to_string(),
+            UnitContent::Own(Some(Towards::Own)) => format!("{at} towards the own node"),
+            UnitContent::Own(Some(Towards::Others)) => format!("{at} towards the other nodes"),
         };
         format!("{}: {what}", at.method)
     }
@@ -115,9 +115,13 @@ impl Unit {
     #[must_use]
     pub fn place(&self) -> Option<String> {
         match &self.what {
-            What::Remedy(Side::Before, _) | What::Wait(Side::Before, ..) => Some(format!("before {}", self.at)),
-            What::Remedy(Side::After, _) | What::Wait(Side::After, ..) => Some(format!("after {}", self.at)),
-            What::Own(_) => None,
+            UnitContent::Remedy(CallSide::Before, _) | UnitContent::Wait(CallSide::Before, ..) => {
+                Some(format!("before {}", self.at))
+            }
+            UnitContent::Remedy(CallSide::After, _) | UnitContent::Wait(CallSide::After, ..) => {
+                Some(format!("after {}", self.at))
+            }
+            UnitContent::Own(_) => None,
         }
     }
 }
@@ -130,7 +134,7 @@ impl fmt::Display for Unit {
 }
 
 /// The bodies of an implementation, with their calls.
-pub struct Bodies {
+pub struct CalledBodies {
     of: Arc<dyn Implementation>,
     /// The kinds of calls, in the order of the bodies.
     pub alike: Vec<Alike>,
@@ -148,10 +152,10 @@ pub struct Bodies {
 }
 
 /// A traversal of the calls of a body, in order.
-struct Walk<'a> {
+struct CallWalk<'a> {
     method: &'static str,
     looks: &'a dyn Fn(&CallTerm) -> bool,
-    found: &'a mut Bodies,
+    found: &'a mut CalledBodies,
     busy: &'a mut BTreeSet<Alike>,
     /// For each kind of calls the kinds that come next in the same loop; `None` for the end, or the boundary of a loop.
     next: &'a mut BTreeMap<Alike, BTreeSet<Option<Alike>>>,
@@ -159,22 +163,22 @@ struct Walk<'a> {
 }
 
 /// The loop that contains a call, identified by the position of each enclosing loop.
-type Loop = Vec<usize>;
+type LoopPath = Vec<usize>;
 
 /// The last calls before the end of a statement, each with its loop.
-type Ends = BTreeSet<Option<(Alike, Loop)>>;
+type LastCalls = BTreeSet<Option<(Alike, LoopPath)>>;
 
-impl Walk<'_> {
+impl CallWalk<'_> {
     /// Visits a body after these calls, in a loop that only looks or not. Returns the last calls at its end, and at its
     /// breaks.
-    fn visit(&mut self, body: &Body, ends: &Ends, (own, is_waiting): (&Loop, bool)) -> [Ends; 2] {
+    fn visit(&mut self, body: &Body, ends: &LastCalls, (own, is_waiting): (&LoopPath, bool)) -> [LastCalls; 2] {
         match body.stmt() {
-            Stmt::Value(_) => [ends.clone(), Ends::new()],
-            Stmt::Break(_) => [Ends::new(), ends.clone()],
+            Stmt::Value(_) => [ends.clone(), LastCalls::new()],
+            Stmt::Break(_) => [LastCalls::new(), ends.clone()],
             Stmt::Call(call) => {
                 let alike = Alike::of(self.method, !own.is_empty(), call);
                 self.add(&alike, call, ends, (own, is_waiting));
-                [Ends::from([Some((alike, own.clone()))]), Ends::new()]
+                [LastCalls::from([Some((alike, own.clone()))]), LastCalls::new()]
             }
             Stmt::Let(_, first, rest) => {
                 let [ends, breaks] = self.visit(first, ends, (own, is_waiting));
@@ -190,7 +194,7 @@ impl Walk<'_> {
                 let inner = [own.as_slice(), &[self.found.calls.len()]].concat();
                 let is_waiting = round.calls().iter().all(|call| (self.looks)(call));
                 let [ends, breaks] = self.visit(round, ends, (&inner, is_waiting));
-                [ends.into_iter().chain(breaks).collect(), Ends::new()]
+                [ends.into_iter().chain(breaks).collect(), LastCalls::new()]
             }
             Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => {
                 let [once, breaks] = self.visit(round, ends, (own, is_waiting));
@@ -201,7 +205,7 @@ impl Walk<'_> {
         }
     }
 
-    fn add(&mut self, alike: &Alike, call: &CallTerm, ends: &Ends, (own, is_waiting): (&Loop, bool)) {
+    fn add(&mut self, alike: &Alike, call: &CallTerm, ends: &LastCalls, (own, is_waiting): (&LoopPath, bool)) {
         if !self.found.alike.contains(alike) {
             self.found.alike.push(alike.clone());
         }
@@ -224,7 +228,7 @@ impl Walk<'_> {
     }
 }
 
-impl Bodies {
+impl CalledBodies {
     /// Collects the bodies of an implementation, for these calls of clients.
     #[must_use]
     pub fn of(
@@ -252,8 +256,8 @@ impl Bodies {
         let (mut next, mut last) = (BTreeMap::new(), BTreeMap::new());
         for (method, body) in terms.iter() {
             let (found, busy, next, last) = (&mut found, &mut busy, &mut next, &mut last);
-            let mut walk = Walk { method, looks: &looks, found, busy, next, last };
-            let [ends, breaks] = walk.visit(body, &Ends::from([None]), (&Loop::new(), false));
+            let mut walk = CallWalk { method, looks: &looks, found, busy, next, last };
+            let [ends, breaks] = walk.visit(body, &LastCalls::from([None]), (&LoopPath::new(), false));
             for (alike, _) in ends.into_iter().chain(breaks).flatten() {
                 walk.next.entry(alike).or_default().insert(None);
             }
@@ -293,7 +297,7 @@ impl Bodies {
     fn values(&self, calls: &[CallTerm], scopes: &[Scope], bound: &BTreeSet<Var>) -> Inserted {
         let is_bound = |e: &Expr| {
             let mut is_bound = false;
-            e.each(&mut |e| is_bound |= matches!(e.term(), Term::Var(var) if bound.contains(var)));
+            e.each(&mut |e| is_bound |= matches!(e.term(), ExprTerm::Var(var) if bound.contains(var)));
             is_bound
         };
         if calls.iter().flat_map(|call| &call.args).any(is_bound) {
@@ -316,16 +320,16 @@ impl Bodies {
         let mut all = Vec::new();
         // Insert nothing into a loop that only looks, because it would no longer only look.
         for at in self.alike.iter().filter(|a| !self.waiting.contains(a)) {
-            for side in [Side::Before, Side::After] {
-                if side == Side::After && self.same.contains_key(at) {
+            for side in [CallSide::Before, CallSide::After] {
+                if side == CallSide::After && self.same.contains_key(at) {
                     continue;
                 }
                 let unit = |kind, what| Unit { at: at.clone(), what, kind };
-                all.extend(self.of_use[at].iter().map(|r| unit(r.kind, What::Remedy(side, r.clone()))));
+                all.extend(self.of_use[at].iter().map(|r| unit(r.kind, UnitContent::Remedy(side, r.clone()))));
                 for r in &self.remedies {
                     for of in self.alike.iter().filter(|o| o.method == at.method) {
                         let awaited = r.awaited(&self.calls[of][0]);
-                        all.extend(awaited.map(|a| unit("wait", What::Wait(side, of.clone(), a))));
+                        all.extend(awaited.map(|a| unit("wait", UnitContent::Wait(side, of.clone(), a))));
                     }
                 }
             }
@@ -343,7 +347,7 @@ impl Bodies {
                 Some(nodes) if !is_without_own(call.args[nodes]) => vec![Some(Towards::Own), Some(Towards::Others)],
                 _ => vec![None],
             };
-            Some(parts.into_iter().map(|part| Unit { at: at.clone(), what: What::Own(part), kind }).collect())
+            Some(parts.into_iter().map(|part| Unit { at: at.clone(), what: UnitContent::Own(part), kind }).collect())
         };
         self.alike.iter().filter_map(of).flatten().collect()
     }
@@ -354,7 +358,7 @@ impl Bodies {
         let text = units.iter().join(", ");
         let named: BTreeMap<Alike, Await> = units
             .iter()
-            .filter_map(|u| if let What::Wait(_, of, a) = &u.what { Some((of.clone(), *a)) } else { None })
+            .filter_map(|u| if let UnitContent::Wait(_, of, a) = &u.what { Some((of.clone(), *a)) } else { None })
             .collect();
         let mut at: BTreeMap<Alike, Vec<Unit>> = BTreeMap::new();
         units.into_iter().for_each(|u| at.entry(u.at.clone()).or_default().push(u));
@@ -369,7 +373,7 @@ impl Bodies {
             let on = |side| joined(&targets, units.iter().flat_map(|u| u.calls(call, side, &calls)));
             let left = if gone.contains(&alike) { left(&targets, call, units) } else { Some(call.clone()) };
             let left = left.map(|c| name.map_or(c.clone(), |a| identified(&alike, &c, *a)));
-            Some(one_after_the_other(on(Side::Before), left, on(Side::After)))
+            Some(one_after_the_other(on(CallSide::Before), left, on(CallSide::After)))
         };
         Arc::clone(&self.of).replace(Calls::new(text, instead))
     }
@@ -403,7 +407,7 @@ impl Inserted {
 fn variables(body: &Body) -> BTreeSet<Var> {
     let mut all = BTreeSet::new();
     body.expressions(&mut |e| {
-        e.each(&mut |e| all.extend(if let Term::Var(var) = e.term() { Some(*var) } else { None }))
+        e.each(&mut |e| all.extend(if let ExprTerm::Var(var) = e.term() { Some(*var) } else { None }))
     });
     all
 }
@@ -415,7 +419,7 @@ fn targets(below: &Libraries) -> Targets {
     let of_library = |library: Name| {
         let methods = below.get(library).map_or(&[][..], |l| l.methods());
         methods.iter().filter_map(move |m| {
-            let position = m.takes.iter().position(|(_, kind)| *kind == Kind::Nodes)?;
+            let position = m.takes.iter().position(|(_, kind)| *kind == ArgumentKind::Nodes)?;
             Some(((library, m.name), position))
         })
     };
@@ -428,15 +432,15 @@ fn target(targets: &Targets, call: &CallTerm) -> Option<usize> {
 
 /// True if a set of nodes is written as one without the own node, or as the own node alone.
 fn is_without_own(nodes: Expr) -> bool {
-    nodes == only(here()) || matches!(nodes.term(), Term::Op(Op::Without, _, gone) if *gone == here())
+    nodes == only(here()) || matches!(nodes.term(), ExprTerm::Op(Op::Without, _, gone) if *gone == here())
 }
 
 impl Unit {
     /// Returns the calls that it inserts on a side of a call.
-    fn calls(&self, call: &CallTerm, side: Side, all: &BTreeMap<Alike, Vec<CallTerm>>) -> Vec<CallTerm> {
+    fn calls(&self, call: &CallTerm, side: CallSide, all: &BTreeMap<Alike, Vec<CallTerm>>) -> Vec<CallTerm> {
         match &self.what {
-            What::Remedy(s, remedy) if *s == side => (remedy.calls)(call),
-            What::Wait(s, of, a) if *s == side => {
+            UnitContent::Remedy(s, remedy) if *s == side => (remedy.calls)(call),
+            UnitContent::Wait(s, of, a) if *s == side => {
                 let id =
                     |call: &CallTerm| if call.args[a.id] == Val::NoWid.into() { fresh(of) } else { call.args[a.id] };
                 let mut ids = all[of].iter().map(id).collect_vec();
@@ -465,7 +469,7 @@ fn joined(targets: &Targets, calls: impl IntoIterator<Item = CallTerm>) -> Vec<C
 fn left(targets: &Targets, call: &CallTerm, units: &[Unit]) -> Option<CallTerm> {
     let mut parts = BTreeSet::new();
     for unit in units {
-        let What::Own(part) = &unit.what else { continue };
+        let UnitContent::Own(part) = &unit.what else { continue };
         match part {
             None => return Some(call.clone()),
             Some(part) => parts.insert(*part),
@@ -486,7 +490,7 @@ fn left(targets: &Targets, call: &CallTerm, units: &[Unit]) -> Option<CallTerm> 
 /// Returns an identifier that the body does not use.
 fn fresh(of: &Alike) -> Expr {
     let role = Name::new(&format!("repair_{}_{}_{}", of.method, of.calls, of.roles.join("_")));
-    Expr::from(Term::Arg(0, "x")).wid(role.text())
+    Expr::from(ExprTerm::Arg(0, "x")).wid(role.text())
 }
 
 /// Adds an identifier to a call that has none.

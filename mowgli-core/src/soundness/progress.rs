@@ -16,7 +16,7 @@ use crate::library::Libraries;
 use crate::problem::{Found, Limits, Problem};
 use crate::relation::Matrix;
 use crate::runs::Stop;
-use crate::search::solver::{Cut, End, Flow, Solver};
+use crate::search::solver::{Cut, Flow, SearchEnd, Solver};
 use crate::search::witness::each_completion;
 use crate::soundness::client::Client;
 use crate::stuck::Stuck;
@@ -61,7 +61,7 @@ impl Progress {
 }
 
 /// A specification with a world and a client about which the check asks.
-pub(super) struct Specified<'a> {
+pub(super) struct SpecifiedClient<'a> {
     pub libraries: &'a Libraries,
     pub world: &'a World,
     pub client: &'a Client,
@@ -70,7 +70,7 @@ pub(super) struct Specified<'a> {
     pub limits: Limits<'a>,
 }
 
-impl Specified<'_> {
+impl SpecifiedClient<'_> {
     fn asked<T>(&self, client: &Client, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         ask(&Problem {
             libraries: self.libraries,
@@ -134,7 +134,7 @@ impl Specified<'_> {
                             if begins { Flow::Stop } else { Flow::Continue }
                         })
                     });
-                    found |= end == End::Told;
+                    found |= end == SearchEnd::Told;
                     solver.restore(snapshot);
                 }
                 Cut::Known

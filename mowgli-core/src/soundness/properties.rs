@@ -91,7 +91,7 @@ const CHOICES: usize = 100_000;
 
 /// Whether a part of an execution is consistent by itself.
 #[derive(Clone, PartialEq, Eq)]
-enum Alone {
+enum Consistency {
     /// With exactly the so of the whole.
     Exactly,
     /// With a smaller so, without this pair.
@@ -238,8 +238,8 @@ impl Specified<'_> {
                 .filter_map(|(a, b)| Some((kept.binary_search(a).ok()?, kept.binary_search(b).ok()?)))
                 .collect();
             let alone = match self.alone(&restricted, &restricted_so) {
-                Alone::Exactly => continue,
-                Alone::Unknown(stop) => {
+                Consistency::Exactly => continue,
+                Consistency::Unknown(stop) => {
                     found.stop.get_or_insert(stop);
                     continue;
                 }
@@ -249,7 +249,7 @@ impl Specified<'_> {
                 let sub = &restricted.subs[s];
                 format!("{} of {}", sub.sub.stamp, restricted.events[sub.event])
             };
-            if let Alone::Within(lost) = alone {
+            if let Consistency::Within(lost) = alone {
                 let reason = format!("so goes from {} to {} only through the rest", name(lost.0), name(lost.1));
                 found.with_the_same_so = found.with_the_same_so.take().or_else(|| instance(part, reason));
             } else {
@@ -259,30 +259,30 @@ impl Specified<'_> {
     }
 
     /// Returns whether a part is consistent by itself, first with the choices of the whole, then with any.
-    fn alone(&self, part: &Execution, so: &Pairs) -> Alone {
+    fn alone(&self, part: &Execution, so: &Pairs) -> Consistency {
         let of = |execution: &Execution| match consistent(self.specification, self.library, execution, None) {
-            Ok(own) if own == *so => Alone::Exactly,
-            Ok(own) if own.is_subset(so) => Alone::Within(*so.difference(&own).next().expect("the two differ")),
-            _ => Alone::No,
+            Ok(own) if own == *so => Consistency::Exactly,
+            Ok(own) if own.is_subset(so) => Consistency::Within(*so.difference(&own).next().expect("the two differ")),
+            _ => Consistency::No,
         };
         let first = of(part);
-        if first == Alone::Exactly {
+        if first == Consistency::Exactly {
             return first;
         }
         let expired = || (self.expired)();
         let others = match rechosen(self.specification, self.library, part, CHOICES, &expired) {
             Ok(others) => others,
-            Err(stop) => return Alone::Unknown(stop),
+            Err(stop) => return Consistency::Unknown(stop),
         };
         let mut best = first;
         for other in others {
             best = match (of(&other), best) {
-                (Alone::Exactly, _) => return Alone::Exactly,
-                (within @ Alone::Within(_), Alone::No) => within,
+                (Consistency::Exactly, _) => return Consistency::Exactly,
+                (within @ Consistency::Within(_), Consistency::No) => within,
                 (_, best) => best,
             };
             if expired() {
-                return Alone::Unknown(Stop::Time);
+                return Consistency::Unknown(Stop::Time);
             }
         }
         best

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::client::{Bound, Client, Subject, well_formed};
 use super::crashes::{Crashing, Points, Stopping};
 use super::ledger::Ledger;
-use super::local::{Concretisation, Local, Violation, check};
+use super::local::{ConcretisationText, LocalResult, Violation, check};
 use super::progress::Progress;
 use crate::execution::Execution;
 use crate::ids::Name;
@@ -191,7 +191,7 @@ pub struct Report {
     /// The statistics of all searched clients.
     pub stats: Stats,
     /// The concretisations found.
-    pub concretisation: Concretisation,
+    pub concretisation: ConcretisationText,
     /// Whether calls return wherever the specification lets them.
     pub progress: Progress,
 }
@@ -217,13 +217,13 @@ impl Report {
             probed: 0,
             unanswered: None,
             stats: Stats::default(),
-            concretisation: Concretisation::new(),
+            concretisation: ConcretisationText::new(),
             progress: Progress::Ends,
         }
     }
 
     /// Adds the results of a client, and of this number of symmetric ones.
-    pub(super) fn add(&mut self, client: &Client, local: Local, renamed: usize) {
+    pub(super) fn add(&mut self, client: &Client, local: LocalResult, renamed: usize) {
         let (explored, alike) = (local.explored, 1 + renamed as u64);
         self.clients += 1 + renamed;
         self.renamed += renamed;

@@ -27,14 +27,14 @@ use std::hash::Hash;
 use itertools::Itertools;
 
 use super::client::Client;
-use crate::algebra::{Choice, Expr, Key, Rel, Set, Spec, SubView};
+use crate::algebra::{Choice, Key, Rel, RelExpr, Set, Spec, SubView};
 use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes, alike};
 use crate::flow::Transcript;
 use crate::ids::{Loc, Name, Node, Tid, Wid};
 use crate::library::Libraries;
 use crate::problem::Problem;
 use crate::stamp::Stamp;
-use crate::thread::{Going, Point, Rounds, Stand, Threads};
+use crate::thread::{Frontier, Iterations, LastIteration, ThreadState, Threads};
 use crate::value::Val;
 use crate::world::{Crashes, Object, World};
 
@@ -192,15 +192,15 @@ fn integers(v: Val) -> Vec<i64> {
 }
 
 /// A one-to-one relation, to which pairs are added.
-struct Pairs<T>(BTreeMap<T, T>, BTreeMap<T, T>);
+struct Bijection<T>(BTreeMap<T, T>, BTreeMap<T, T>);
 
-impl<T> Default for Pairs<T> {
+impl<T> Default for Bijection<T> {
     fn default() -> Self {
         Self(BTreeMap::new(), BTreeMap::new())
     }
 }
 
-impl<T: Ord + Copy> Pairs<T> {
+impl<T: Ord + Copy> Bijection<T> {
     /// Relates two elements, unless one of them is already related to a different one.
     fn relate(&mut self, a: T, b: T) -> bool {
         *self.0.entry(a).or_insert(b) == b && *self.1.entry(b).or_insert(a) == a
@@ -208,12 +208,12 @@ impl<T: Ord + Copy> Pairs<T> {
 }
 
 /// The sets and keys by which a specification examines single subevents.
-pub struct Asked {
+pub struct Observers {
     sets: Vec<(Name, Set)>,
     keys: Vec<(Name, Key)>,
 }
 
-impl Asked {
+impl Observers {
     /// Collects the sets and keys of these libraries.
     #[must_use]
     pub fn by(libraries: &Libraries) -> Self {
@@ -243,30 +243,30 @@ impl Asked {
 
     fn relation(&mut self, name: Name, rel: &Rel) {
         match rel.expr() {
-            Expr::Po | Expr::Ppo | Expr::Hb | Expr::SameEvent | Expr::SameThread => {}
-            Expr::Chosen(_) | Expr::BeforeAny(_) => {}
-            Expr::Same(key) => self.keys.push((name, key.clone())),
-            Expr::InTurn(from, to, key) => {
+            RelExpr::Po | RelExpr::Ppo | RelExpr::Hb | RelExpr::SameEvent | RelExpr::SameThread => {}
+            RelExpr::Chosen(_) | RelExpr::BeforeAny(_) => {}
+            RelExpr::Same(key) => self.keys.push((name, key.clone())),
+            RelExpr::InTurn(from, to, key) => {
                 self.sets.extend([(name, from.clone()), (name, to.clone())]);
                 self.keys.push((name, key.clone()));
             }
-            Expr::On(set) => self.sets.push((name, set.clone())),
-            Expr::Cross(a, b) => self.sets.extend([(name, a.clone()), (name, b.clone())]),
-            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+            RelExpr::On(set) => self.sets.push((name, set.clone())),
+            RelExpr::Cross(a, b) => self.sets.extend([(name, a.clone()), (name, b.clone())]),
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
                 self.relation(name, a);
                 self.relation(name, b);
             }
-            Expr::Inverse(a) | Expr::Plus(a) => self.relation(name, a),
+            RelExpr::Inverse(a) | RelExpr::Plus(a) => self.relation(name, a),
         }
     }
 }
 
 /// One of the two sets of libraries in a search: those of the calls that threads make, or the specification.
-pub struct Side<'a> {
+pub struct LibrarySide<'a> {
     /// The libraries.
     pub libraries: &'a Libraries,
     /// Their sets and keys.
-    pub asked: &'a Asked,
+    pub asked: &'a Observers,
 }
 
 /// True if all answers in the search for one client are the same for another one, renamed.
@@ -276,7 +276,7 @@ pub fn relates<'m>(
     renaming: &Renaming,
     transcript: &Transcript<'_, '_, 'm>,
     other: &Problem<'_>,
-    [below, above]: [&Side<'_>; 2],
+    [below, above]: [&LibrarySide<'_>; 2],
 ) -> bool {
     let points = typed_arena::Arena::new();
     let one = transcript.threads;
@@ -290,17 +290,17 @@ pub fn relates<'m>(
         notes: false,
         waits: false,
     };
-    let mut relation = Relation {
+    let mut relation = Simulation {
         renaming,
         one: one.world,
         other: other.world,
         threads: &threads,
         below,
         above,
-        locs: Pairs::default(),
-        wids: Pairs::default(),
-        cells: Pairs::default(),
-        keys: [below, above].map(|side| side.asked.keys.iter().map(|_| Pairs::default()).collect()),
+        locs: Bijection::default(),
+        wids: Bijection::default(),
+        cells: Bijection::default(),
+        keys: [below, above].map(|side| side.asked.keys.iter().map(|_| Bijection::default()).collect()),
         seen: BTreeSet::new(),
         points: BTreeMap::new(),
         updates: BTreeSet::new(),
@@ -322,45 +322,45 @@ pub fn relates<'m>(
 
 /// A comparison of what follows two points. It needs the images of the values that the first one was given.
 #[derive(Clone)]
-enum Step<'m> {
+enum Comparison<'m> {
     /// The point that the first one reaches if its call returns this value in the shape of this number.
-    Next(Val, Option<usize>, &'m Point<'m>),
+    Next(Val, Option<usize>, &'m ThreadState<'m>),
     /// The iterations that the first one can end if its call returns this value.
-    Rounds(Val, Rounds<'m>),
+    Rounds(Val, Iterations<'m>),
     /// The results of the call at which both stand.
     Returned,
 }
 
 /// A step from a point of the one and the point of the other that it becomes.
-type Left<'m, 'n> = (Tid, &'m Point<'m>, &'n Point<'n>, Step<'m>);
+type OpenStep<'m, 'n> = (Tid, &'m ThreadState<'m>, &'n ThreadState<'n>, Comparison<'m>);
 
-struct Relation<'r, 'm, 'n> {
+struct Simulation<'r, 'm, 'n> {
     renaming: &'r Renaming,
     one: &'r World,
     other: &'r World,
     /// The threads of the other client.
     threads: &'r Threads<'r, 'n>,
-    below: &'r Side<'r>,
-    above: &'r Side<'r>,
-    locs: Pairs<Loc>,
-    wids: Pairs<Wid>,
-    cells: Pairs<Cell>,
+    below: &'r LibrarySide<'r>,
+    above: &'r LibrarySide<'r>,
+    locs: Bijection<Loc>,
+    wids: Bijection<Wid>,
+    cells: Bijection<Cell>,
     /// For each side and key the relation of its values.
-    keys: [Vec<Pairs<Val>>; 2],
+    keys: [Vec<Bijection<Val>>; 2],
     /// The comparisons done so far: the side, the event, the number of earlier events alike, and the shape.
     seen: BTreeSet<(bool, Event, usize, Shape)>,
     /// The image of each point of the one client.
-    points: BTreeMap<usize, (&'m Point<'m>, &'n Point<'n>)>,
+    points: BTreeMap<usize, (&'m ThreadState<'m>, &'n ThreadState<'n>)>,
     /// The events of the one client that update, each with its image.
     updates: BTreeSet<(Event, Event)>,
     /// The initial values, and the values written without an update.
     written: BTreeSet<Val>,
     /// The steps that are not compared yet. A step waits until the images of its values are known. One thread may read a
     /// location whose image is known only from the run of another thread.
-    left: Vec<Left<'m, 'n>>,
+    left: Vec<OpenStep<'m, 'n>>,
 }
 
-impl<'m, 'n> Relation<'_, 'm, 'n> {
+impl<'m, 'n> Simulation<'_, 'm, 'n> {
     fn value(&mut self, a: Val, b: Val) -> bool {
         match (a, b) {
             (Val::Loc(x), Val::Loc(y)) => self.locs.relate(x, y),
@@ -432,7 +432,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
 
     /// Compares two points: the events from number `known` on, the calls, and the position of the thread. [`Self::rest`]
     /// compares all points after them.
-    fn point(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>, known: usize) -> bool {
+    fn point(&mut self, thread: Tid, p: &'m ThreadState<'m>, q: &'n ThreadState<'n>, known: usize) -> bool {
         let (a, b) = (p.run(), q.run());
         let is_alike = a.shapes.len() == b.shapes.len()
             && a.trace.groups == b.trace.groups
@@ -454,22 +454,22 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
                 return false;
             }
         }
-        if p.stand == Stand::Ended && !self.ended(p, q) {
+        if p.stand == Frontier::Ended && !self.ended(p, q) {
             return false;
         }
         self.points.insert(p.id, (p, q));
-        let nexts = p.nexts().into_iter().map(|(ret, shape, next)| Step::Next(ret, shape, next));
-        let rounds = p.known_rounds().into_iter().map(|(ret, rounds)| Step::Rounds(ret, rounds));
-        let steps = nexts.chain(rounds).chain([Step::Returned]);
+        let nexts = p.nexts().into_iter().map(|(ret, shape, next)| Comparison::Next(ret, shape, next));
+        let rounds = p.known_rounds().into_iter().map(|(ret, rounds)| Comparison::Rounds(ret, rounds));
+        let steps = nexts.chain(rounds).chain([Comparison::Returned]);
         self.left.extend(steps.map(|step| (thread, p, q, step)));
         self.initial(thread, p, q)
     }
 
     /// Relates the initial values of the first cells at which the calls of two points look. These values may be locations
     /// that no event names.
-    fn initial(&mut self, thread: Tid, p: &Point<'m>, q: &Point<'n>) -> bool {
+    fn initial(&mut self, thread: Tid, p: &ThreadState<'m>, q: &ThreadState<'n>) -> bool {
         let first = p.returned.borrow().iter().find_map(|(cells, _)| cells.first().map(|(cell, _)| *cell));
-        let (Some(a), Stand::Looks(call)) = (first, &q.stand) else { return true };
+        let (Some(a), Frontier::Looks(call)) = (first, &q.stand) else { return true };
         let library = self.threads.libraries.of(call);
         let asked = RefCell::new(None);
         let of = |cell: Cell| {
@@ -504,10 +504,10 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
     }
 
     /// Compares one step. Returns `None` while the image of its value is not known.
-    fn step(&mut self, (thread, p, q, step): &Left<'m, 'n>) -> Option<bool> {
+    fn step(&mut self, (thread, p, q, step): &OpenStep<'m, 'n>) -> Option<bool> {
         let (&thread, known) = (thread, p.run().shapes.len());
         match step {
-            Step::Next(ret, shape, next) => {
+            Comparison::Next(ret, shape, next) => {
                 let ret = self.image(*ret)?;
                 let other = match *shape {
                     Some(shape) if self.threads.is_way(thread, q, ret, shape) => {
@@ -518,28 +518,30 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
                 };
                 Some(self.point(thread, next, other, known))
             }
-            Step::Rounds(ret, rounds) => {
+            Comparison::Rounds(ret, rounds) => {
                 let others = self.threads.rounds(q, thread, self.image(*ret)?);
-                let same = |(a, b): (&Going<'m>, &Going<'n>)| a.1 == b.1 && self.point(thread, a.0, b.0, known);
+                let same = |(a, b): (&LastIteration<'m>, &LastIteration<'n>)| {
+                    a.1 == b.1 && self.point(thread, a.0, b.0, known)
+                };
                 Some(rounds.len() == others.len() && rounds.iter().zip(others.iter()).all(same))
             }
-            Step::Returned => self.returned(thread, p, q),
+            Comparison::Returned => self.returned(thread, p, q),
         }
     }
 
-    fn stand(&mut self, a: &Stand, b: &Stand) -> bool {
+    fn stand(&mut self, a: &Frontier, b: &Frontier) -> bool {
         match (a, b) {
-            (Stand::Free(a, ways), Stand::Free(b, others)) => {
+            (Frontier::Free(a, ways), Frontier::Free(b, others)) => {
                 let image = |(ret, shape): &(Val, usize)| self.image(*ret).map(|ret| (ret, *shape));
                 let ways: Option<BTreeSet<_>> = ways.iter().map(image).collect();
                 ways == Some(others.iter().copied().collect()) && self.call(a, b)
             }
-            (Stand::Looks(a), Stand::Looks(b)) | (Stand::Never(a), Stand::Never(b)) => self.call(a, b),
-            (Stand::Ended, Stand::Ended) | (Stand::Nowhere, Stand::Nowhere) | (Stand::Discarded, Stand::Discarded) => {
-                true
-            }
-            (Stand::Round(a), Stand::Round(b)) | (Stand::Spins(a), Stand::Spins(b)) => a == b,
-            (Stand::Bound { start: a, remembered: r, .. }, Stand::Bound { start: b, remembered: s, .. }) => {
+            (Frontier::Looks(a), Frontier::Looks(b)) | (Frontier::Never(a), Frontier::Never(b)) => self.call(a, b),
+            (Frontier::Ended, Frontier::Ended)
+            | (Frontier::Nowhere, Frontier::Nowhere)
+            | (Frontier::Discarded, Frontier::Discarded) => true,
+            (Frontier::Round(a), Frontier::Round(b)) | (Frontier::Spins(a), Frontier::Spins(b)) => a == b,
+            (Frontier::Bound { start: a, remembered: r, .. }, Frontier::Bound { start: b, remembered: s, .. }) => {
                 (a, r) == (b, s)
             }
             _ => false,
@@ -548,7 +550,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
 
     /// Compares the results that the search has got for the call at which a thread stands, for each assignment of
     /// values to cells. Returns `None` while the image of one of these values is not known.
-    fn returned(&mut self, thread: Tid, p: &Point<'m>, q: &Point<'n>) -> Option<bool> {
+    fn returned(&mut self, thread: Tid, p: &ThreadState<'m>, q: &ThreadState<'n>) -> Option<bool> {
         for (cells, results) in &*p.returned.borrow() {
             let image =
                 |values: &Vec<Val>| -> Option<BTreeSet<Val>> { values.iter().map(|&v| self.image(v)).collect() };
@@ -572,7 +574,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
     }
 
     /// Compares the shapes of the replaced calls of a thread that has ended, in their specification.
-    fn ended(&mut self, p: &Point<'m>, q: &Point<'n>) -> bool {
+    fn ended(&mut self, p: &ThreadState<'m>, q: &ThreadState<'n>) -> bool {
         let (a, b) = (replaced(p), replaced(q));
         let specification = self.above.libraries;
         (0..a.len()).filter(|&i| specification.get(a[i].call.library).is_some()).all(|i| {
@@ -677,7 +679,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         let a = points.iter().flat_map(|(p, _)| &p.run().trace.events).collect();
         let b = points.iter().flat_map(|(_, q)| &q.run().trace.events).collect();
         let is_same = self.say_the_same(self.below, [a, b]);
-        if !is_same || points.iter().any(|(p, _)| p.stand != Stand::Ended) {
+        if !is_same || points.iter().any(|(p, _)| p.stand != Frontier::Ended) {
             return is_same;
         }
         let of_ended = points.iter().map(|(p, q)| (replaced(p), replaced(q)));
@@ -697,7 +699,7 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
         library.is_well_formed(self.one, &a) == library.is_well_formed(self.other, &b)
     }
 
-    fn say_the_same(&self, side: &Side<'_>, events: [Vec<&Event>; 2]) -> bool {
+    fn say_the_same(&self, side: &LibrarySide<'_>, events: [Vec<&Event>; 2]) -> bool {
         let worlds = [self.one, self.other];
         side.libraries.names().all(|name| {
             let library = side.libraries.get(name).expect("a name of the set");
@@ -712,6 +714,6 @@ impl<'m, 'n> Relation<'_, 'm, 'n> {
 }
 
 /// Returns the calls of a thread that no other replaced call made.
-fn replaced(point: &Point<'_>) -> Vec<Event> {
+fn replaced(point: &ThreadState<'_>) -> Vec<Event> {
     point.run().trace.calls.iter().filter(|g| g.parent.is_none()).map(|g| g.event.clone()).collect()
 }

@@ -11,10 +11,10 @@ use itertools::Itertools;
 use rayon::prelude::*;
 
 use super::client::Client;
-use super::ledger::Piece;
+use super::ledger::Shard;
 use super::orbits::Orbits;
 use super::question::Question;
-use super::renaming::{Side, relates};
+use super::renaming::{LibrarySide, relates};
 use crate::flow;
 use crate::ids::Name;
 use crate::value::Val;
@@ -31,10 +31,10 @@ const STATES: u64 = 4;
 /// that take about as long, go to different pieces.
 pub(super) fn dealt(
     question: &Question<'_>,
-    piece: Piece,
+    piece: Shard,
     clients: &[(World, Client)],
     orbits: &Orbits,
-    sides: &[Side<'_>; 2],
+    sides: &[LibrarySide<'_>; 2],
 ) -> Vec<bool> {
     let key = |i: usize| (weight(&clients[i].1), shape(&clients[i].1), i);
     let mut classes = orbits.all_members();
@@ -61,7 +61,7 @@ fn units(
     clients: &[(World, Client)],
     class: &[usize],
     orbits: &Orbits,
-    sides: &[Side<'_>; 2],
+    sides: &[LibrarySide<'_>; 2],
 ) -> Vec<Vec<usize>> {
     let mut left = class.to_vec();
     let mut units = Vec::new();

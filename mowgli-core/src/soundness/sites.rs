@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::body::{Bodies, Body, CallTerm};
-use crate::event::Place;
+use crate::event::SourceLine;
 use crate::ids::Name;
 
 /// A call in the body of a method.
@@ -22,7 +22,7 @@ pub struct Site {
     /// Whether it is the only call of this method.
     pub alone: bool,
     /// The place in the source.
-    pub place: Place,
+    pub place: SourceLine,
 }
 
 impl fmt::Display for Site {

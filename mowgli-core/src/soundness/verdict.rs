@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use super::groups::{groups, until_first};
 use super::ledger::{Ledger, Work};
-use super::looked::{Looked, Other};
+use super::looked::{ClientResults, Other};
 use super::orbits::Orbits;
-pub use super::outcomes::Answer;
+pub use super::outcomes::WrongOutcome;
 use super::progress::Progress;
 pub use super::question::{Counterexample, Probes, Question, Report, Verdict};
-use super::renaming::{Asked, Side};
+use super::renaming::{LibrarySide, Observers};
 use super::shares::dealt;
 use crate::runs::Stop;
 
@@ -64,9 +64,9 @@ pub fn local(question: &Question<'_>) -> Report {
     (report.generated, report.ill_formed) = (generated, generated - all.len());
     report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
     let orbits = Orbits::of(&all, &question.bound.values);
-    let asked = [Asked::by(&question.below), Asked::by(&question.specification)];
+    let asked = [Observers::by(&question.below), Observers::by(&question.specification)];
     let sides = [(&question.below, &asked[0]), (&question.specification, &asked[1])];
-    let sides = sides.map(|(libraries, asked)| Side { libraries, asked });
+    let sides = sides.map(|(libraries, asked)| LibrarySide { libraries, asked });
     // The clients that were searched, or are symmetric to one that was.
     let mut is_known = vec![false; all.len()];
     let is_here = question.ledger.and_then(Ledger::piece).map(|piece| dealt(question, piece, &all, &orbits, &sides));
@@ -75,7 +75,7 @@ pub fn local(question: &Question<'_>) -> Report {
     for group in groups(&positions) {
         // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
+        let mut looked: BTreeMap<usize, ClientResults> = BTreeMap::new();
         loop {
             let fails = looked.iter().find(|(_, l)| l.local.violation.is_some()).map(|(i, _)| *i);
             let is_left = |i: &usize| is_here(*i) && !is_known[*i] && fails.is_none_or(|first| *i < first);
@@ -96,7 +96,7 @@ pub fn local(question: &Question<'_>) -> Report {
                 looked.insert(i, result);
             }
         }
-        for (i, Looked { mut local, mut progress, renamed, stays }) in looked {
+        for (i, ClientResults { mut local, mut progress, renamed, stays }) in looked {
             let (world, client) = &all[i];
             if stays && !matches!(report.progress, Progress::Blocks(..) | Progress::Stuck(..)) {
                 progress = question.local(&all[i], asks_progress, &[], &sides).progress;

@@ -15,7 +15,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::{Kind, Kinds};
+use mowgli_core::stamp::{StampKind, StampKinds};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -33,10 +33,10 @@ pub fn to(earlier: Tso, later: Tso) -> bool {
     !(earlier == Tso::W && later == Tso::R)
 }
 
-static KINDS: Kinds = Kinds::of::<Tso>();
+static KINDS: StampKinds = StampKinds::of::<Tso>();
 
-impl Kind for Tso {
-    fn kinds() -> &'static Kinds {
+impl StampKind for Tso {
+    fn kinds() -> &'static StampKinds {
         &KINDS
     }
 

@@ -4,7 +4,7 @@ use super::{Axioms, in_order, local_writes, remote_writes};
 use crate::stamp::RdmaStamp::{self, aNLW, aNRW, aWT};
 use crate::way::is_unsignalled;
 use mowgli_core::algebra::{SubView, events, stamped};
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::StampKind;
 
 pub(crate) fn patch(a: &mut Axioms) {
     let operations = remote_writes().or(&local_writes());

@@ -1,7 +1,7 @@
 //! Cycles of sc in an execution.
 
 use itertools::Itertools;
-use mowgli_core::algebra::Role;
+use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::execution::Execution;
 use mowgli_core::library::Libraries;
 
@@ -16,10 +16,12 @@ pub fn sc_cycle(libraries: &Libraries, execution: &Execution) -> Option<Vec<ScEd
     let chosen = |role| execution.chosen_as(libraries, role).flat_map(|c| c.pairs.iter().copied()).collect_vec();
     let cell = |s: usize| execution.subs[s].sub.cell;
     let writes = |s: usize| execution.subs[s].sub.writes.is_some();
-    let rf = chosen(Role::ReadsFrom);
+    let rf = chosen(ChoiceRole::ReadsFrom);
     // The specification has several orders; mo is the one on the writes of each cell.
-    let mo =
-        chosen(Role::Order).into_iter().filter(|&(a, b)| writes(a) && writes(b) && cell(a) == cell(b)).collect_vec();
+    let mo = chosen(ChoiceRole::Order)
+        .into_iter()
+        .filter(|&(a, b)| writes(a) && writes(b) && cell(a) == cell(b))
+        .collect_vec();
     let before = |source: Option<usize>, w: usize| match source {
         Some(source) => mo.contains(&(source, w)),
         None => true,

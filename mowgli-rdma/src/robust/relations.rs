@@ -60,7 +60,7 @@ impl Relations {
     /// Returns the program order that a stamp order preserves, for the table of the papers, whatever the switches of
     /// the model.
     fn preserved(to: fn(RdmaStamp, RdmaStamp) -> bool) -> Rel {
-        use mowgli_core::stamp::Kind as _;
+        use mowgli_core::stamp::StampKind as _;
         let (one, two) = (RdmaStamp::all(1), |a: RdmaStamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
         let sqp = po() & same(wait::QUEUE_PAIR);
         let rows = one.iter().flat_map(|&row| {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::cat::Reader;
+use mowgli_core::cat::CatDialect;
 
 use crate::cat::{cat, cat_for, write_for_herd};
 use crate::catalogue::Catalogue;
@@ -36,7 +36,7 @@ pub(super) fn written(args: &CatArgs, catalogue: &Catalogue) -> Result<String, I
         (Some(Tool::Herd), None) => {
             Err(InputError::new(Code::Argument, "--for herd writes three files: name their folder with --out DIR"))
         }
-        (Some(Tool::Dat3m), None) => Ok(cat_for(Reader::Dat3m, catalogue, &args.name)?.text),
+        (Some(Tool::Dat3m), None) => Ok(cat_for(CatDialect::Dat3m, catalogue, &args.name)?.text),
         (Some(Tool::Dat3m), Some(_)) => {
             Err(InputError::new(Code::Argument, "--for dat3m prints one file: leave --out away"))
         }

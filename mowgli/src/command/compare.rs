@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 use mowgli_rdma::Network;
 
 use super::bounds::Shape;
@@ -47,7 +47,7 @@ pub(super) struct CompareArgs {
 
 impl CompareArgs {
     /// Returns the share of the programs to compare, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
         self.shared.share()
     }
 }

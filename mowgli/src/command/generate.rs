@@ -14,7 +14,7 @@ use crate::litmus::{parse, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 use mowgli_core::unknown::Unknown;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;
@@ -75,7 +75,7 @@ impl GenerateArgs {
     }
 
     /// Returns the share of the programs to enumerate, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
 }

@@ -16,7 +16,7 @@ use crate::litmus::{core_rma, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
@@ -82,7 +82,7 @@ pub(super) struct LitmusArgs {
 
 impl LitmusArgs {
     /// Returns the share of the tests to solve, and the file for its lines.
-    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
         self.shared.share()
     }
 }

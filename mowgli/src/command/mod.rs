@@ -41,7 +41,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mowgli_check::guard::{Panic, caught};
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 use mowgli_libraries::entry::Entry;
 
 use self::out::{coded, printed, told};
@@ -240,7 +240,7 @@ fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, Inp
 }
 
 /// Returns the share of a command's work, and the file for its lines.
-fn share(command: &Command) -> Option<(Piece, PathBuf)> {
+fn share(command: &Command) -> Option<(Shard, PathBuf)> {
     match command {
         Command::Check(args) => args.shard(),
         Command::Litmus(args) => args.shard(),

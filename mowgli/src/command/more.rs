@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 
 use super::out::{printed, told, told_in};
 use super::shards::Done;
@@ -80,7 +80,7 @@ impl More {
     }
 
     /// Returns the share of the work, and the file for its lines.
-    pub(super) fn share(&self) -> Option<(Piece, PathBuf)> {
+    pub(super) fn share(&self) -> Option<(Shard, PathBuf)> {
         match self {
             Self::Compare(args) => args.shard(),
             Self::Generate(args) => args.shard(),

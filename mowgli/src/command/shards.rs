@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use itertools::Itertools;
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 
 use super::out::{bar, told};
 use crate::error::{Code, InputError};
@@ -15,9 +15,9 @@ use crate::shards::book::{Book, Merged, merged};
 use crate::shards::identity::{Hash, Identity};
 
 /// Parses a share, for example `3/16`.
-fn share(text: &str) -> Result<Piece, InputError> {
+fn share(text: &str) -> Result<Shard, InputError> {
     let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
-    let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Piece::new(n, of));
+    let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Shard::new(n, of));
     piece.ok_or_else(|| {
         InputError::new(Code::Argument, format!("`{text}` is no share"))
             .help("the third of sixteen is 3/16, and there are at most {MOST}")
@@ -30,12 +30,12 @@ pub(super) struct Share {
     /// Look at a share of the work only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge` puts all
     /// shares together. Started again, it goes on where it was.
     #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
-    shard: Option<Piece>,
+    shard: Option<Shard>,
 }
 
 impl Share {
     /// Returns the share, and the file for its lines.
-    pub(super) fn with(&self, out: Option<&Path>) -> Option<(Piece, PathBuf)> {
+    pub(super) fn with(&self, out: Option<&Path>) -> Option<(Shard, PathBuf)> {
         Some((self.shard?, out?.to_owned()))
     }
 }
@@ -52,7 +52,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Returns the share, and the file for its lines.
-    pub(super) fn share(&self) -> Option<(Piece, PathBuf)> {
+    pub(super) fn share(&self) -> Option<(Shard, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
 }
@@ -83,7 +83,7 @@ fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, In
 }
 
 /// Does one share of a command's work, and writes the results to a file.
-pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, InputError> {
+pub(super) fn piece(piece: Shard, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, InputError> {
     let run = Identity::new(question(std::env::args_os().skip(1))?, hash);
     let book = Book::open(out, &run, piece)?;
     let done = if book.is_over() { Done::All } else { work(&book) };

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::repair::{Asked, Limit, Open, Repairs, Set};
+use mowgli_core::repair::{Incomplete, Insertions, Limit, Repairable, Repairs};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
-use mowgli_core::soundness::places::{Alike, Bodies, Unit};
+use mowgli_core::soundness::places::{Alike, CalledBodies, Unit};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::world::World;
@@ -76,7 +76,7 @@ enum Returns {
 
 /// A change of bodies.
 enum Changed<'s> {
-    Units(&'s Set),
+    Units(&'s Insertions),
     Swapped(&'s Alike),
 }
 
@@ -84,12 +84,12 @@ struct Search<'a> {
     entry: &'a Entry,
     variant: &'a Variant,
     ask: &'a Ask<'a>,
-    bodies: Bodies,
+    bodies: CalledBodies,
     units: Vec<Unit>,
     /// The calls that are left out unless a unit puts them back.
     gone: BTreeSet<Alike>,
     seen: Vec<Seen>,
-    returns: BTreeMap<Set, Returns>,
+    returns: BTreeMap<Insertions, Returns>,
     /// The number of checks of all clients that were begun.
     checks: usize,
     /// The error if the entry cannot be checked.
@@ -107,7 +107,7 @@ impl<'a> Search<'a> {
         let mut calls = found.unwrap_or_default();
         calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
         let remedies = entry.below.names().filter_map(remedies_of).collect();
-        let bodies = Bodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
+        let bodies = CalledBodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
         let units = if ask.weaken { bodies.own() } else { bodies.insertions() };
         let gone = units.iter().filter(|_| ask.weaken).map(|u| u.at.clone()).collect();
         let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), Instant::now());
@@ -186,15 +186,15 @@ impl<'a> Search<'a> {
     }
 
     /// Returns a known client that fails without one of the units of a set.
-    fn without(&self, set: &Set, unit: usize) -> Option<&Seen> {
-        let less: Set = set.iter().copied().filter(|i| *i != unit).collect();
+    fn without(&self, set: &Insertions, unit: usize) -> Option<&Seen> {
+        let less: Insertions = set.iter().copied().filter(|i| *i != unit).collect();
         let variant = self.changed(&Changed::Units(&less));
         self.seen.iter().find(|seen| self.fails(&variant, seen, ONE))
     }
 }
 
-impl Asked for Search<'_> {
-    fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+impl Repairable for Search<'_> {
+    fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let variant = self.changed(&Changed::Units(set));
         if self.fails_as_before(&variant)? {
             return Ok(true);
@@ -215,14 +215,14 @@ impl Asked for Search<'_> {
         Ok(is_wrong)
     }
 
-    fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
+    fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop> {
         if !self.returns.contains_key(set) {
             self.is_wrong(set)?;
         }
         Ok(!matches!(self.returns.get(set), Some(Returns::No(_))))
     }
 
-    fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+    fn is_known_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let variant = self.changed(&Changed::Units(set));
         if self.deadline.expired() {
             return Err(cause(Stop::Time));
@@ -248,7 +248,7 @@ impl Asked for Search<'_> {
     /// True if a set is worth checking beside the known repairs. A set with the insertions of a known repair, in
     /// whatever places, may well be right without its others. The search skips it, so that it calls nothing minimal
     /// that is not.
-    fn is_news(&self, set: &Set, found: &[Set]) -> bool {
+    fn is_news(&self, set: &Insertions, found: &[Insertions]) -> bool {
         let has = |known: &usize| set.iter().any(|&i| self.units[i].subject() == self.units[*known].subject());
         self.ask.is_everywhere || self.ask.weaken || !found.iter().any(|known| known.iter().all(has))
     }
@@ -357,9 +357,9 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
     let (mut search, stop) = Search::new(entry, variant, ask);
     let unit_costs: Vec<u64> = search.units.iter().map(|u| costs[u.kind]).collect();
-    let whole: Set = if ask.weaken { (0..unit_costs.len()).collect() } else { Set::new() };
+    let whole: Insertions = if ask.weaken { (0..unit_costs.len()).collect() } else { Insertions::new() };
     let found = match stop {
-        Some(stop) => Repairs { open: Some(Open::Stopped(stop)), ..Repairs::default() },
+        Some(stop) => Repairs { open: Some(Incomplete::Stopped(stop)), ..Repairs::default() },
         None => searched(&mut search, &unit_costs, &whole)?,
     };
     if let Some(fault) = search.fault {
@@ -372,11 +372,11 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     let is_late = search.deadline.expired() && !ask.options.deadline.expired();
     // The reasons and the swaps get the rest of the whole time.
     search.deadline = ask.options.deadline;
-    let mut repairs: Vec<(Vec<Set>, Told)> = Vec::new();
+    let mut repairs: Vec<(Vec<Insertions>, Told)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
         // A printed repair lists several places for one insertion only, because two insertions need not be right in
         // every combination of their places.
-        let is_one_more = |alike: &[Set]| {
+        let is_one_more = |alike: &[Insertions]| {
             let moved = elsewhere(&search.units, &alike[0], set);
             moved.is_some() && alike[1..].iter().all(|other| elsewhere(&search.units, &alike[0], other) == moved)
         };
@@ -393,7 +393,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     if let (true, Some(why)) = (is_late, &mut undecided) {
         *why = format!("{CHECKS} times the time of one check is up; --timeout gives more");
     }
-    if is_done == Some(false) && !ask.weaken || found.spoiling.contains(&Set::new()) {
+    if is_done == Some(false) && !ask.weaken || found.spoiling.contains(&Insertions::new()) {
         match moves(&mut search, move_cost) {
             Ok(moved) => repairs.extend(moved),
             Err(stop) => {
@@ -402,8 +402,8 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
         }
         repairs.sort_by_key(|told| told.cost);
     }
-    let text = |set: &Set| set.iter().map(|&i| search.units[i].to_string()).collect_vec();
-    let how = |set: &Set| match search.returns.get(set) {
+    let text = |set: &Insertions| set.iter().map(|&i| search.units[i].to_string()).collect_vec();
+    let how = |set: &Insertions| match search.returns.get(set) {
         Some(Returns::No(how)) => *how,
         _ => "calls do not return",
     };
@@ -424,7 +424,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
 }
 
 /// Finds the minimal sets. For a weakening all units together must be sound, and the sets cost at most as much.
-fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repairs, InputError> {
+fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Insertions) -> Result<Repairs, InputError> {
     let mut limit = search.ask.limit;
     if search.ask.weaken {
         limit.cost = Repairs::cost(whole, costs);
@@ -437,15 +437,15 @@ fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repai
                     format!("{library} ({variant}) is not sound as it is: repair it first, without --weaken"),
                 ));
             }
-            Err(stop) => return Ok(Repairs { open: Some(Open::Stopped(cause(stop))), ..Repairs::default() }),
+            Err(stop) => return Ok(Repairs { open: Some(Incomplete::Stopped(cause(stop))), ..Repairs::default() }),
         }
     }
     Ok(Repairs::of(search, costs, limit))
 }
 
 /// Returns the insertion of `one` that `other` has in another place, if the sets differ in that alone.
-fn elsewhere(units: &[Unit], one: &Set, other: &Set) -> Option<usize> {
-    let only = |a: &Set, b: &Set| a.difference(b).copied().collect_vec();
+fn elsewhere(units: &[Unit], one: &Insertions, other: &Insertions) -> Option<usize> {
+    let only = |a: &Insertions, b: &Insertions| a.difference(b).copied().collect_vec();
     let (lost, new) = (only(one, other), only(other, one));
     match (&lost[..], &new[..]) {
         ([a], [b]) if units[*a].place().is_some() && units[*a].subject() == units[*b].subject() => Some(*a),
@@ -454,7 +454,7 @@ fn elsewhere(units: &[Unit], one: &Set, other: &Set) -> Option<usize> {
 }
 
 /// Returns the insertions of sets that differ only in the place of one.
-fn places(units: &[Unit], alike: &[Set]) -> Vec<String> {
+fn places(units: &[Unit], alike: &[Insertions]) -> Vec<String> {
     let first = &alike[0];
     let others = alike[1..].iter().flat_map(|set| set.difference(first));
     let others: Vec<&Unit> = others.map(|&i| &units[i]).collect();
@@ -467,7 +467,7 @@ fn places(units: &[Unit], alike: &[Set]) -> Vec<String> {
     first.iter().map(text).collect()
 }
 
-fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<Told, Failure> {
+fn told(search: &Search<'_>, set: &Insertions, whole: &Insertions, costs: &[u64]) -> Result<Told, Failure> {
     let because = |&i: &usize| {
         let Seen { world, client, reason, .. } = search.without(set, i)?;
         let threads = print::statements(client, &[]).into_iter().zip(&world.threads);
@@ -618,7 +618,7 @@ mod tests {
             let found = Repairs::of(&mut search, &costs, limit);
             let subsets =
                 (0..1_u32 << costs.len()).map(|bits| (0..costs.len()).filter(|i| bits >> i & 1 == 1).collect());
-            let mut good: Vec<Set> = Vec::new();
+            let mut good: Vec<Insertions> = Vec::new();
             for set in subsets {
                 let changed = search.changed(&Changed::Units(&set));
                 if let Some(returns) = search.check(&changed).unwrap() {

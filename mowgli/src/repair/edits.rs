@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid, Wid};
-use mowgli_core::repair::{Gap, Offer, Remedies, Set};
-use mowgli_core::search::refute::End;
+use mowgli_core::repair::{Gap, Insertions, Offer, Remedies};
+use mowgli_core::search::refute::CycleEnd;
 use mowgli_core::value::Val;
 
 use crate::litmus::print::statement;
@@ -122,12 +122,12 @@ impl<'a> Program<'a> {
     }
 
     /// The edits that put statements back: together they make a weakening the test as it stands.
-    pub(super) fn whole(&self) -> Set {
+    pub(super) fn whole(&self) -> Insertions {
         self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, What::Own(_))).collect()
     }
 
     /// The test with these edits.
-    pub(super) fn with(&self, set: &Set) -> Repaired {
+    pub(super) fn with(&self, set: &Insertions) -> Repaired {
         let mut test = self.test.clone();
         let mut origins = Vec::new();
         for (t, thread) in test.threads.iter_mut().enumerate() {
@@ -184,7 +184,7 @@ impl Edit {
 
 impl Repaired {
     /// The edit that put the call of this event there. In a thread that branches, it is known only of a call that occurs once.
-    pub(super) fn edit(&self, end: &End) -> Option<usize> {
+    pub(super) fn edit(&self, end: &CycleEnd) -> Option<usize> {
         let t = end.thread.index();
         let with_origin = self.test.threads[t].statements.iter().zip(&self.origins[t]);
         if !self.test.threads[t].statements.iter().any(Statement::opens) {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::Limits;
-use mowgli_core::repair::{Asked, Set};
+use mowgli_core::repair::{Insertions, Repairable};
 use mowgli_core::runs::Stop;
-use mowgli_core::search::refute::{Edge, End};
+use mowgli_core::search::refute::{CycleEnd, Edge};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 
@@ -25,11 +25,11 @@ pub(super) struct Question<'a> {
     libraries: mowgli_core::library::Libraries,
     limits: Limits<'a>,
     /// The sets with which no execution ends.
-    pub(super) endless: BTreeSet<Set>,
+    pub(super) endless: BTreeSet<Insertions>,
     /// The executions of the test as it stands that are stuck, if they were asked for.
     stuck: Option<BTreeSet<Standstill>>,
     /// The sets with which further executions are stuck.
-    pub(super) hanging: BTreeSet<Set>,
+    pub(super) hanging: BTreeSet<Insertions>,
 }
 
 /// The place in which a thread is stuck: it has ended, or waits in a statement of the test, or in one that is new.
@@ -123,14 +123,14 @@ impl<'a> Question<'a> {
     /// Returns for each edit, in words, the first edges through it of a cycle that forbids a wrong outcome. An edit may
     /// have no such cycle: a poll may only let the next poll complete the next operation. Then the reasons say so; if
     /// no edit has a cycle, they begin with a whole cycle.
-    pub(super) fn reasons(&self, set: &Set, repaired: &Repaired) -> Vec<String> {
+    pub(super) fn reasons(&self, set: &Insertions, repaired: &Repaired) -> Vec<String> {
         let test = &repaired.test;
         let wanted = |o: &Outcome| is_wrong(test, &test.values(o));
         let refutations =
             with_problem(&self.libraries, test, &[], self.limits, |problem| problem.refutations(&wanted, WAYS));
         let edges = refutations.so_far().0.iter().flat_map(|r| &r.edges).collect_vec();
         let through = |i: usize| {
-            let is_of = |end: &End| repaired.edit(end) == Some(i);
+            let is_of = |end: &CycleEnd| repaired.edit(end) == Some(i);
             let into = edges.iter().find(|e| is_of(&e.to) && !is_of(&e.from));
             let out = edges.iter().find(|e| is_of(&e.from) && !is_of(&e.to));
             into.into_iter().chain(out).copied().collect_vec()
@@ -156,15 +156,15 @@ impl<'a> Question<'a> {
 /// The most ways to get an outcome that are searched for reasons.
 const WAYS: usize = 20;
 
-impl Asked for Question<'_> {
-    fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+impl Repairable for Question<'_> {
+    fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
         self.explore(&test, &mut |values| is_wrong(&test, &values))
     }
 
     /// True if some execution ends, every outcome that is to be allowed is still there, and nothing is stuck that was
     /// not.
-    fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
+    fn keeps(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let repaired = self.program.with(set);
         let test = &repaired.test;
         let allowed = |a: &&Assertion| a.quantifier == Quantifier::Allowed;

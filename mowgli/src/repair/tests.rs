@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Wid};
-use mowgli_core::repair::{Asked, Offer};
+use mowgli_core::repair::{Offer, Repairable};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::WAIT;
 
@@ -61,11 +61,11 @@ fn is_as_by_force(program: &Program<'_>, text: &str) -> usize {
     let mut question = Question::new(program, limits);
     let costs = program.costs();
     let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
-    let all: Vec<Set> =
+    let all: Vec<Insertions> =
         (0..1_u32 << costs.len()).map(|bits| (0..costs.len()).filter(|i| bits >> i & 1 == 1).collect()).collect();
-    let good: Vec<&Set> = all.iter().filter(|set| question.is_wrong(set) == Ok(false)).collect();
+    let good: Vec<&Insertions> = all.iter().filter(|set| question.is_wrong(set) == Ok(false)).collect();
     let minimal = good.iter().filter(|s| !good.iter().any(|o| o.is_subset(s) && o != *s));
-    let wanted: BTreeSet<&Set> = minimal.filter(|set| question.keeps(set) == Ok(true)).copied().collect();
+    let wanted: BTreeSet<&Insertions> = minimal.filter(|set| question.keeps(set) == Ok(true)).copied().collect();
     assert_eq!(found.minimal.iter().collect::<BTreeSet<_>>(), wanted, "{text}");
     assert_eq!((found.hopeless, found.open), (good.is_empty(), None), "{text}");
     found.minimal.len()
@@ -291,7 +291,7 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     }
     let program = Program { test, gone: BTreeSet::new(), edits: anything(test) };
     let mut question = Question::new(&program, Limits::default());
-    none_repairs(&mut question, (0..program.edits.len()).map(|i| Set::from([i])))?;
+    none_repairs(&mut question, (0..program.edits.len()).map(|i| Insertions::from([i])))?;
     Ok(Fuzzed::NoRepair)
 }
 
@@ -307,7 +307,7 @@ fn recheck(test: &Test, fixed: &str) -> Result<(), String> {
 }
 
 /// Finds out that none of these sets is a repair.
-fn none_repairs(question: &mut Question<'_>, sets: impl Iterator<Item = Set>) -> Result<(), String> {
+fn none_repairs(question: &mut Question<'_>, sets: impl Iterator<Item = Insertions>) -> Result<(), String> {
     for set in sets {
         if question.is_wrong(&set) == Ok(false) && question.keeps(&set) == Ok(true) {
             return Err(format!("this is a repair: {}", set.iter().map(|&i| question.program.text(i)).join("; ")));

@@ -10,7 +10,7 @@ use mowgli_core::execution::Pairs;
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::Found;
-use mowgli_core::search::refute::{End, Refutation};
+use mowgli_core::search::refute::{CycleEnd, Refutation};
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::core_rma::execution::Witness;
 use mowgli_rdma::core_rma::program::ActionType;
@@ -230,7 +230,7 @@ impl Graph {
         for refutation in found {
             let mut steps = Vec::new();
             for edge in &refutation.edges {
-                let mut place = |end: &End| {
+                let mut place = |end: &CycleEnd| {
                     let call = *places.get(end.thread.index())?.get(end.position)?;
                     self.calls[call].promise(&end.stamp);
                     let about = stamps.get(&end.stamp).filter(|words| !words.is_empty());

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use itertools::Itertools;
 use mowgli_core::search::solver::Stats;
-use mowgli_core::soundness::ledger::{Ledger, Line, Piece, Work};
+use mowgli_core::soundness::ledger::{ClientLine, Ledger, Shard, Work};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ struct Head {
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// The result of a client of a check.
-    Client(Box<Line>),
+    Client(Box<ClientLine>),
     /// The result of a unit of work that is known by its number.
     Unit {
         /// The number.
@@ -106,7 +106,7 @@ fn read(path: &Path) -> Result<Option<Read>, InputError> {
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Ok(None) };
     let head: Head = serde_json::from_str(first).map_err(|e| damaged(1, &e))?;
-    if Piece::new(head.shard, head.of).is_none() {
+    if Shard::new(head.shard, head.of).is_none() {
         return Err(damaged(1, &format!("there is no shard {} of {}", head.shard, head.of)));
     }
     let record = |(number, line): (usize, &str)| match serde_json::from_str(line) {
@@ -162,7 +162,7 @@ impl Pen {
 
 /// The known results of a run: the book of one shard, which grows, or the books of all.
 pub struct Book {
-    piece: Option<Piece>,
+    piece: Option<Shard>,
     known: Mutex<Known>,
     pen: Option<Mutex<Pen>>,
 }
@@ -177,7 +177,7 @@ impl Book {
     ///
     /// # Errors
     /// If the file cannot be written, is damaged, or of another shard.
-    pub fn open(path: &Path, run: &Identity, piece: Piece) -> Result<Self, InputError> {
+    pub fn open(path: &Path, run: &Identity, piece: Shard) -> Result<Self, InputError> {
         let at = |e: std::io::Error| InputError::file(path, e);
         let head = Head { shard: piece.number(), of: piece.of(), run: run.clone() };
         let before = if path.exists() { read(path)? } else { None };
@@ -200,7 +200,7 @@ impl Book {
 
     /// Returns the share of this book; `None` if it is all of them.
     #[must_use]
-    pub fn piece(&self) -> Option<Piece> {
+    pub fn piece(&self) -> Option<Shard> {
         self.piece
     }
 
@@ -265,7 +265,7 @@ impl Part<'_> {
 
     /// Returns the share of the work that this process does; `None` if it does all.
     #[must_use]
-    pub fn piece(&self) -> Option<Piece> {
+    pub fn piece(&self) -> Option<Shard> {
         self.book.piece
     }
 
@@ -313,18 +313,18 @@ impl Part<'_> {
 }
 
 impl Ledger for Part<'_> {
-    fn piece(&self) -> Option<Piece> {
+    fn piece(&self) -> Option<Shard> {
         self.book.piece
     }
 
-    fn line(&self, work: Work) -> Option<Line> {
+    fn line(&self, work: Work) -> Option<ClientLine> {
         match self.known(Key::Work(work))? {
             Found::Client(line) => Some(*line),
             Found::Unit { .. } => None,
         }
     }
 
-    fn keep(&self, line: Line) {
+    fn keep(&self, line: ClientLine) {
         self.add(Found::Client(Box::new(line)));
     }
 }

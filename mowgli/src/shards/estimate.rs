@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
-use mowgli_core::soundness::estimate::{Plan, Shape};
+use mowgli_core::soundness::estimate::{ClientShape, Plan};
 use mowgli_libraries::entry::{Entry, Variant};
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ pub fn estimate(
 /// way is checked to its end, because the sample must include slow classes. It is given up when the whole time has
 /// `expired`.
 fn look(plan: &Plan<'_, '_>, sampled: Duration, expired: &(dyn Fn() -> bool + Sync)) -> Sample {
-    let sizes = |shape: &Shape| shape.classes.iter().map(|&first| plan.alike(first)).collect();
+    let sizes = |shape: &ClientShape| shape.classes.iter().map(|&first| plan.alike(first)).collect();
     let sample = Mutex::new(Sample::of(plan.shapes().iter().map(|shape| (shape.weight, sizes(shape)))));
     let held = || sample.lock().unwrap_or_else(PoisonError::into_inner);
     rayon::broadcast(|_| {

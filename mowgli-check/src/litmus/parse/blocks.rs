@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
-use mowgli_core::method::Kind;
+use mowgli_core::method::ArgumentKind;
 use mowgli_core::value::Val;
 use mowgli_rdma::message::MESSAGE;
 
@@ -115,7 +115,7 @@ impl Reader<'_> {
         let library = self.known.library(*library).expect("it has the method");
         let word = self.world.objects.iter().find(|(_, o)| o.library == library.name).map(|(x, _)| Val::Loc(*x));
         let takes = library.method(method).map_or(&[][..], |m| m.takes);
-        let known = |(arg, (_, kind)): (&Arg, &(&str, Kind))| match *arg {
+        let known = |(arg, (_, kind)): (&Arg, &(&str, ArgumentKind))| match *arg {
             Arg::Val(v) => v,
             _ if kind.is_object() => word.unwrap_or(Val::Unit),
             _ => Val::Int(0),

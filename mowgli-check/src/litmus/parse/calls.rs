@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
-use mowgli_core::method::{Kind, Method};
+use mowgli_core::method::{ArgumentKind, Method};
 use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
 use mowgli_rdma::presets::PRESETS;
@@ -19,7 +19,7 @@ use crate::litmus::test::{Arg, Model, Statement};
 /// other arguments may be left out.
 fn count(method: &Method, before: bool) -> std::ops::RangeInclusive<usize> {
     let all = method.written(before).count();
-    let ids = method.written(before).filter(|(_, _, kind)| *kind == Kind::Id).count();
+    let ids = method.written(before).filter(|(_, _, kind)| *kind == ArgumentKind::Id).count();
     (if ids == all { all } else { all - ids })..=all
 }
 
@@ -88,7 +88,8 @@ impl Reader<'_> {
     ) -> Parsed<Statement> {
         let way = part(whole, Rule::way).map(|tree| self.way(&tree)).transpose()?;
         let mut all = vec![way.unwrap_or(Arg::Val(Way::USUAL.into()))];
-        let places = method.takes.len() - all.len() - method.takes.iter().filter(|(_, k)| *k == Kind::Id).count();
+        let places =
+            method.takes.len() - all.len() - method.takes.iter().filter(|(_, k)| *k == ArgumentKind::Id).count();
         let has_id = method.takes.len() > all.len() + places;
         if !(places + 1..=places + 1 + usize::from(has_id)).contains(&args.len()) {
             return fail(whole, Code::Form, format!("expected {}", form(method, library.text())));
@@ -184,10 +185,11 @@ impl Reader<'_> {
         if let Some(first) = all.first_mut() {
             *first = receiver.clone();
         }
-        let written: Vec<(usize, &'static str, Kind)> = method.written(before).collect();
+        let written: Vec<(usize, &'static str, ArgumentKind)> = method.written(before).collect();
         for (at, &(position, _, kind)) in written.iter().enumerate() {
             // The source of a remote operation may be a constant.
-            let is_sent = kind == Kind::Local && method.takes[..position].iter().any(|(_, k)| *k == Kind::Placed);
+            let is_sent =
+                kind == ArgumentKind::Local && method.takes[..position].iter().any(|(_, k)| *k == ArgumentKind::Placed);
             let arg = match args.get(at) {
                 Some(tree) if is_sent && library == self.memory() => Some(self.source(thread, tree)?),
                 Some(tree) => self.argument(thread, library, kind, tree)?,
@@ -202,13 +204,15 @@ impl Reader<'_> {
 
     /// Refuses an operation whose local word and remote word are in the wrong order.
     fn not_swapped(&self, thread: usize, method: &Method, args: &[Tree<'_>], whole: &Tree<'_>) -> Parsed<()> {
-        let home = |kind: Kind| {
+        let home = |kind: ArgumentKind| {
             let at = method.written(false).position(|(_, _, k)| k == kind)?;
             let x = Loc::new(args.get(at)?.as_str().trim());
             Some((at, x, self.world.home(x).filter(|_| self.library(&args[at]) == Some(self.memory()))?))
         };
         let here = self.world.threads[thread];
-        let (Some((local, far, there)), Some((remote, near, own))) = (home(Kind::Local), home(Kind::Placed)) else {
+        let (Some((local, far, there)), Some((remote, near, own))) =
+            (home(ArgumentKind::Local), home(ArgumentKind::Placed))
+        else {
             return Ok(());
         };
         if there == here || own != here {
@@ -232,19 +236,21 @@ impl Reader<'_> {
     }
 
     /// Reads an argument of a kind; `None` for an empty set of nodes.
-    fn argument(&mut self, thread: usize, library: Name, kind: Kind, tree: &Tree<'_>) -> Parsed<Option<Arg>> {
+    fn argument(&mut self, thread: usize, library: Name, kind: ArgumentKind, tree: &Tree<'_>) -> Parsed<Option<Arg>> {
         let is_word = library == self.memory();
         Ok(Some(match kind {
-            Kind::Local | Kind::Address if is_word => self.local(thread, tree)?,
-            Kind::Placed if is_word => self.remote(thread, tree)?,
-            Kind::Local | Kind::Address | Kind::Placed | Kind::Object => Arg::Val(self.object(tree, library)?.into()),
-            Kind::Node => Arg::Val(self.one_node(tree)?.into()),
-            Kind::Nodes => return Ok(self.targets(tree)?.map(|ns: NodeSet| Arg::Val(Val::Nodes(ns)))),
-            Kind::Thread => Arg::Val(self.thread(tree)?.into()),
-            Kind::Way => unreachable!("it stands behind the name"),
-            Kind::Locals | Kind::Places => unreachable!("with how many there are"),
-            Kind::Id => Self::identifier(Some(tree))?,
-            Kind::Value => self.data(thread, tree)?,
+            ArgumentKind::Local | ArgumentKind::Address if is_word => self.local(thread, tree)?,
+            ArgumentKind::Placed if is_word => self.remote(thread, tree)?,
+            ArgumentKind::Local | ArgumentKind::Address | ArgumentKind::Placed | ArgumentKind::Object => {
+                Arg::Val(self.object(tree, library)?.into())
+            }
+            ArgumentKind::Node => Arg::Val(self.one_node(tree)?.into()),
+            ArgumentKind::Nodes => return Ok(self.targets(tree)?.map(|ns: NodeSet| Arg::Val(Val::Nodes(ns)))),
+            ArgumentKind::Thread => Arg::Val(self.thread(tree)?.into()),
+            ArgumentKind::Way => unreachable!("it stands behind the name"),
+            ArgumentKind::Locals | ArgumentKind::Places => unreachable!("with how many there are"),
+            ArgumentKind::Id => Self::identifier(Some(tree))?,
+            ArgumentKind::Value => self.data(thread, tree)?,
         }))
     }
 

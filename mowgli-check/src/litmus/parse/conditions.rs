@@ -4,7 +4,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::unknown::did_you_mean;
 use mowgli_core::value::Val;
-use mowgli_core::world::Part;
+use mowgli_core::world::DeclarationPart;
 
 use super::{Footers, Parsed, Reader, Rule, Tree, advise, at, fail, node_name, number, part, parts};
 use crate::error::{Code, InputError};
@@ -129,7 +129,7 @@ impl Reader<'_> {
     /// True if objects of a library begin with a value and have no node: then each node has a copy.
     pub(super) fn has_copies(&self, library: Name) -> bool {
         let form = self.known.library(library).and_then(|l| l.object);
-        form.is_some_and(|form| form.parts == [Part::Init])
+        form.is_some_and(|form| form.parts == [DeclarationPart::Init])
     }
 
     /// Reads a condition; `equation` reads each equation.

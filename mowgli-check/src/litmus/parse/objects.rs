@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part};
+use mowgli_core::world::{DeclarationForm, DeclarationPart, Object};
 
 use super::{Parsed, Reader, Rule, Tree, advise, at, core_rma, fail, node_name, number, part, parts, value};
 use crate::error::{Code, InputError};
@@ -14,22 +14,30 @@ use crate::litmus::test::element;
 const MOST_WORDS: usize = 64;
 
 /// True if the form has each part that a declaration has.
-fn fits(form: &Form, tree: &Tree<'_>) -> bool {
-    let has = |is: fn(&Part) -> bool| form.parts.iter().any(is);
+fn fits(form: &DeclarationForm, tree: &Tree<'_>) -> bool {
+    let has = |is: fn(&DeclarationPart) -> bool| form.parts.iter().any(is);
     let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next()).map(|t| t.as_rule());
     // A word may name the one machine that there is.
     let is_word = form.kind.is_empty();
-    let node = is_word || part(tree, Rule::at).is_none() || has(|p| matches!(p, Part::Node | Part::Home));
-    let words = part(tree, Rule::words).is_some() == has(|p| matches!(p, Part::Words));
-    let size = part(tree, Rule::size).is_none() || has(|p| matches!(p, Part::Size { .. }));
+    let node = is_word
+        || part(tree, Rule::at).is_none()
+        || has(|p| matches!(p, DeclarationPart::Node | DeclarationPart::Home));
+    let words = part(tree, Rule::words).is_some() == has(|p| matches!(p, DeclarationPart::Words));
+    let size = part(tree, Rule::size).is_none() || has(|p| matches!(p, DeclarationPart::Size { .. }));
     let begins = match begins {
-        Some(Rule::roles) => has(|p| matches!(p, Part::Roles)),
-        Some(Rule::names) => has(|p| matches!(p, Part::Members)),
-        Some(_) => has(|p| matches!(p, Part::Init | Part::Values | Part::Words)),
-        None => !form
-            .parts
-            .iter()
-            .any(|p| matches!(p, Part::Roles | Part::Members | Part::Init | Part::Values | Part::Words)),
+        Some(Rule::roles) => has(|p| matches!(p, DeclarationPart::Roles)),
+        Some(Rule::names) => has(|p| matches!(p, DeclarationPart::Members)),
+        Some(_) => has(|p| matches!(p, DeclarationPart::Init | DeclarationPart::Values | DeclarationPart::Words)),
+        None => !form.parts.iter().any(|p| {
+            matches!(
+                p,
+                DeclarationPart::Roles
+                    | DeclarationPart::Members
+                    | DeclarationPart::Init
+                    | DeclarationPart::Values
+                    | DeclarationPart::Words
+            )
+        }),
     };
     node && words && size && begins
 }
@@ -134,7 +142,11 @@ impl Reader<'_> {
         if self.model == Model::CoreRma && kinds.is_empty() {
             let at = part(tree, Rule::at);
             let node = self.node_or_machine(at.as_ref().unwrap_or(tree), "x@1 = 0")?;
-            return self.begun(Object::new(self.memory()).at(node), &Form { kind: "", parts: &[Part::Init] }, tree);
+            return self.begun(
+                Object::new(self.memory()).at(node),
+                &DeclarationForm { kind: "", parts: &[DeclarationPart::Init] },
+                tree,
+            );
         }
         let Some((library, form)) = self.known.declared(&kind).map(|(library, form)| (library.name, form)) else {
             return Err(at(kinds.first().unwrap_or(tree), self.no_kind(&kind)));
@@ -156,25 +168,27 @@ impl Reader<'_> {
         let own = self.catalogue.own_library(self.model, library.text());
         let known = own.map(|library| self.catalogue.own_object(library, &self.world));
         let object = known.unwrap_or_else(|| Object::new(library));
-        let has_home = |form: Form| form.parts.iter().any(|p| matches!(p, Part::Node | Part::Home));
+        let has_home = |form: DeclarationForm| {
+            form.parts.iter().any(|p| matches!(p, DeclarationPart::Node | DeclarationPart::Home))
+        };
         let form = self.known.library(library).and_then(|l| l.object);
         let on_one = self.model == Model::X86Tso || own.is_none() && form.is_some_and(has_home);
         if on_one { object.at(Node(1)) } else { object }
     }
 
     /// Adds what a declaration says beside its node to an object.
-    fn begun(&self, mut object: Object, form: &Form, tree: &Tree<'_>) -> Parsed<Object> {
+    fn begun(&self, mut object: Object, form: &DeclarationForm, tree: &Tree<'_>) -> Parsed<Object> {
         let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next());
         let places =
             part(tree, Rule::words).and_then(|t| part(&t, Rule::node)).map(|t| number::<usize>(&t)).transpose()?;
         for kind in form.parts {
             object = match (kind, &begins) {
-                (Part::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
-                (Part::Init, Some(v)) => object.init(value(v)?),
-                (Part::Values | Part::Words, Some(v)) => self.values(object, v, places, form)?,
-                (Part::Members, Some(names)) => object.members(&self.tids(names)?),
-                (Part::Roles, Some(roles)) => object.members(&self.roles(roles)?),
-                (&Part::Size { usual, least, most }, _) => {
+                (DeclarationPart::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
+                (DeclarationPart::Init, Some(v)) => object.init(value(v)?),
+                (DeclarationPart::Values | DeclarationPart::Words, Some(v)) => self.values(object, v, places, form)?,
+                (DeclarationPart::Members, Some(names)) => object.members(&self.tids(names)?),
+                (DeclarationPart::Roles, Some(roles)) => object.members(&self.roles(roles)?),
+                (&DeclarationPart::Size { usual, least, most }, _) => {
                     let node = part(tree, Rule::size).and_then(|t| part(&t, Rule::node));
                     let size = node.as_ref().map(number::<usize>).transpose()?.unwrap_or(usual);
                     if !(least..=most).contains(&size) {
@@ -190,7 +204,7 @@ impl Reader<'_> {
     }
 
     /// Adds a value for each place to an object.
-    fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &Form) -> Parsed<Object> {
+    fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &DeclarationForm) -> Parsed<Object> {
         match (value(v)?, places) {
             (Val::Tuple(values), Some(size)) if values.parts().len() != size => {
                 fail(v, Code::Value, format!("the initial value is to be a tuple of {size}"))
@@ -230,14 +244,14 @@ impl Reader<'_> {
 
     /// Returns the error for an unknown kind of object.
     fn no_kind(&self, kind: &str) -> InputError {
-        let (words, others): (Vec<Form>, Vec<Form>) =
+        let (words, others): (Vec<DeclarationForm>, Vec<DeclarationForm>) =
             self.known.forms().map(|(_, form)| form).partition(|form| form.kind.is_empty());
-        let words = words.iter().map(Form::example).join(", ");
+        let words = words.iter().map(DeclarationForm::example).join(", ");
         if others.is_empty() {
             let error = InputError::new(Code::Unsupported, format!("{} has memory words only", self.model));
             return error.help(format!("declare one as {}", if words.is_empty() { "x@1 = 0" } else { &words }));
         }
-        let others = others.iter().map(Form::example).join(", ");
+        let others = others.iter().map(DeclarationForm::example).join(", ");
         InputError::new(Code::Unknown, format!("there is no kind of object {kind}")).help(format!(
             "{} has memory words, as {words}, and {others}; a library of your own is known to the command of its crate",
             self.model

@@ -3,7 +3,7 @@
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::method::Kind;
+use mowgli_core::method::ArgumentKind;
 use mowgli_core::value::Val;
 
 use super::blocks::ONCE;
@@ -59,7 +59,7 @@ impl Reader<'_> {
         let Statement::Call { library, method, args, .. } = call else { return Ok(()) };
         let Some(library) = self.known.library(*library) else { return Ok(()) };
         let takes = library.method(method).map_or(&[][..], |m| m.takes);
-        let is_pointed = |((_, kind), arg): (&(_, Kind), &Arg)| kind.is_object() && !matches!(arg, Arg::Val(_));
+        let is_pointed = |((_, kind), arg): (&(_, ArgumentKind), &Arg)| kind.is_object() && !matches!(arg, Arg::Val(_));
         if takes.iter().zip(args).any(is_pointed) {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use itertools::Itertools;
 use mowgli_core::ids::{Name, Wid};
-use mowgli_core::method::{Kind, Method};
+use mowgli_core::method::{ArgumentKind, Method};
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::completions::PAIRS;
@@ -24,7 +24,7 @@ struct Marked {
 
 /// True if a method only waits for the operations that have an identifier.
 fn is_wait(method: &Method) -> bool {
-    matches!(method.takes, [(_, Kind::Id)])
+    matches!(method.takes, [(_, ArgumentKind::Id)])
 }
 
 impl Reader<'_> {

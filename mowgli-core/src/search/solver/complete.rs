@@ -1,8 +1,8 @@
 //! Completion of the orders, once all sources are decided.
 
 use super::Solver;
-use crate::search::compile::Open;
-use crate::search::network::Id;
+use crate::search::compile::UnfilledChoice;
+use crate::search::network::RelationId;
 
 impl Solver<'_> {
     /// Decides all orders of a visited class in one consistent way. It ignores the deadline, because the search has
@@ -42,13 +42,13 @@ impl Solver<'_> {
 
     /// The pairs of orders that are undecided, each once, in the direction of one linear extension of hb.
     #[must_use]
-    pub fn open_pairs(&self) -> Vec<(Id, usize, usize)> {
+    pub fn open_pairs(&self) -> Vec<(RelationId, usize, usize)> {
         let net = &self.compiled.net;
         let successors: Vec<u32> =
             (0..self.graph.len()).map(|s| net.row(self.compiled.hb, s).iter().map(|w| w.count_ones()).sum()).collect();
         let mut open = Vec::new();
         for (_, _, choice) in &self.compiled.choices {
-            let Open::Order { raw, closed, pairs } = choice else { continue };
+            let UnfilledChoice::Order { raw, closed, pairs } = choice else { continue };
             for (a, b) in pairs.pairs().filter(|&(a, b)| a < b) {
                 if net.has(*closed, a, b) || net.has(*closed, b, a) {
                     continue;

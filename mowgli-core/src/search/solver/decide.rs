@@ -2,12 +2,12 @@
 
 use super::{Solver, Source};
 use crate::relation::matrix::{meet, ones};
-use crate::search::compile::Open;
+use crate::search::compile::UnfilledChoice;
 
 impl Solver<'_> {
     /// Returns the sources that a read can still have.
     pub(in crate::search) fn options(&self, choice: usize, read: usize) -> Vec<Source> {
-        let Open::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
+        let UnfilledChoice::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
             unreachable!("only reads-from has reads")
         };
         let out = self.compiled.net.row(*excluded, read);
@@ -19,7 +19,7 @@ impl Solver<'_> {
     }
 
     pub(in crate::search) fn decide(&mut self, choice: usize, read: usize, source: Source) {
-        let Open::ReadsFrom { chosen, before, candidates, .. } = &self.compiled.choices[choice].2 else {
+        let UnfilledChoice::ReadsFrom { chosen, before, candidates, .. } = &self.compiled.choices[choice].2 else {
             unreachable!("only reads-from has reads")
         };
         self.sources[read] = source;
@@ -33,8 +33,8 @@ impl Solver<'_> {
     pub fn has_open_read_of_rank(&self, rank: u8) -> bool {
         let is_open = |r: &usize| self.sources[*r] == Source::Open && self.rank[*r] == rank;
         self.compiled.choices.iter().any(|(_, _, open)| match open {
-            Open::ReadsFrom { reads, .. } => reads.iter().any(is_open),
-            Open::Order { .. } => false,
+            UnfilledChoice::ReadsFrom { reads, .. } => reads.iter().any(is_open),
+            UnfilledChoice::Order { .. } => false,
         })
     }
 
@@ -48,7 +48,7 @@ impl Solver<'_> {
     pub(in crate::search) fn open_read(&self) -> Option<(usize, usize)> {
         let mut best = None;
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
-            let Open::ReadsFrom { reads, .. } = open else { continue };
+            let UnfilledChoice::ReadsFrom { reads, .. } = open else { continue };
             for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
                 let count =
                     (self.rank[read], self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
@@ -70,14 +70,15 @@ impl Solver<'_> {
 
     pub(super) fn lasts(&self, writes: &[u64], order: Option<usize>) -> Vec<usize> {
         let Some(order) = order else { return ones(writes).collect() };
-        let Open::Order { closed, .. } = &self.compiled.choices[order].2 else { unreachable!("an order") };
+        let UnfilledChoice::Order { closed, .. } = &self.compiled.choices[order].2 else { unreachable!("an order") };
         let after = |w: usize| meet(self.compiled.net.row(*closed, w), writes);
         ones(writes).filter(|&w| !after(w)).collect()
     }
 
     pub(in crate::search) fn decide_last(&mut self, index: usize, last: usize) {
         let (writes, order) = &self.observed[index];
-        let Open::Order { raw, .. } = &self.compiled.choices[order.expect("several writes are ordered")].2 else {
+        let UnfilledChoice::Order { raw, .. } = &self.compiled.choices[order.expect("several writes are ordered")].2
+        else {
             unreachable!("an order")
         };
         for w in ones(writes).filter(|&w| w != last) {

@@ -2,23 +2,25 @@
 
 use super::{Solver, Source};
 use crate::relation::matrix::ones;
-use crate::search::compile::Open;
+use crate::search::compile::UnfilledChoice;
 
 impl Solver<'_> {
     /// Applies the forbidden pairs to the choices.
     pub(super) fn force(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {
             match &self.compiled.choices[choice].2 {
-                Open::ReadsFrom { .. } if self.thorough => {}
-                Open::ReadsFrom { .. } => self.exclude_sources(choice, changed),
-                Open::Order { .. } => self.force_pairs(choice, changed),
+                UnfilledChoice::ReadsFrom { .. } if self.thorough => {}
+                UnfilledChoice::ReadsFrom { .. } => self.exclude_sources(choice, changed),
+                UnfilledChoice::Order { .. } => self.force_pairs(choice, changed),
             }
         }
         true
     }
 
     fn exclude_sources(&mut self, choice: usize, changed: &mut bool) {
-        let Open::ReadsFrom { chosen, before, excluded, reads, candidates } = &self.compiled.choices[choice].2 else {
+        let UnfilledChoice::ReadsFrom { chosen, before, excluded, reads, candidates } =
+            &self.compiled.choices[choice].2
+        else {
             unreachable!("only reads-from has reads")
         };
         let mut out = Vec::new();
@@ -38,7 +40,9 @@ impl Solver<'_> {
     }
 
     fn force_pairs(&mut self, choice: usize, changed: &mut bool) {
-        let Open::Order { raw, closed, pairs } = &self.compiled.choices[choice].2 else { unreachable!("an order") };
+        let UnfilledChoice::Order { raw, closed, pairs } = &self.compiled.choices[choice].2 else {
+            unreachable!("an order")
+        };
         let mut forced = Vec::new();
         for a in 0..self.graph.len() {
             let (forbidden, known) = (self.forbidden.row(*raw, a), self.compiled.net.row(*closed, a));

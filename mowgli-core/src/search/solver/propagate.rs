@@ -3,8 +3,8 @@
 use super::{Solver, Source};
 use crate::relation::Matrix;
 use crate::relation::matrix::ones;
-use crate::search::compile::Open;
-use crate::search::network::{Derivation, Id};
+use crate::search::compile::UnfilledChoice;
+use crate::search::network::{Derivation, RelationId};
 use crate::search::values::{Vals, intersect};
 
 impl Solver<'_> {
@@ -53,9 +53,9 @@ impl Solver<'_> {
 
     fn narrow_sources(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {
-            let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { continue };
+            let UnfilledChoice::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { continue };
             for position in 0..reads.len() {
-                let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { unreachable!() };
+                let UnfilledChoice::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { unreachable!() };
                 if !self.narrow_read(choice, reads[position], changed) {
                     return false;
                 }
@@ -107,7 +107,7 @@ impl Solver<'_> {
     }
 
     /// Returns an upper bound on the pairs of a relation.
-    fn at_most(&self, relation: Id) -> Matrix {
+    fn at_most(&self, relation: RelationId) -> Matrix {
         let net = &self.compiled.net;
         if let Some(&(_, a, b)) = self.compiled.differences.iter().find(|d| d.0 == relation) {
             return self.at_most(a).minus(&net.matrix(b));
@@ -122,12 +122,14 @@ impl Solver<'_> {
         }
     }
 
-    fn choice_at_most(&self, relation: Id) -> Matrix {
+    fn choice_at_most(&self, relation: RelationId) -> Matrix {
         let net = &self.compiled.net;
         let mut most = net.matrix(relation);
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
             match open {
-                Open::ReadsFrom { chosen, before, reads, candidates, .. } if [*chosen, *before].contains(&relation) => {
+                UnfilledChoice::ReadsFrom { chosen, before, reads, candidates, .. }
+                    if [*chosen, *before].contains(&relation) =>
+                {
                     for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
                         for option in self.options(choice, read) {
                             match option {
@@ -140,7 +142,7 @@ impl Solver<'_> {
                         }
                     }
                 }
-                Open::Order { raw, closed, pairs } if *raw == relation => {
+                UnfilledChoice::Order { raw, closed, pairs } if *raw == relation => {
                     return pairs.clone().minus(&net.matrix(*closed).inverse());
                 }
                 _ => {}

@@ -41,10 +41,10 @@ impl fmt::Display for Reason {
 }
 
 /// For each method and stamp of the specification the subevents that stand for it, in words.
-pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
+pub type ConcretisationText = BTreeMap<(Name, String), BTreeSet<String>>;
 
 /// Bounds of hb, valid in all executions that are left.
-pub(super) struct Known {
+pub(super) struct HbBounds {
     /// The pairs that are in hb.
     pub(super) least: Matrix,
     /// The pairs that may be in hb, for a specification that mentions it.
@@ -52,15 +52,15 @@ pub(super) struct Known {
 }
 
 /// The bounds of hb on which a concretisation and so' rest.
-pub(super) struct Proof {
+pub(super) struct HbEvidence {
     /// The pairs that must be in hb.
     needs: Matrix,
     /// The pairs that may be in hb; any pair if the specification does not mention it.
     most: Option<Matrix>,
 }
 
-impl Proof {
-    pub(super) fn holds(&self, hb: &Known) -> bool {
+impl HbEvidence {
+    pub(super) fn holds(&self, hb: &HbBounds) -> bool {
         let within = |most: &Matrix| hb.most.as_ref().is_some_and(|m| m.is_subset(most));
         self.needs.is_subset(&hb.least) && self.most.as_ref().is_none_or(within)
     }
@@ -105,7 +105,7 @@ pub(super) struct Abstraction<'a> {
     /// The g that worked last.
     pub(super) last: Option<Image>,
     /// The latest proofs. Each proves every execution of the same runs whose hb is within its bounds.
-    pub(super) proofs: VecDeque<Proof>,
+    pub(super) proofs: VecDeque<HbEvidence>,
 }
 
 /// The number of proofs that are kept for reuse.
@@ -121,7 +121,7 @@ impl Abstraction<'_> {
     }
 
     /// True if the g that worked last works for these bounds of hb.
-    pub(super) fn works_again(&mut self, hb: &Known) -> bool {
+    pub(super) fn works_again(&mut self, hb: &HbBounds) -> bool {
         let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
         let Some(Image { choice, g, needs }) = last else { return false };
         let Some(so) = self.choices[*choice].so_within(g, hb) else { return false };
@@ -130,16 +130,16 @@ impl Abstraction<'_> {
         true
     }
 
-    fn keep(&mut self, needs: Matrix, hb: &Known) {
+    fn keep(&mut self, needs: Matrix, hb: &HbBounds) {
         self.proofs.truncate(KEPT - 1);
-        self.proofs.push_front(Proof { needs, most: hb.most.clone() });
+        self.proofs.push_front(HbEvidence { needs, most: hb.most.clone() });
     }
 
     /// Finds g and so' for these bounds of hb. Gives up after `tries` attempts for each choice of stamps.
     pub(super) fn concretise(
         &mut self,
         solver: &Solver<'_>,
-        hb: &Known,
+        hb: &HbBounds,
         tries: usize,
         (libraries, expired): (&Libraries, &dyn Fn() -> bool),
     ) -> Result<Image, Reason> {
@@ -182,7 +182,7 @@ impl Abstraction<'_> {
 impl StampChoice<'_> {
     /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
     /// possible; returns g of it. None is found either when the time is up.
-    fn so_within(&mut self, g: &[usize], hb: &Known) -> Option<Matrix> {
+    fn so_within(&mut self, g: &[usize], hb: &HbBounds) -> Option<Matrix> {
         let before = self.solver.snapshot();
         let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
         self.solver.confine(&image(&hb.least));
@@ -246,7 +246,7 @@ impl Condition1<'_> {
 }
 
 /// In words: "the last aCR of Read".
-pub(super) fn describe(solver: &Solver<'_>, known: &Abstraction<'_>, image: &Image, words: &mut Concretisation) {
+pub(super) fn describe(solver: &Solver<'_>, known: &Abstraction<'_>, image: &Image, words: &mut ConcretisationText) {
     for (promise, &s) in known.choices[image.choice].promises.iter().zip(&image.g) {
         let call = &known.calls[promise.call];
         let place = &solver.graph.subs[s];

@@ -6,12 +6,12 @@ use itertools::Itertools;
 use super::concretise::FEW;
 use super::{Prover, Violation};
 use crate::relation::Matrix;
-use crate::search::network::Id;
+use crate::search::network::RelationId;
 use crate::search::solver::Solver;
 
 impl Prover<'_> {
     /// Returns an open pair of an order between subevents in the image of g, because so' relates those.
-    pub(super) fn pair_of_images(&self, solver: &Solver<'_>) -> Option<(Id, usize, usize)> {
+    pub(super) fn pair_of_images(&self, solver: &Solver<'_>) -> Option<(RelationId, usize, usize)> {
         let g = self.images(solver);
         solver.open_pairs().into_iter().find(|(_, a, b)| g.contains(a) && g.contains(b))
     }

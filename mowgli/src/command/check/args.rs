@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::soundness::ledger::Shard;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::super::bounds::{Placement, Within, at_least_one, budget};
@@ -90,7 +90,7 @@ pub(in super::super) struct CheckArgs {
 
 impl CheckArgs {
     /// Returns the share to check, and the file for its lines.
-    pub(in super::super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+    pub(in super::super) fn shard(&self) -> Option<(Shard, PathBuf)> {
         self.share.with(self.out.as_deref())
     }
 

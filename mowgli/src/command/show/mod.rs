@@ -8,7 +8,7 @@ use clap::Args;
 use itertools::Itertools;
 use mowgli_core::body::{Bodies, Body};
 use mowgli_core::library::Library;
-use mowgli_core::method::{self, Kind, Method, Returns};
+use mowgli_core::method::{self, ArgumentKind, Method, Returns};
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 
@@ -133,17 +133,17 @@ fn signature(method: &Method) -> String {
     format!("{}({arguments}){returns}", method.name)
 }
 
-fn kind_of(kind: Kind) -> &'static str {
+fn kind_of(kind: ArgumentKind) -> &'static str {
     match kind {
-        Kind::Local | Kind::Address => "local object",
-        Kind::Placed | Kind::Object => "object",
-        Kind::Locals | Kind::Places => "objects",
-        Kind::Node => "node",
-        Kind::Nodes => "nodes",
-        Kind::Thread => "thread",
-        Kind::Id => "work identifier",
-        Kind::Way => "way",
-        Kind::Value => "value",
+        ArgumentKind::Local | ArgumentKind::Address => "local object",
+        ArgumentKind::Placed | ArgumentKind::Object => "object",
+        ArgumentKind::Locals | ArgumentKind::Places => "objects",
+        ArgumentKind::Node => "node",
+        ArgumentKind::Nodes => "nodes",
+        ArgumentKind::Thread => "thread",
+        ArgumentKind::Id => "work identifier",
+        ArgumentKind::Way => "way",
+        ArgumentKind::Value => "value",
     }
 }
 
