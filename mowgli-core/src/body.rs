@@ -302,7 +302,7 @@ impl Body {
     }
 
     /// Visits the expressions of this body.
-    pub(crate) fn expressions(&self, visit: &mut dyn FnMut(Expr)) {
+    pub fn expressions(&self, visit: &mut dyn FnMut(Expr)) {
         self.statements(&mut |body| match body.stmt() {
             Stmt::Value(e) | Stmt::Break(e) | Stmt::If(e, ..) | Stmt::For(_, e, _) | Stmt::Collect(_, e, _) => {
                 visit(*e)
@@ -313,7 +313,7 @@ impl Body {
     }
 
     /// Whether an expression of it has this variable.
-    pub(crate) fn uses(&self, var: Var) -> bool {
+    pub fn uses(&self, var: Var) -> bool {
         let mut is_used = false;
         self.expressions(&mut |e| e.each(&mut |e| is_used |= *e.term() == ExprTerm::Var(var)));
         is_used

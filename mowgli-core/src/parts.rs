@@ -124,7 +124,9 @@ impl PartTerm {
         parts
     }
 
-    fn is_of_library(&self) -> bool {
+    /// True if it belongs to the library, and not to one of its objects.
+    #[must_use]
+    pub fn is_of_library(&self) -> bool {
         let mut found = false;
         self.name.each(&mut |e| found |= matches!(e.term(), ExprTerm::Arg(..)));
         !found
@@ -171,6 +173,11 @@ impl Parts {
             }
         }
         world.objects.extend(found);
+    }
+
+    /// Returns the parts in the order in which they were given.
+    pub fn iter(&self) -> impl Iterator<Item = &PartTerm> {
+        self.0.iter()
     }
 
     /// Returns the object with a name, if it is one of these parts: for `x.seen[me]` the object of `x.seen[t]` with

@@ -22,6 +22,8 @@ pub mod compare;
 pub mod diagnostic;
 pub mod distinguish;
 #[cfg(feature = "full")]
+pub mod emit;
+#[cfg(feature = "full")]
 pub mod generate;
 pub mod litmus;
 pub mod mutation;

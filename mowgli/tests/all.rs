@@ -3,6 +3,7 @@
 mod action;
 mod command;
 mod documents;
+mod emit;
 mod formats;
 mod new;
 mod package;

@@ -7,6 +7,8 @@ mod check;
 mod compare;
 #[cfg(feature = "full")]
 mod convert;
+#[cfg(feature = "full")]
+mod emit;
 mod explain;
 mod format;
 #[cfg(feature = "full")]

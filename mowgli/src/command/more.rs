@@ -7,7 +7,7 @@ use mowgli_core::soundness::ledger::Shard;
 
 use super::out::{printed, told, told_in};
 use super::shards::Done;
-use super::{compare, convert, generate, networks, prove, repair, report, robust, run, serve};
+use super::{compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
@@ -30,6 +30,8 @@ pub(super) enum More {
     Compare(compare::CompareArgs),
     /// Write tests that probe a memory model rule by rule, with their expected outcomes.
     Generate(generate::GenerateArgs),
+    /// Write the implementations of libraries as source code, with the bodies that were checked.
+    Emit(emit::EmitArgs),
     /// Write verdicts, outcomes and executions to a page that opens from disk.
     Report(report::ReportArgs),
     /// Edit and solve litmus tests in a browser, on this machine.
@@ -116,6 +118,7 @@ impl More {
             Self::Networks(args) => told_in(args.is_json(), networks::networks(&args, catalogue)),
             Self::Compare(args) => compare::compare(&args, book),
             Self::Generate(args) => told_in(args.is_json(), generate::generate(&args, book)),
+            Self::Emit(args) => printed(emit::emitted(&args, &catalogue)),
             Self::Report(args) => told(report::report(&args, catalogue)),
             Self::Serve(args) => told(serve::serve(&args, &catalogue)),
             Self::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),

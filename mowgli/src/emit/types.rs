@@ -1,0 +1,214 @@
+//! The types of expressions and bodies in C.
+//!
+//! **Computes** a type for each variable, argument and result of a body. Expressions have no types: a value may be a number in one
+//! execution and bottom in another. C needs one representation for each.
+//!
+//! **Invariant.** Types only join upwards: bottom and a number give a number, a number and a list give a list.
+//!
+//! **Example.** `if len(words) = 1 { first(words) } else { words }` is a list, and its first branch a list of one number.
+//!
+//! **Correct because** each value of the smaller type has one representation in the larger one: see [`Type::join`].
+//!
+//! **Cost**: one pass over a body.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use mowgli_core::body::{Body, Stmt};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op};
+use mowgli_core::ids::Name;
+use mowgli_core::value::Val;
+
+/// A reason why something has no form in C.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct NotInC(pub(super) String);
+
+impl fmt::Display for NotInC {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The type of a value in C.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Type {
+    /// There is no value, because the code never gets there.
+    Never,
+    /// `void`.
+    Unit,
+    /// `bool`.
+    Bool,
+    /// Bottom, as `MW_BOT` or `mw_bot()`.
+    Bottom,
+    /// An integer, a node or a thread, as `int64_t`.
+    Number,
+    /// A set of nodes, as a bit mask.
+    Nodes,
+    /// A tuple, as `struct mw_list`.
+    List,
+    /// A work identifier.
+    Id,
+    /// An object of a library, as a pointer to its structure.
+    Object(Name),
+}
+
+impl Type {
+    /// Returns the type that represents the values of both, if there is one.
+    pub(super) fn join(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (a, b) if a == b => Some(a),
+            (Self::Never, other) | (other, Self::Never) => Some(other),
+            (Self::Bottom, other @ (Self::Number | Self::List))
+            | (other @ (Self::Number | Self::List), Self::Bottom) => Some(other),
+            (Self::Number, Self::List) | (Self::List, Self::Number) => Some(Self::List),
+            _ => None,
+        }
+    }
+}
+
+/// A method: the types of its arguments, and of its result.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub(super) takes: Vec<Type>,
+    pub(super) returns: Type,
+}
+
+/// The signatures of all methods that bodies may call, by library and method.
+pub(super) type Signatures = BTreeMap<(Name, &'static str), Signature>;
+
+/// The types of the arguments and variables of a body.
+pub(super) struct Types<'a> {
+    pub(super) args: &'a [Type],
+    pub(super) vars: BTreeMap<usize, Type>,
+    pub(super) signatures: &'a Signatures,
+    /// The library to whose structures fields belong: the type of each part, by its role.
+    pub(super) parts: &'a BTreeMap<&'static str, Name>,
+}
+
+impl Types<'_> {
+    /// Returns the type of a body, and records those of its variables.
+    pub(super) fn body(&mut self, body: &Body) -> Result<Type, NotInC> {
+        let mut breaks = Vec::new();
+        self.of(body, &mut breaks)
+    }
+
+    /// `breaks` gets the types of the values with which the innermost loop around the body is left.
+    fn of(&mut self, body: &Body, breaks: &mut Vec<Type>) -> Result<Type, NotInC> {
+        match body.stmt() {
+            Stmt::Value(e) => self.expr(*e),
+            Stmt::Call(call) => {
+                let signature = self.signatures.get(&(call.library, call.method));
+                let unknown = || NotInC(format!("{}::{} has no form in C", call.library, call.method));
+                Ok(signature.ok_or_else(unknown)?.returns)
+            }
+            Stmt::Let(var, first, rest) => {
+                let first = self.of(first, breaks)?;
+                if let Some(var) = var {
+                    self.vars.insert(var.number, first);
+                }
+                self.of(rest, breaks)
+            }
+            Stmt::If(_, yes, no) => {
+                let (yes, no) = (self.of(yes, breaks)?, self.of(no, breaks)?);
+                // Without a common type nobody uses the value.
+                Ok(yes.join(no).unwrap_or(Type::Unit))
+            }
+            Stmt::Loop(round) => {
+                let mut own = Vec::new();
+                self.of(round, &mut own)?;
+                Ok(own.into_iter().try_fold(Type::Never, Type::join).unwrap_or(Type::Unit))
+            }
+            Stmt::Break(e) => {
+                breaks.push(self.expr(*e)?);
+                Ok(Type::Never)
+            }
+            Stmt::For(var, _, round) => {
+                self.vars.insert(var.number, Type::Number);
+                self.of(round, breaks)?;
+                Ok(Type::Unit)
+            }
+            Stmt::Collect(var, _, round) => {
+                self.vars.insert(var.number, Type::Number);
+                match self.of(round, breaks)? {
+                    Type::Number | Type::Bottom | Type::Never => Ok(Type::List),
+                    Type::Unit => Ok(Type::Unit),
+                    _ => Err(NotInC("a tuple of other values than numbers has no form in C".to_owned())),
+                }
+            }
+        }
+    }
+
+    /// Returns the type of an expression.
+    pub(super) fn expr(&self, e: Expr) -> Result<Type, NotInC> {
+        Ok(match e.term() {
+            ExprTerm::Val(v) => match v {
+                Val::Unit => Type::Unit,
+                Val::Int(_) | Val::Node(_) | Val::Thread(_) => Type::Number,
+                Val::Bool(_) => Type::Bool,
+                Val::Bot => Type::Bottom,
+                Val::Nodes(_) => Type::Nodes,
+                Val::NoWid => Type::Id,
+                Val::Tuple(_) => Type::List,
+                Val::Top | Val::Loc(_) | Val::Wid(_) | Val::Way(_) => return Err(unsupported(e)),
+            },
+            ExprTerm::Var(var) => self.vars.get(&var.number).copied().unwrap_or(Type::Number),
+            ExprTerm::Arg(position, _) => self.args[*position],
+            ExprTerm::Me => Type::Number,
+            ExprTerm::AllNodes => Type::Nodes,
+            ExprTerm::AllThreads | ExprTerm::Tuple(_) => Type::List,
+            ExprTerm::Part(_, role, _) => Type::Object(*self.parts.get(role).ok_or_else(|| unsupported(e))?),
+            ExprTerm::Wid(..) => Type::Id,
+            ExprTerm::Ret | ExprTerm::Opaque(..) => return Err(unsupported(e)),
+            ExprTerm::Of(function, _) => match function {
+                Function::Nodes | Function::Only => Type::Nodes,
+                Function::Members | Function::Rest | Function::Reversed => Type::List,
+                Function::Not => Type::Bool,
+                Function::Node
+                | Function::Numbered
+                | Function::Size
+                | Function::Initial
+                | Function::Number
+                | Function::Thread
+                | Function::First
+                | Function::Len
+                | Function::Min
+                | Function::Max
+                | Function::Int => Type::Number,
+                Function::IsLoc | Function::AsWid | Function::Another => return Err(unsupported(e)),
+            },
+            ExprTerm::Op(op, one, _) => match op {
+                Op::Add | Op::Sub | Op::Div | Op::Rem | Op::Item => Type::Number,
+                Op::Eq | Op::Lt | Op::And | Op::Or | Op::In => Type::Bool,
+                Op::With | Op::Without => self.expr(*one)?,
+                Op::Except | Op::Range => Type::List,
+            },
+        })
+    }
+}
+
+pub(super) fn unsupported(e: Expr) -> NotInC {
+    NotInC(format!("{e} has no form in C"))
+}
+
+/// Returns the arguments of a method that are tuples, by position: it takes parts of them, or passes them on as tuples.
+pub(super) fn lists(body: &Body, signatures: &Signatures) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut of = |e: Expr| {
+        if let ExprTerm::Arg(position, _) = e.term() {
+            found.push(*position);
+        }
+    };
+    body.expressions(&mut |e| {
+        e.each(&mut |e| match e.term() {
+            ExprTerm::Op(Op::Item, tuple, _)
+            | ExprTerm::Of(Function::Len | Function::First | Function::Rest | Function::Reversed, tuple) => of(*tuple),
+            _ => {}
+        });
+    });
+    for call in body.calls() {
+        let takes = signatures.get(&(call.library, call.method)).map_or(&[][..], |signature| &signature.takes);
+        let tuples = call.args.iter().zip(takes).filter(|(_, of)| **of == Type::List);
+        tuples.for_each(|(e, _)| of(*e));
+    }
+    found
+}
