@@ -8,7 +8,7 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::guard::{Guard, Method};
+use crate::guard::{GuardLock, Method};
 use crate::shared::{at_home, fetch, found, home, is_part, of, of_threads, own, swapped};
 
 const ALOCK: Name = Name::literal("alock");
@@ -123,7 +123,7 @@ pub fn entry() -> Entry {
         n if n == world.node_of(t) => aCW,
         n => aNRW(n.into()),
     };
-    Guard::exclusive(ALOCK, release)
+    GuardLock::exclusive(ALOCK, release)
         .entry()
         .with(variant("published", "as qplock has it", Sound, alock, small))
         .with(variant("short-budget", "a queue gives way after each section", Sound, made(1, is_here), &[(3, 2, 2)]))

@@ -10,7 +10,8 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, Role, is_part, messages, of_threads, on, on_members, own, place, places, received, sent, targets,
+    MemberRole, SharedLibrary, is_part, messages, of_threads, on, on_members, own, place, places, received, sent,
+    targets,
 };
 
 methods! {
@@ -22,8 +23,8 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Send { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Send { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
 fn shape(world: &World, event: &Event, method: Method) -> Shape {
@@ -70,7 +71,7 @@ pub fn entry() -> Entry {
     let send = bodies! { Method: Send { x, v } => { sst.inlined(&Method::send(x, v)); Rdma::wait(x.wid("d")) } };
     let waits = sst.clone().with("a send waits until the index has been sent", &send);
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
-    Entry::rdma(Kind::to_readers(role, shape, messages).empty(), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, shape, messages).empty(), Wait)
         .with(
             variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds)
                 .writing(&[1, 2]),

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::clocks::{Method as Clocks, Time};
-use crate::shared::{Kind, at_home, fetch, found, home, of_threads, own, put_there, register, whole};
+use crate::shared::{SharedLibrary, at_home, fetch, found, home, of_threads, own, put_there, register, whole};
 
 methods! {
     enum Method of DRTM = "drtm" {
@@ -102,7 +102,7 @@ pub fn entry() -> Entry {
     let unchecked = drtm.clone().replace(calls!(Clocks::Valid { .. } => true));
     let at_once = drtm.clone().replace(calls!(Clocks::Over { .. } => true));
     let below = Libraries::over(to).with(Wait).with(Time);
-    Entry::new(Memory::rdma_wait(), Kind::on_a_node(shape, register).empty(), below, Vec::new())
+    Entry::new(Memory::rdma_wait(), SharedLibrary::on_a_node(shape, register).empty(), below, Vec::new())
         .published(drtm, &[(2, 2, 1), (1, 2, 2)])
         .broken("unchecked", unchecked)
         .broken("at-once", at_once)

@@ -8,12 +8,12 @@ use mowgli_core::world::DeclarationForm;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Switches;
 
-use crate::shared::Kind;
+use crate::shared::SharedLibrary;
 
 /// A library with the method table `M`, in whose worlds the writers crash.
 pub struct Dying<M> {
     /// The library without crashes.
-    pub kind: Kind<M>,
+    pub kind: SharedLibrary<M>,
     /// The last call of a writer, which stands for its crash.
     pub ends: fn(M) -> bool,
     /// True for calls that wait for the end of the writer.

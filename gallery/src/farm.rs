@@ -9,7 +9,7 @@
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
-use crate::shared::{Kind, at_home, fetch, found, got_from, of_threads, own, put_there, register, whole};
+use crate::shared::{SharedLibrary, at_home, fetch, found, got_from, of_threads, own, put_there, register, whole};
 
 methods! {
     enum Method of FARM = "farm" {
@@ -98,7 +98,7 @@ pub fn entry() -> Entry {
     let (farm, first_line) = (asking(agree), asking(|one, _| is_free(one)));
     let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d")));
     let no_lock = farm.clone().without(calls!(Rdma::RCAS { .. }));
-    Entry::rdma(Kind::on_a_node(shape, register), Wait)
+    Entry::rdma(SharedLibrary::on_a_node(shape, register), Wait)
         .with(variant("published", "lines are read in no order", Sound, farm, bounds).writing(&[1, 2]))
         .with(variant("no-wait", "a reader looks before the READ has ended", Unsound, no_wait, bounds).writing(&[1, 2]))
         .with(variant("first-line", "a reader asks the first line only", Unsound, first_line, bounds).writing(&[1, 2]))

@@ -23,13 +23,13 @@ methods! {
 /// A lock as a library. Acq {aMF}, Share {aMF}. A Rel has one subevent, with the stamp that `release` gives to a
 /// thread.
 #[derive(Clone, Copy, Debug)]
-pub struct Guard {
+pub struct GuardLock {
     name: Name,
     methods: &'static [method::Method],
     release: fn(&World, Tid, Loc) -> RdmaStamp,
 }
 
-impl Guard {
+impl GuardLock {
     /// Makes a lock with exclusive sections only.
     #[must_use]
     pub fn exclusive(name: Name, release: fn(&World, Tid, Loc) -> RdmaStamp) -> Self {
@@ -59,7 +59,7 @@ fn is_exclusive(s: &SubView) -> bool {
     s.event.call.method.text() == "Acq"
 }
 
-impl Library for Guard {
+impl Library for GuardLock {
     fn name(&self) -> Name {
         self.name
     }
@@ -97,7 +97,7 @@ impl Library for Guard {
     }
 }
 
-impl Hints for Guard {
+impl Hints for GuardLock {
     fn may_wait(&self, call: &Call) -> bool {
         !matches!(Method::of(call), Method::Rel { .. })
     }
@@ -107,7 +107,7 @@ impl Hints for Guard {
     }
 }
 
-impl Subject for Guard {
+impl Subject for GuardLock {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         lock::worlds(self.name, empty, bound, expired)
     }

@@ -7,7 +7,9 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, Role, by_second, is_part, on, on_members, place, places, register, sent, targets};
+use crate::shared::{
+    MemberRole, SharedLibrary, by_second, is_part, on, on_members, place, places, register, sent, targets,
+};
 
 methods! {
     enum Method of LOG = "log" {
@@ -18,8 +20,8 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Append { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Append { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
 /// Append {aNRW_n | n a replica}, Last {aCR}.
@@ -61,7 +63,7 @@ pub fn entry() -> Entry {
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
     let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
     let second = log.clone().replace(by_second("tail"));
-    Entry::rdma(Kind::to_readers(role, shape, register), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, shape, register), Wait)
         .published(log, &[(2, 2, 2), (3, 3, 1)])
         .broken("no-wait", no_wait)
         .broken("tail-first", tail_first)

@@ -10,7 +10,8 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
 use crate::shared::{
-    Kind, Role, in_order_of_addresses, is_part, messages, of_threads, own, place, places, received, sent, targets,
+    MemberRole, SharedLibrary, in_order_of_addresses, is_part, messages, of_threads, own, place, places, received,
+    sent, targets,
 };
 
 methods! {
@@ -22,8 +23,8 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Propose { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Propose { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
 fn shape(world: &World, event: &Event, method: Method) -> Shape {
@@ -86,7 +87,7 @@ pub fn entry() -> Entry {
         Rdma::put_words(w, payload_last(xs), payload_last(ys), d)
     }));
     let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => 1));
-    in_order_of_addresses(Kind::to_readers(role, shape, messages).empty())
+    in_order_of_addresses(SharedLibrary::to_readers(role, shape, messages).empty())
         .published(mu, &[(2, 2, 2), (3, 3, 1)])
         .broken("any-order", any_order)
         .broken("canary-first", canary_first)

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, at_home, elsewhere, fetch, found, got_from, is_part, of_threads, own, put_there, register, whole,
+    SharedLibrary, at_home, elsewhere, fetch, found, got_from, is_part, of_threads, own, put_there, register, whole,
 };
 
 methods! {
@@ -103,7 +103,7 @@ pub fn entry() -> Entry {
         calls!(Rdma::Put { x, .. } if is_part(x, "version")),
     );
     let two_queue_pairs = published.clone().declaring("the version lies on another node", elsewhere("version"));
-    Entry::rdma(Kind::on_a_node(shape, register), Wait)
+    Entry::rdma(SharedLibrary::on_a_node(shape, register), Wait)
         .with(variant("published", "a poll behind each READ", Sound, published, bounds).writing(&[1, 2]))
         .with(variant("fenced", "fences in place of the polls between READs", Sound, fenced, bounds).writing(&[1, 2]))
         .with(variant("one-batch", "all READs are posted together", Unsound, one_batch, small).writing(&[1, 2]))

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
-use crate::shared::{Kind, Role, of_threads, own, register, whole};
+use crate::shared::{MemberRole, SharedLibrary, of_threads, own, register, whole};
 
 methods! {
     enum Method of PILAF = "pilaf" {
@@ -19,8 +19,8 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Write { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Write { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
 /// Returns the node of the record, which is that of its owner.
@@ -88,7 +88,7 @@ pub fn entry() -> Entry {
     let pilaf = by(both);
     let no_wait = pilaf.clone().without(calls!(Rdma::Wait { .. }));
     let unsound = |name, about, over| variant(name, about, Expected::Unsound, over, bounds).writing(&[1, 2]);
-    Entry::rdma(Kind::to_readers(role, shape, register), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, shape, register), Wait)
         .published(pilaf, bounds)
         .broken("no-wait", no_wait)
         .with(unsound("sum", "different records have one checksum", by(sum)))

@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, at_home, elsewhere, fetch, found, got_from, home, is_part, of_threads, own, put_there, register,
+    SharedLibrary, at_home, elsewhere, fetch, found, got_from, home, is_part, of_threads, own, put_there, register,
 };
 
 methods! {
@@ -79,7 +79,7 @@ pub fn entry() -> Entry {
     let flushed = other_node.clone().replace(calls!(|put| Rdma::Put { x: block, .. } in Method::Update { x, .. } =>
         body! { put; fetch(own(x, "p"), block, x.wid("d")) }));
     let block_last = race.clone().delay(calls!(Rdma::Put { x, .. } if is_part(x, "block")));
-    Entry::rdma(Kind::on_a_node(shape, register), Wait)
+    Entry::rdma(SharedLibrary::on_a_node(shape, register), Wait)
         .with(variant("published", "block and slot on one node", Sound, race, bounds).writing(&[1, 2]))
         .with(
             variant("other-node", "a block on another node, not waited for", Unsound, other_node, bounds)

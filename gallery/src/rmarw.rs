@@ -11,7 +11,7 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::guard::{Guard, Method};
+use crate::guard::{GuardLock, Method};
 use crate::shared::{
     at_home, fetch, flushed_release, found, is_part, of, of_threads, of_threads_with_numbers, own, swapped,
 };
@@ -93,7 +93,7 @@ pub fn entry() -> Entry {
     let waits = || calls!(Rdma::Get { y, .. } in Method::Acq { .. } if is_part(y, "inside"));
     let readers_stay = flushed.clone().without_loops(waits());
     let no_flag = readers_stay.clone().without(calls!(Rdma::RFAA { .. } in Method::Acq { .. }));
-    Guard::shared(RMARW)
+    GuardLock::shared(RMARW)
         .entry()
         .with(variant("published", "who knows a successor hands over to it at once", Unsound, lock, bounds))
         .with(variant("flushed", "it gets a word of the lock's node before that", Sound, flushed, bounds))

@@ -10,7 +10,8 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::shared::{
-    Kind, Role, by_second, fetch, found, is_part, of_threads, own, place, places, readers, targets, whole, with_crashes,
+    MemberRole, SharedLibrary, by_second, fetch, found, is_part, of_threads, own, place, places, readers, targets,
+    whole, with_crashes,
 };
 
 methods! {
@@ -24,8 +25,8 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Append { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Append { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
 /// Returns the node of the log, which is that of its first reader.
@@ -114,7 +115,7 @@ pub fn entry() -> Entry {
     let unsealed =
         seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => Rdma::get(p, y, d)));
     let second = seal.clone().replace(by_second("second"));
-    with_crashes(Kind::to_readers(role, shape, spec).whose_writer_crashes())
+    with_crashes(SharedLibrary::to_readers(role, shape, spec).whose_writer_crashes())
         .published(seal, &[(2, 2, 2)])
         .broken("by-put", by_put)
         .broken("tail-first", tail_first)

@@ -13,13 +13,13 @@ use mowgli_rdma::{Switches, Way};
 
 /// A library over RDMA with the method table `M`, like [`Simple`]. Its objects live on a node, or have a writer and
 /// readers.
-pub struct Kind<M> {
+pub struct SharedLibrary<M> {
     /// The form of an object's declaration.
     form: DeclarationForm,
     /// Returns the objects that may exist among these threads.
     objects: fn(&World) -> Vec<Object>,
     /// The role of the threads that may make a call. `None` if all threads may make it.
-    role: fn(M) -> Option<Role>,
+    role: fn(M) -> Option<MemberRole>,
     /// The initial value of cells, which calls return if nothing was written.
     init: Val,
     /// True if the writers may crash.
@@ -30,28 +30,28 @@ pub struct Kind<M> {
 
 /// The role of a thread for an object that has members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum MemberRole {
     /// The first member.
     Writer,
     /// Another member.
     Reader,
 }
 
-impl<M> Clone for Kind<M> {
+impl<M> Clone for SharedLibrary<M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M> Copy for Kind<M> {}
+impl<M> Copy for SharedLibrary<M> {}
 
-impl<M: Methods> fmt::Debug for Kind<M> {
+impl<M: Methods> fmt::Debug for SharedLibrary<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kind({})", M::LIBRARY)
     }
 }
 
-impl<M: Methods> Kind<M> {
+impl<M: Methods> SharedLibrary<M> {
     /// Makes a library of objects on a node. All threads may make all calls.
     pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
@@ -60,7 +60,11 @@ impl<M: Methods> Kind<M> {
     }
 
     /// Makes a library of objects from one thread to others.
-    pub fn to_readers(role: fn(M) -> Option<Role>, shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
+    pub fn to_readers(
+        role: fn(M) -> Option<MemberRole>,
+        shape: fn(&World, &Event, M) -> Shape,
+        spec: fn(&mut Spec),
+    ) -> Self {
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Roles] };
         Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
     }
@@ -81,8 +85,8 @@ impl<M: Methods> Kind<M> {
         let members = &world.objects[&call.loc(0)].members;
         match (self.role)(M::of(call)) {
             None => true,
-            Some(Role::Writer) => members.first() == Some(&thread),
-            Some(Role::Reader) => members.iter().skip(1).contains(&thread),
+            Some(MemberRole::Writer) => members.first() == Some(&thread),
+            Some(MemberRole::Reader) => members.iter().skip(1).contains(&thread),
         }
     }
 }
@@ -90,14 +94,14 @@ impl<M: Methods> Kind<M> {
 /// Returns an entry over RDMA-WAIT-RMW on hardware that reads and writes the words of one operation in order of
 /// addresses.
 #[must_use]
-pub fn in_order_of_addresses<M: Methods>(kind: Kind<M>) -> Entry {
+pub fn in_order_of_addresses<M: Methods>(kind: SharedLibrary<M>) -> Entry {
     let memory = wait::switched(Switches::INCREASING);
     Entry::new(Memory::switched(Switches::INCREASING), kind, memory, Vec::new())
 }
 
 /// Returns an entry over RDMA-WAIT-RMW with crashes.
 #[must_use]
-pub fn with_crashes<M: Methods>(kind: Kind<M>) -> Entry {
+pub fn with_crashes<M: Methods>(kind: SharedLibrary<M>) -> Entry {
     Entry::new(Memory::switched(Switches::CRASHES), kind, wait::switched(Switches::CRASHES), Vec::new())
 }
 
@@ -120,7 +124,7 @@ pub fn targets(x: Expr) -> Expr {
     nodes(members(x).rest())
 }
 
-impl<M: Methods> Library for Kind<M> {
+impl<M: Methods> Library for SharedLibrary<M> {
     fn name(&self) -> Name {
         M::LIBRARY
     }
@@ -149,9 +153,9 @@ impl<M: Methods> Library for Kind<M> {
     }
 }
 
-impl<M: Methods> Hints for Kind<M> {}
+impl<M: Methods> Hints for SharedLibrary<M> {}
 
-impl<M: Methods> Subject for Kind<M> {
+impl<M: Methods> Subject for SharedLibrary<M> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let with = |objects: Vec<Object>| {
             let mut world = empty.clone();

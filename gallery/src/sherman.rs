@@ -11,7 +11,7 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
 use crate::shared::{
-    Kind, at_home, fetch, found, got_from, in_order_of_addresses, of_threads, own, put_there, register, whole,
+    SharedLibrary, at_home, fetch, found, got_from, in_order_of_addresses, of_threads, own, put_there, register, whole,
 };
 
 methods! {
@@ -106,7 +106,7 @@ pub fn entry() -> Entry {
     let backwards = published.clone().with("a page is read from its end", &reading(["rear", "b", "a", "front"]));
     let no_versions = published.clone().with("the versions are not compared", &reading(["rear", "b", "a", "rear"]));
     let no_lock = backwards.clone().without_loops(calls!(Rdma::RCAS { .. }));
-    in_order_of_addresses(Kind::on_a_node(shape, register))
+    in_order_of_addresses(SharedLibrary::on_a_node(shape, register))
         .with(
             variant("published", "a page is read from its beginning, as it is written", Unsound, published, bounds)
                 .writing(&[1, 2]),

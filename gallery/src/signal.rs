@@ -9,7 +9,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    Kind, Role, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register, targets,
+    MemberRole, SharedLibrary, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register, targets,
 };
 
 methods! {
@@ -21,8 +21,8 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Raise { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Raise { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
 /// Raise {aNRW_n | n a node of a reader}, Check {aCR}.
@@ -57,7 +57,7 @@ pub fn entry() -> Entry {
         .declaring("the signal lies on another node", elsewhere("raised"))
         .replace(calls!(Rdma::Read { x: word } in Method::Check { x } => fetch(own(x, "seen"), word, x.wid("d"))));
     let second = signal.clone().replace(by_second("raised"));
-    Entry::rdma(Kind::to_readers(role, shape, register), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, shape, register), Wait)
         .with(variant("published", "a put raises the signal", Sound, signal, bounds))
         .with(variant("stored", "a signal on the own node is a store", Unsound, stored, bounds))
         .with(variant("two-queue-pairs", "data and signal go separate ways", Unsound, two_queue_pairs, bounds))

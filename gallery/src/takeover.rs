@@ -10,7 +10,7 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::dying::Dying;
-use crate::shared::{Kind, Role, fetch, found, of_threads, own, readers};
+use crate::shared::{MemberRole, SharedLibrary, fetch, found, of_threads, own, readers};
 
 methods! {
     enum Method of TAKEOVER = "takeover" {
@@ -25,8 +25,12 @@ methods! {
     }
 }
 
-fn role(method: Method) -> Option<Role> {
-    Some(if matches!(method, Method::Set { .. } | Method::End { .. }) { Role::Writer } else { Role::Reader })
+fn role(method: Method) -> Option<MemberRole> {
+    Some(if matches!(method, Method::Set { .. } | Method::End { .. }) {
+        MemberRole::Writer
+    } else {
+        MemberRole::Reader
+    })
 }
 
 /// Returns the node of the word, which is that of the first thread that may take it.
@@ -85,7 +89,7 @@ fn marked(v: Expr) -> Expr {
 #[must_use]
 pub fn entry() -> Entry {
     let library = Dying {
-        kind: Kind::to_readers(role, shape, spec),
+        kind: SharedLibrary::to_readers(role, shape, spec),
         ends: |method| matches!(method, Method::End { .. }),
         waits: |method| matches!(method, Method::Take { .. }),
         may_be_late: |method| matches!(method, Method::Set { .. }),

@@ -18,7 +18,7 @@ use mowgli_rdma::wait::{self, Wait};
 use mowgli_rdma::{Network, Switches};
 use mowgli_x86::pool::Pool;
 use mowgli_x86::probes::WordProbes;
-use mowgli_x86::tso::Tso;
+use mowgli_x86::tso::X86Tso;
 
 use crate::error::Error;
 use crate::x86::words::OneMachine;
@@ -96,7 +96,7 @@ impl Memory {
     /// x86-TSO with records from a pool. It has no network.
     #[must_use]
     pub fn x86_tso() -> Self {
-        let libraries = Libraries::over(mowgli_x86::to).with(Tso).with(Pool);
+        let libraries = Libraries::over(mowgli_x86::to).with(X86Tso).with(Pool);
         Self { libraries, probes: |_| Box::new(WordProbes), crashing: None, switches: None }
     }
 }
@@ -146,7 +146,7 @@ impl Entry {
     #[must_use]
     pub fn x86(library: impl Hints + Subject + Clone + 'static) -> Self {
         let entry =
-            Self::new(Memory::x86_tso(), library.clone(), Libraries::over(mowgli_x86::to).with(Tso), Vec::new());
+            Self::new(Memory::x86_tso(), library.clone(), Libraries::over(mowgli_x86::to).with(X86Tso), Vec::new());
         Self { subject: Box::new(OneMachine(library)), ..entry }
     }
 

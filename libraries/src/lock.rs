@@ -241,7 +241,7 @@ pub struct Sections {
 
 /// The way in which a section accesses a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
+enum Accessor {
     Cpu,
     Nic,
     /// By a get that is waited for only after the section.
@@ -256,34 +256,34 @@ fn call(method: &'static str, args: &[Val]) -> Call {
 }
 
 /// The calls that write `v`; `None` if the thread cannot write in this way.
-fn writes(world: &mut World, t: Tid, x: Loc, node: Node, v: i64, way: Access) -> Option<Vec<Call>> {
+fn writes(world: &mut World, t: Tid, x: Loc, node: Node, v: i64, way: Accessor) -> Option<Vec<Call>> {
     let here = world.node_of(t);
     world.objects.insert(x, word(node));
     match way {
-        Access::Cpu => (here == node).then(|| vec![call("Write", &[x.into(), v.into()])]),
-        Access::Nic => {
+        Accessor::Cpu => (here == node).then(|| vec![call("Write", &[x.into(), v.into()])]),
+        Accessor::Nic => {
             let o = Loc::new(&format!("o{t}{v}"));
             world.objects.insert(o, word(here).init(v.into()));
             Some(vec![call("Put", &[x.into(), o.into(), Val::NoWid])])
         }
-        Access::Late => None,
+        Accessor::Late => None,
     }
 }
 
-fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Access) -> Option<Split> {
+fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Accessor) -> Option<Split> {
     let here = world.node_of(t);
-    if way == Access::Cpu {
+    if way == Accessor::Cpu {
         return (here == node).then(|| (vec![call("Read", &[x.into()])], Vec::new()));
     }
     let (l, d) = (Loc::new(&format!("r{t}")), Val::Wid(Wid(Name::new(&format!("dp{t}")))));
     world.objects.insert(l, word(here).init(Val::Int(9)));
     let get = call("Get", &[l.into(), x.into(), d]);
     let rest = vec![call("Wait", &[d]), call("Read", &[l.into()])];
-    Some(if way == Access::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
+    Some(if way == Accessor::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
 }
 
 /// Positions for calls, for each pair of threads with a section on one lock: after its Acq, and after its Rel.
-pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[Section; 2]> {
+pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[CriticalSection; 2]> {
     let first = |t: usize| {
         let calls = &client.threads[t];
         calls.iter().tuple_windows().position(|(a, r)| {
@@ -291,9 +291,9 @@ pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[Section; 2]> {
             own && a.method.text() != "Rel" && r.method.text() == "Rel"
         })
     };
-    let sections: Vec<Section> =
+    let sections: Vec<CriticalSection> =
         (0..client.threads.len()).filter_map(|t| first(t).map(|i| (Tid::from_index(t), i))).collect();
-    let lock = |&(t, i): &Section| client.threads[t.index()][i].args[0];
+    let lock = |&(t, i): &CriticalSection| client.threads[t.index()][i].args[0];
     let pairs = sections.iter().permutations(2).filter(|p| lock(p[0]) == lock(p[1]));
     pairs.map(|p| [*p[0], *p[1]]).collect()
 }
@@ -314,10 +314,10 @@ impl Probes for Sections {
 
     fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
         let nodes: Vec<Node> = world.all_nodes().iter().collect();
-        let touches = [Access::Cpu, Access::Nic];
+        let touches = [Accessor::Cpu, Accessor::Nic];
         let mut all = Vec::new();
         for sections in pairs(self.library, client) {
-            for (m, look) in iproduct!(&nodes, [Access::Cpu, Access::Nic, Access::Late]) {
+            for (m, look) in iproduct!(&nodes, [Accessor::Cpu, Accessor::Nic, Accessor::Late]) {
                 all.extend(touches.iter().filter_map(|&touch| torn(world, client, sections, *m, touch, look)));
                 for (n, one, two) in iproduct!(&nodes, touches, touches) {
                     all.extend(exchange(world, client, sections, [*m, *n], [one, two], look));
@@ -330,15 +330,15 @@ impl Probes for Sections {
 }
 
 /// The thread of a section, and the position of its Acq.
-pub(crate) type Section = (Tid, usize);
+pub(crate) type CriticalSection = (Tid, usize);
 
 fn torn(
     world: &World,
     client: &Client,
-    [one, two]: [Section; 2],
+    [one, two]: [CriticalSection; 2],
     node: Node,
-    touch: Access,
-    look: Access,
+    touch: Accessor,
+    look: Accessor,
 ) -> Option<(World, Client)> {
     let (mut world, x) = (world.clone(), Loc::new("px"));
     let first = writes(&mut world, one.0, x, node, 1, touch)?;
@@ -351,10 +351,10 @@ fn torn(
 fn exchange(
     world: &World,
     client: &Client,
-    sections: [Section; 2],
+    sections: [CriticalSection; 2],
     nodes: [Node; 2],
-    touches: [Access; 2],
-    look: Access,
+    touches: [Accessor; 2],
+    look: Accessor,
 ) -> Option<(World, Client)> {
     let (mut world, mut client) = (world.clone(), client.clone());
     let words = ["px", "py"].map(Loc::new);

@@ -134,17 +134,17 @@ fn events_have_the_shapes_that_the_text_says() {
 
 #[test]
 fn events_of_memory_models_have_the_shapes_that_the_text_says() {
-    let words = world(&wait::Words { rmw: true });
+    let words = world(&wait::WordClients { rmw: true });
     let mut crashing = words.clone();
     crashing.crashes.threads.extend(crashing.tids().last());
-    let words_of_tso = world(&tso::Words { rmw: true });
-    let words_of_x86 = world(&x86_tso::Words);
+    let words_of_tso = world(&tso::PollClients { rmw: true });
+    let words_of_x86 = world(&x86_tso::X86Clients);
     let all: [(&dyn Hints, &World); 6] = [
         (&wait::Wait, &words),
         (&tso::Tso::PUBLISHED, &words_of_tso),
         (&Message, &words),
         (&Crash, &crashing),
-        (&x86_tso::Tso, &words_of_x86),
+        (&x86_tso::X86Tso, &words_of_x86),
         (&Pool, &words_of_x86),
     ];
     for (library, world) in all {
@@ -159,8 +159,10 @@ fn shapes_are_those_of_the_terms() {
     let entries_of_x86 = x86::catalogue();
     let of_entries =
         entries.iter().chain(&entries_of_x86).map(|e| (e.library().expect("a library"), world(&*e.subject)));
-    let memories: [(&dyn Hints, World); 2] =
-        [(&wait::Wait, world(&wait::Words { rmw: true })), (&tso::Tso::PUBLISHED, world(&tso::Words { rmw: true }))];
+    let memories: [(&dyn Hints, World); 2] = [
+        (&wait::Wait, world(&wait::WordClients { rmw: true })),
+        (&tso::Tso::PUBLISHED, world(&tso::PollClients { rmw: true })),
+    ];
     for (library, world) in of_entries.chain(memories) {
         let terms = library.shape_terms().expect("terms");
         for event in library.methods().iter().flat_map(|method| calls(library, &world, method)) {

@@ -19,7 +19,7 @@ use crate::entry::fault;
 use crate::error::{Code, InputError};
 use crate::guard::guarded;
 use crate::hints;
-use crate::litmus::known::Known;
+use crate::litmus::known::Callables;
 use crate::litmus::test::Model;
 
 /// The user's libraries and the libraries of this project.
@@ -33,7 +33,7 @@ pub struct Catalogue {
     /// The specifications over x86-TSO with that model below them.
     over_x86: Libraries,
     /// The libraries and methods that tests of each model can call, by [`Catalogue::shelf_of`], computed on first use.
-    known: [OnceLock<Known>; Model::ALL.len() + 8],
+    known: [OnceLock<Callables>; Model::ALL.len() + 8],
 }
 
 /// The number of executions in which the hints of a library are checked before it is used.
@@ -83,8 +83,8 @@ impl Catalogue {
     }
 
     /// Returns the libraries and methods that tests of a model can call.
-    pub(crate) fn known(&self, model: Model) -> &Known {
-        let of = || Known::of(model, &self.libraries(model), &self.own_names().collect_vec());
+    pub(crate) fn known(&self, model: Model) -> &Callables {
+        let of = || Callables::of(model, &self.libraries(model), &self.own_names().collect_vec());
         self.known[Self::shelf_of(model)].get_or_init(of)
     }
 

@@ -25,7 +25,7 @@ use serde::Serialize;
 
 use crate::entry::{self, own_calls};
 use crate::error::{Code, InputError};
-use crate::explain::{self, Finding, Words};
+use crate::explain::{self, Finding, ProgramWords};
 use crate::guard::guarded;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
@@ -61,7 +61,7 @@ pub struct Checked {
 
 /// A question about an implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ask {
+pub enum CheckQuestion {
     /// Local soundness; if it fails, also outcomes.
     Soundness,
     /// Local soundness alone.
@@ -71,16 +71,16 @@ pub enum Ask {
 }
 
 /// Options that are not part of the bound.
-pub struct Options<'a> {
+pub struct CheckOptions<'a> {
     /// The time at which to stop.
     pub deadline: Deadline,
     /// Whether probes may reach memory of their own node through the network.
     pub loopback: bool,
     /// The question.
-    pub ask: Ask,
+    pub ask: CheckQuestion,
     /// Also check termination: whether calls return wherever the specification lets them (see docs/progress.md).
     pub ends: bool,
-    /// The entries among which [`Ask::Through`] looks up the libraries below: the built-in ones and the user's.
+    /// The entries among which [`CheckQuestion::Through`] looks up the libraries below: the built-in ones and the user's.
     pub entries: &'a [Entry],
     /// The results about clients that several processes share, and the share of the clients that this one explores.
     pub ledger: Option<&'a dyn Ledger>,
@@ -88,16 +88,16 @@ pub struct Options<'a> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-impl Default for Options<'_> {
+impl Default for CheckOptions<'_> {
     /// Returns options without a deadline, a progress callback, a ledger or entries of libraries below. All probes and
     /// the check of termination are on.
     fn default() -> Self {
-        let (deadline, ask) = (Deadline::default(), Ask::Soundness);
+        let (deadline, ask) = (Deadline::default(), CheckQuestion::Soundness);
         Self { deadline, loopback: true, ask, ends: true, entries: &[], ledger: None, progress: &|_, _| {} }
     }
 }
 
-impl Options<'_> {
+impl CheckOptions<'_> {
     /// Returns the same options with a deadline at most this number of seconds from now.
     #[must_use]
     pub fn within(&self, seconds: u64) -> Self {
@@ -134,13 +134,18 @@ pub fn arguments(bound: &Bound) -> String {
 ///  - the parts of the entry are over different stamp orders;
 ///  - the subject makes calls of a library that the specification does not have;
 ///  - the variant has an edit that changes nothing;
-///  - for [`Ask::Through`], a library below has no entry, or several;
+///  - for [`CheckQuestion::Through`], a library below has no entry, or several;
 ///  - a function of the library panics.
-pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, InputError> {
+pub fn check(
+    entry: &Entry,
+    variant: &Variant,
+    bound: &Bound,
+    options: &CheckOptions<'_>,
+) -> Result<Checked, InputError> {
     guarded(entry.name, || checked(entry, variant, bound, options))
 }
 
-fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, InputError> {
+fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &CheckOptions<'_>) -> Result<Checked, InputError> {
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
@@ -148,9 +153,9 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
     let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
             _ if bound.crashes > 0 => outcomes(question),
-            Ask::Soundness => run(question),
-            Ask::Local => local(question),
-            Ask::Through => outcomes(question),
+            CheckQuestion::Soundness => run(question),
+            CheckQuestion::Local => local(question),
+            CheckQuestion::Through => outcomes(question),
         };
         (report, question.below.clone(), question.in_force())
     })?;
@@ -188,12 +193,12 @@ fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_
 ///
 /// # Errors
 /// If the entry's name is not that of a library that it specifies, or the variant implements another one. For
-/// [`Ask::Through`] also if a library below has no entry, or several.
+/// [`CheckQuestion::Through`] also if a library below has no entry, or several.
 pub fn with_question<T>(
     entry: &Entry,
     variant: &Variant,
     bound: &Bound,
-    options: &Options<'_>,
+    options: &CheckOptions<'_>,
     ask: impl FnOnce(&Question<'_>) -> T,
 ) -> Result<T, InputError> {
     entry.library()?;
@@ -206,10 +211,11 @@ pub fn with_question<T>(
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
     let all: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
-    let probes = if bound.crashes > 0 && options.ask != Ask::Through { vec![&Alone as &dyn Probes] } else { all };
+    let probes =
+        if bound.crashes > 0 && options.ask != CheckQuestion::Through { vec![&NoProbes as &dyn Probes] } else { all };
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
-    if options.ask == Ask::Through {
+    if options.ask == CheckQuestion::Through {
         replace_all(entry, options.entries, &mut chain, &mut below)?;
     }
     let crashing = crashing(entry, bound)?;
@@ -246,9 +252,9 @@ fn larger(variant: &Variant, bound: &Bound) -> Bound {
 }
 
 /// The probes that leave clients as they are.
-struct Alone;
+struct NoProbes;
 
-impl Probes for Alone {
+impl Probes for NoProbes {
     fn stages(&self) -> usize {
         1
     }
@@ -710,8 +716,8 @@ impl Checked {
 
 /// Returns the words of a counterexample's program.
 #[must_use]
-pub fn words(c: &Counterexample) -> Words {
-    Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
+pub fn words(c: &Counterexample) -> ProgramWords {
+    ProgramWords { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
 }
 
 /// Prints the edges of the first cycle that forbids the outcome.

@@ -303,8 +303,8 @@ impl Explained {
 
     /// Returns the statements of the program.
     #[must_use]
-    pub fn words(&self) -> Words {
-        Words { statements: self.test.texts(), names: self.names() }
+    pub fn words(&self) -> ProgramWords {
+        ProgramWords { statements: self.test.texts(), names: self.names() }
     }
 
     /// Returns the names of threads and words in the program.
@@ -415,14 +415,14 @@ pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Sce
 }
 
 /// The words of a program.
-pub struct Words {
+pub struct ProgramWords {
     /// The statements of each thread that are calls, as they are written, by the places of their events.
     pub statements: Vec<Vec<String>>,
     /// The names of threads and words.
     pub names: Names,
 }
 
-impl Words {
+impl ProgramWords {
     /// Prints why an outcome is forbidden, in the words of the program.
     #[must_use]
     pub fn refutations(&self, refutations: &Found<Vec<Refutation>>) -> String {

@@ -204,7 +204,7 @@ impl Default for Limit {
 
 /// The reason why there may be more repairs than the search found.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Incomplete {
+pub enum MoreRepairs {
     /// The solver stopped.
     Stopped(Stop),
     /// There may be repairs with more insertions.
@@ -215,7 +215,7 @@ pub enum Incomplete {
     NoNews,
 }
 
-impl fmt::Display for Incomplete {
+impl fmt::Display for MoreRepairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stopped(stop) => stop.fmt(f),
@@ -236,7 +236,7 @@ pub struct Repairs {
     /// Whether something wrong happens even with all insertions, so that no repair exists.
     pub hopeless: bool,
     /// The reason why there may be more than these.
-    pub open: Option<Incomplete>,
+    pub open: Option<MoreRepairs>,
     /// The number of sets about which the search asked.
     pub asked: usize,
 }
@@ -257,7 +257,7 @@ impl Repairs {
             search.found.open.get_or_insert(open);
         }
         if search.is_passed_over.get() {
-            search.found.open.get_or_insert(Incomplete::NoNews);
+            search.found.open.get_or_insert(MoreRepairs::NoNews);
         }
         search.found.minimal.sort_by_cached_key(|set| Self::cost(set, costs));
         search.found
@@ -287,22 +287,22 @@ struct RepairSearch<'a> {
 }
 
 impl RepairSearch<'_> {
-    fn run(&mut self) -> Result<(), Incomplete> {
+    fn run(&mut self) -> Result<(), MoreRepairs> {
         let all: Insertions = (0..self.costs.len()).collect();
         let (mut stopped, mut are_asked) = (0, false);
         while let Some(set) = self.cheapest(usize::MAX) {
             if self.found.minimal.len() >= self.limit.repairs {
-                return Err(Incomplete::More(self.limit.repairs));
+                return Err(MoreRepairs::More(self.limit.repairs));
             }
-            let Some(set) = self.within(set) else { return Err(Incomplete::Larger(self.limit.insertions)) };
+            let Some(set) = self.within(set) else { return Err(MoreRepairs::Larger(self.limit.insertions)) };
             let is_wrong = match self.is_wrong(&set) {
                 // The answer for this set is unknown. The search leaves it out and goes on, because other sets may
                 // still be decided.
-                Err(Incomplete::Stopped(stop))
+                Err(MoreRepairs::Stopped(stop))
                     if !matches!(stop, Stop::Time | Stop::Interrupted) && stopped < STOPPED =>
                 {
                     stopped += 1;
-                    self.found.open.get_or_insert(Incomplete::Stopped(stop));
+                    self.found.open.get_or_insert(MoreRepairs::Stopped(stop));
                     self.over.push(set);
                     continue;
                 }
@@ -335,7 +335,7 @@ impl RepairSearch<'_> {
 
     /// Asks about each single insertion. A large conflict excludes little, so very many cheap sets of several
     /// insertions would be next, although one expensive insertion may suffice.
-    fn ask_each(&mut self) -> Result<(), Incomplete> {
+    fn ask_each(&mut self) -> Result<(), MoreRepairs> {
         for i in (0..self.costs.len()).sorted_by_key(|&i| self.costs[i]) {
             let set = Insertions::from([i]);
             let is_open = self.costs[i] <= self.limit.cost
@@ -353,7 +353,7 @@ impl RepairSearch<'_> {
                 Ok(true) => {}
                 Ok(false) => self.right(set)?,
                 // The search asks again about a set that is open here when it is its turn.
-                Err(Incomplete::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) => {}
+                Err(MoreRepairs::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) => {}
                 Err(open) => return Err(open),
             }
         }
@@ -361,8 +361,8 @@ impl RepairSearch<'_> {
     }
 
     /// Records a set with which nothing wrong happens, although something does with each proper subset.
-    fn right(&mut self, set: Insertions) -> Result<(), Incomplete> {
-        let keeps = self.program.keeps(&set).map_err(Incomplete::Stopped)?;
+    fn right(&mut self, set: Insertions) -> Result<(), MoreRepairs> {
+        let keeps = self.program.keeps(&set).map_err(MoreRepairs::Stopped)?;
         self.over.push(set.clone());
         if keeps {
             self.found.minimal.push(set)
@@ -377,14 +377,14 @@ impl RepairSearch<'_> {
         if set.len() <= self.limit.insertions { Some(set) } else { self.cheapest(self.limit.insertions) }
     }
 
-    fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Incomplete> {
+    fn is_wrong(&mut self, set: &Insertions) -> Result<bool, MoreRepairs> {
         self.found.asked += 1;
-        self.program.is_wrong(set).map_err(Incomplete::Stopped)
+        self.program.is_wrong(set).map_err(MoreRepairs::Stopped)
     }
 
     /// Extends `set` by a maximal part of `rest` with which something wrong still happens. It tries halves before their
     /// parts.
-    fn grown(&mut self, set: Insertions, rest: &[usize]) -> Result<Insertions, Incomplete> {
+    fn grown(&mut self, set: Insertions, rest: &[usize]) -> Result<Insertions, MoreRepairs> {
         if rest.is_empty() {
             return Ok(set);
         }
@@ -392,7 +392,7 @@ impl RepairSearch<'_> {
         self.found.asked += 1;
         let is_known = match self.program.is_known_wrong(&larger) {
             Err(stop) if !matches!(stop, Stop::Time | Stop::Interrupted) => false,
-            answer => answer.map_err(Incomplete::Stopped)?,
+            answer => answer.map_err(MoreRepairs::Stopped)?,
         };
         if is_known {
             return Ok(larger);
@@ -494,7 +494,7 @@ mod tests {
             &[1; 3],
             Limit { insertions: 2, ..Limit::default() },
         );
-        assert_eq!((found.minimal, found.open), (vec![], Some(Incomplete::Larger(2))));
+        assert_eq!((found.minimal, found.open), (vec![], Some(MoreRepairs::Larger(2))));
     }
 
     #[test]
@@ -513,7 +513,7 @@ mod tests {
             }
         }
         let found = Repairs::of(&mut One, &[1; 3], Limit::default());
-        let open = Some(Incomplete::Stopped(Stop::Growth));
+        let open = Some(MoreRepairs::Stopped(Stop::Growth));
         assert_eq!((found.minimal, found.open), (vec![Insertions::from([0]), Insertions::from([2])], open));
     }
 
@@ -522,7 +522,7 @@ mod tests {
         let (needed, costs) = (vec![Insertions::from([12])], [vec![1; 12], vec![12]].concat());
         let limit = Limit { repairs: 1, ..Limit::default() };
         let found = Repairs::of(&mut Answers { needed, spoilt: Vec::new(), most: 1 }, &costs, limit);
-        assert_eq!((found.minimal, found.open), (vec![Insertions::from([12])], Some(Incomplete::More(1))));
+        assert_eq!((found.minimal, found.open), (vec![Insertions::from([12])], Some(MoreRepairs::More(1))));
         assert!(found.asked < 100, "{}", found.asked);
     }
 
@@ -537,6 +537,6 @@ mod tests {
                 Ok(true)
             }
         }
-        assert_eq!(Repairs::of(&mut Late, &[1], Limit::default()).open, Some(Incomplete::Stopped(Stop::Time)));
+        assert_eq!(Repairs::of(&mut Late, &[1], Limit::default()).open, Some(MoreRepairs::Stopped(Stop::Time)));
     }
 }

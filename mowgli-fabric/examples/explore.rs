@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use mowgli_fabric::{Explored, Fault, Group};
+use mowgli_fabric::{Exploration, Fault, Group};
 
 /// Explores two threads. The first one writes a second message into the word from which it has put the first one, at
 /// once or after a wait. The other one waits for the number of the message, and then reads the message.
-pub fn sent_twice(waits: bool) -> Result<Explored<Vec<i64>>, Fault> {
+pub fn sent_twice(waits: bool) -> Result<Exploration<Vec<i64>>, Fault> {
     let mut group = Group::new(&[1, 2]);
     let (message, number) = (group.word("message", 2, 0), group.word("number", 2, 0));
     let (own, first) = (group.word("own", 1, 7), group.word("first", 1, 1));

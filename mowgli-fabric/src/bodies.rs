@@ -12,13 +12,13 @@ const MOST: usize = 128;
 
 /// A thread's cache of method bodies, by call. Equal calls of a thread have equal bodies.
 #[derive(Default)]
-pub(crate) struct Bodies {
+pub(crate) struct BodyCache {
     bodies: FxHashMap<Arc<Call>, Arc<Prog>>,
     /// The calls, the oldest first.
     calls: VecDeque<Arc<Call>>,
 }
 
-impl Bodies {
+impl BodyCache {
     pub(crate) fn get(&self, call: &Call) -> Option<Arc<Prog>> {
         self.bodies.get(call).map(Arc::clone)
     }

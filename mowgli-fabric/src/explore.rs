@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::group::Group;
 use crate::port::Fault;
 use crate::stack::Stack;
-use crate::tape::{Asks, Tape, differs};
+use crate::tape::{Pause, Tape, differs};
 use crate::thread::Thread;
 
 /// The largest number of calls of a thread. A wait counts as one call.
@@ -43,7 +43,7 @@ const CALLS: usize = 100;
 /// All ways in which a group's threads can end.
 #[derive(Clone, Debug)]
 #[must_use = "a search that was stopped has not seen everything"]
-pub struct Explored<R> {
+pub struct Exploration<R> {
     /// Each way in which all threads end.
     pub endings: Vec<Ending<R>>,
     /// Each way in which some threads end and others wait for ever.
@@ -86,7 +86,7 @@ pub struct Ending<R> {
     /// The result of each thread, or its panic.
     pub results: Vec<Result<R, Panic>>,
     /// The results of all calls, for [`Group::replay`].
-    pub trace: Trace,
+    pub trace: ResultTrace,
     /// The calls that threads still owed at their ends, such as the release of a lock whose guard was forgotten.
     /// Specifications do not say what other threads can see afterwards.
     pub owed: Vec<(Tid, Call)>,
@@ -96,7 +96,7 @@ pub struct Ending<R> {
 
 /// The results of the calls of each thread, in order. A trace can be printed and parsed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Trace(Vec<Vec<Val>>);
+pub struct ResultTrace(Vec<Vec<Val>>);
 
 /// The error for a text that is not a trace.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +114,7 @@ pub enum Incomplete {
         /// The calls, as a litmus test.
         litmus: String,
         /// The results of all calls, for [`Group::replay`].
-        trace: Trace,
+        trace: ResultTrace,
     },
     /// Some threads wait for ever. The text has the calls and the reasons.
     #[error("{0}")]
@@ -141,13 +141,13 @@ fn panicked(panics: &[(Tid, Panic)]) -> String {
     all.join("; ")
 }
 
-impl fmt::Display for Trace {
+impl fmt::Display for ResultTrace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }
 }
 
-impl FromStr for Trace {
+impl FromStr for ResultTrace {
     type Err = NotATrace;
 
     fn from_str(text: &str) -> Result<Self, NotATrace> {
@@ -168,7 +168,7 @@ impl<R> Ending<R> {
     }
 }
 
-impl<R> Explored<R> {
+impl<R> Exploration<R> {
     /// The first ending in which a thread panicked, if there is one.
     #[must_use]
     pub fn failure(&self) -> Option<&Ending<R>> {
@@ -198,25 +198,25 @@ impl<R> Explored<R> {
     }
 }
 
-type Body<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
+type ThreadCode<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
 
 /// The code of all threads.
-struct Code<R> {
+struct GroupCode<R> {
     stack: Stack,
-    body: Box<Body<R>>,
+    body: Box<ThreadCode<R>>,
     /// The first fault: an illegal call, or code that depends on something else than results.
     fault: Mutex<Option<Fault>>,
 }
 
 /// The point at which a run of the code stopped.
 enum Came<R> {
-    Left(Asks),
+    Left(Pause),
     /// The thread returned, or panicked.
     Ended(Result<R, Panic>),
     Failed(Fault),
 }
 
-impl<R: 'static> Code<R> {
+impl<R: 'static> GroupCode<R> {
     /// Runs the code of a thread with these results, and returns the calls that it has made.
     fn run(&self, t: Tid, known: &[Val], round: Option<&[Val]>) -> (Came<R>, Vec<(Call, Val)>) {
         let mut thread = Thread::taped(&self.stack, t, Tape::new(known, round));
@@ -238,15 +238,15 @@ impl<R: 'static> Code<R> {
         let code = Arc::clone(self);
         match came {
             Came::Left(_) if known.len() == CALLS => Prog::Bound,
-            Came::Left(Asks::Call(call)) => {
+            Came::Left(Pause::Call(call)) => {
                 calls.push(call.clone());
                 Prog::call(call).bind(move |v| code.program(t, with(&known, v), calls.clone()))
             }
-            Came::Left(Asks::Rounds) => {
+            Came::Left(Pause::Rounds) => {
                 let round = self.round(t, known.clone(), Vec::new(), calls.clone());
                 round.repeat().bind(move |v| code.program(t, with(&known, v), calls.clone()))
             }
-            Came::Left(Asks::Last | Asks::Another) => self.fails(differs()),
+            Came::Left(Pause::Last | Pause::Another) => self.fails(differs()),
             Came::Ended(_) => Prog::Val(Val::tuple(&known)),
             Came::Failed(fault) => self.fails(fault),
         }
@@ -258,14 +258,14 @@ impl<R: 'static> Code<R> {
         let Some(mut calls) = self.same(&before, made) else { return Prog::Break(1, Val::Bot) };
         let code = Arc::clone(self);
         match came {
-            Came::Left(Asks::Call(call)) => {
+            Came::Left(Pause::Call(call)) => {
                 calls.push(call.clone());
                 Prog::call(call).bind(move |v| code.round(t, known.clone(), with(&own, v), calls.clone()))
             }
             // The panic recurs when the code runs again after the wait.
-            Came::Left(Asks::Last) | Came::Ended(_) => Prog::Break(1, Val::tuple(&own)),
-            Came::Left(Asks::Another) => Prog::unit(),
-            Came::Left(Asks::Rounds) => self.fails(differs()).then(Prog::Break(1, Val::Bot)),
+            Came::Left(Pause::Last) | Came::Ended(_) => Prog::Break(1, Val::tuple(&own)),
+            Came::Left(Pause::Another) => Prog::unit(),
+            Came::Left(Pause::Rounds) => self.fails(differs()).then(Prog::Break(1, Val::Bot)),
             Came::Failed(fault) => self.fails(fault).then(Prog::Break(1, Val::Bot)),
         }
     }
@@ -332,11 +332,11 @@ impl Group {
     pub fn explore<R: Clone + 'static>(
         &self,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync + 'static,
-    ) -> Result<Explored<R>, Fault> {
+    ) -> Result<Exploration<R>, Fault> {
         let (stack, libraries) = self.promised()?;
         stack.report();
         let client = self.world().clone();
-        let code = Arc::new(Code { stack, body: Box::new(body), fault: Mutex::new(None) });
+        let code = Arc::new(GroupCode { stack, body: Box::new(body), fault: Mutex::new(None) });
         let world = &code.stack.world;
         let programs: Vec<Prog> = world.tids().map(|t| code.program(t, Vec::new(), Vec::new())).collect();
         let begin = Instant::now();
@@ -369,7 +369,7 @@ impl Group {
         let told = |stop| told(&stop, self.limit());
         let stuck =
             stuck.iter().map(|(rests, stuck)| code.waiting(&libraries, rests, stuck)).collect::<Result<_, _>>()?;
-        Ok(Explored { endings, stuck, stop: stop.or(waits).map(told) })
+        Ok(Exploration { endings, stuck, stop: stop.or(waits).map(told) })
     }
 
     /// Runs `body` in one thread after the other, with the results of an ending of [`Group::explore`], and returns
@@ -382,7 +382,7 @@ impl Group {
     /// If a thread panics, as it did in the ending.
     pub fn replay<R>(
         &self,
-        trace: &Trace,
+        trace: &ResultTrace,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault>,
     ) -> Result<Vec<R>, Fault> {
         let (stack, _) = self.promised()?;
@@ -407,7 +407,7 @@ impl Group {
     }
 }
 
-impl<R: Clone + 'static> Code<R> {
+impl<R: Clone + 'static> GroupCode<R> {
     /// Runs the code with an outcome of the programs, and returns the ending.
     fn ending(&self, libraries: &Libraries, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
         let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
@@ -421,7 +421,7 @@ impl<R: Clone + 'static> Code<R> {
             owed.extend(owes(libraries, t, &made).into_iter().map(|call| (t, call)));
             calls.push(made);
         }
-        Ok(Ending { results, trace: Trace(known), owed, calls, world: world.clone() })
+        Ok(Ending { results, trace: ResultTrace(known), owed, calls, world: world.clone() })
     }
 
     /// Runs the code of the threads that have ended in a stuck execution, and explains why the others wait.

@@ -16,10 +16,10 @@ use mowgli_rdma::Switches;
 
 use crate::company::Company;
 use crate::legal::held;
-use crate::local::Local;
-use crate::machine::Machine;
+use crate::local::LocalMemory;
+use crate::machine::MachineFabric;
 use crate::ofi::{Ofi, Provider};
-use crate::port::{Fault, Network};
+use crate::port::{Fault, RemoteFabric};
 use crate::stack::Stack;
 use crate::thread::Thread;
 
@@ -42,10 +42,10 @@ const STEPS: u64 = 1_000_000;
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Fabric {
-    fn open(self, world: &World, switches: Switches) -> Result<Box<dyn Network>, Fault> {
+    fn open(self, world: &World, switches: Switches) -> Result<Box<dyn RemoteFabric>, Fault> {
         Ok(match self {
-            Self::Local => Box::new(Local::new(world)),
-            Self::Machine { seed } => Box::new(Machine::new(world, switches, seed, STEPS)?),
+            Self::Local => Box::new(LocalMemory::new(world)),
+            Self::Machine { seed } => Box::new(MachineFabric::new(world, switches, seed, STEPS)?),
         })
     }
 }
@@ -94,7 +94,7 @@ impl Stack {
     /// Runs `body` in each of these threads.
     fn each<R: Send>(
         &self,
-        network: &dyn Network,
+        network: &dyn RemoteFabric,
         threads: impl Iterator<Item = Tid>,
         limit: Duration,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
@@ -113,7 +113,7 @@ impl Stack {
     }
 
     /// Returns the values of these cells after all threads have ended.
-    fn last(&self, network: &dyn Network, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
+    fn last(&self, network: &dyn RemoteFabric, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
         network.settle();
         let value = |cell: &Cell| match self.reader(*cell)? {
             None => looked_at(cell.loc, network.last(cell.loc)),

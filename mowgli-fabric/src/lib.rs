@@ -70,9 +70,9 @@ mod thread;
 mod word;
 
 pub use self::company::Company;
-pub use self::explore::{Ending, Explored, Fate, Incomplete, NotATrace, Trace, Waiting};
+pub use self::explore::{Ending, Exploration, Fate, Incomplete, NotATrace, ResultTrace, Waiting};
 pub use self::group::{Fabric, Group};
-pub use self::locks::{Guard, NodeLock, StrongLock, WeakLock};
+pub use self::locks::{LockGuard, NodeLock, StrongLock, WeakLock};
 pub use self::objects::{Atomic, Barrier, Begun, Copying, Map, Ring, SharedVar, Word, Words};
 pub use self::ofi::Provider;
 pub use self::port::Fault;

@@ -9,17 +9,17 @@ use mowgli_core::world::World;
 use mowgli_rdma::wait::Method;
 use rustc_hash::FxHashMap;
 
-use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
+use crate::port::{Fault, ONE_QUEUE_PAIR, Port, RemoteFabric};
 use crate::stack::Stack;
 use crate::word::{value, word};
 
 /// Memory words. All accesses are sequentially consistent. Weaker orders would not suffice on every CPU, because a
 /// thread may read a put without having seen anything else of its sender.
-pub(crate) struct Local {
+pub(crate) struct LocalMemory {
     words: FxHashMap<Loc, AtomicU64>,
 }
 
-impl Local {
+impl LocalMemory {
     /// Allocates the memory words of a world.
     pub(crate) fn new(world: &World) -> Self {
         let words = Stack::words(world).map(|(x, o)| (x, AtomicU64::new(word(o.init))));
@@ -38,7 +38,7 @@ impl Local {
     }
 }
 
-impl Network for Local {
+impl RemoteFabric for LocalMemory {
     fn port(&self, _: Tid) -> Box<dyn Port + '_> {
         Box::new(LocalPort(self))
     }
@@ -48,7 +48,7 @@ impl Network for Local {
     }
 }
 
-struct LocalPort<'a>(&'a Local);
+struct LocalPort<'a>(&'a LocalMemory);
 
 impl Port for LocalPort<'_> {
     fn make(&mut self, operation: Method) -> Result<Val, Fault> {

@@ -30,7 +30,7 @@ impl WeakLock {
     ///
     /// # Errors
     /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
         taken(WLOCK, self.0, thread)
     }
 }
@@ -40,7 +40,7 @@ impl StrongLock {
     ///
     /// # Errors
     /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
         taken(SLOCK, self.0, thread)
     }
 }
@@ -50,25 +50,25 @@ impl NodeLock {
     ///
     /// # Errors
     /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
         taken(NLOCK, self.0, thread)
     }
 }
 
-fn taken<'t, 'a>(library: Name, lock: Loc, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+fn taken<'t, 'a>(library: Name, lock: Loc, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
     thread.call(&Call::new(library, "Acq", &[lock.into()]))?;
-    Ok(Guard { library, lock, thread, is_held: true })
+    Ok(LockGuard { library, lock, thread, is_held: true })
 }
 
 /// A thread that holds a lock. Dropping the guard releases the lock.
-pub struct Guard<'t, 'a> {
+pub struct LockGuard<'t, 'a> {
     library: Name,
     lock: Loc,
     thread: &'t mut Thread<'a>,
     is_held: bool,
 }
 
-impl Guard<'_, '_> {
+impl LockGuard<'_, '_> {
     /// Releases the lock.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Guard<'_, '_> {
     }
 }
 
-impl<'a> Deref for Guard<'_, 'a> {
+impl<'a> Deref for LockGuard<'_, 'a> {
     type Target = Thread<'a>;
 
     fn deref(&self) -> &Thread<'a> {
@@ -91,13 +91,13 @@ impl<'a> Deref for Guard<'_, 'a> {
     }
 }
 
-impl<'a> DerefMut for Guard<'_, 'a> {
+impl<'a> DerefMut for LockGuard<'_, 'a> {
     fn deref_mut(&mut self) -> &mut Thread<'a> {
         self.thread
     }
 }
 
-impl Drop for Guard<'_, '_> {
+impl Drop for LockGuard<'_, '_> {
     fn drop(&mut self) {
         if self.is_held {
             // A failure here is not lost, because the next call of the thread fails too.

@@ -16,7 +16,7 @@ use mowgli_rdma::tso::{Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, home};
 use mowgli_rdma::{Qp, Switches};
 
-use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
+use crate::port::{Fault, ONE_QUEUE_PAIR, Port, RemoteFabric};
 use crate::stack::Stack;
 
 /// The state of a thread.
@@ -42,7 +42,7 @@ enum Span {
 /// A part that can move next: a thread, its store buffer, or a part of its network card. Each queue pair has parts of
 /// its own, because operations to one node can be much later than those to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum MovingPart {
     Cpu,
     StoreBuffer,
     Pipe(Qp),
@@ -55,7 +55,7 @@ struct Core {
     threads: Vec<At>,
     random: fastrand::Rng,
     /// The current rate at which each part is drawn, and the number of steps or moves until the rate expires.
-    pace: BTreeMap<(Tid, Part), (u32, u32)>,
+    pace: BTreeMap<(Tid, MovingPart), (u32, u32)>,
     span: Span,
     /// For each thread and node, the identifiers of the operations that polls have not taken, the oldest first. They
     /// are kept here because they outlive ports.
@@ -70,14 +70,14 @@ struct Core {
 }
 
 /// The machine.
-pub(crate) struct Machine {
+pub(crate) struct MachineFabric {
     world: World,
     core: Mutex<Core>,
     /// For each thread, a signal that it has its result, or has to step the machine itself.
     changed: Vec<Condvar>,
 }
 
-impl Machine {
+impl MachineFabric {
     /// Creates the machine for the words of a world. It stops with a fault after so many steps.
     pub(crate) fn new(world: &World, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
         let mut words = World::new(world.nodes, &world.threads);
@@ -118,7 +118,7 @@ impl Core {
 
     /// Returns the current rate of a part. Rates that last until the part moves differ so much that they almost fix the
     /// order of the parts.
-    fn pace(&mut self, who: (Tid, Part)) -> u32 {
+    fn pace(&mut self, who: (Tid, MovingPart)) -> u32 {
         let (random, span) = (&mut self.random, self.span);
         let (pace, left) = self.pace.entry(who).or_insert((0, 0));
         if *left == 0 {
@@ -140,10 +140,10 @@ impl Core {
             return;
         }
         self.left -= 1;
-        let mut all: Vec<((Tid, Part), Option<usize>)> = Vec::new();
+        let mut all: Vec<((Tid, MovingPart), Option<usize>)> = Vec::new();
         for (t, at) in self.threads.iter().enumerate() {
             if let At::Asks(_) = at {
-                all.push(((Tid::from_index(t), Part::Cpu), None));
+                all.push(((Tid::from_index(t), MovingPart::Cpu), None));
             }
         }
         all.extend(self.hardware.steps().into_iter().enumerate().map(|(i, step)| (part(step), Some(i))));
@@ -227,18 +227,18 @@ impl Core {
     }
 }
 
-fn part(step: &Step) -> (Tid, Part) {
+fn part(step: &Step) -> (Tid, MovingPart) {
     let part = match step.act {
-        Act::Call(..) => Part::Cpu,
-        Act::StoreBuffer(..) | Act::Issue(..) => Part::StoreBuffer,
-        Act::Pipe(q, _) => Part::Pipe(q),
-        Act::Remote(q, ..) => Part::Remote(q),
-        Act::Local(q, ..) => Part::Local(q),
+        Act::Call(..) => MovingPart::Cpu,
+        Act::StoreBuffer(..) | Act::Issue(..) => MovingPart::StoreBuffer,
+        Act::Pipe(q, _) => MovingPart::Pipe(q),
+        Act::Remote(q, ..) => MovingPart::Remote(q),
+        Act::Local(q, ..) => MovingPart::Local(q),
     };
     (step.thread, part)
 }
 
-impl Network for Machine {
+impl RemoteFabric for MachineFabric {
     fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
         Box::new(MachinePort { machine: self, thread })
     }
@@ -261,7 +261,7 @@ impl Network for Machine {
 }
 
 struct MachinePort<'a> {
-    machine: &'a Machine,
+    machine: &'a MachineFabric,
     thread: Tid,
 }
 

@@ -75,7 +75,7 @@ pub trait Port {
 }
 
 /// A fabric with memory of its own.
-pub trait Network: Sync {
+pub trait RemoteFabric: Sync {
     /// Returns the port of a thread. A thread has one port at a time.
     fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
 

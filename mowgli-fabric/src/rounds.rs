@@ -62,7 +62,7 @@ enum Ended {
 
 /// The observations of one process in a batch.
 #[derive(Serialize, Deserialize)]
-struct Seen {
+struct Observations {
     /// True if there is time for more.
     goes_on: bool,
     /// For each own thread and each run, the end of its program.
@@ -97,7 +97,7 @@ impl Stack {
                 let last = (0..runs as usize).map(|copy| batch.last(copy)).collect::<Result<_, _>>()?;
                 // Reading an object may send something too. It must not arrive after memory is reset.
                 own.iter().try_for_each(|&t| net.port_of(t, 0).flush())?;
-                let seen = Seen { goes_on: goes_on(), ended, last };
+                let seen = Observations { goes_on: goes_on(), ended, last };
                 let all = company.gather(&serde_json::to_string(&seen).expect("values"))?;
                 net.again();
                 counts.runs += runs;
@@ -115,8 +115,10 @@ impl Stack {
     /// Counts a batch, given the observations of each process. Returns true if there is time for more.
     fn count(&self, all: &[String], runs: u64, observed: usize, counts: &mut Counts) -> Result<bool, Fault> {
         let strange = |e| Fault::Gone(format!("a process said what makes no sense: {e}"));
-        let all =
-            all.iter().map(|text| serde_json::from_str(text).map_err(strange)).collect::<Result<Vec<Seen>, _>>()?;
+        let all = all
+            .iter()
+            .map(|text| serde_json::from_str(text).map_err(strange))
+            .collect::<Result<Vec<Observations>, _>>()?;
         let mut places = vec![0; all.len()];
         // The threads of a process come in the order of their numbers.
         let of_threads: Vec<&Vec<Ended>> = self

@@ -10,8 +10,8 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_rdma::wait::Method;
 
 use crate::group::Group;
-use crate::local::Local;
-use crate::port::{Fault, Network, Port};
+use crate::local::LocalMemory;
+use crate::port::{Fault, Port, RemoteFabric};
 use crate::thread::Thread;
 
 /// A port that records operations.
@@ -31,7 +31,7 @@ impl Port for Noted<'_> {
 /// Returns the operations that the first thread performs, on new words.
 fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>) -> Vec<Method> {
     let stack = group.stack().unwrap();
-    let (local, noted) = (Local::new(&stack.world), Arc::default());
+    let (local, noted) = (LocalMemory::new(&stack.world), Arc::default());
     let thread = Tid::from_index(0);
     let port = Noted(local.port(thread), Arc::clone(&noted));
     act(&mut Thread::new(&stack, thread, Box::new(port), Duration::from_secs(5))).unwrap();

@@ -9,7 +9,7 @@ use crate::port::Fault;
 
 /// The point at which code was left, because the next result is unknown.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Asks {
+pub(crate) enum Pause {
     /// The code makes a call.
     Call(Call),
     /// The code begins to wait: it repeats an iteration until one is the last.
@@ -34,7 +34,7 @@ pub(crate) struct Tape {
     /// The calls that the code has made, with their results.
     pub made: Vec<(Call, Val)>,
     /// The point at which the code was left.
-    pub asks: Option<Asks>,
+    pub asks: Option<Pause>,
 }
 
 /// The state before an iteration, which is restored after it.
@@ -52,7 +52,7 @@ impl Tape {
 
     /// Returns the result of a call, or leaves the code if the result is unknown.
     pub fn result(&mut self, call: &Call) -> Result<Val, Fault> {
-        let Some(result) = self.known.pop_front() else { return Err(self.leave(Asks::Call(call.clone()))) };
+        let Some(result) = self.known.pop_front() else { return Err(self.leave(Pause::Call(call.clone()))) };
         self.made.push((call.clone(), result));
         Ok(result)
     }
@@ -69,7 +69,7 @@ impl Tape {
             Some(_) => return Err(differs()),
             None => match self.round.take() {
                 Some(results) => (results, true),
-                None => return Err(self.leave(Asks::Rounds)),
+                None => return Err(self.leave(Pause::Rounds)),
             },
         };
         self.is_in_round = true;
@@ -79,7 +79,7 @@ impl Tape {
     /// Ends an iteration. Returns a fault if it is not the last one.
     pub fn exit(&mut self, outside: Outside, is_last: bool) -> Result<(), Fault> {
         if outside.is_open {
-            return Err(self.leave(if is_last { Asks::Last } else { Asks::Another }));
+            return Err(self.leave(if is_last { Pause::Last } else { Pause::Another }));
         }
         self.is_in_round = false;
         self.known = outside.known;
@@ -87,7 +87,7 @@ impl Tape {
     }
 
     /// Leaves the code by unwinding it. Calls that its destructors still make get a fault.
-    fn leave(&mut self, asks: Asks) -> Fault {
+    fn leave(&mut self, asks: Pause) -> Fault {
         self.asks.get_or_insert(asks);
         if !std::thread::panicking() {
             std::panic::resume_unwind(Box::new(Left));

@@ -12,7 +12,7 @@ use mowgli_rdma::tso::{self, Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
-use crate::bodies::Bodies;
+use crate::bodies::BodyCache;
 use crate::legal::held;
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::{Stack, illegal};
@@ -22,12 +22,12 @@ use crate::tape::{Tape, differs};
 pub struct Thread<'a> {
     stack: &'a Stack,
     id: Tid,
-    end: End<'a>,
+    end: Backend<'a>,
     begin: Instant,
     limit: Duration,
     /// The calls that are known to be legal: library, method, and object.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
-    bodies: Bodies,
+    bodies: BodyCache,
     /// The number of operations that it has made.
     made: u64,
     /// The number of the last identifier.
@@ -37,7 +37,7 @@ pub struct Thread<'a> {
 }
 
 /// The source of the results of a thread's operations.
-enum End<'a> {
+enum Backend<'a> {
     /// A fabric performs the operations.
     Fabric(Box<dyn Port + 'a>),
     /// The results are known, or the code is left.
@@ -51,26 +51,26 @@ const OFTEN: u64 = 64;
 const IDENTIFIERS: u64 = 256;
 
 /// The value of a program, and the number of loops that it still breaks out of.
-type Ran = (Val, usize);
+type Evaluated = (Val, usize);
 
 impl<'a> Thread<'a> {
     pub(crate) fn new(stack: &'a Stack, id: Tid, port: Box<dyn Port + 'a>, limit: Duration) -> Self {
-        Self::at(stack, id, End::Fabric(port), limit)
+        Self::at(stack, id, Backend::Fabric(port), limit)
     }
 
     /// Creates a thread whose code runs with recorded results.
     pub(crate) fn taped(stack: &'a Stack, id: Tid, tape: Tape) -> Self {
-        Self::at(stack, id, End::Tape(Box::new(tape)), Duration::MAX)
+        Self::at(stack, id, Backend::Tape(Box::new(tape)), Duration::MAX)
     }
 
     pub(crate) fn into_tape(self) -> Tape {
         match self.end {
-            End::Tape(tape) => *tape,
-            End::Fabric(_) => Tape::new(&[], None),
+            Backend::Tape(tape) => *tape,
+            Backend::Fabric(_) => Tape::new(&[], None),
         }
     }
 
-    fn at(stack: &'a Stack, id: Tid, end: End<'a>, limit: Duration) -> Self {
+    fn at(stack: &'a Stack, id: Tid, end: Backend<'a>, limit: Duration) -> Self {
         let polled = vec![(0, 0); usize::from(stack.world.nodes)];
         Self {
             stack,
@@ -79,7 +79,7 @@ impl<'a> Thread<'a> {
             begin: Instant::now(),
             limit,
             allowed: FxHashSet::default(),
-            bodies: Bodies::default(),
+            bodies: BodyCache::default(),
             made: 0,
             begun: 0,
             polled,
@@ -127,8 +127,8 @@ impl<'a> Thread<'a> {
         self.stack.check(self.id, operation)?;
         self.made += 1;
         let result = match &mut self.end {
-            End::Fabric(port) => port.make(operation)?,
-            End::Tape(tape) => tape.result(&operation.into())?,
+            Backend::Fabric(port) => port.make(operation)?,
+            Backend::Tape(tape) => tape.result(&operation.into())?,
         };
         held(result).map_err(|why| illegal(self.id, operation, &why))?;
         Ok(result)
@@ -140,10 +140,10 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// The fault of a round, or that the time is up.
     pub fn until<T>(&mut self, round: impl Fn(&mut Self) -> Result<Option<T>, Fault>) -> Result<T, Fault> {
-        if let End::Tape(tape) = &mut self.end {
+        if let Backend::Tape(tape) = &mut self.end {
             let outside = tape.enter()?;
             let last = round(self)?;
-            if let End::Tape(tape) = &mut self.end {
+            if let Backend::Tape(tape) = &mut self.end {
                 tape.exit(outside, last.is_some())?;
             }
             return last.ok_or_else(differs);
@@ -156,7 +156,7 @@ impl<'a> Thread<'a> {
             if self.made == made {
                 return Err(self.spins());
             }
-            if let End::Fabric(port) = &mut self.end {
+            if let Backend::Fabric(port) = &mut self.end {
                 port.again();
             }
         }
@@ -171,7 +171,7 @@ impl<'a> Thread<'a> {
 
     /// Lets others run, for a loop that waits for them without [`Thread::until`].
     pub fn pause(&mut self) {
-        if let End::Fabric(port) = &mut self.end {
+        if let Backend::Fabric(port) = &mut self.end {
             port.relax();
         }
     }
@@ -191,8 +191,8 @@ impl<'a> Thread<'a> {
     /// Returns the port to the fabric, if there is a fabric.
     fn port(&mut self) -> Result<&mut (dyn Port + 'a), Fault> {
         match &mut self.end {
-            End::Fabric(port) => Ok(&mut **port),
-            End::Tape(_) => Err(differs()),
+            Backend::Fabric(port) => Ok(&mut **port),
+            Backend::Tape(_) => Err(differs()),
         }
     }
 
@@ -201,7 +201,7 @@ impl<'a> Thread<'a> {
             self.on_time(call)?;
             return self.operation(Method::of(call));
         }
-        if let End::Tape(tape) = &mut self.end {
+        if let Backend::Tape(tape) = &mut self.end {
             self.made += 1;
             return tape.result(call);
         }
@@ -234,7 +234,7 @@ impl<'a> Thread<'a> {
         Ok(body)
     }
 
-    fn step(&mut self, program: &Prog) -> Result<Ran, Fault> {
+    fn step(&mut self, program: &Prog) -> Result<Evaluated, Fault> {
         // The continuation takes the program's place here instead of recursing, because programs may go on for long.
         let mut rest;
         let mut program = program;
@@ -261,7 +261,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn rounds(&mut self, body: &Prog) -> Result<Ran, Fault> {
+    fn rounds(&mut self, body: &Prog) -> Result<Evaluated, Fault> {
         self.until(|thread| {
             let (v, left) = thread.step(body)?;
             Ok(left.checked_sub(1).map(|left| (v, left)))

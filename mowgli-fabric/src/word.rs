@@ -10,12 +10,12 @@ use rustc_hash::FxHashMap;
 use crate::legal::INTEGERS;
 
 #[derive(Default)]
-struct Table {
+struct ValueTable {
     values: Vec<Val>,
     numbers: FxHashMap<Val, u64>,
 }
 
-static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
+static TABLE: LazyLock<RwLock<ValueTable>> = LazyLock::new(RwLock::default);
 
 /// The reason why the lock of the table is not poisoned.
 const WHOLE: &str = "the table is never left half written";

@@ -7,7 +7,7 @@ use mowgli_check::litmus::run::{libraries, with_problem};
 use mowgli_check::litmus::test::Model;
 use mowgli_core::problem::Limits;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Explored, Fabric, Fault, Group, Thread, Trace};
+use mowgli_fabric::{Exploration, Fabric, Fault, Group, ResultTrace, Thread};
 
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/explore.rs"]
@@ -16,7 +16,7 @@ mod example;
 use example::sent_twice;
 
 /// Returns the values that the second thread has read in all endings.
-fn read(explored: &Explored<i64>) -> BTreeSet<i64> {
+fn read(explored: &Exploration<i64>) -> BTreeSet<i64> {
     explored.all().unwrap().iter().map(|results| *results[1]).collect()
 }
 
@@ -158,7 +158,7 @@ fn who_waits_for_ever_is_told() {
 }
 
 /// Prints each stuck execution in one line.
-fn stuck<R>(explored: &Explored<R>) -> Vec<String> {
+fn stuck<R>(explored: &Exploration<R>) -> Vec<String> {
     assert_eq!(explored.stop, None);
     explored.stuck.iter().map(ToString::to_string).collect()
 }
@@ -285,7 +285,7 @@ fn what_cannot_be_explored_is_a_fault() {
     let trace = "[[]]".parse().unwrap();
     let replayed = group.replay(&trace, move |thread| x.read(thread));
     assert!(matches!(&replayed, Err(Fault::Wrong(why)) if why.contains("2")), "{replayed:?}");
-    assert!("[".parse::<Trace>().unwrap_err().to_string().contains("not a trace"));
+    assert!("[".parse::<ResultTrace>().unwrap_err().to_string().contains("not a trace"));
 }
 
 /// Each result that a fabric shows is a result of the exploration.

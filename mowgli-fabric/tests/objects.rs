@@ -6,7 +6,7 @@ use std::time::Duration;
 use mowgli_core::ids::Loc;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Fabric, Fault, Group, Guard, Provider, Thread};
+use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread};
 use mowgli_libraries::sv;
 
 #[allow(dead_code, reason = "an example of its own")]
@@ -83,7 +83,7 @@ fn sum_by_puts(lock: impl Fn(&mut Group) -> Taken, fabric: Fabric) -> Result<i64
 }
 
 /// A function by which a thread takes a lock.
-type Taken = Box<dyn for<'t, 'a> Fn(&'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> + Sync>;
+type Taken = Box<dyn for<'t, 'a> Fn(&'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> + Sync>;
 
 fn strong(group: &mut Group) -> Taken {
     let lock = group.strong_lock("l", 1);

@@ -81,7 +81,7 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::source::Source;
+    use crate::source::ProofSource;
     use crate::term::{app, symbol};
 
     /// Calls copy each word of a state to and from words of a thread, and never to another word of the state.
@@ -89,7 +89,7 @@ mod tests {
     fn what_is_copied_is_of_one_area() {
         let all = catalogue();
         let entry = named(&all, "queue").unwrap();
-        let source = Source::published(entry);
+        let source = ProofSource::published(entry);
         let kinds = source.kinds().unwrap();
         let areas = Areas::of(&kinds);
         let of_word = |word: &str| -> Vec<Area> {

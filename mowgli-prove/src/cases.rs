@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use itertools::Itertools;
 
 use crate::model::{ABS, Obligation, image};
-use crate::term::{Statement, Term, Theory, Variable, and, app, equal, symbol};
+use crate::term::{BoundVariable, Term, Theory, TheoryStatement, and, app, equal, symbol};
 
 /// The definitions of a theory, which decide some formulas without a solver.
-struct Definitions<'a>(BTreeMap<&'a str, (&'a [Variable], &'a Term)>);
+struct Definitions<'a>(BTreeMap<&'a str, (&'a [BoundVariable], &'a Term)>);
 
 /// The known roles, by the terms that have them.
 type Roles = BTreeMap<Term, String>;
@@ -51,7 +51,7 @@ pub fn cases(theory: &Theory, question: &Obligation, stands: &BTreeMap<String, S
 impl<'a> Definitions<'a> {
     fn of(theory: &'a Theory) -> Self {
         let defined = theory.0.iter().filter_map(|s| match s {
-            Statement::Definition(name, of, _, body) => Some((name.as_str(), (&of[..], body))),
+            TheoryStatement::Definition(name, of, _, body) => Some((name.as_str(), (&of[..], body))),
             _ => None,
         });
         Self(defined.collect())

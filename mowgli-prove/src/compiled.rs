@@ -15,7 +15,7 @@ use mowgli_rdma::wait::WAIT;
 use crate::error::{Contradiction, contradiction};
 
 /// An execution of a compiled program, and the one of the source program.
-pub struct Compiled<'a> {
+pub struct CompiledExecution<'a> {
     /// The execution of the compiled program.
     pub below: &'a Execution,
     /// The execution of the source program: its operations and choices are those below.
@@ -32,7 +32,7 @@ fn method(event: &Event) -> Method {
     Method::of(&event.call)
 }
 
-impl<'a> Compiled<'a> {
+impl<'a> CompiledExecution<'a> {
     /// Reads the execution of the source program off one of the compiled program.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, sym
 
 /// The names of one side: the sort of its subevents, and the prefixes of its symbols.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub struct SideNames {
     /// The sort of subevents.
     pub sort: &'static str,
     /// Prefix of the names of this library.
@@ -25,7 +25,7 @@ pub struct Side {
     pub own: Option<String>,
 }
 
-impl Side {
+impl SideNames {
     /// Returns a name of this library.
     #[must_use]
     pub fn name(&self, of: &str) -> String {
@@ -89,7 +89,7 @@ impl Partner {
 /// A specification in first-order logic.
 pub struct Encoding {
     /// The names of its side.
-    pub side: Side,
+    pub side: SideNames,
     /// The sets, by the names of their predicates.
     pub sets: Vec<(String, Set)>,
     /// The keys, by the names of the predicates of pairs on which they are defined and equal.
@@ -122,7 +122,7 @@ pub struct Encoding {
 ///
 /// # Errors
 /// Names the operator that is not first-order.
-pub fn encode(spec: &Spec, side: Side) -> Result<Encoding, Refusal> {
+pub fn encode(spec: &Spec, side: SideNames) -> Result<Encoding, Refusal> {
     let mut encoding = Encoding {
         choices: spec.choices.iter().map(|(name, choice)| (side.name(name), choice.clone())).collect(),
         side,
@@ -465,7 +465,7 @@ mod tests {
     fn encoded(specify: impl FnOnce(&mut Spec)) -> Encoding {
         let mut spec = Spec::default();
         specify(&mut spec);
-        let side = Side { sort: "Sub", prefix: "m.".to_owned(), shared: "", own: None };
+        let side = SideNames { sort: "Sub", prefix: "m.".to_owned(), shared: "", own: None };
         encode(&spec, side).unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! Ground instances of a theory for the terms that a case names.
 //!
-//! **Computes**: a theory without quantifiers, from the axioms of a [`Ready`] theory, the named terms and the given
-//! formulas. It leaves to the solver only the axioms in [`Ready::left`].
+//! **Computes**: a theory without quantifiers, from the axioms of a [`PreparedTheory`] theory, the named terms and the given
+//! formulas. It leaves to the solver only the axioms in [`PreparedTheory::left`].
 //!
 //! **Invariant**: every clause and fact follows from the theory and the given formulas. A quantified formula inside an
 //! axiom becomes an atom p, of which only one direction is said. If p stands for "for all x, f(x)", then p implies f(t)
@@ -26,19 +26,20 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::model::TUPLE;
 use crate::ready::{
-    AND, ByCase, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES,
+    AND, ByCase, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, OR, PreparedTheory, Quantified, Symbol, SymbolNames,
+    TRUE as YES, TermCode,
 };
-use crate::term::{Statement, Term, Theory, Variable, app, equal, not, symbol, truth};
+use crate::term::{BoundVariable, Term, Theory, TheoryStatement, app, equal, not, symbol, truth};
 
 /// A term without variables.
-type Id = usize;
+type TermId = usize;
 
 /// The arguments of a symbol. Most symbols take at most two.
-type Ids = SmallVec<[Id; 3]>;
+type Ids = SmallVec<[TermId; 3]>;
 
 // The first two terms, because their symbols are the first two.
-const TRUE: Id = YES;
-const FALSE: Id = NO;
+const TRUE: TermId = YES;
+const FALSE: TermId = NO;
 
 /// The functions that identify an element of a sort: its role, and then its call and its indices. A theory may lack
 /// some.
@@ -51,11 +52,11 @@ const LITTLE: usize = 16;
 /// A quantified formula for which an atom stands.
 #[derive(Clone)]
 struct Atom {
-    atom: Id,
+    atom: TermId,
     formula: Arc<Quantified>,
     around: Ids,
     /// The body of the formula for arbitrary elements. Formulas with equal bodies share an atom.
-    says: Id,
+    says: TermId,
     /// True if the formula is a part of a given one.
     is_given: bool,
 }
@@ -63,8 +64,8 @@ struct Atom {
 /// Instances of a theory. After more terms are named or formulas given, only the new instances are made.
 #[derive(Clone)]
 pub struct Ground<'a> {
-    ready: &'a Ready,
-    names: Names,
+    ready: &'a PreparedTheory,
+    names: SymbolNames,
     places: usize,
     apart: Vec<(Symbol, Vec<Symbol>)>,
     kind: Symbol,
@@ -72,35 +73,35 @@ pub struct Ground<'a> {
     tuples: FxHashSet<Symbol>,
     nodes: Vec<(Symbol, Ids)>,
     sizes: Vec<usize>,
-    known: FxHashMap<(Symbol, Ids), Id>,
+    known: FxHashMap<(Symbol, Ids), TermId>,
     /// The terms with one argument.
-    of_one: FxHashMap<(Symbol, Id), Id>,
+    of_one: FxHashMap<(Symbol, TermId), TermId>,
     /// Rewrite rules: from a term to a simpler one that is equal to it.
-    facts: FxHashMap<Id, Id>,
-    elements: FxHashSet<Id>,
-    named: BTreeMap<String, Vec<Id>>,
+    facts: FxHashMap<TermId, TermId>,
+    elements: FxHashSet<TermId>,
+    named: BTreeMap<String, Vec<TermId>>,
     /// The named terms that have their instances.
-    instantiated: FxHashSet<Id>,
+    instantiated: FxHashSet<TermId>,
     /// The values of definitions, by their arguments.
-    defined: FxHashMap<(usize, Ids), Id>,
+    defined: FxHashMap<(usize, Ids), TermId>,
     /// The values of quantified formulas, by their places and the terms bound around them.
-    settled: FxHashMap<(usize, Ids), Id>,
+    settled: FxHashMap<(usize, Ids), TermId>,
     atoms: Vec<Atom>,
     /// The positions of the atoms of formulas, by their places and the terms bound around them.
     at_place: FxHashMap<(usize, Ids), usize>,
-    alike: FxHashMap<(bool, Id), Id>,
+    alike: FxHashMap<(bool, TermId), TermId>,
     /// True while a given formula is being read.
     is_giving: bool,
     /// The arbitrary elements, with their sorts. Nothing is known of them.
-    anything: Vec<(Id, String)>,
-    clauses: Vec<Id>,
+    anything: Vec<(TermId, String)>,
+    clauses: Vec<TermId>,
     is_false: bool,
 }
 
 impl<'a> Ground<'a> {
     /// Returns the instances for an empty set of named terms.
     #[must_use]
-    pub fn new(ready: &'a Ready) -> Self {
+    pub fn new(ready: &'a PreparedTheory) -> Self {
         let mut names = ready.names.clone();
         let mut symbols = |(role, of): (&str, [&str; 4])| {
             let there = of.into_iter().filter(|name| ready.has_function(name));
@@ -200,7 +201,7 @@ impl<'a> Ground<'a> {
     /// Returns the elements that exist, or may exist, by the given formulas. Each is a variable with its sort, the
     /// statement about it, and true if it certainly exists.
     #[must_use]
-    pub fn there(&self) -> Vec<(Variable, Term, bool)> {
+    pub fn there(&self) -> Vec<(BoundVariable, Term, bool)> {
         let told = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
         // A formula about an arbitrary element is skipped, because its witness is not a definite element.
         let open = told.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
@@ -211,7 +212,7 @@ impl<'a> Ground<'a> {
         open.map(said).collect()
     }
 
-    fn is_of_anything(&self, id: Id) -> bool {
+    fn is_of_anything(&self, id: TermId) -> bool {
         let (_, to) = &self.nodes[id];
         self.anything.iter().any(|(any, _)| *any == id) || to.iter().any(|part| self.is_of_anything(*part))
     }
@@ -228,7 +229,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn of(&mut self, term: &Term) -> Id {
+    fn of(&mut self, term: &Term) -> TermId {
         let code = self.ready.reader_with(&mut self.names, &mut self.places).read(term, &mut Vec::new());
         self.value(&code, &mut Ids::new())
     }
@@ -312,7 +313,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns a term, simplified by the facts learned since it was made.
-    fn again(&mut self, id: Id, seen: &mut FxHashMap<Id, Id>) -> Id {
+    fn again(&mut self, id: TermId, seen: &mut FxHashMap<TermId, TermId>) -> TermId {
         if let Some(known) = seen.get(&id) {
             return *known;
         }
@@ -323,7 +324,7 @@ impl<'a> Ground<'a> {
         now
     }
 
-    fn assume(&mut self, id: Id) {
+    fn assume(&mut self, id: TermId) {
         if [OR, ITE].contains(&self.nodes[id].0) {
             self.clauses.push(id);
             return;
@@ -346,14 +347,14 @@ impl<'a> Ground<'a> {
     }
 
     /// Learns that two terms are equal: from now on the smaller one replaces the larger one.
-    fn learn(&mut self, a: Id, b: Id) {
+    fn learn(&mut self, a: TermId, b: TermId) {
         let (a, b) = (self.found(a), self.found(b));
         if a == b {
             return;
         }
-        let is_fixed = |of: Id| of <= FALSE || self.elements.contains(&of);
-        let is_tuple = |of: Id| self.tuples.contains(&self.nodes[of].0);
-        let key = |of: Id| (!is_fixed(of), !is_tuple(of), self.sizes[of], of);
+        let is_fixed = |of: TermId| of <= FALSE || self.elements.contains(&of);
+        let is_tuple = |of: TermId| self.tuples.contains(&self.nodes[of].0);
+        let key = |of: TermId| (!is_fixed(of), !is_tuple(of), self.sizes[of], of);
         let (small, large) = if key(a) < key(b) { (a, b) } else { (b, a) };
         if is_fixed(large) {
             self.is_false = true;
@@ -365,7 +366,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn cons(&mut self, name: Symbol, to: Ids) -> Id {
+    fn cons(&mut self, name: Symbol, to: Ids) -> TermId {
         let key = (name, to);
         if let Some(id) = self.known.get(&key) {
             return *id;
@@ -381,14 +382,14 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns the simplest term that is known to be equal to this one.
-    fn found(&self, mut id: Id) -> Id {
+    fn found(&self, mut id: TermId) -> TermId {
         while let Some(next) = self.facts.get(&id) {
             id = *next;
         }
         id
     }
 
-    fn make(&mut self, name: Symbol, to: Ids) -> Id {
+    fn make(&mut self, name: Symbol, to: Ids) -> TermId {
         match (name, &to[..]) {
             (AND, parts) => self.gathered(AND, parts),
             (OR, parts) => self.gathered(OR, parts),
@@ -413,7 +414,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn opposite(&mut self, of: Id) -> Id {
+    fn opposite(&mut self, of: TermId) -> TermId {
         let (name, parts) = self.nodes[of].clone();
         match name {
             YES => FALSE,
@@ -428,7 +429,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Makes a conjunction or disjunction.
-    fn gathered(&mut self, name: Symbol, parts: &[Id]) -> Id {
+    fn gathered(&mut self, name: Symbol, parts: &[TermId]) -> TermId {
         let (neutral, absorbing) = if name == AND { (TRUE, FALSE) } else { (FALSE, TRUE) };
         let mut all = Ids::new();
         for part in parts {
@@ -441,7 +442,7 @@ impl<'a> Ground<'a> {
         }
         all.sort_unstable();
         all.dedup();
-        let is_denied = |id: &Id| self.nodes[*id].0 == NOT && all.binary_search(&self.nodes[*id].1[0]).is_ok();
+        let is_denied = |id: &TermId| self.nodes[*id].0 == NOT && all.binary_search(&self.nodes[*id].1[0]).is_ok();
         match all.len() {
             0 => neutral,
             1 => all[0],
@@ -450,7 +451,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn equal(&mut self, a: Id, b: Id) -> Id {
+    fn equal(&mut self, a: TermId, b: TermId) -> TermId {
         match (a.min(b), a.max(b)) {
             (x, y) if x == y => TRUE,
             // One of them is a formula.
@@ -459,8 +460,9 @@ impl<'a> Ground<'a> {
             (x, y) if self.elements.contains(&x) && self.elements.contains(&y) => FALSE,
             // Tuples are equal if all of their words are.
             (x, y) if self.tuples.contains(&self.nodes[x].0) && self.nodes[x].0 == self.nodes[y].0 => {
-                let words: Vec<(Id, Id)> = self.nodes[x].1.iter().copied().zip(self.nodes[y].1.clone()).collect();
-                let words: Vec<Id> = words.into_iter().map(|(one, other)| self.equal(one, other)).collect();
+                let words: Vec<(TermId, TermId)> =
+                    self.nodes[x].1.iter().copied().zip(self.nodes[y].1.clone()).collect();
+                let words: Vec<TermId> = words.into_iter().map(|(one, other)| self.equal(one, other)).collect();
                 self.gathered(AND, &words)
             }
             (x, y) => self.told_apart(x, y).unwrap_or_else(|| {
@@ -474,7 +476,7 @@ impl<'a> Ground<'a> {
     ///
     /// Calls of different kinds differ, and so do subevents of different roles. Two of one role are equal if their
     /// calls and their indices are, because a call has one subevent of a role for each index.
-    fn told_apart(&mut self, a: Id, b: Id) -> Option<Id> {
+    fn told_apart(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         if let [Some(x), Some(y)] = [a, b].map(|s| self.told(self.kind, s))
             && x != y
         {
@@ -490,32 +492,32 @@ impl<'a> Ground<'a> {
                 let [x, y] = [a, b].map(|s| self.make(function, smallvec![s]));
                 self.equal(x, y)
             });
-            let same: Vec<Id> = same.collect();
+            let same: Vec<TermId> = same.collect();
             return Some(self.gathered(AND, &same));
         }
         None
     }
 
     /// Returns the known value of a function, if it is an element of a sort with known elements.
-    fn told(&self, function: Symbol, of: Id) -> Option<Id> {
+    fn told(&self, function: Symbol, of: TermId) -> Option<TermId> {
         let id = *self.of_one.get(&(function, of))?;
         let found = self.found(id);
         self.elements.contains(&found).then_some(found)
     }
 
     /// True if a function is known to have another element as its value.
-    fn is_other(&self, function: Symbol, of: Id, element: Symbol) -> bool {
+    fn is_other(&self, function: Symbol, of: TermId, element: Symbol) -> bool {
         self.told(function, of).is_some_and(|known| self.nodes[known].0 != element)
     }
 
-    fn value(&mut self, code: &Code, bound: &mut Ids) -> Id {
+    fn value(&mut self, code: &TermCode, bound: &mut Ids) -> TermId {
         match code {
-            Code::Bound(position) => self.found(bound[*position]),
-            Code::Apply(name, to) => match self.values(*name, to, bound) {
+            TermCode::Bound(position) => self.found(bound[*position]),
+            TermCode::Apply(name, to) => match self.values(*name, to, bound) {
                 Ok(values) => self.make(*name, values),
                 Err(settled) => settled,
             },
-            Code::Defined(definition, to) => {
+            TermCode::Defined(definition, to) => {
                 let values: Ids = to.iter().map(|part| self.value(part, bound)).collect();
                 let key = (*definition, values);
                 if let Some(known) = self.defined.get(&key) {
@@ -526,12 +528,12 @@ impl<'a> Ground<'a> {
                 self.defined.insert(key, id);
                 id
             }
-            Code::Quantified(formula) => self.quantified(formula, bound),
-            Code::ByCase(cases) => self.by_case(cases, bound),
+            TermCode::Quantified(formula) => self.quantified(formula, bound),
+            TermCode::ByCase(cases) => self.by_case(cases, bound),
         }
     }
 
-    fn by_case(&mut self, cases: &ByCase, bound: &mut Ids) -> Id {
+    fn by_case(&mut self, cases: &ByCase, bound: &mut Ids) -> TermId {
         let of = self.value(&cases.of, bound);
         let mut values = Ids::new();
         let left =
@@ -547,7 +549,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns the values of the arguments of a symbol, or the value of the whole term if one argument decides it.
-    fn values(&mut self, name: Symbol, to: &[Code], bound: &mut Ids) -> Result<Ids, Id> {
+    fn values(&mut self, name: Symbol, to: &[TermCode], bound: &mut Ids) -> Result<Ids, TermId> {
         let mut values = Ids::with_capacity(to.len());
         for part in to {
             let id = self.value(part, bound);
@@ -562,7 +564,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns the value of a quantified formula: one instance may decide it, or else it is an atom.
-    fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Ids) -> Id {
+    fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Ids) -> TermId {
         let place = (formula.place, std::mem::take(bound));
         let position = self.at_place.get(&place);
         if let (true, Some(position)) = (self.is_giving, position) {
@@ -577,7 +579,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns the value of a quantified formula, from the instances for these tuples.
-    fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, tuples: Vec<Ids>) -> Id {
+    fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, tuples: Vec<Ids>) -> TermId {
         let place = (formula.place, bound.clone());
         let settles = if formula.is_some { TRUE } else { FALSE };
         let mut instances = Vec::new();
@@ -609,7 +611,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns the atom for a formula. Formulas that say the same share one.
-    fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, place: &(usize, Ids)) -> Id {
+    fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, place: &(usize, Ids)) -> TermId {
         if let Some(position) = self.at_place.get(place) {
             return self.atoms[*position].atom;
         }
@@ -639,7 +641,7 @@ impl<'a> Ground<'a> {
         atom
     }
 
-    fn term(&self, id: Id) -> Term {
+    fn term(&self, id: TermId) -> Term {
         let (name, to) = &self.nodes[id];
         app(self.names.name(*name), &to.iter().map(|t| self.term(*t)).collect::<Vec<_>>())
     }
@@ -662,7 +664,7 @@ impl<'a> Ground<'a> {
     #[must_use]
     pub fn theory(&self, constants: &[(String, String)]) -> Theory {
         let mut theory = Theory::default();
-        let is_axiom = |s: &&Statement| matches!(s, Statement::Axiom(..));
+        let is_axiom = |s: &&TheoryStatement| matches!(s, TheoryStatement::Axiom(..));
         theory.0.extend(self.ready.left.0.iter().filter(|s| !is_axiom(s)).cloned());
         constants.iter().for_each(|(name, sort)| theory.function(name, &[], sort));
         for atom in self.atoms.iter().map(|a| a.atom).sorted().dedup() {
@@ -696,7 +698,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns a term with short names for its subterms, because most of a question is about the same few.
-    fn shortened(&self, id: Id, theory: &mut Theory, short: &mut FxHashSet<Id>) -> Term {
+    fn shortened(&self, id: TermId, theory: &mut Theory, short: &mut FxHashSet<TermId>) -> Term {
         let (name, to) = &self.nodes[id];
         let sort = self.ready.sorts.get(name).filter(|sort| *sort != "Bool" && !to.is_empty());
         let as_short = sort.map(|sort| (format!("t.{id}"), sort));
@@ -719,9 +721,9 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::model::{Concretisation, Model, Parts, ROUND};
+    use crate::model::{Concretisation, LibraryTheory, ModelInput, ROUND};
     use crate::prove::executions;
-    use crate::source::Source;
+    use crate::source::ProofSource;
     use crate::term::{Structure, all, implies};
     use crate::witness::structure;
 
@@ -734,7 +736,7 @@ mod tests {
         ["p", "q"].iter().for_each(|name| theory.function(name, &["Call"], "Bool"));
         let of = |name: &str, thing: &str| app(name, &[symbol(thing)]);
         theory.axiom("p implies q", all(&[("a", "Call")], implies(of("p", "a"), of("q", "a"))));
-        let ready = Ready::new(&theory, &BTreeMap::new());
+        let ready = PreparedTheory::new(&theory, &BTreeMap::new());
         let mut ground = Ground::new(&ready);
         ground.name("Call", &symbol("c"));
         ground.given(&of("p", "c"));
@@ -750,8 +752,8 @@ mod tests {
     /// Names the calls of a structure one after the other, each with its subevents. The instances about a call extend
     /// those about the calls before it.
     fn all_named<'r>(
-        model: &Model<'_>,
-        ready: &'r Ready,
+        model: &LibraryTheory<'_>,
+        ready: &'r PreparedTheory,
         structure: &mut Structure<'_>,
         told_apart: &dyn Fn(&str) -> bool,
     ) -> (Ground<'r>, Vec<(String, String)>, Vec<Term>) {
@@ -809,13 +811,13 @@ mod tests {
     ) -> [usize; 2] {
         let all = catalogue();
         let entry = named(&all, library).unwrap();
-        let source = Source::published(entry);
+        let source = ProofSource::published(entry);
         let kinds = source.kinds().unwrap();
         let (specification, library, below) = (source.specification, source.library, source.below);
-        let model = Model::new(Parts { kinds: &kinds, specification, library, below }).unwrap();
+        let model = LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below }).unwrap();
         let mut of_pairs = model.typed();
         typed(&mut of_pairs);
-        let ready = Ready::new(&model.below, &of_pairs);
+        let ready = PreparedTheory::new(&model.below, &of_pairs);
         let mut found = [0, 0];
         executions(&source, model.has_rounds(), Duration::from_secs(60), &mut |execution| {
             let mut structure = structure(&model, &Concretisation::new(), &model.below, execution).unwrap();

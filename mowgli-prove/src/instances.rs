@@ -8,19 +8,19 @@
 use std::collections::BTreeMap;
 
 use crate::model::Obligation;
-use crate::term::{Statement, Term, Theory, Variable, and, app, implies, not, or, symbol, truth};
+use crate::term::{BoundVariable, Term, Theory, TheoryStatement, and, app, implies, not, or, symbol, truth};
 
 /// A rule for the pool: from each term of the first sort the function makes a term of the second.
 pub type Derived = (&'static str, &'static str, &'static str);
 
 struct Instances {
-    definitions: BTreeMap<String, (Vec<Variable>, Term)>,
+    definitions: BTreeMap<String, (Vec<BoundVariable>, Term)>,
     pool: BTreeMap<String, Vec<Term>>,
     fresh: Vec<(String, String)>,
     opened: usize,
 }
 
-fn has_quantifier(term: &Term, known: &BTreeMap<String, (Vec<Variable>, Term)>) -> bool {
+fn has_quantifier(term: &Term, known: &BTreeMap<String, (Vec<BoundVariable>, Term)>) -> bool {
     match term {
         Term::App(name, to) => known.contains_key(&**name) || to.iter().any(|t| has_quantifier(t, known)),
         _ => true,
@@ -36,7 +36,7 @@ impl Instances {
     }
 
     /// Returns all assignments of members of the pool to these variables.
-    fn chosen(&self, of: &[Variable]) -> Vec<BTreeMap<String, Term>> {
+    fn chosen(&self, of: &[BoundVariable]) -> Vec<BTreeMap<String, Term>> {
         let mut all = vec![BTreeMap::new()];
         for (name, sort) in of {
             let pool = self.pool.get(sort).map_or(&[][..], Vec::as_slice);
@@ -54,7 +54,7 @@ impl Instances {
     }
 
     /// Makes constants for the witnesses of an existential statement.
-    fn named(&mut self, of: &[Variable]) -> BTreeMap<String, Term> {
+    fn named(&mut self, of: &[BoundVariable]) -> BTreeMap<String, Term> {
         let mut all = BTreeMap::new();
         for (name, sort) in of {
             self.opened += 1;
@@ -90,7 +90,7 @@ impl Instances {
         }
     }
 
-    fn quantified(&mut self, of: &[Variable], body: &Term, for_all: bool, (positive, open): (bool, bool)) -> Term {
+    fn quantified(&mut self, of: &[BoundVariable], body: &Term, for_all: bool, (positive, open): (bool, bool)) -> Term {
         if for_all == positive {
             let all: Vec<Term> = self.chosen(of).iter().map(|by| self.of(&body.with(by), positive, open)).collect();
             return if for_all { and(all) } else { or(all) };
@@ -114,7 +114,7 @@ pub fn instances(
 ) -> (Theory, Obligation) {
     let mut definitions = BTreeMap::new();
     for statement in &theory.0 {
-        if let Statement::Definition(name, of, _, body) = statement
+        if let TheoryStatement::Definition(name, of, _, body) = statement
             && has_quantifier(body, &definitions)
         {
             definitions.insert(name.clone(), (of.clone(), body.clone()));
@@ -140,7 +140,7 @@ pub fn instances(
     let mut halves = Vec::new();
     for statement in &theory.0 {
         match statement {
-            Statement::Axiom(words, body) => match made.of(body, true, false) {
+            TheoryStatement::Axiom(words, body) => match made.of(body, true, false) {
                 body if body == truth(true) => {}
                 Term::App(name, parts) if &*name == "and" => {
                     parts.into_iter().for_each(|part| ground.axiom(words, part));
@@ -148,7 +148,7 @@ pub fn instances(
                 body => ground.axiom(words, body),
             },
             // A definition with quantifiers becomes a predicate with two axioms, one for each direction.
-            Statement::Definition(name, of, to, body) if made.definitions.contains_key(name) => {
+            TheoryStatement::Definition(name, of, to, body) if made.definitions.contains_key(name) => {
                 let sorts: Vec<&str> = of.iter().map(|(_, sort)| sort.as_str()).collect();
                 ground.function(name, &sorts, to);
                 let is = Term::App(name.as_str().into(), of.iter().map(|(name, _)| symbol(name)).collect());
@@ -168,9 +168,10 @@ pub fn instances(
     }
     // Declarations come before the statements that use them.
     let constants = question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).chain(made.fresh);
-    let constants: Vec<Statement> = constants.map(|(name, sort)| Statement::Function(name, Vec::new(), sort)).collect();
-    let (said, declared): (Vec<Statement>, Vec<Statement>) =
-        ground.0.into_iter().partition(|s| matches!(s, Statement::Axiom(..)));
+    let constants: Vec<TheoryStatement> =
+        constants.map(|(name, sort)| TheoryStatement::Function(name, Vec::new(), sort)).collect();
+    let (said, declared): (Vec<TheoryStatement>, Vec<TheoryStatement>) =
+        ground.0.into_iter().partition(|s| matches!(s, TheoryStatement::Axiom(..)));
     let ground = Theory(declared.into_iter().chain(constants).chain(said).collect());
     let question = Obligation { name: question.name.clone(), of: Vec::new(), hints: Vec::new(), from, to };
     (ground, question)

@@ -10,7 +10,9 @@ use mowgli_core::ids::{Name, Node};
 use mowgli_core::shape::Family;
 
 use crate::error::{Refusal, refusal};
-use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, tuple};
+use crate::pattern::{
+    ArgumentForm, Datum, Each, Env, IndexElement, Leaf, Named, Pattern, Segment, Times, expanded, tuple,
+};
 
 /// The nodes that stand for all others in questions about stamps, which are Rust functions. A stamp order and a set of
 /// stamps must be the same for all of these nodes.
@@ -195,18 +197,18 @@ impl Role {
 
 /// Calls of one method, with arguments of one form, that take one branch of the body.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct CallForm {
     /// The method.
     pub method: Name,
     /// The forms of the arguments.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentForm>,
     /// The guards on the data.
     pub given: Vec<Guard>,
 }
 
-impl Form {
+impl CallForm {
     fn has(&self, call: &Call) -> bool {
-        let arguments: Option<Vec<Argument>> = call.args.iter().map(|v| Argument::of(*v).ok()).collect();
+        let arguments: Option<Vec<ArgumentForm>> = call.args.iter().map(|v| ArgumentForm::of(*v).ok()).collect();
         self.method == call.method && arguments.as_ref() == Some(&self.arguments)
     }
 }
@@ -218,9 +220,9 @@ pub struct Kind {
     /// The name, different from all others.
     pub name: String,
     /// The forms of its calls.
-    pub forms: Vec<Form>,
+    pub forms: Vec<CallForm>,
     /// The ways of its calls below that can happen in several ways.
-    pub ways: Vec<Way>,
+    pub ways: Vec<CallWay>,
     /// The subevents of its implementation.
     pub concrete: Vec<Role>,
     /// The promises: its own subevents, as its specification says.
@@ -238,14 +240,14 @@ pub struct Kind {
 }
 
 /// The position of a call below that can happen in several ways, and the number of its way.
-pub type Way = (usize, usize);
+pub type CallWay = (usize, usize);
 
 /// A subevent of a call: its position in the list of roles, and its index.
-pub type Placed = (usize, Option<Place>);
+pub type RoleAt = (usize, Option<IndexElement>);
 
 impl Kind {
     /// Returns the forms that fit a call.
-    pub fn forms_of<'k>(&'k self, call: &'k Call) -> impl Iterator<Item = &'k Form> {
+    pub fn forms_of<'k>(&'k self, call: &'k Call) -> impl Iterator<Item = &'k CallForm> {
         self.forms.iter().filter(|form| form.has(call))
     }
 
@@ -276,9 +278,9 @@ impl Kind {
 
     /// Returns the subevents of the implementation of a call, in order.
     #[must_use]
-    pub fn concretely(&self, env: &Env) -> Vec<Placed> {
+    pub fn concretely(&self, env: &Env) -> Vec<RoleAt> {
         let role = |event, sub| self.concrete.iter().position(|r| r.position == (event, sub)).expect("a role");
-        let of_event = |(event, at): (usize, Option<Place>)| {
+        let of_event = |(event, at): (usize, Option<IndexElement>)| {
             let subs = expanded(&self.subs[event], env);
             subs.into_iter().map(move |(sub, of_sub)| (role(event, sub), at.or(of_sub))).collect::<Vec<_>>()
         };
@@ -287,7 +289,7 @@ impl Kind {
 
     /// Returns the subevents of a call by its specification, in order.
     #[must_use]
-    pub fn abstractly(&self, env: &Env) -> Vec<Placed> {
+    pub fn abstractly(&self, env: &Env) -> Vec<RoleAt> {
         expanded(&self.promised, env)
     }
 
@@ -327,7 +329,7 @@ impl Kind {
     }
 
     /// Returns the parts of it that do not depend on data.
-    pub(crate) fn skeleton(&self) -> Skeleton {
+    pub(crate) fn skeleton(&self) -> KindSkeleton {
         let names = |pattern: &Pattern| {
             let leaves = pattern.leaves.iter().filter(|leaf| !matches!(leaf, Leaf::Datum(_)));
             (pattern.text.clone(), leaves.copied().collect())
@@ -402,12 +404,12 @@ impl Kind {
     #[must_use]
     pub fn is_counted_by(&self, event: usize) -> bool {
         let leaves = &self.made[event].2.leaves;
-        let is_kept = |(i, argument): (usize, &Argument)| match argument {
-            Argument::Location => leaves.contains(&Leaf::Location(i)),
-            Argument::Identifier => leaves.contains(&Leaf::Identifier(i)),
-            Argument::Node => leaves.contains(&Leaf::Node(i)),
-            Argument::Data | Argument::Tuple(_) | Argument::NoIdentifier => true,
-            Argument::Nodes => false,
+        let is_kept = |(i, argument): (usize, &ArgumentForm)| match argument {
+            ArgumentForm::Location => leaves.contains(&Leaf::Location(i)),
+            ArgumentForm::Identifier => leaves.contains(&Leaf::Identifier(i)),
+            ArgumentForm::Node => leaves.contains(&Leaf::Node(i)),
+            ArgumentForm::Data | ArgumentForm::Tuple(_) | ArgumentForm::NoIdentifier => true,
+            ArgumentForm::Nodes => false,
         };
         let once = self.concrete.iter().filter(|r| r.position.0 == event).all(|r| !r.each_event);
         once && self.forms.iter().all(|form| form.arguments.iter().enumerate().all(is_kept))
@@ -415,4 +417,4 @@ impl Kind {
 }
 
 /// The parts that calls have in common if they do the same, whatever their data are.
-pub(crate) type Skeleton = (Vec<Segment>, Vec<Vec<Segment>>, Vec<(String, Vec<Leaf>)>, Vec<(String, bool, bool)>);
+pub(crate) type KindSkeleton = (Vec<Segment>, Vec<Vec<Segment>>, Vec<(String, Vec<Leaf>)>, Vec<(String, bool, bool)>);

@@ -15,13 +15,13 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
-use crate::encode::{Side, encode};
+use crate::encode::{SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::model::{ABS, SUB};
-use crate::source::Source;
+use crate::source::ProofSource;
 
 /// An open obligation that no solver is asked about, and the reason.
-pub(crate) struct Open {
+pub(crate) struct OpenObligation {
     pub obligation: String,
     pub why: String,
 }
@@ -33,16 +33,16 @@ pub(crate) struct Open {
 ///
 /// # Errors
 /// If a specification says something that first-order logic cannot express.
-pub(crate) fn obligations(source: &Source<'_>, refusals: &[Refusal]) -> Result<Vec<Open>, Refusal> {
+pub(crate) fn obligations(source: &ProofSource<'_>, refusals: &[Refusal]) -> Result<Vec<OpenObligation>, Refusal> {
     let specified = source.specification.get(source.library).ok_or_else(|| refusal!("there is no specification"))?;
     let (have, kinds) = (if refusals.len() == 1 { "has" } else { "have" }, refusals.iter().map(kind_of).join(", "));
     let others = format!("{kinds} {have} no template");
-    let open = |obligation: String| Open { obligation, why: others.clone() };
+    let open = |obligation: String| OpenObligation { obligation, why: others.clone() };
     let promised = promised(source, specified).into_iter().flat_map(|(method, families)| {
         let own = refusals.iter().find(|u| kind_of(u).trim_end_matches('_') == method.text());
         let why = own.map_or_else(|| others.clone(), |u| format!("{} has no template: {}", kind_of(u), u.reason()));
         let name = move |family| format!("condition 1 for {family} of {method}");
-        families.into_iter().map(move |family| Open { obligation: name(family), why: why.clone() })
+        families.into_iter().map(move |family| OpenObligation { obligation: name(family), why: why.clone() })
     });
     let rounds = specified.has_rounds().then(|| "every thread that takes part makes a call of each round".to_owned());
     let above = consistency(source)?.into_iter().chain(rounds).map(open);
@@ -56,7 +56,7 @@ fn kind_of(refusal: &Refusal) -> &str {
 }
 
 /// Returns the families of stamps that calls of each method may promise.
-fn promised(source: &Source<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeSet<String>> {
+fn promised(source: &ProofSource<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeSet<String>> {
     let mut promised: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
     let bound = Bound::default();
     for world in source.worlds() {
@@ -86,10 +86,10 @@ fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core
 }
 
 /// Returns the obligations of condition 3.
-fn consistency(source: &Source<'_>) -> Result<Vec<String>, Refusal> {
+fn consistency(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let library = source.library;
     let spec = source.specification.spec(library).ok_or_else(|| refusal!("there is no specification"))?;
-    let side = Side { sort: ABS, prefix: format!("{library}."), shared: "abs.", own: None };
+    let side = SideNames { sort: ABS, prefix: format!("{library}."), shared: "abs.", own: None };
     let encoding = encode(spec, side).map_err(|refusal| refusal.about(library))?;
     let laws = encoding.laws.iter().flatten().cloned().chain(encoding.demanded()).chain(encoding.of_closures());
     let so = encoding.so.iter().map(|(name, _)| format!("{name}' inside hb"));
@@ -97,11 +97,11 @@ fn consistency(source: &Source<'_>) -> Result<Vec<String>, Refusal> {
 }
 
 /// Returns the assumptions of the libraries below.
-fn owed(source: &Source<'_>) -> Result<Vec<String>, Refusal> {
+fn owed(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let mut all = Vec::new();
     for name in source.below.names() {
         let Some(owed) = source.below.get(name).and_then(Library::owed) else { continue };
-        let side = Side { sort: SUB, prefix: format!("{name}."), shared: "", own: None };
+        let side = SideNames { sort: SUB, prefix: format!("{name}."), shared: "", own: None };
         let encoding = encode(&owed, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
         all.extend(words.map(|(((short, ..), law), partner)| {

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::model::{
-    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, Model, OTHER, TAKES_PART, constant, data_of,
+    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, LibraryTheory, OTHER, TAKES_PART, constant, data_of,
     datum_of, guards_of, location, plus, thread,
 };
-use crate::pattern::{Argument, Datum, Each, Members, Nodes, Whole};
+use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
 use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// The relation of calls that are counted together: they are of one thread, and their arguments have the same names.
@@ -47,7 +47,7 @@ fn objects_of(kind: &Kind) -> BTreeSet<usize> {
     kind.concrete.iter().chain(&kind.abstract_).filter_map(of_role).collect()
 }
 
-impl Model<'_> {
+impl LibraryTheory<'_> {
     /// Returns the numbers that templates add to results.
     #[must_use]
     pub fn added(&self) -> BTreeSet<i64> {
@@ -198,13 +198,15 @@ impl Model<'_> {
         or(pairs.filter_map(|(one, other)| {
             let ([f], [g]) = (&one.forms[..], &other.forms[..]) else { return None };
             let is_said =
-                (f.method, &f.arguments) == (g.method, &g.arguments) && !f.arguments.contains(&Argument::Nodes);
+                (f.method, &f.arguments) == (g.method, &g.arguments) && !f.arguments.contains(&ArgumentForm::Nodes);
             let same = f.arguments.iter().enumerate().filter_map(|(i, argument)| {
                 let name = match argument {
-                    Argument::Location => "location",
-                    Argument::Identifier => "identifier",
-                    Argument::Node => "node",
-                    Argument::NoIdentifier | Argument::Data | Argument::Tuple(_) | Argument::Nodes => return None,
+                    ArgumentForm::Location => "location",
+                    ArgumentForm::Identifier => "identifier",
+                    ArgumentForm::Node => "node",
+                    ArgumentForm::NoIdentifier | ArgumentForm::Data | ArgumentForm::Tuple(_) | ArgumentForm::Nodes => {
+                        return None;
+                    }
                 };
                 let [x, y] = [a, b].map(|c| app(&format!("{name}.{i}"), std::slice::from_ref(c)));
                 Some(equal(x, y))

@@ -2,7 +2,7 @@
 //!
 //! **Computes** from a [`Body`] and the form of a call's arguments a list of [`Path`]s. A path has its calls with their
 //! arguments, how often each is made, the result, and the conditions that lead there. Each `if` is decided in both ways.
-//! A `for` through threads or nodes is one [`Step`] for each of them, and one through a list is unrolled. Of a loop that
+//! A `for` through threads or nodes is one [`PathStep`] for each of them, and one through a list is unrolled. Of a loop that
 //! waits, the path keeps the last call of the last round. A loop with effects has a step for each round before the last
 //! one.
 //!
@@ -12,7 +12,7 @@
 //! **Example**: `let v = read(x); if v = 0 { write(x, 1) } v` has two paths. One reads and writes, and its condition is
 //! that result 1 is 0; the other only reads, and result 1 is not 0. Both return result 1.
 //!
-//! **Correct because** each case of [`Reader::follow`] is the one of [`Body::program`] on unknown values. A path is
+//! **Correct because** each case of [`SymbolicExecutor::follow`] is the one of [`Body::program`] on unknown values. A path is
 //! dropped only if its conditions contradict one another. A condition that no template can express is dropped from its
 //! path, which is about more calls then. Tests: `mod tests` here, and `no_mutant_is_proved_and_refuted`.
 //!
@@ -31,7 +31,7 @@ use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::kind::Guard;
-use crate::pattern::{Argument, Datum, Each, Members, Nodes, Segment, Times, Whole};
+use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
 
 /// The most paths through a body.
 const MOST_PATHS: usize = 128;
@@ -45,7 +45,7 @@ pub(crate) const UNKNOWN: usize = 3 << 20;
 
 /// A call of a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Made {
+pub(crate) struct PathCall {
     pub call: CallTerm,
     /// The name of its result.
     pub name: &'static str,
@@ -57,16 +57,16 @@ pub(crate) struct Made {
 
 /// Calls that are made one after the other: once, or together for each of some nodes, threads or rounds.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
+pub(crate) struct PathStep {
     pub times: Times,
     /// The variable for the node or thread that the calls are made for.
     pub element: Option<Var>,
-    pub calls: Vec<Made>,
+    pub calls: Vec<PathCall>,
 }
 
 /// A condition that was decided.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Decided {
+pub(crate) struct PathCondition {
     pub condition: Expr,
     pub holds: bool,
     /// True if it holds whenever a loop or a round ends, so that it does not distinguish branches.
@@ -76,9 +76,9 @@ pub(crate) struct Decided {
 /// A path through a body.
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// The conditions that lead to this path, and the facts that hold where loops end.
-    pub decided: Vec<Decided>,
+    pub decided: Vec<PathCondition>,
     /// The comparisons of data among the conditions.
     pub guards: Vec<Guard>,
     /// Data that are equal because a loop ended.
@@ -98,7 +98,7 @@ impl Path {
     }
 
     /// Lists the calls in the order of their positions, with how often each is made.
-    pub fn made(&self) -> impl Iterator<Item = (Times, &Made)> {
+    pub fn made(&self) -> impl Iterator<Item = (Times, &PathCall)> {
         self.steps.iter().flat_map(|step| step.calls.iter().map(|made| (step.times, made)))
     }
 }
@@ -170,9 +170,9 @@ fn has_variables(e: Expr) -> bool {
 
 /// True if conditions cannot all hold, because two literals would be equal, or two expressions both equal and
 /// different.
-pub(crate) fn is_contradiction(decided: &[Decided]) -> bool {
+pub(crate) fn is_contradiction(decided: &[PathCondition]) -> bool {
     let comparison =
-        |d: &Decided| if let ExprTerm::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
+        |d: &PathCondition| if let ExprTerm::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
     let mut classes: Vec<BTreeSet<Expr>> = Vec::new();
     for (a, b) in decided.iter().filter(|d| d.holds).filter_map(comparison) {
         let (with, others) = classes.into_iter().partition(|class| class.contains(&a) || class.contains(&b));
@@ -186,7 +186,7 @@ pub(crate) fn is_contradiction(decided: &[Decided]) -> bool {
 }
 
 /// Drops the conditions that follow from the others.
-fn without_implied(mut state: State) -> State {
+fn without_implied(mut state: SymbolicState) -> SymbolicState {
     let mut i = 0;
     while i < state.decided.len() {
         let mut others = state.decided.clone();
@@ -202,15 +202,15 @@ fn without_implied(mut state: State) -> State {
 
 /// The state of symbolic execution: the path up to some statement.
 #[derive(Clone, Default)]
-struct State {
+struct SymbolicState {
     /// The values of the variables of the body.
     vars: BTreeMap<usize, Expr>,
-    steps: Vec<Step>,
-    decided: Vec<Decided>,
+    steps: Vec<PathStep>,
+    decided: Vec<PathCondition>,
     left_out: Option<(usize, Vec<CallTerm>)>,
 }
 
-impl State {
+impl SymbolicState {
     /// Returns the position of the next call.
     fn position(&self) -> usize {
         self.steps.iter().map(|step| step.calls.len()).sum()
@@ -226,12 +226,12 @@ impl State {
 
     fn with(&self, condition: Expr, holds: bool) -> Self {
         let mut state = self.clone();
-        state.decided.push(Decided { condition, holds, is_fact: false });
+        state.decided.push(PathCondition { condition, holds, is_fact: false });
         state
     }
 
     /// Returns the calls since an earlier state, which must all be made once.
-    fn calls_since(&self, before: &Self, what: &str) -> Result<Vec<Made>, Refusal> {
+    fn calls_since(&self, before: &Self, what: &str) -> Result<Vec<PathCall>, Refusal> {
         let steps = &self.steps[before.steps.len()..];
         match steps.iter().find(|step| step.times != Times::Once) {
             Some(step) => {
@@ -244,31 +244,31 @@ impl State {
 
 /// The end of a part of a body.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum End {
+enum BodyEnd {
     Value(Expr),
     /// It breaks out of the innermost loop.
     Broken(Expr),
 }
 
 /// The state in which a part of a body ends, and its end.
-type Outcome = (State, End);
+type BodyOutcome = (SymbolicState, BodyEnd);
 
 /// The calls of a round, and the facts that hold after them.
-type Round = (Vec<Made>, Vec<Decided>);
+type Round = (Vec<PathCall>, Vec<PathCondition>);
 
 /// The outcomes of a loop. Outcomes with the same calls are merged, and keep their common facts.
 #[derive(Default)]
-struct Ends(Vec<(Outcome, Vec<Decided>)>);
+struct LoopOutcomes(Vec<(BodyOutcome, Vec<PathCondition>)>);
 
-impl Ends {
-    fn add(&mut self, (state, end): Outcome, facts: Vec<Decided>) {
+impl LoopOutcomes {
+    fn add(&mut self, (state, end): BodyOutcome, facts: Vec<PathCondition>) {
         match self.0.iter_mut().find(|((known, e), _)| known.steps == state.steps && *e == end) {
             Some((_, known)) => known.retain(|fact| facts.contains(fact)),
             None => self.0.push(((state, end), facts)),
         }
     }
 
-    fn outcomes(self) -> impl Iterator<Item = Outcome> {
+    fn outcomes(self) -> impl Iterator<Item = BodyOutcome> {
         self.0.into_iter().map(|((mut state, end), facts)| {
             state.decided.extend(facts);
             (state, end)
@@ -293,10 +293,10 @@ fn loops(body: &Body) -> usize {
 
 /// Symbolic execution for one form of arguments.
 #[derive(Clone)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct SymbolicExecutor<'a> {
     pub below: &'a Libraries,
     /// The form of the arguments.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<ArgumentForm>,
     /// The sizes of the objects that are arguments, if all objects have the same size.
     pub sizes: BTreeMap<usize, i64>,
     /// True if objects have a writer and readers. Names and data may then be computed, because templates say nothing of
@@ -308,7 +308,7 @@ pub(crate) struct Reader<'a> {
     pub fresh: Cell<usize>,
 }
 
-impl Reader<'_> {
+impl SymbolicExecutor<'_> {
     /// Returns the paths through a body.
     ///
     /// # Errors
@@ -318,8 +318,8 @@ impl Reader<'_> {
             return Err(refusal!("it has a loop with effects beside another loop"));
         }
         let mut paths = Vec::new();
-        for (state, end) in self.follow(body, State::default())? {
-            let End::Value(returned) = end else { return Err(refusal!("it breaks out of no loop")) };
+        for (state, end) in self.follow(body, SymbolicState::default())? {
+            let BodyEnd::Value(returned) = end else { return Err(refusal!("it breaks out of no loop")) };
             if !is_contradiction(&state.decided) {
                 paths.push((without_implied(state), returned));
             }
@@ -340,15 +340,15 @@ impl Reader<'_> {
         paths.into_iter().map(|(state, returned)| self.finished(state, returned)).collect()
     }
 
-    fn follow(&self, body: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
+    fn follow(&self, body: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
         let all = match body.stmt() {
             Stmt::Value(e) => {
                 let value = self.reduced(*e, &state.vars);
-                vec![(state, End::Value(value))]
+                vec![(state, BodyEnd::Value(value))]
             }
             Stmt::Break(e) => {
                 let value = self.reduced(*e, &state.vars);
-                vec![(state, End::Broken(value))]
+                vec![(state, BodyEnd::Broken(value))]
             }
             Stmt::Call(call) => vec![self.call(call, "result", state)?],
             Stmt::Let(var, first, rest) => {
@@ -359,11 +359,11 @@ impl Reader<'_> {
                 let mut all = Vec::new();
                 for (mut state, end) in ends {
                     match end {
-                        End::Value(value) => {
+                        BodyEnd::Value(value) => {
                             state.vars.extend(var.map(|var| (var.number, value)));
                             all.extend(self.follow(rest, state)?);
                         }
-                        End::Broken(_) => all.push((state, end)),
+                        BodyEnd::Broken(_) => all.push((state, end)),
                     }
                 }
                 all
@@ -389,7 +389,7 @@ impl Reader<'_> {
     }
 
     /// Adds a call. A call about no node is not made.
-    fn call(&self, call: &CallTerm, name: &'static str, mut state: State) -> Result<Outcome, Refusal> {
+    fn call(&self, call: &CallTerm, name: &'static str, mut state: SymbolicState) -> Result<BodyOutcome, Refusal> {
         let args = call.args.iter().map(|e| self.reduced(*e, &state.vars)).collect();
         let call = CallTerm { args, ..call.clone() };
         let method = self.method(&call)?;
@@ -412,9 +412,9 @@ impl Reader<'_> {
             }
             _ => ExprTerm::Var(Var { name, ..result(state.position()) }).into(),
         };
-        let calls = vec![Made { call, name, ends_loop: false, left_out: Vec::new() }];
-        state.steps.push(Step { times, element: None, calls });
-        Ok((state, End::Value(value)))
+        let calls = vec![PathCall { call, name, ends_loop: false, left_out: Vec::new() }];
+        state.steps.push(PathStep { times, element: None, calls });
+        Ok((state, BodyEnd::Value(value)))
     }
 
     fn method(&self, call: &CallTerm) -> Result<&'static method::Method, Refusal> {
@@ -424,7 +424,12 @@ impl Reader<'_> {
     }
 
     /// Executes a `for`, whose value may be the tuple of the values of its rounds.
-    fn each(&self, (x, set, round): (Var, Expr, &Body), collects: bool, state: State) -> Result<Vec<Outcome>, Refusal> {
+    fn each(
+        &self,
+        (x, set, round): (Var, Expr, &Body),
+        collects: bool,
+        state: SymbolicState,
+    ) -> Result<Vec<BodyOutcome>, Refusal> {
         let set = self.reduced(set, &state.vars);
         if let Some(elements) = listed(set) {
             return self.unrolled((x, &elements, round), collects, state);
@@ -436,10 +441,10 @@ impl Reader<'_> {
             if let Some((calls, facts)) = calls {
                 after.decided.extend(facts);
                 if !calls.is_empty() {
-                    after.steps.push(Step { times: Times::Each(each), element: Some(element), calls });
+                    after.steps.push(PathStep { times: Times::Each(each), element: Some(element), calls });
                 }
                 let value = if collects { self.unknown(x.name) } else { Val::Unit.into() };
-                return Ok(vec![(after, End::Value(value))]);
+                return Ok(vec![(after, BodyEnd::Value(value))]);
             }
             return Ok(Vec::new());
         }
@@ -450,13 +455,13 @@ impl Reader<'_> {
     fn for_one(
         &self,
         (x, element, set, round): (Var, Var, Expr, &Body),
-        state: &State,
+        state: &SymbolicState,
     ) -> Result<Option<Round>, Refusal> {
         let mut inside = state.clone();
         inside.vars.insert(x.number, ExprTerm::Var(element).into());
         let mut found: Option<Round> = None;
         for (after, end) in self.follow(round, inside)? {
-            if matches!(end, End::Broken(_)) {
+            if matches!(end, BodyEnd::Broken(_)) {
                 return Err(refusal!("it breaks out of a `for` through {set}").at(place_of(round)));
             }
             if after.left_out != state.left_out {
@@ -484,8 +489,8 @@ impl Reader<'_> {
         &self,
         (x, elements, round): (Var, &[Expr], &Body),
         collects: bool,
-        state: State,
-    ) -> Result<Vec<Outcome>, Refusal> {
+        state: SymbolicState,
+    ) -> Result<Vec<BodyOutcome>, Refusal> {
         let (mut going, mut ended) = (vec![(state, Vec::new())], Vec::new());
         for element in elements {
             let mut next = Vec::new();
@@ -493,8 +498,8 @@ impl Reader<'_> {
                 state.vars.insert(x.number, *element);
                 for (state, end) in self.follow(round, state)? {
                     match end {
-                        End::Value(v) => next.push((state, [&values[..], &[v]].concat())),
-                        broken @ End::Broken(_) => ended.push((state, broken)),
+                        BodyEnd::Value(v) => next.push((state, [&values[..], &[v]].concat())),
+                        broken @ BodyEnd::Broken(_) => ended.push((state, broken)),
                     }
                 }
             }
@@ -504,7 +509,7 @@ impl Reader<'_> {
             }
         }
         let value = |values| if collects { folded(ExprTerm::Tuple(values).into()) } else { Val::Unit.into() };
-        ended.extend(going.into_iter().map(|(state, values)| (state, End::Value(value(values)))));
+        ended.extend(going.into_iter().map(|(state, values)| (state, BodyEnd::Value(value(values)))));
         Ok(ended)
     }
 
@@ -514,8 +519,8 @@ impl Reader<'_> {
         &self,
         (x, set, round): (Var, Expr, &Body),
         collects: bool,
-        state: State,
-    ) -> Result<Vec<Outcome>, Refusal> {
+        state: SymbolicState,
+    ) -> Result<Vec<BodyOutcome>, Refusal> {
         let cannot = || refusal!("it goes through {set}, which is no set of the call").at(place_of(round));
         let ExprTerm::Op(Op::Range, from, to) = set.term() else { return Err(cannot()) };
         let (Some(first), true, true) = (int(*from), is_integer(*to), self.has_roles) else { return Err(cannot()) };
@@ -530,7 +535,7 @@ impl Reader<'_> {
             let ExprTerm::Var(element) = element.term() else { return Err(cannot()) };
             let Some((calls, _)) = self.for_one((x, *element, set, round), &state)? else { continue };
             let last = state.steps.last().filter(|step| step.times == Times::Once).and_then(|step| step.calls.last());
-            let is_like = |made: &Made| {
+            let is_like = |made: &PathCall| {
                 last.is_some_and(|last| (last.call.library, last.call.method) == (made.call.library, made.call.method))
             };
             if state.left_out.is_some() || !calls.iter().all(is_like) {
@@ -543,7 +548,7 @@ impl Reader<'_> {
             after.left_out = Some((position, calls));
             // There are as many values as rounds.
             let after = after.with(equal(ExprTerm::Of(Function::Len, value).into(), 1.into()), false);
-            all.push((after, End::Value(value)));
+            all.push((after, BodyEnd::Value(value)));
         }
         Ok(all)
     }
@@ -565,7 +570,7 @@ impl Reader<'_> {
     }
 
     /// Executes a loop that only reads, and keeps the last call of the last round.
-    fn waits(&self, round: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
+    fn waits(&self, round: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
         let base = state.position();
         let (times, element, outcomes) = match round.stmt() {
             Stmt::For(x, set, one) if *self.reduced(*set, &state.vars).term() == ExprTerm::AllThreads => {
@@ -577,7 +582,7 @@ impl Reader<'_> {
             _ => (Times::Once, None, self.follow(round, state.clone())?),
         };
         let mut left_out: Vec<CallTerm> = Vec::new();
-        let mut ends = Ends::default();
+        let mut ends = LoopOutcomes::default();
         for (after, end) in outcomes {
             let calls = after.calls_since(&state, "a loop that waits")?;
             if times == Times::Ended && calls.len() != 1 {
@@ -594,27 +599,28 @@ impl Reader<'_> {
                     left_out.push(call);
                 }
             }
-            let End::Broken(value) = end else { continue };
+            let BodyEnd::Broken(value) = end else { continue };
             // The last call has the next position; the results of others are forgotten.
-            let renumbered = |(n, made): (usize, &Made)| {
+            let renumbered = |(n, made): (usize, &PathCall)| {
                 (RESULT + base + n, ExprTerm::Var(Var { name: made.name, ..result(base) }).into())
             };
             let mut known: BTreeMap<usize, Expr> =
                 calls.iter().enumerate().next_back().map(renumbered).into_iter().collect();
             let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
             let facts = facts_since(&after, &state).into_iter();
-            let facts: Vec<Decided> = facts.map(|d| Decided { condition: renamed(d.condition), ..d }).collect();
+            let facts: Vec<PathCondition> =
+                facts.map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
             let mut ended = state.clone();
             if let Some(last) = calls.last() {
                 let args = last.call.args.iter().map(|e| renamed(*e)).collect();
                 let call = CallTerm { args, ..last.call.clone() };
-                let calls = vec![Made { call, name: last.name, ends_loop: true, left_out: Vec::new() }];
-                ended.steps.push(Step { times, element, calls });
+                let calls = vec![PathCall { call, name: last.name, ends_loop: true, left_out: Vec::new() }];
+                ended.steps.push(PathStep { times, element, calls });
             }
-            let end = End::Value(renamed(value));
+            let end = BodyEnd::Value(renamed(value));
             ends.add((ended, end), facts);
         }
-        let with_left_out = |(mut state, end): Outcome| {
+        let with_left_out = |(mut state, end): BodyOutcome| {
             let last = state.steps.last_mut().and_then(|step| step.calls.last_mut());
             if let Some(made) = last.filter(|made| made.ends_loop) {
                 made.left_out.clone_from(&left_out);
@@ -625,13 +631,14 @@ impl Reader<'_> {
     }
 
     /// Executes a loop with effects: a step for each round before the last one, and then the last round.
-    fn rounds(&self, round: &Body, state: State) -> Result<Vec<Outcome>, Refusal> {
-        let is_of_rounds = |step: &Step| step.times == Times::Each(Each::Rounds);
+    fn rounds(&self, round: &Body, state: SymbolicState) -> Result<Vec<BodyOutcome>, Refusal> {
+        let is_of_rounds = |step: &PathStep| step.times == Times::Each(Each::Rounds);
         if state.steps.iter().any(is_of_rounds) {
             return Err(refusal!("it makes a loop with effects several times").at(place_of(round)));
         }
-        let mut of_round: Option<Vec<Made>> = None;
-        for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, End::Value(_))) {
+        let mut of_round: Option<Vec<PathCall>> = None;
+        for (after, _) in self.follow(round, state.clone())?.iter().filter(|(_, end)| matches!(end, BodyEnd::Value(_)))
+        {
             if after.left_out != state.left_out {
                 return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
             }
@@ -643,17 +650,17 @@ impl Reader<'_> {
         }
         let mut before = state;
         if let Some(calls) = of_round.filter(|calls| !calls.is_empty()) {
-            before.steps.push(Step { times: Times::Each(Each::Rounds), element: None, calls });
+            before.steps.push(PathStep { times: Times::Each(Each::Rounds), element: None, calls });
         }
-        let mut ends = Ends::default();
+        let mut ends = LoopOutcomes::default();
         for (mut after, end) in self.follow(round, before.clone())? {
-            let End::Broken(value) = end else { continue };
+            let BodyEnd::Broken(value) = end else { continue };
             let facts = facts_since(&after, &before);
             after.decided.clone_from(&before.decided);
             if let Some(last) = after.steps[before.steps.len()..].last_mut().and_then(|step| step.calls.last_mut()) {
                 last.ends_loop = true;
             }
-            let end = End::Value(value);
+            let end = BodyEnd::Value(value);
             ends.add((after, end), facts);
         }
         Ok(ends.outcomes().collect())
@@ -670,7 +677,7 @@ impl Reader<'_> {
         let nodes = |of| Some(Each::Nodes(Nodes { of, but_own: false }));
         match e.term() {
             ExprTerm::AllNodes => nodes(Whole::All),
-            ExprTerm::Arg(i, _) if self.arguments.get(*i) == Some(&Argument::Nodes) => nodes(Whole::Argument(*i)),
+            ExprTerm::Arg(i, _) if self.arguments.get(*i) == Some(&ArgumentForm::Nodes) => nodes(Whole::Argument(*i)),
             ExprTerm::Op(Op::Without, all, own) => {
                 let is_own = *own == here() || *own.term() == ExprTerm::Of(Function::Only, here());
                 match self.set(*all)? {
@@ -728,8 +735,8 @@ impl Reader<'_> {
                 match (function, of.term()) {
                     (Function::Size, ExprTerm::Arg(i, _)) if self.sizes.contains_key(i) => return self.sizes[i].into(),
                     (Function::Len, ExprTerm::Arg(i, _)) => match self.arguments[*i] {
-                        Argument::Tuple(words) => return (words as i64).into(),
-                        Argument::Data => return 1.into(),
+                        ArgumentForm::Tuple(words) => return (words as i64).into(),
+                        ArgumentForm::Data => return 1.into(),
                         _ => {}
                     },
                     _ => {}
@@ -740,7 +747,7 @@ impl Reader<'_> {
                 let (a, b) = (self.simplified(*a), self.simplified(*b));
                 // A datum that is no tuple is its own part.
                 if let (Op::Item, ExprTerm::Arg(i, _)) = (op, a.term())
-                    && self.arguments[*i] == Argument::Data
+                    && self.arguments[*i] == ArgumentForm::Data
                 {
                     return a;
                 }
@@ -768,12 +775,12 @@ impl Reader<'_> {
     pub fn datum(&self, e: Expr) -> Option<Datum> {
         match e.term() {
             ExprTerm::Val(v) => v.is_data().then_some(Datum::Constant(*v)),
-            ExprTerm::Arg(i, _) => (self.arguments[*i] == Argument::Data).then_some(Datum::Argument(*i)),
+            ExprTerm::Arg(i, _) => (self.arguments[*i] == ArgumentForm::Data).then_some(Datum::Argument(*i)),
             ExprTerm::Var(var) => position_of(var).map(Datum::Result),
             ExprTerm::Op(Op::Add, of, k) => Some(Datum::Sum(result_of(*of)?, int(*k)?)),
             ExprTerm::Op(Op::Item, of, k) => {
                 let (ExprTerm::Arg(i, _), Ok(k)) = (of.term(), usize::try_from(int(*k)?)) else { return None };
-                matches!(self.arguments[*i], Argument::Tuple(words) if k < words).then_some(Datum::Word(*i, k))
+                matches!(self.arguments[*i], ArgumentForm::Tuple(words) if k < words).then_some(Datum::Word(*i, k))
             }
             ExprTerm::Tuple(parts) => {
                 let first = result_of(*parts.first()?)?;
@@ -788,7 +795,7 @@ impl Reader<'_> {
     fn is_known(&self, e: Expr) -> bool {
         match e.term() {
             ExprTerm::Tuple(parts) => parts.iter().all(|e| self.is_known(*e)),
-            ExprTerm::Arg(i, _) => matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
+            ExprTerm::Arg(i, _) => matches!(self.arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_)),
             _ => self.datum(e).is_some(),
         }
     }
@@ -797,7 +804,7 @@ impl Reader<'_> {
     fn is_name(&self, e: Expr) -> bool {
         match e.term() {
             ExprTerm::Me => true,
-            ExprTerm::Arg(i, _) => !matches!(self.arguments[*i], Argument::Data | Argument::Tuple(_)),
+            ExprTerm::Arg(i, _) => !matches!(self.arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_)),
             ExprTerm::Var(var) => (ELEMENT..UNKNOWN).contains(&var.number),
             ExprTerm::Val(v) => !v.is_data() && !matches!(v, Val::Node(_) | Val::Nodes(_) | Val::Thread(_)),
             ExprTerm::Of(Function::Node | Function::AsWid, of) | ExprTerm::Wid(of, _) => self.is_name(*of),
@@ -815,7 +822,7 @@ impl Reader<'_> {
     }
 
     /// Makes a path: guards of its conditions, and variables of the expressions of which nothing is known.
-    fn finished(&self, state: State, returned: Expr) -> Result<Path, Refusal> {
+    fn finished(&self, state: SymbolicState, returned: Expr) -> Result<Path, Refusal> {
         let mut unknown: Vec<(Expr, Var)> = Vec::new();
         let mut steps = state.steps;
         for made in steps.iter_mut().flat_map(|step| &mut step.calls) {
@@ -895,23 +902,23 @@ impl Reader<'_> {
 }
 
 /// True if a condition is about threads, nodes and objects alone, so that each world decides it.
-pub(crate) fn is_of_world(condition: Expr, arguments: &[Argument]) -> bool {
+pub(crate) fn is_of_world(condition: Expr, arguments: &[ArgumentForm]) -> bool {
     let mut is_on_data = has_variables(condition);
     condition.each(&mut |e| {
         is_on_data |=
-            matches!(e.term(), ExprTerm::Arg(i, _) if matches!(arguments[*i], Argument::Data | Argument::Tuple(_)));
+            matches!(e.term(), ExprTerm::Arg(i, _) if matches!(arguments[*i], ArgumentForm::Data | ArgumentForm::Tuple(_)));
     });
     !is_on_data
 }
 
 /// Returns the conditions that were decided since a state, as facts.
-fn facts_since(after: &State, before: &State) -> Vec<Decided> {
+fn facts_since(after: &SymbolicState, before: &SymbolicState) -> Vec<PathCondition> {
     let new = after.decided[before.decided.len()..].iter();
-    new.map(|d| Decided { is_fact: true, ..d.clone() }).collect()
+    new.map(|d| PathCondition { is_fact: true, ..d.clone() }).collect()
 }
 
 /// Finds two paths that do the same, and whose conditions differ in one that holds on one path only.
-fn complementary(paths: &[(State, Expr)]) -> Option<(usize, usize, Expr)> {
+fn complementary(paths: &[(SymbolicState, Expr)]) -> Option<(usize, usize, Expr)> {
     let conditions = |i: usize| paths[i].0.decided.iter().collect::<BTreeSet<_>>();
     let do_the_same = |&(i, j): &(usize, usize)| {
         let ((one, returned), (other, value)) = (&paths[i], &paths[j]);
@@ -932,7 +939,7 @@ fn complementary(paths: &[(State, Expr)]) -> Option<(usize, usize, Expr)> {
 }
 
 /// Decides a condition in each way that is possible. A condition that was decided before stays as it is.
-fn decide(condition: Expr, state: State) -> Vec<(State, bool)> {
+fn decide(condition: Expr, state: SymbolicState) -> Vec<(SymbolicState, bool)> {
     match condition.term() {
         ExprTerm::Val(v) => vec![(state, *v == Val::Bool(true))],
         ExprTerm::Of(Function::Not, of) if is_condition(*of) => {
@@ -940,7 +947,7 @@ fn decide(condition: Expr, state: State) -> Vec<(State, bool)> {
         }
         ExprTerm::Op(op @ (Op::And | Op::Or), a, b) if is_condition(condition) => {
             let goes_on = |holds: bool| holds == (*op == Op::And);
-            let second = |(state, holds): (State, bool)| {
+            let second = |(state, holds): (SymbolicState, bool)| {
                 if goes_on(holds) { decide(*b, state) } else { vec![(state, holds)] }
             };
             decide(*a, state).into_iter().flat_map(second).collect()
@@ -1048,16 +1055,16 @@ mod tests {
     /// Reads a body whose call has an object and a datum for arguments. Its loop may have effects.
     fn paths(has_rounds: bool, body: impl Fn(Expr, Expr) -> Body) -> Result<Vec<Path>, Refusal> {
         let below = Libraries::over(to).with(Memory).with(Variables);
-        let arguments = vec![Argument::Location, Argument::Data];
+        let arguments = vec![ArgumentForm::Location, ArgumentForm::Data];
         let (sizes, fresh) = (BTreeMap::from([(0, 2)]), Cell::new(0));
-        let reader = Reader { below: &below, arguments, sizes, has_roles: false, has_rounds, fresh };
+        let reader = SymbolicExecutor { below: &below, arguments, sizes, has_roles: false, has_rounds, fresh };
         reader.paths(&body(argument(0), argument(1)))
     }
 
     /// Prints a path.
     fn text(path: &Path) -> String {
         let guards = path.guards.iter().map(Guard::to_string).join(", ");
-        let step = |step: &Step| {
+        let step = |step: &PathStep| {
             let calls = step.calls.iter().map(|made| made.call.to_string().replace("rdma-wait-rmw::", "")).join(", ");
             if step.times == Times::Once { calls } else { format!("{:?}: {calls}", step.times) }
         };

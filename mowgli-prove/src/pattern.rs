@@ -13,7 +13,7 @@ use crate::error::{Refusal, refusal};
 
 /// The form of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Argument {
+pub enum ArgumentForm {
     /// A location of the library.
     Location,
     /// A work identifier.
@@ -30,7 +30,7 @@ pub enum Argument {
     Tuple(usize),
 }
 
-impl fmt::Display for Argument {
+impl fmt::Display for ArgumentForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Location => f.write_str("location"),
@@ -44,7 +44,7 @@ impl fmt::Display for Argument {
     }
 }
 
-impl Argument {
+impl ArgumentForm {
     pub(crate) fn of(value: Val) -> Result<Self, Refusal> {
         match value {
             Val::Loc(_) => Ok(Self::Location),
@@ -109,7 +109,7 @@ pub enum Each {
 
 /// An element of an index set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Place {
+pub enum IndexElement {
     /// A node.
     Node(Node),
     /// A thread.
@@ -183,7 +183,7 @@ pub struct Pattern {
 
 /// The threads that take part in an object, and their nodes.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Company {
+pub(crate) struct Participants {
     pub threads: Vec<Tid>,
     pub nodes: NodeSet,
     /// The node of the first one.
@@ -198,14 +198,14 @@ pub struct Env {
     pub(crate) thread: Tid,
     pub(crate) own: Node,
     /// The index of the subevent.
-    pub at: Option<Place>,
+    pub at: Option<IndexElement>,
     pub(crate) nth: Option<usize>,
     pub(crate) args: Vec<Val>,
     pub(crate) homes: Vec<Option<Node>>,
     pub(crate) initial: Vec<Option<Val>>,
     pub(crate) all: NodeSet,
     /// The threads and nodes that take part in the objects that are arguments.
-    pub(crate) members: Vec<Company>,
+    pub(crate) members: Vec<Participants>,
     /// The results of its events, by position in the template. An event that is indexed by a set has one result that
     /// counts.
     pub results: Vec<Val>,
@@ -239,7 +239,7 @@ impl Env {
         }
     }
 
-    pub(crate) fn at(&self, at: Option<Place>) -> Self {
+    pub(crate) fn at(&self, at: Option<IndexElement>) -> Self {
         Self { at, ..self.clone() }
     }
 
@@ -257,15 +257,19 @@ impl Env {
     }
 
     /// Returns the elements of an index set, in order.
-    pub(crate) fn places(&self, each: Each) -> Vec<Place> {
+    pub(crate) fn places(&self, each: Each) -> Vec<IndexElement> {
         match each {
-            Each::Nodes(set) => self.nodes(set).iter().map(Place::Node).collect(),
-            Each::Members(Members { of, but_first }) => {
-                self.members[of].threads.iter().copied().skip(usize::from(but_first)).map(Place::Thread).collect()
-            }
+            Each::Nodes(set) => self.nodes(set).iter().map(IndexElement::Node).collect(),
+            Each::Members(Members { of, but_first }) => self.members[of]
+                .threads
+                .iter()
+                .copied()
+                .skip(usize::from(but_first))
+                .map(IndexElement::Thread)
+                .collect(),
             // The end of a loop indexes no segment.
             Each::Ended(_) => Vec::new(),
-            Each::Rounds => (0..self.rounds.unwrap_or(0)).map(Place::Round).collect(),
+            Each::Rounds => (0..self.rounds.unwrap_or(0)).map(IndexElement::Round).collect(),
         }
     }
 
@@ -294,8 +298,8 @@ impl Env {
         match (leaf, self.at) {
             (Leaf::Thread, _) => is_thread(self.thread),
             (Leaf::Own, _) => is_node(self.own),
-            (Leaf::At, Some(Place::Node(n))) => is_node(n),
-            (Leaf::Member, Some(Place::Thread(t))) => is_thread(t),
+            (Leaf::At, Some(IndexElement::Node(n))) => is_node(n),
+            (Leaf::Member, Some(IndexElement::Thread(t))) => is_thread(t),
             (Leaf::Home(i), _) => self.homes[*i].is_some_and(is_node),
             (Leaf::Node(i), _) => matches!(self.args[*i], Val::Node(n) if is_node(n)),
             (Leaf::Location(i) | Leaf::Identifier(i), _) => self.args[*i] == value,
@@ -311,12 +315,12 @@ pub(crate) fn word_of(tuple: Val, word: usize) -> Option<Val> {
 }
 
 /// Returns the threads that take part in an object, and their nodes.
-fn members(world: &World, object: Val) -> Company {
-    let Some(object) = object.loc().and_then(|x| world.objects.get(&x)) else { return Company::default() };
+fn members(world: &World, object: Val) -> Participants {
+    let Some(object) = object.loc().and_then(|x| world.objects.get(&x)) else { return Participants::default() };
     let nodes = |threads: &[Tid]| threads.iter().map(|&t| world.node_of(t)).collect::<NodeSet>();
     let threads = object.members.clone();
     let (first, others) = threads.split_at(threads.len().min(1));
-    Company { nodes: nodes(&threads), first: nodes(first), others: nodes(others), threads }
+    Participants { nodes: nodes(&threads), first: nodes(first), others: nodes(others), threads }
 }
 
 /// Returns the numbers in a name, each with its position among the parts of the name.
@@ -484,7 +488,7 @@ impl Env {
 }
 
 /// Returns the positions of a sequence of segments, with their indices.
-pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Place>)> {
+pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<IndexElement>)> {
     let mut start = 0;
     let mut all = Vec::new();
     for segment in segments {

@@ -22,14 +22,14 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
-use crate::encode::{Encoding, Law, Side, encode};
+use crate::encode::{Encoding, Law, SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::model::Stamps;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
 
 /// The names of the sorts of subevents and events, and the prefix of all other names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Names {
+pub struct SortNames {
     /// The sort of subevents.
     pub sub: &'static str,
     /// The sort of events.
@@ -38,7 +38,7 @@ pub struct Names {
     pub prefix: &'static str,
 }
 
-impl Names {
+impl SortNames {
     /// Returns a name of this side.
     #[must_use]
     pub fn of(self, name: &str) -> String {
@@ -56,7 +56,7 @@ impl Names {
 const SPECIFIED: &str = "c.";
 
 /// A kind of call.
-pub struct Kind {
+pub struct PlainKind {
     /// The name in the theory, without the prefix.
     pub name: String,
     /// The roles of its subevents, as positions among all roles.
@@ -64,7 +64,7 @@ pub struct Kind {
 }
 
 /// A subevent of a kind of call.
-pub struct Role {
+pub struct PlainRole {
     /// The name in the theory, without the prefix.
     pub name: String,
     /// The family of its stamp.
@@ -73,29 +73,29 @@ pub struct Role {
     pub has_cell: bool,
     /// True if the cell is on the node that the call goes to, false if it is on the thread's own node.
     pub is_far: bool,
-    samples: Vec<Seen>,
+    samples: Vec<SampledSub>,
 }
 
 /// A subevent of a sampled call.
 #[derive(Clone)]
-struct Seen {
+struct SampledSub {
     world: Arc<World>,
     event: Event,
     sub: Sub,
 }
 
-impl Seen {
+impl SampledSub {
     fn view(&self, nth: usize) -> SubView<'_> {
         SubView { world: &self.world, event: &self.event, sub: &self.sub, nth }
     }
 }
 
 /// A sampled call, with one of its shapes.
-type Looked = (Arc<World>, Event, Shape);
+type SampledCall = (Arc<World>, Event, Shape);
 
 /// A datum from which a key can be made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Datum {
+enum KeyDatum {
     Thread,
     To,
     Identifier,
@@ -103,18 +103,18 @@ enum Datum {
 }
 
 /// The candidates for the data of a key: the first one that is right in all samples is used.
-const KEYS: [&[Datum]; 7] = [
+const KEYS: [&[KeyDatum]; 7] = [
     &[],
-    &[Datum::To],
-    &[Datum::Thread, Datum::To],
-    &[Datum::Cell],
-    &[Datum::Identifier],
-    &[Datum::Thread],
-    &[Datum::Thread, Datum::Identifier],
+    &[KeyDatum::To],
+    &[KeyDatum::Thread, KeyDatum::To],
+    &[KeyDatum::Cell],
+    &[KeyDatum::Identifier],
+    &[KeyDatum::Thread],
+    &[KeyDatum::Thread, KeyDatum::Identifier],
 ];
 
-impl Datum {
-    fn of(self, seen: &Seen) -> Option<Val> {
+impl KeyDatum {
+    fn of(self, seen: &SampledSub) -> Option<Val> {
         match self {
             Self::Thread => Some(Val::Int(seen.event.thread.0.into())),
             Self::To => to(&seen.event, &[seen.sub]).map(Val::Node),
@@ -160,11 +160,11 @@ pub struct Plain<'a> {
     /// The library itself.
     pub library: Name,
     /// The names of its sorts and functions.
-    pub names: Names,
+    pub names: SortNames,
     /// The kinds of calls.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<PlainKind>,
     /// The roles of the subevents of all kinds.
-    pub roles: Vec<Role>,
+    pub roles: Vec<PlainRole>,
     /// The specification in first-order logic.
     pub encoding: Encoding,
     stamps: Stamps,
@@ -181,10 +181,10 @@ impl<'a> Plain<'a> {
         library: Name,
         spec: &Spec,
         subject: &dyn Subject,
-        names: Names,
+        names: SortNames,
     ) -> Result<Self, Refusal> {
         let prefix = format!("{}{SPECIFIED}", names.prefix);
-        let side = Side { sort: names.sub, prefix, shared: names.prefix, own: None };
+        let side = SideNames { sort: names.sub, prefix, shared: names.prefix, own: None };
         let encoding = encode(spec, side)?;
         let mut plain = Self {
             libraries,
@@ -200,7 +200,7 @@ impl<'a> Plain<'a> {
     }
 
     fn sampled(&mut self, subject: &dyn Subject) -> Result<(), Refusal> {
-        let mut kinds: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, Vec<SampledCall>> = BTreeMap::new();
         let library = self.libraries.get(self.library).ok_or_else(|| refusal!("no library {}", self.library))?;
         let bound = Bound { objects: 2, ..Bound::default() };
         let empty = World::new(2, &[Node(1), Node(1), Node(2)]);
@@ -228,9 +228,9 @@ impl<'a> Plain<'a> {
             let count = samples[0].2.len();
             let first = self.roles.len();
             for position in 0..count {
-                let seen: Vec<Seen> = samples
+                let seen: Vec<SampledSub> = samples
                     .iter()
-                    .map(|(world, event, shape)| Seen {
+                    .map(|(world, event, shape)| SampledSub {
                         world: Arc::clone(world),
                         event: event.clone(),
                         sub: shape[position],
@@ -238,7 +238,7 @@ impl<'a> Plain<'a> {
                     .collect();
                 self.roles.push(role(&name, position, seen)?);
             }
-            self.kinds.push(Kind { name, roles: (first..first + count).collect() });
+            self.kinds.push(PlainKind { name, roles: (first..first + count).collect() });
         }
         Ok(())
     }
@@ -249,13 +249,13 @@ impl<'a> Plain<'a> {
     }
 
     /// Returns the formula "the role of the subevent satisfies this".
-    pub fn has_role(&self, of: &Term, is: impl Fn(&Role) -> bool) -> Term {
+    pub fn has_role(&self, of: &Term, is: impl Fn(&PlainRole) -> bool) -> Term {
         self.is_one(of, (0..self.roles.len()).filter(|r| is(&self.roles[*r])))
     }
 
     /// Returns the formula "the event is of this kind".
     #[must_use]
-    pub fn is_kind(&self, event: &Term, kind: &Kind) -> Term {
+    pub fn is_kind(&self, event: &Term, kind: &PlainKind) -> Term {
         equal(self.names.app("kind", &[event]), symbol(&self.names.of(&kind.name)))
     }
 
@@ -279,9 +279,9 @@ impl<'a> Plain<'a> {
     }
 
     /// Returns the roles that have a key, and the data that it consists of.
-    fn made_of(&self, key: &Key) -> Result<(Vec<usize>, &'static [Datum]), Refusal> {
+    fn made_of(&self, key: &Key) -> Result<(Vec<usize>, &'static [KeyDatum]), Refusal> {
         let mut defined = Vec::new();
-        let mut values: Vec<(Option<Val>, &Seen)> = Vec::new();
+        let mut values: Vec<(Option<Val>, &SampledSub)> = Vec::new();
         for (r, role) in self.roles.iter().enumerate() {
             let of: Vec<Option<Val>> = role.samples.iter().map(|seen| key.of(&seen.view(0))).collect();
             match of.iter().map(Option::is_some).unique().exactly_one() {
@@ -291,7 +291,7 @@ impl<'a> Plain<'a> {
             }
             values.extend(of.into_iter().zip(&role.samples));
         }
-        let fits = |data: &&&'static [Datum]| {
+        let fits = |data: &&&'static [KeyDatum]| {
             values.iter().tuple_combinations().all(|((k, a), (l, b))| {
                 let equal = data.iter().all(|d| d.of(a).is_some() && d.of(a) == d.of(b));
                 (k == l) == equal
@@ -301,14 +301,14 @@ impl<'a> Plain<'a> {
         made.map(|data| (defined, *data)).ok_or_else(|| refusal!("{} is made of more than is told of events", key.name))
     }
 
-    fn same(&self, datum: Datum, a: &Term, b: &Term) -> Term {
+    fn same(&self, datum: KeyDatum, a: &Term, b: &Term) -> Term {
         let [e, f] = [a, b].map(|s| self.names.app("event", &[s]));
         let of_event = |name: &str| equal(self.names.app(name, &[&e]), self.names.app(name, &[&f]));
         match datum {
-            Datum::Thread => of_event("thread"),
-            Datum::To => of_event("to"),
-            Datum::Identifier => of_event("id"),
-            Datum::Cell => equal(self.names.app("cell", &[a]), self.names.app("cell", &[b])),
+            KeyDatum::Thread => of_event("thread"),
+            KeyDatum::To => of_event("to"),
+            KeyDatum::Identifier => of_event("id"),
+            KeyDatum::Cell => equal(self.names.app("cell", &[a]), self.names.app("cell", &[b])),
         }
     }
 
@@ -327,7 +327,7 @@ impl<'a> Plain<'a> {
         }
         or(rows.into_iter().map(|((always, nearby), of_row)| {
             let nearby =
-                if nearby.is_empty() { truth(false) } else { and([of(b, &nearby), self.same(Datum::To, a, b)]) };
+                if nearby.is_empty() { truth(false) } else { and([of(b, &nearby), self.same(KeyDatum::To, a, b)]) };
             and([of(a, &of_row), or([of(b, &always), nearby])])
         }))
     }
@@ -343,7 +343,7 @@ impl<'a> Plain<'a> {
     /// # Errors
     /// If a set or key depends on more than the data of an event.
     pub fn vocabulary(&self, theory: &mut Theory) -> Result<(), Refusal> {
-        let Names { sub, event, .. } = self.names;
+        let SortNames { sub, event, .. } = self.names;
         let of = |name: &str| self.names.of(name);
         theory.comment(&format!("Plain executions of {}.", self.library));
         theory.sort(event);
@@ -369,7 +369,7 @@ impl<'a> Plain<'a> {
 
     /// Declares the subevents: each event has those of its kind.
     fn parts(&self, theory: &mut Theory) {
-        let Names { sub, event, .. } = self.names;
+        let SortNames { sub, event, .. } = self.names;
         let [s, e] = ["s", "e"].map(symbol);
         for role in &self.roles {
             theory.function(&self.names.of(&format!("part.{}", role.name)), &[event], sub);
@@ -432,9 +432,14 @@ impl<'a> Plain<'a> {
         theory.define(&of("po"), &pair, "Bool", self.names.app("before", &[&e, &f]));
         theory.define(&of("ppo"), &pair, "Bool", and([self.names.app("po", &[&a, &b]), self.keeps(&a, &b)]));
         theory.define(&of("same.event"), &pair, "Bool", equal(e, f));
-        theory.define(&of("same.thread"), &pair, "Bool", self.same(Datum::Thread, &a, &b));
+        theory.define(&of("same.thread"), &pair, "Bool", self.same(KeyDatum::Thread, &a, &b));
         let touch = [&a, &b].map(|s| self.has_role(s, |r| r.has_cell));
-        theory.define(&of("same.cell"), &pair, "Bool", and(touch.into_iter().chain([self.same(Datum::Cell, &a, &b)])));
+        theory.define(
+            &of("same.cell"),
+            &pair,
+            "Bool",
+            and(touch.into_iter().chain([self.same(KeyDatum::Cell, &a, &b)])),
+        );
         theory.function(&of("hb"), &[sub, sub], "Bool");
         Ok(())
     }
@@ -495,17 +500,17 @@ impl<'a> Plain<'a> {
     }
 }
 
-fn role(kind: &str, position: usize, samples: Vec<Seen>) -> Result<Role, Refusal> {
+fn role(kind: &str, position: usize, samples: Vec<SampledSub>) -> Result<PlainRole, Refusal> {
     let name = format!("{kind}/{position}");
     let one =
         |told: Vec<bool>| told.into_iter().unique().exactly_one().map_err(|_| refusal!("not all {name} are alike"));
     let family = family(samples[0].sub.stamp);
     let has_cell = one(samples.iter().map(|s| s.sub.cell.is_some()).collect())?;
-    let at = |s: &Seen| s.sub.cell.map(|c| c.node);
+    let at = |s: &SampledSub| s.sub.cell.map(|c| c.node);
     let is_near = samples.iter().all(|s| at(s).is_none_or(|n| n == s.world.node_of(s.event.thread)));
     let is_far = samples.iter().all(|s| at(s).is_none_or(|n| Some(n) == to(&s.event, &[s.sub])));
     if has_cell && is_near == is_far {
         return Err(refusal!("where {name} is cannot be told"));
     }
-    Ok(Role { name, family, has_cell, is_far: has_cell && is_far, samples })
+    Ok(PlainRole { name, family, has_cell, is_far: has_cell && is_far, samples })
 }

@@ -24,14 +24,16 @@ use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, Compiling, TSO, WaitByPolls, identifier, open_operations};
 use mowgli_rdma::wait::{self, Identified, WAIT};
 
-use crate::compiled::Compiled;
+use crate::compiled::CompiledExecution;
 use crate::error::{Contradiction, Error, Refusal, refusal};
 use crate::instances::Derived;
-use crate::plain::{Kind, Names, Plain, Role};
-use crate::prove::{Options, Proof};
+use crate::plain::{Plain, PlainKind, PlainRole, SortNames};
+use crate::prove::{Proof, ProofOptions};
 use crate::reading::{Numbers, pairs};
-use crate::term::{Statement, Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
-use crate::theorem::{Item, Theorem, Visit, executions, small};
+use crate::term::{
+    Structure, Term, Theory, TheoryStatement, all, and, any, app, equal, implies, not, or, symbol, truth,
+};
+use crate::theorem::{Item, Theorem, VisitExecutions, executions, small};
 
 // The sorts: subevents and events of the compiled program, and of the program itself.
 const SUB: &str = "Sub";
@@ -39,8 +41,8 @@ const EVENT: &str = "Event";
 const PROMISE: &str = "Promise";
 const CALL: &str = "Call";
 
-const BELOW: Names = Names { sub: SUB, event: EVENT, prefix: "" };
-const ABOVE: Names = Names { sub: PROMISE, event: CALL, prefix: "w." };
+const BELOW: SortNames = SortNames { sub: SUB, event: EVENT, prefix: "" };
+const ABOVE: SortNames = SortNames { sub: PROMISE, event: CALL, prefix: "w." };
 
 const DERIVED: [Derived; 5] = [
     (PROMISE, "g", SUB),
@@ -87,14 +89,14 @@ pub fn compiler(variant: &str) -> Option<WaitByPolls> {
 }
 
 /// A statement for all elements of some sorts: `from` implies `to`.
-struct Rule {
+struct Implication {
     words: String,
     of: Vec<(&'static str, &'static str)>,
     from: Term,
     to: Term,
 }
 
-impl Rule {
+impl Implication {
     fn new(words: &str, of: &[(&'static str, &'static str)], from: Term, to: Term) -> Self {
         Self { words: words.to_owned(), of: of.to_vec(), from, to }
     }
@@ -124,7 +126,7 @@ fn side<'a>(
     libraries: &'a Libraries,
     library: Name,
     subject: &dyn Subject,
-    names: Names,
+    names: SortNames,
 ) -> Result<Plain<'a>, Refusal> {
     let spec = libraries.spec(library).ok_or_else(|| refusal!("no library {library}"))?;
     Plain::new(libraries, library, spec, subject, names)
@@ -148,7 +150,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the kinds of operations that a wait can wait for.
-    fn named(&self) -> impl Iterator<Item = &Kind> {
+    fn named(&self) -> impl Iterator<Item = &PlainKind> {
         kinds(&self.above, &OPERATIONS).filter(|kind| !kind.name.contains("._"))
     }
 
@@ -164,7 +166,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the rules of the language beside its consistency predicate (SYNC Def. 16).
-    fn language(&self) -> Vec<Rule> {
+    fn language(&self) -> Vec<Implication> {
         let [s, u, a, e] = ["s", "u", "a", "e"].map(symbol);
         let took = of("took", &[&s]);
         let removal = of("removal", &[&a, &e]);
@@ -179,20 +181,30 @@ impl<'a> WaitsToPolls<'a> {
         ]);
         let twice = and([known(&a), known(&e), same("thread", &a, &e), same("handle", &a, &e)]);
         let mut rules = vec![
-            Rule::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), of(&self.turn, &[&took, &s])),
-            Rule::new(
+            Implication::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), of(&self.turn, &[&took, &s])),
+            Implication::new(
                 "a poll returns the identifier of what it takes",
                 &[("s", SUB)],
                 self.polls(&s),
                 same("handle", &of("event", &[&took]), &of("event", &[&s])),
             ),
-            Rule::new("identifiers of a thread are different", &[("a", EVENT), ("e", EVENT)], twice, equal(a, e)),
-            Rule::new("what was added to an empty set was removed", &[("a", EVENT), ("e", EVENT)], emptied, removed),
+            Implication::new(
+                "identifiers of a thread are different",
+                &[("a", EVENT), ("e", EVENT)],
+                twice,
+                equal(a, e),
+            ),
+            Implication::new(
+                "what was added to an empty set was removed",
+                &[("a", EVENT), ("e", EVENT)],
+                emptied,
+                removed,
+            ),
         ];
         for rf in self.reads_from() {
             let read = of(rf, &[&u, &s]);
             let source = of(rf, &[&of("source", &[&s]), &s]);
-            rules.push(Rule::new("source is what is read from", &[("u", SUB), ("s", SUB)], read, source));
+            rules.push(Implication::new("source is what is read from", &[("u", SUB), ("s", SUB)], read, source));
         }
         rules
     }
@@ -203,46 +215,46 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the kind below that stands for a kind of calls above.
-    fn counterpart(&self, kind: &Kind) -> Result<&Kind, Refusal> {
+    fn counterpart(&self, kind: &PlainKind) -> Result<&PlainKind, Refusal> {
         let name =
             if kind.name.starts_with("Wait.") { "SetIsEmpty.aMF".to_owned() } else { kind.name.replace("._", "") };
         self.below.kinds.iter().find(|k| k.name == name).ok_or_else(|| refusal!("nothing stands for {}", kind.name))
     }
 
     /// Returns the roles below, as positions, that stand for a role above.
-    fn counterparts(&self, role: &Role) -> Vec<usize> {
+    fn counterparts(&self, role: &PlainRole) -> Vec<usize> {
         let kinds = self.above.kinds.iter().filter_map(|kind| Some((kind, self.counterpart(kind).ok()?)));
         let pairs = kinds.flat_map(|(kind, stands)| kind.roles.iter().zip(&stands.roles));
         pairs.filter(|(above, _)| self.above.roles[**above].name == role.name).map(|(_, below)| *below).collect()
     }
 
     /// Returns the rules that f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
-    fn abstraction(&self) -> Result<Vec<Rule>, Refusal> {
+    fn abstraction(&self) -> Result<Vec<Implication>, Refusal> {
         let [c, x, y, s] = ["c", "x", "y", "s"].map(symbol);
         let [fx, fy] = [&x, &y].map(|e| of("f", &[e]));
         let two = [("x", EVENT), ("y", EVENT)];
         let at = of("at", &[&c]);
         let mut rules = vec![
-            Rule::new(
+            Implication::new(
                 "what stands for a call is of it",
                 &[("c", CALL)],
                 truth(true),
                 equal(of("f", &[&at]), c.clone()),
             ),
-            Rule::new(
+            Implication::new(
                 "f keeps threads",
                 &[("x", EVENT)],
                 truth(true),
                 equal(of("thread", &[&x]), of("w.thread", &[&fx])),
             ),
-            Rule::new(
+            Implication::new(
                 "f keeps program order",
                 &two,
                 of("before", &[&x, &y]),
                 or([equal(fx.clone(), fy.clone()), of("w.before", &[&fx, &fy])]),
             ),
-            Rule::new("f keeps program order, back", &two, of("w.before", &[&fx, &fy]), of("before", &[&x, &y])),
-            Rule::new(
+            Implication::new("f keeps program order, back", &two, of("w.before", &[&fx, &fy]), of("before", &[&x, &y])),
+            Implication::new(
                 "what stands for a call goes to its node",
                 &[("c", CALL)],
                 not(self.waits(&c)),
@@ -253,13 +265,13 @@ impl<'a> WaitsToPolls<'a> {
             let stands = self.counterpart(kind)?;
             let words = format!("{} stands for {}", stands.name, kind.name);
             let is = self.below.is_kind(&at, stands);
-            rules.push(Rule::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is));
+            rules.push(Implication::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is));
             for (role, below) in kind.roles.iter().zip(&stands.roles) {
                 let name = &self.above.roles[*role].name;
                 let is = self.above.has_role(&s, |r| r.name == *name);
                 let part = self.below.part(*below, &of("at", &[&of("w.event", &[&s])]));
                 let words = format!("g of {name}");
-                rules.push(Rule::new(&words, &[("s", PROMISE)], is, equal(of("g", &[&s]), part)));
+                rules.push(Implication::new(&words, &[("s", PROMISE)], is, equal(of("g", &[&s]), part)));
             }
         }
         let g = of("g", &[&s]);
@@ -267,21 +279,21 @@ impl<'a> WaitsToPolls<'a> {
             let is = self.below.has_role(&g, |r| r.name == role.name);
             let words = format!("what g takes to {}", role.name);
             let from = self.above.has_role(&s, |r| self.counterparts(r).contains(&b));
-            rules.push(Rule::new(&words, &[("s", PROMISE)], is, from));
+            rules.push(Implication::new(&words, &[("s", PROMISE)], is, from));
         }
         let alike = ["cell", "read", "wrote", "initial"].map(|name| equal(of(name, &[&g]), of(&ABOVE.of(name), &[&s])));
         let operates = not(self.waits(&of("w.event", &[&s])));
-        rules.push(Rule::new("g keeps cells and values", &[("s", PROMISE)], operates, and(alike)));
+        rules.push(Implication::new("g keeps cells and values", &[("s", PROMISE)], operates, and(alike)));
         let back = equal(of("up", &[&g]), s.clone());
-        rules.push(Rule::new("g takes no two to one", &[("s", PROMISE)], truth(true), back));
+        rules.push(Implication::new("g takes no two to one", &[("s", PROMISE)], truth(true), back));
         let touches = self.below.has_role(&s, |role| role.has_cell);
         let stands = equal(of("g", &[&of("up", &[&s])]), s.clone());
-        rules.push(Rule::new("what touches memory stands for something", &[("s", SUB)], touches, stands));
+        rules.push(Implication::new("what touches memory stands for something", &[("s", SUB)], touches, stands));
         Ok(rules)
     }
 
     /// Returns the rules of the compiler that the proof needs. `read_off` keeps those that hold in samples.
-    fn compiled(&self) -> Vec<Rule> {
+    fn compiled(&self) -> Vec<Implication> {
         let [c, n, x] = ["c", "n", "x"].map(symbol);
         let (at, added, asked) = (of("at", &[&c]), of("added", &[&c]), of("asked", &[&c, &n]));
         let open = |n: &Term| of("open", &[&of("w.id", &[&c]), n]);
@@ -292,9 +304,9 @@ impl<'a> WaitsToPolls<'a> {
             equal(of("the.set", &[&added]), open(&of("w.to", &[&c]))),
             same("handle", &added, &at),
         ]);
-        let each = |kind: &Kind| {
+        let each = |kind: &PlainKind| {
             let words = format!("{} is added to the set of its identifier and node", kind.name);
-            Rule::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is_added.clone())
+            Implication::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is_added.clone())
         };
         let is_asked = and([
             of("found.empty", &[&asked]),
@@ -304,21 +316,21 @@ impl<'a> WaitsToPolls<'a> {
         ]);
         let polled = of("polled", &[&x]);
         let is_polled = and([self.is(&polled, &["Poll"]), of("before", &[&polled, &x]), same("handle", &polled, &x)]);
-        let mut rules: Vec<Rule> = self.named().map(each).collect();
-        rules.push(Rule::new(
+        let mut rules: Vec<Implication> = self.named().map(each).collect();
+        rules.push(Implication::new(
             "a wait finds the sets of its identifier empty, for each node",
             &[("c", CALL), ("n", "Node")],
             self.waits(&c),
             is_asked,
         ));
         let removes = self.is(&x, &["SetRemove"]);
-        rules.push(Rule::new("what is removed was polled before", &[("x", EVENT)], removes, is_polled));
+        rules.push(Implication::new("what is removed was polled before", &[("x", EVENT)], removes, is_polled));
         rules
     }
 
     /// Returns the theory of all executions of compiled programs, with the program above. `rules` are those of the
     /// compiler.
-    fn theory(&self, rules: &[Rule]) -> Result<Theory, Refusal> {
+    fn theory(&self, rules: &[Implication]) -> Result<Theory, Refusal> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
         ["Handle", "Opened", EVENT, SUB, CALL, PROMISE].into_iter().for_each(|sort| theory.sort(sort));
@@ -331,7 +343,7 @@ impl<'a> WaitsToPolls<'a> {
         self.below.consistency(&mut below);
         self.above.vocabulary(&mut above)?;
         self.above.relations(&mut above, true)?;
-        let is_new = |s: &Statement| !matches!(s, Statement::Sort(_));
+        let is_new = |s: &TheoryStatement| !matches!(s, TheoryStatement::Sort(_));
         theory.0.extend(below.0.into_iter().filter(is_new).map(|s| self.with_sources(s)));
         let pulled = self.pulled()?;
         theory.0.extend(above.0.into_iter().filter(is_new).map(|s| along_g(s, &pulled)));
@@ -361,16 +373,18 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns a statement with `source` in place of quantifiers over sources.
-    fn with_sources(&self, statement: Statement) -> Statement {
+    fn with_sources(&self, statement: TheoryStatement) -> TheoryStatement {
         let known: BTreeSet<&str> = self.reads_from().collect();
         match statement {
-            Statement::Axiom(words, body) => Statement::Axiom(words, sourced(&body, &known)),
-            Statement::Definition(name, of, to, body) => Statement::Definition(name, of, to, sourced(&body, &known)),
+            TheoryStatement::Axiom(words, body) => TheoryStatement::Axiom(words, sourced(&body, &known)),
+            TheoryStatement::Definition(name, of, to, body) => {
+                TheoryStatement::Definition(name, of, to, sourced(&body, &known))
+            }
             other => other,
         }
     }
 
-    fn theorem(&self, rules: &[Rule]) -> Result<Theorem, Refusal> {
+    fn theorem(&self, rules: &[Implication]) -> Result<Theorem, Refusal> {
         Ok(Theorem {
             about: "SYNC Theorem 6, for every program: outcomes with polls are outcomes with waits.".to_owned(),
             theory: self.theory(rules)?,
@@ -488,7 +502,7 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Reads an execution of a compiled program, and the one of the program itself, as one structure.
     fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, Contradiction> {
-        let read = Compiled::of(execution)?;
+        let read = CompiledExecution::of(execution)?;
         let mut structure = Structure::default();
         structure.define(theory);
         let mut numbers = Numbers::default();
@@ -506,11 +520,11 @@ impl<'a> WaitsToPolls<'a> {
         Ok(structure)
     }
 
-    fn functions(&self, structure: &mut Structure<'static>, read: &Compiled<'_>, numbers: &Numbers) {
+    fn functions(&self, structure: &mut Structure<'static>, read: &CompiledExecution<'_>, numbers: &Numbers) {
         let (events, calls) = (0..read.below.events.len(), 0..read.above.events.len());
         let nodes: Vec<Node> = read.below.world.all_nodes().iter().collect();
         let opened: Vec<Option<Val>> =
-            numbers.identifiers.iter().flat_map(|d| nodes.iter().map(|n| Compiled::open(*d, *n))).collect();
+            numbers.identifiers.iter().flat_map(|d| nodes.iter().map(|n| CompiledExecution::open(*d, *n))).collect();
         let sets: BTreeSet<Option<Val>> = events.clone().map(|e| read.set(e)).chain(opened.iter().copied()).collect();
         let handles: BTreeSet<Val> = events.clone().map(|e| read.handle(e)).collect();
         structure.size("Handle", handles.len());
@@ -544,7 +558,7 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Returns the rules of the compiler that hold in these executions, and complaints about those that do not hold or
     /// that no execution exercises.
-    fn read_off(&self, visit: Visit<'_>) -> Result<(Vec<Rule>, Vec<Refusal>), Error> {
+    fn read_off(&self, visit: VisitExecutions<'_>) -> Result<(Vec<Implication>, Vec<Refusal>), Error> {
         let theory = self.theory(&[])?;
         let rules = self.compiled();
         // For each rule: whether it holds in all executions, and whether its hypothesis holds in one.
@@ -579,17 +593,17 @@ impl<'a> WaitsToPolls<'a> {
 }
 
 /// Returns the kinds of calls of these methods.
-fn kinds<'p>(plain: &'p Plain<'_>, methods: &'p [&str]) -> impl Iterator<Item = &'p Kind> {
+fn kinds<'p>(plain: &'p Plain<'_>, methods: &'p [&str]) -> impl Iterator<Item = &'p PlainKind> {
     plain.kinds.iter().filter(|kind| methods.contains(&kind.name.split('.').next().unwrap_or_default()))
 }
 
 /// Defines a declared relation above as the one below along g.
-fn along_g(statement: Statement, pulled: &BTreeMap<String, String>) -> Statement {
-    let Statement::Function(name, from, to) = &statement else { return statement };
+fn along_g(statement: TheoryStatement, pulled: &BTreeMap<String, String>) -> TheoryStatement {
+    let TheoryStatement::Function(name, from, to) = &statement else { return statement };
     let Some(below) = pulled.get(name) else { return statement };
     let variables = ["a", "b"].into_iter().zip(from).map(|(name, sort)| (name.to_owned(), sort.clone())).collect();
     let [a, b] = ["a", "b"].map(|s| of("g", &[&symbol(s)]));
-    Statement::Definition(name.clone(), variables, to.clone(), of(below, &[&a, &b]))
+    TheoryStatement::Definition(name.clone(), variables, to.clone(), of(below, &[&a, &b]))
 }
 
 /// Replaces "some subevent is the source of this read" by "`source` of the read is its source", which is equivalent.
@@ -609,21 +623,21 @@ fn sourced(term: &Term, reads_from: &BTreeSet<&str>) -> Term {
 }
 
 /// The generator of programs with waits.
-const PROGRAMS: Identified = Identified { words: wait::Words { rmw: true }, unnamed: true };
+const PROGRAMS: Identified = Identified { words: wait::WordClients { rmw: true }, unnamed: true };
 
 /// The generator of the calls in compiled programs.
 struct WithSets;
 
 impl Subject for WithSets {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        tso::Words { rmw: true }.worlds(empty, bound, expired)
+        tso::PollClients { rmw: true }.worlds(empty, bound, expired)
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         let q = Qp { to: world.node_of(thread), number: 1 };
         let (s, v) = (open_operations(Name::literal("d"), q), identifier(q, 0));
         let of_sets = [tso::Method::SetAdd { s, v }, tso::Method::SetRemove { s, v }, tso::Method::SetIsEmpty { s }];
-        let others = tso::Words { rmw: true }.calls(world, thread, bound, expired);
+        let others = tso::PollClients { rmw: true }.calls(world, thread, bound, expired);
         others.into_iter().chain(of_sets.map(Into::into)).collect()
     }
 }
@@ -632,7 +646,7 @@ impl Subject for WithSets {
 ///
 /// # Errors
 /// If the models say something that first-order logic cannot express.
-pub fn proved(variant: &str, options: &Options) -> Result<Proof, Error> {
+pub fn proved(variant: &str, options: &ProofOptions) -> Result<Proof, Error> {
     let by = compiler(variant)
         .ok_or_else(|| Unknown::new("variant of waits-to-polls", variant, COMPILERS.iter().map(|(name, _)| *name)))?;
     let (below, above) = (tso::switched(Switches::OFF), wait::switched(Switches::OFF));

@@ -28,25 +28,25 @@ use rayon::prelude::*;
 use crate::cases::cases;
 use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
 use crate::kind::{Kind, Read, Role};
-use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
-use crate::no_template::{Open, obligations};
-use crate::solve::{Answer, Asked, Program, ask};
-use crate::source::Source;
-use crate::split::{Cases, Decided};
+use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ModelInput, Obligation, ROUND};
+use crate::no_template::{OpenObligation, obligations};
+use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
+use crate::source::ProofSource;
+use crate::split::{CaseResult, Cases};
 use crate::stated::Stated;
 use crate::term::{Structure, Term, Theory, and, any, app, symbol};
 use crate::witness::structure;
 
 /// The options of a proof search.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ProofOptions {
     /// The solvers; each must show each obligation.
-    pub solvers: Vec<Program>,
+    pub solvers: Vec<SolverProgram>,
     /// The time limit of a question.
     pub limit: Duration,
     /// The time limit of the search for executions in which the hypotheses hold.
     pub executions: Duration,
-    /// True to keep the questions: [`Row::file`] prints them.
+    /// True to keep the questions: [`ObligationResult::file`] prints them.
     pub keep: bool,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Closed {
 
 /// An obligation and its result.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ObligationResult {
     /// A description in the words of the paper.
     pub obligation: String,
     /// The number of questions.
@@ -84,7 +84,7 @@ pub struct Row {
     /// The number of questions that closed a case: the solver answered `unsat`.
     pub closing: usize,
     /// The answers of the solvers. `Follows` means that every case follows.
-    pub answers: Vec<(Program, Answer)>,
+    pub answers: Vec<(SolverProgram, SolverAnswer)>,
     /// The way in which it was closed, if it is shown.
     pub closed: Option<Closed>,
     /// The time of all questions together.
@@ -94,12 +94,12 @@ pub struct Row {
     /// If no execution that was found has the hypothesis: the part of it that never holds, or else all of it.
     pub empty: Option<String>,
     /// The questions, if they are kept.
-    pub questions: Vec<Asked>,
+    pub questions: Vec<Query>,
     /// The reason for which no question could be asked.
     pub why: Option<String>,
 }
 
-impl Row {
+impl ObligationResult {
     /// Returns a row with nothing but the name of the obligation.
     pub(crate) fn named(obligation: String) -> Self {
         Self {
@@ -140,14 +140,14 @@ impl Row {
             "; Obligation: {}\n; Questions: {count}. It is shown if the answer to each is unsat.\n",
             self.obligation
         );
-        let all = self.questions.iter().map(Asked::text).join("\n(reset)\n");
+        let all = self.questions.iter().map(Query::text).join("\n(reset)\n");
         (count > 0).then(|| head + &all)
     }
 
     /// Returns the result in a word.
     #[must_use]
     pub fn result(&self) -> String {
-        match self.answers.iter().find(|(_, answer)| *answer != Answer::Follows) {
+        match self.answers.iter().find(|(_, answer)| *answer != SolverAnswer::Follows) {
             _ if self.why.is_some() => "open".to_owned(),
             Some((program, answer)) => format!("{answer} ({program})"),
             None if !self.follows() => "not asked".to_owned(),
@@ -168,7 +168,7 @@ pub struct Proof {
     /// The map g in words: for each promise the subevent that stands for it.
     pub concretisation: Vec<String>,
     /// The obligations.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ObligationResult>,
     /// The number of obligations of condition 1 that hold by definition, because the stamps are the same.
     pub plain: usize,
     /// The number of executions in which every axiom was found to hold.
@@ -181,7 +181,10 @@ impl Proof {
     /// True if local soundness is proved, for every client.
     #[must_use]
     pub fn is_proved(&self) -> bool {
-        self.errors.is_empty() && self.executions > 0 && !self.rows.is_empty() && self.rows.iter().all(Row::is_shown)
+        self.errors.is_empty()
+            && self.executions > 0
+            && !self.rows.is_empty()
+            && self.rows.iter().all(ObligationResult::is_shown)
     }
 
     fn stopped(errors: Vec<Error>) -> Self {
@@ -191,7 +194,7 @@ impl Proof {
 
 /// Looks for a proof that an implementation is locally sound, for every client.
 #[must_use]
-pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
+pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
     if let Some((a, b)) = source.specification.differs_at(source.below) {
         return Proof::stopped(vec![
             refusal!("only one of the specifications has {a} before {b} in its stamp order").into(),
@@ -202,14 +205,14 @@ pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
         Err(refusals) => return without_templates(source, &refusals),
     };
     let parts =
-        Parts { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
-    let mut model = match Model::new(parts) {
+        ModelInput { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
+    let mut model = match LibraryTheory::new(parts) {
         Ok(model) => model,
         Err(refusal) => return Proof::stopped(vec![refusal.into()]),
     };
     let goes_on = kinds.iter().any(Kind::has_unknowns);
     let limit = if goes_on { options.limit.min(BRIEF) } else { options.limit };
-    let options = &Options { limit, ..options.clone() };
+    let options = &ProofOptions { limit, ..options.clone() };
     let (lemmas, mut errors) = lemmas(&mut model, source, options);
     let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
     let mut proof = attempt.made(source, lemmas).unwrap_or_else(|error| Proof::stopped(vec![error]));
@@ -220,13 +223,14 @@ pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
 }
 
 /// Lists every obligation as open when some kind of calls has no template.
-fn without_templates(source: &Source<'_>, refusals: &[Refusal]) -> Proof {
+fn without_templates(source: &ProofSource<'_>, refusals: &[Refusal]) -> Proof {
     let mut errors: Vec<Error> = refusals.iter().map(|u| refusal!("no template of {u}").into()).collect();
     let open = obligations(source, refusals).unwrap_or_else(|refusal| {
         errors.push(refusal.into());
         Vec::new()
     });
-    let row = |Open { obligation, why }| Row { why: Some(why), ..Row::named(obligation) };
+    let row =
+        |OpenObligation { obligation, why }| ObligationResult { why: Some(why), ..ObligationResult::named(obligation) };
     Proof { rows: open.into_iter().map(row).collect(), ..Proof::stopped(errors) }
 }
 
@@ -239,22 +243,26 @@ struct About<'q> {
 }
 
 struct Attempt<'a> {
-    model: &'a Model<'a>,
+    model: &'a LibraryTheory<'a>,
     kinds: &'a [Kind],
-    options: &'a Options,
+    options: &'a ProofOptions,
     /// True if open obligations do not stop the proof, because too little is known of some calls for a proof anyway.
     goes_on: bool,
 }
 
 /// Shows the lemmas. Each lemma that is shown becomes an axiom of the theory; the others are dropped.
-fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec<(Row, Obligation)>, Vec<Error>) {
+fn lemmas(
+    model: &mut LibraryTheory<'_>,
+    source: &ProofSource<'_>,
+    options: &ProofOptions,
+) -> (Vec<(ObligationResult, Obligation)>, Vec<Error>) {
     let (mut shown, mut errors) = (Vec::new(), Vec::new());
     for together in model.lemmas() {
         let mut limit = options.limit.min(LEMMA);
         let mut rows = Vec::new();
         for lemma in together {
             let start = Instant::now();
-            let row = by_cases(model, &Options { limit, ..options.clone() }, &model.below, &lemma);
+            let row = by_cases(model, &ProofOptions { limit, ..options.clone() }, &model.below, &lemma);
             let row = row.map(|row| closed(model, &model.below, &lemma, (row, true)));
             // If one lemma takes too long, others will, so the limit shrinks.
             limit = if start.elapsed() >= limit { limit.min(LATE) } else { limit };
@@ -263,7 +271,7 @@ fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec
         for (lemma, row) in rows {
             model.below.axiom(&format!("shown before: {}", lemma.name), lemma.closed());
             // A lemma needs no witness, because the obligations that it helps to show have their own.
-            let row = Row { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
+            let row = ObligationResult { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
             shown.push((row, lemma));
         }
     }
@@ -275,7 +283,7 @@ fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec
         for Stated { statement, question } in stated {
             let row = answered(model, options, &model.below, &question, std::slice::from_ref(&question));
             let is_shown = row.follows();
-            let row = Row { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
+            let row = ObligationResult { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
             if is_shown {
                 model.below.axiom(&format!("shown before: {}", statement.name), statement.closed());
             }
@@ -298,15 +306,15 @@ const OPEN: usize = 2;
 const LATE: Duration = Duration::from_secs(5);
 
 /// Returns the number of open obligations.
-fn open(rows: &[Row]) -> usize {
+fn open(rows: &[ObligationResult]) -> usize {
     rows.iter().filter(|row| row.cases > 0 && !row.follows()).count()
 }
 
 impl Attempt<'_> {
-    fn made(&self, source: &Source<'_>, lemmas: Vec<(Row, Obligation)>) -> Result<Proof, Error> {
+    fn made(&self, source: &ProofSource<'_>, lemmas: Vec<(ObligationResult, Obligation)>) -> Result<Proof, Error> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
-        let (rows, mut questions): (Vec<Row>, Vec<Obligation>) = lemmas.into_iter().unzip();
+        let (rows, mut questions): (Vec<ObligationResult>, Vec<Obligation>) = lemmas.into_iter().unzip();
         let none: BTreeSet<usize> = questions.iter().filter_map(|q| self.model.none_of(q)).collect();
         proof.rows = rows;
         for (k, kind) in self.kinds.iter().enumerate().filter(|(k, _)| !none.contains(k)) {
@@ -354,7 +362,7 @@ impl Attempt<'_> {
                 let open = open(&proof.rows);
                 let solvers = if self.goes_on || open < OPEN { self.options.solvers.clone() } else { Vec::new() };
                 let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
-                let options = Options { solvers, limit, ..self.options.clone() };
+                let options = ProofOptions { solvers, limit, ..self.options.clone() };
                 proof.rows.push(answered(self.model, &options, theory, &obligation, &cases));
                 questions.push(obligation);
             }
@@ -365,7 +373,7 @@ impl Attempt<'_> {
                 None => vec![all(&theory, &questions[..])],
                 // An hb' with these properties exists only if so' is inside hb.
                 Some(larger) => {
-                    let holds_always = proof.rows[of_larger.end..].iter().all(Row::follows);
+                    let holds_always = proof.rows[of_larger.end..].iter().all(ObligationResult::follows);
                     let larger = About { theory: larger, questions: with_larger, holds_always };
                     vec![all(&theory, before), larger, all(&theory, rest)]
                 }
@@ -410,7 +418,11 @@ impl Attempt<'_> {
     /// that stand for it, and then the latest. Returns the rows of the chosen role, or else those of the role that
     /// failed last.
     #[allow(clippy::type_complexity, reason = "four parts of one answer")]
-    fn image(&self, kind: &Kind, promise: &Role) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), Refusal> {
+    fn image(
+        &self,
+        kind: &Kind,
+        promise: &Role,
+    ) -> Result<(Option<usize>, Vec<ObligationResult>, Vec<Obligation>, usize), Refusal> {
         let parts = self.parts_that_stand();
         let is_such_a_part = |role: &Role| role.cell.as_ref().is_some_and(|cell| parts.contains(&*cell.text));
         let mut candidates: Vec<usize> = (0..kind.concrete.len()).rev().collect();
@@ -418,7 +430,7 @@ impl Attempt<'_> {
             let role = &kind.concrete[*r];
             (role.family != promise.family, !is_such_a_part(role))
         });
-        let mut best: Option<Vec<Row>> = None;
+        let mut best: Option<Vec<ObligationResult>> = None;
         for role in candidates {
             let Some((obligations, plain)) = self.model.stands_for(kind, promise, &kind.concrete[role])? else {
                 continue;
@@ -449,13 +461,14 @@ impl Attempt<'_> {
     /// hypothesis holds in one of them.
     fn witnessed(
         &self,
-        source: &Source<'_>,
-        (asked, rows): (&[About<'_>], &[Row]),
+        source: &ProofSource<'_>,
+        (asked, rows): (&[About<'_>], &[ObligationResult]),
         g: &Concretisation,
         limit: Duration,
-    ) -> Result<(usize, Vec<Witness>), Error> {
+    ) -> Result<(usize, Vec<HypothesisSearch>), Error> {
         let questions = || asked.iter().flat_map(|asked| asked.questions.iter());
-        let mut witnessed: Vec<Witness> = questions().zip(rows).map(|(q, row)| Witness::new(q, row)).collect();
+        let mut witnessed: Vec<HypothesisSearch> =
+            questions().zip(rows).map(|(q, row)| HypothesisSearch::new(q, row)).collect();
         let mut seen = 0;
         let mut wrong = None;
         let mut late = 0;
@@ -500,24 +513,29 @@ impl Attempt<'_> {
 
 /// Asks about an obligation by cases, or else as a whole.
 fn answered(
-    model: &Model<'_>,
-    options: &Options,
+    model: &LibraryTheory<'_>,
+    options: &ProofOptions,
     theory: &Theory,
     obligation: &Obligation,
     cases: &[Obligation],
-) -> Row {
+) -> ObligationResult {
     let row = by_cases(model, options, theory, obligation).unwrap_or_else(|| {
         let limit = options.limit.min(LATE);
-        row(&Options { limit, ..options.clone() }, theory, obligation, cases)
+        row(&ProofOptions { limit, ..options.clone() }, theory, obligation, cases)
     });
     // If no roles satisfy the hypothesis, the obligation is about nothing, whatever the solver was asked.
     closed(model, theory, obligation, (row, !cases.is_empty()))
 }
 
 /// Adds to a row how it was closed. Drops the answers and questions if no answer of a solver closed a case.
-fn closed(model: &Model<'_>, theory: &Theory, obligation: &Obligation, (mut row, has_cases): (Row, bool)) -> Row {
-    let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
-    let is_about_nothing = || Cases::new(model, theory, Program::Z3, Duration::ZERO).is_about_nothing(obligation);
+fn closed(
+    model: &LibraryTheory<'_>,
+    theory: &Theory,
+    obligation: &Obligation,
+    (mut row, has_cases): (ObligationResult, bool),
+) -> ObligationResult {
+    let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows);
+    let is_about_nothing = || Cases::new(model, theory, SolverProgram::Z3, Duration::ZERO).is_about_nothing(obligation);
     row.closed = match (follows, row.cases) {
         (false, _) => None,
         (true, _) if !has_cases => Some(Closed::Nothing),
@@ -534,28 +552,41 @@ fn closed(model: &Model<'_>, theory: &Theory, obligation: &Obligation, (mut row,
 }
 
 /// Shows an obligation from instances of the axioms, case by case, if every solver agrees.
-fn by_cases(model: &Model<'_>, options: &Options, theory: &Theory, obligation: &Obligation) -> Option<Row> {
+fn by_cases(
+    model: &LibraryTheory<'_>,
+    options: &ProofOptions,
+    theory: &Theory,
+    obligation: &Obligation,
+) -> Option<ObligationResult> {
     let start = Instant::now();
     let [mut asked, mut closing] = [0; 2];
     let mut questions = Vec::new();
     for solver in &options.solvers {
         let cases = Cases::new(model, theory, *solver, options.limit).keeping(options.keep);
-        let Decided { answer, asked: count, closing: closed, kept } = cases.decide(obligation);
-        if answer != Answer::Follows {
+        let CaseResult { answer, asked: count, closing: closed, kept } = cases.decide(obligation);
+        if answer != SolverAnswer::Follows {
             return None;
         }
         asked = asked.max(count);
         closing = closing.max(closed);
         questions.extend(kept);
     }
-    let answers: Vec<(Program, Answer)> = options.solvers.iter().map(|solver| (*solver, Answer::Follows)).collect();
+    let answers: Vec<(SolverProgram, SolverAnswer)> =
+        options.solvers.iter().map(|solver| (*solver, SolverAnswer::Follows)).collect();
     let obligation = obligation.name.clone();
-    let row = Row { cases: asked, closing, answers, time: start.elapsed(), questions, ..Row::named(obligation) };
+    let row = ObligationResult {
+        cases: asked,
+        closing,
+        answers,
+        time: start.elapsed(),
+        questions,
+        ..ObligationResult::named(obligation)
+    };
     (!options.solvers.is_empty()).then_some(row)
 }
 
 /// Asks the solvers about an obligation, case by case.
-fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> Row {
+fn row(options: &ProofOptions, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> ObligationResult {
     let mut answers = Vec::new();
     let mut questions = Vec::new();
     let mut time = Duration::ZERO;
@@ -563,32 +594,40 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
         let failed = AtomicBool::new(false);
         let asked = |case| {
             if failed.load(Ordering::Relaxed) {
-                return (Answer::Unknown("not asked".to_owned()), Duration::ZERO);
+                return (SolverAnswer::Unknown("not asked".to_owned()), Duration::ZERO);
             }
             let (answer, time) = ask(solver, theory, case, options.limit);
-            failed.fetch_or(answer != Answer::Follows, Ordering::Relaxed);
+            failed.fetch_or(answer != SolverAnswer::Follows, Ordering::Relaxed);
             (answer, time)
         };
-        let all: Vec<(Answer, Duration)> = cases.par_iter().map(asked).collect();
+        let all: Vec<(SolverAnswer, Duration)> = cases.par_iter().map(asked).collect();
         time += all.iter().map(|(_, time)| *time).sum();
         // Take the first failed case that was asked, because cases after a failed one may be skipped.
-        let is_asked = |(answer, time): &&(Answer, Duration)| *answer != Answer::Follows && *time > Duration::ZERO;
+        let is_asked =
+            |(answer, time): &&(SolverAnswer, Duration)| *answer != SolverAnswer::Follows && *time > Duration::ZERO;
         let failed = all.iter().position(|case| is_asked(&case));
         if options.keep {
             let asked = all.iter().zip(cases).filter(|((_, time), _)| *time > Duration::ZERO);
-            questions.extend(asked.map(|((answer, _), case)| Asked::whole(solver, theory, case, answer.clone())));
+            questions.extend(asked.map(|((answer, _), case)| Query::whole(solver, theory, case, answer.clone())));
         }
-        answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
+        answers.push((solver, failed.map_or(SolverAnswer::Follows, |i| all[i].0.clone())));
     }
     let obligation = obligation.name.clone();
-    Row { cases: cases.len(), closing: cases.len(), answers, time, questions, ..Row::named(obligation) }
+    ObligationResult {
+        cases: cases.len(),
+        closing: cases.len(),
+        answers,
+        time,
+        questions,
+        ..ObligationResult::named(obligation)
+    }
 }
 
 /// The number of executions in which the axioms are checked beyond those that the witnesses need.
 const ENOUGH: usize = 100;
 
 /// The search for an execution that satisfies the hypothesis of a question.
-struct Witness {
+struct HypothesisSearch {
     /// The hypothesis, for some constants.
     given: Term,
     /// True if it holds in an execution.
@@ -599,8 +638,8 @@ struct Witness {
     parts: Vec<(Term, bool)>,
 }
 
-impl Witness {
-    fn new(question: &Obligation, row: &Row) -> Self {
+impl HypothesisSearch {
+    fn new(question: &Obligation, row: &ObligationResult) -> Self {
         let of: Vec<(String, String)> =
             question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
         let some = |term: &Term| Term::Any(of.clone(), term.clone().into());
@@ -678,7 +717,12 @@ const STEP: usize = 7;
 
 /// Visits executions of clients until `visit` returns false or the time is over. With `with_rounds` some of them have
 /// idle iterations of loops with effects.
-pub fn executions(source: &Source<'_>, with_rounds: bool, limit: Duration, visit: &mut dyn FnMut(&Execution) -> bool) {
+pub fn executions(
+    source: &ProofSource<'_>,
+    with_rounds: bool,
+    limit: Duration,
+    visit: &mut dyn FnMut(&Execution) -> bool,
+) {
     let start = Instant::now();
     let expired = || start.elapsed() >= limit;
     let specified = source.specification.get(source.library);
@@ -711,7 +755,7 @@ const TURNING: usize = 6;
 /// Visits executions of one client; those with idle iterations too while `turning` is not 0. Decrements `turning` if
 /// there are some. Returns whether to go on.
 fn executions_of(
-    source: &Source<'_>,
+    source: &ProofSource<'_>,
     world: &World,
     programs: &[Prog],
     (turning, expired): (&mut usize, &dyn Fn() -> bool),
@@ -788,7 +832,7 @@ fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
 }
 
 /// Checks assumptions and `admits` on sampled short programs. Describes each condition that may fail and is not proved.
-fn conditions(source: &Source<'_>, limit: Duration) -> Vec<Refusal> {
+fn conditions(source: &ProofSource<'_>, limit: Duration) -> Vec<Refusal> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
     let made = events(source, limit);
@@ -828,7 +872,7 @@ fn conditions(source: &Source<'_>, limit: Duration) -> Vec<Refusal> {
 }
 
 /// Returns events of clients and of implementations in small executions, each with its world.
-fn events(source: &Source<'_>, limit: Duration) -> Vec<(World, Event)> {
+fn events(source: &ProofSource<'_>, limit: Duration) -> Vec<(World, Event)> {
     let (mut found, mut left) = (Vec::new(), EXECUTIONS);
     executions(source, false, limit, &mut |execution| {
         let own = execution.calls.iter().map(|replaced| &replaced.event);

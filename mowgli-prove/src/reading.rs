@@ -10,7 +10,7 @@ use mowgli_core::judge::{Reading, closure, judge};
 use mowgli_core::value::Val;
 
 use crate::error::{Contradiction, contradiction};
-use crate::plain::{Names, Plain, identifier, kind_of, to};
+use crate::plain::{Plain, SortNames, identifier, kind_of, to};
 use crate::term::{Structure, Theory};
 
 /// The elements of the sorts of a structure, in order.
@@ -152,7 +152,7 @@ impl Plain<'_> {
         (roles, kinds): (&[usize], &[usize]),
         numbers: &Numbers,
     ) {
-        let Names { sub, event, .. } = self.names;
+        let SortNames { sub, event, .. } = self.names;
         let of = |name: &str| self.names.of(name);
         let threads: Vec<usize> = ex.events.iter().map(|e| e.thread.index()).collect();
         let node = |n: Option<Node>| n.map_or(0, |n| usize::from(n.0) - 1);

@@ -7,7 +7,7 @@ use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::TUPLE;
-use crate::term::{Statement, Term, Theory, Variable};
+use crate::term::{BoundVariable, Term, Theory, TheoryStatement};
 
 /// The number of a name.
 pub type Symbol = usize;
@@ -25,12 +25,12 @@ pub const ITE: Symbol = 7;
 
 /// Names and their numbers.
 #[derive(Clone)]
-pub struct Names {
+pub struct SymbolNames {
     names: Vec<String>,
     numbers: FxHashMap<String, Symbol>,
 }
 
-impl Names {
+impl SymbolNames {
     /// Returns the number of a name.
     pub fn of(&mut self, name: &str) -> Symbol {
         if let Some(known) = self.numbers.get(name) {
@@ -54,13 +54,13 @@ impl Names {
 }
 
 /// A term.
-pub enum Code {
+pub enum TermCode {
     /// The variable that was bound at this place, counted from the outermost.
     Bound(usize),
     /// A symbol, applied.
-    Apply(Symbol, Vec<Code>),
+    Apply(Symbol, Vec<TermCode>),
     /// A definition, applied.
-    Defined(usize, Vec<Code>),
+    Defined(usize, Vec<TermCode>),
     /// A formula with a quantifier.
     Quantified(Arc<Quantified>),
     /// A disjunction, indexed by the element that one term is.
@@ -70,14 +70,14 @@ pub enum Code {
 /// A disjunction in which each part says which element, such as a role, one term is.
 pub struct ByCase {
     /// The term.
-    pub of: Code,
+    pub of: TermCode,
     /// The positions of the parts that remain if the term is this element.
     pub parts: FxHashMap<Symbol, Vec<usize>>,
     /// The parts.
-    pub all: Vec<Code>,
+    pub all: Vec<TermCode>,
 }
 
-impl Code {
+impl TermCode {
     /// Makes a disjunction, indexed by an element if possible.
     fn any(all: Vec<Self>, elements: &FxHashSet<Symbol>) -> Self {
         let cases: Option<Vec<(&Self, Symbol)>> = all.iter().map(|part| part.case(elements)).collect();
@@ -134,11 +134,11 @@ pub struct Quantified {
     /// True if the quantifier is existential, false if it is universal.
     pub is_some: bool,
     /// The variables that it binds.
-    pub of: Vec<Variable>,
+    pub of: Vec<BoundVariable>,
     /// The variables that are bound around it.
     pub around: Vec<String>,
     /// The formula under the quantifier.
-    pub body: Code,
+    pub body: TermCode,
     /// The formula under the quantifier, as it was written.
     pub written: Arc<Term>,
 }
@@ -151,19 +151,19 @@ pub struct Axiom {
     /// values.
     pub case: Option<(Symbol, Symbol)>,
     /// The formula.
-    pub body: Code,
+    pub body: TermCode,
 }
 
 /// A theory prepared for instantiation.
-pub struct Ready {
+pub struct PreparedTheory {
     /// The names in the theory.
-    pub names: Names,
+    pub names: SymbolNames,
     /// The elements of sorts with known elements.
     pub elements: FxHashSet<Symbol>,
     /// The bodies of definitions.
-    pub definitions: Vec<Code>,
+    pub definitions: Vec<TermCode>,
     /// For predicates of pairs a formula that holds of each pair.
-    pub typed: FxHashMap<Symbol, Code>,
+    pub typed: FxHashMap<Symbol, TermCode>,
     /// The axioms that this crate instantiates.
     pub axioms: Vec<Axiom>,
     /// Sorts, functions, and the axioms that the solver instantiates.
@@ -175,30 +175,30 @@ pub struct Ready {
 }
 
 /// A reader of terms.
-pub struct Reader<'a> {
+pub struct TermReader<'a> {
     /// The names, to which new ones are added.
-    pub names: &'a mut Names,
+    pub names: &'a mut SymbolNames,
     defined: &'a FxHashMap<String, usize>,
     elements: &'a FxHashSet<Symbol>,
     places: &'a mut usize,
 }
 
-impl Reader<'_> {
+impl TermReader<'_> {
     /// Reads a term in which these variables are bound.
-    pub fn read(&mut self, term: &Term, bound: &mut Vec<String>) -> Code {
+    pub fn read(&mut self, term: &Term, bound: &mut Vec<String>) -> TermCode {
         match term {
             Term::App(name, to) if to.is_empty() => match bound.iter().rposition(|known| **known == **name) {
-                Some(position) => Code::Bound(position),
-                None => Code::Apply(self.names.of(name), Vec::new()),
+                Some(position) => TermCode::Bound(position),
+                None => TermCode::Apply(self.names.of(name), Vec::new()),
             },
             Term::App(name, to) => {
-                let to: Vec<Code> = to.iter().map(|t| self.read(t, bound)).collect();
+                let to: Vec<TermCode> = to.iter().map(|t| self.read(t, bound)).collect();
                 if &**name == "or" {
-                    return Code::any(to, self.elements);
+                    return TermCode::any(to, self.elements);
                 }
                 match self.defined.get(&**name) {
-                    Some(definition) => Code::Defined(*definition, to),
-                    None => Code::Apply(self.names.of(name), to),
+                    Some(definition) => TermCode::Defined(*definition, to),
+                    None => TermCode::Apply(self.names.of(name), to),
                 }
             }
             Term::All(of, body) | Term::AllAt(of, body, _) => self.quantified(false, of, body, bound),
@@ -206,14 +206,20 @@ impl Reader<'_> {
         }
     }
 
-    fn quantified(&mut self, is_some: bool, of: &[Variable], body: &Arc<Term>, bound: &mut Vec<String>) -> Code {
+    fn quantified(
+        &mut self,
+        is_some: bool,
+        of: &[BoundVariable],
+        body: &Arc<Term>,
+        bound: &mut Vec<String>,
+    ) -> TermCode {
         let around = bound.clone();
         bound.extend(of.iter().map(|(name, _)| name.clone()));
         let read = self.read(body, bound);
         bound.truncate(around.len());
         *self.places += 1;
         let written = Arc::clone(body);
-        Code::Quantified(Arc::new(Quantified {
+        TermCode::Quantified(Arc::new(Quantified {
             place: *self.places,
             is_some,
             of: of.to_vec(),
@@ -224,12 +230,12 @@ impl Reader<'_> {
     }
 }
 
-impl Ready {
+impl PreparedTheory {
     /// Prepares a theory. `typed` has for some predicates a formula that holds of all of their pairs `a` and `b`, by
     /// the axioms.
     #[must_use]
     pub fn new(theory: &Theory, typed: &BTreeMap<String, Term>) -> Self {
-        let mut names = Names { names: Vec::new(), numbers: FxHashMap::default() };
+        let mut names = SymbolNames { names: Vec::new(), numbers: FxHashMap::default() };
         NAMES.iter().for_each(|name| {
             names.of(name);
         });
@@ -256,8 +262,13 @@ impl Ready {
         ready
     }
 
-    fn reader(&mut self) -> Reader<'_> {
-        Reader { names: &mut self.names, defined: &self.defined, elements: &self.elements, places: &mut self.places }
+    fn reader(&mut self) -> TermReader<'_> {
+        TermReader {
+            names: &mut self.names,
+            defined: &self.defined,
+            elements: &self.elements,
+            places: &mut self.places,
+        }
     }
 
     /// True if the theory has a function with this name.
@@ -271,36 +282,36 @@ impl Ready {
     }
 
     /// Returns a reader of further terms, with names and places of their own.
-    pub fn reader_with<'r>(&'r self, names: &'r mut Names, places: &'r mut usize) -> Reader<'r> {
+    pub fn reader_with<'r>(&'r self, names: &'r mut SymbolNames, places: &'r mut usize) -> TermReader<'r> {
         *places = (*places).max(self.places);
-        Reader { names, defined: &self.defined, elements: &self.elements, places }
+        TermReader { names, defined: &self.defined, elements: &self.elements, places }
     }
 
-    fn add(&mut self, statement: &Statement) {
+    fn add(&mut self, statement: &TheoryStatement) {
         match statement {
-            Statement::Comment(_) => {}
-            Statement::Sort(_) => self.left.0.push(statement.clone()),
-            Statement::Function(name, _, sort) => {
+            TheoryStatement::Comment(_) => {}
+            TheoryStatement::Sort(_) => self.left.0.push(statement.clone()),
+            TheoryStatement::Function(name, _, sort) => {
                 self.left.0.push(statement.clone());
                 let symbol = self.names.of(name);
                 self.sorts.insert(symbol, sort.clone());
             }
-            Statement::Elements(_, names) => {
+            TheoryStatement::Elements(_, names) => {
                 self.left.0.push(statement.clone());
                 for name in names {
                     let symbol = self.names.of(name);
                     self.elements.insert(symbol);
                 }
             }
-            Statement::Definition(name, of, _, body) => {
+            TheoryStatement::Definition(name, of, _, body) => {
                 let mut bound = of.iter().map(|(name, _)| name.clone()).collect();
                 let code = self.reader().read(body, &mut bound);
                 self.defined.insert(name.clone(), self.definitions.len());
                 self.definitions.push(code);
             }
-            Statement::Axiom(_, axiom) if self.is_left(axiom) => self.left.0.push(statement.clone()),
-            Statement::Axiom(_, axiom) => {
-                let (of, body): (&[Variable], &Term) = match axiom {
+            TheoryStatement::Axiom(_, axiom) if self.is_left(axiom) => self.left.0.push(statement.clone()),
+            TheoryStatement::Axiom(_, axiom) => {
+                let (of, body): (&[BoundVariable], &Term) = match axiom {
                     Term::All(of, body) | Term::AllAt(of, body, _) => (of, body),
                     other => (&[], other),
                 };
@@ -308,8 +319,8 @@ impl Ready {
                 let sorts = of.iter().map(|(_, sort)| sort.clone()).collect();
                 let body = self.reader().read(body, &mut bound);
                 let case = match &body {
-                    Code::Apply(IMPLIES, parts) if of.len() == 1 => match parts[0].case(&self.elements) {
-                        Some((Code::Apply(function, to), element)) if matches!(to[..], [Code::Bound(0)]) => {
+                    TermCode::Apply(IMPLIES, parts) if of.len() == 1 => match parts[0].case(&self.elements) {
+                        Some((TermCode::Apply(function, to), element)) if matches!(to[..], [TermCode::Bound(0)]) => {
                             Some((*function, element))
                         }
                         _ => None,

@@ -6,8 +6,8 @@
 
 use crate::error::{Contradiction, Refusal};
 use crate::instances::Derived;
-use crate::plain::{Names, Plain};
-use crate::prove::{Options, Proof};
+use crate::plain::{Plain, SortNames};
+use crate::prove::{Proof, ProofOptions};
 use crate::reading::pairs;
 use crate::term::{Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol};
 use crate::theorem::{Hypothesis, Item, Theorem, executions, small};
@@ -30,12 +30,12 @@ const FENCED: &str = "fenced";
 const CYCLE: &str = "a cycle of sc without a chord";
 
 const SUB: &str = "Sub";
-const NAMES: Names = Names { sub: SUB, event: "Event", prefix: "" };
+const NAMES: SortNames = SortNames { sub: SUB, event: "Event", prefix: "" };
 
 const DERIVED: [Derived; 2] = [("Sub", "event", "Event"), ("Event", "thread", "Thread")];
 
 /// The parts of gb with the names of their predicates.
-type Parts = Vec<(&'static str, String)>;
+type GbParts = Vec<(&'static str, String)>;
 
 /// The predicates of the relations in the definition of robustness.
 struct Predicates {
@@ -46,10 +46,10 @@ struct Predicates {
     sc: String,
     conflict: String,
     /// The parts of gb in the definition of local data-race freedom, and gb.
-    base: Parts,
+    base: GbParts,
     gb: String,
     /// The parts of gb in the definition of fenced, and gb.
-    fenced_base: Parts,
+    fenced_base: GbParts,
     fenced_gb: String,
 }
 
@@ -108,8 +108,8 @@ impl<'a> Robustness<'a> {
     /// If the model is not first-order, or samples of its calls disagree.
     pub fn new(cpu: Cpu, libraries: &'a Libraries) -> Result<Self, Refusal> {
         let relations = Relations::default();
-        let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::Words { rmw: false }, NAMES)?;
-        let mut predicates = |cpu: Cpu| -> Result<(Parts, String), Refusal> {
+        let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::PollClients { rmw: false }, NAMES)?;
+        let mut predicates = |cpu: Cpu| -> Result<(GbParts, String), Refusal> {
             let base = relations.gb_base(cpu);
             let named: Result<Vec<_>, Refusal> =
                 base.iter().map(|(name, rel)| Ok((*name, plain.encoding.predicate(rel)?))).collect();
@@ -394,13 +394,13 @@ pub fn libraries(cpu: Cpu, variant: &str) -> Libraries {
 }
 
 /// Asks the solvers about the theorem, and checks it in executions of small programs.
-pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, Refusal> {
+pub fn proved(cpu: Cpu, variant: &str, options: &ProofOptions) -> Result<Proof, Refusal> {
     let libraries = libraries(cpu, variant);
     let robustness = Robustness::new(cpu, &libraries)?;
     let theorem = robustness.theorem(Dropped::of(variant))?;
     let (world, telling) = telling();
     let telling = telling.into_iter().map(|client| (world.clone(), client));
-    let programs: Vec<(World, Client)> = telling.chain(small(&tso::Words { rmw: false }, STEP)).collect();
+    let programs: Vec<(World, Client)> = telling.chain(small(&tso::PollClients { rmw: false }, STEP)).collect();
     let read = |theory: &Theory, execution: &Execution| robustness.read(theory, execution);
     let none = Implementations::new();
     Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &none, &programs, options.executions, visit)))
@@ -414,7 +414,7 @@ fn telling() -> (World, Vec<Client>) {
     use tso::Method::{Get, Mfence, Poll, Put, Read, Rfence, Write};
     let (here, there) = (Node(1), Node(2));
     let empty = World::new(2, &[here, there, here]);
-    let world = tso::Words { rmw: false }.worlds(&empty, &Bound::default(), &|| false).swap_remove(0);
+    let world = tso::PollClients { rmw: false }.worlds(&empty, &Bound::default(), &|| false).swap_remove(0);
     let [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map(Loc::new);
     let poll = || Poll { n: there };
     let one = Val::Int(1);

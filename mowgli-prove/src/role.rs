@@ -14,9 +14,9 @@ use mowgli_core::value::Val;
 use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
 use crate::kind::{Read, Role, Write};
-use crate::paths::{Decided, Made, Path, Reader, method_of, result, returns};
-use crate::pattern::{Argument, Datum, Each, Leaf, Named, Pattern, Segment, Times};
-use crate::shapes::{AT, Access, MEMBER, Shaper, Symbolic, Written};
+use crate::paths::{Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
+use crate::pattern::{ArgumentForm, Datum, Each, Leaf, Named, Pattern, Segment, Times};
+use crate::shapes::{AT, MEMBER, Shaper, Symbolic, SymbolicSub, SymbolicWrite};
 
 /// The condition under which a template may describe a datum only as the argument of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,11 +31,11 @@ pub(crate) enum Computed {
 
 /// One case of a kind of calls: a path, with the shapes of its calls.
 #[derive(Clone)]
-pub(crate) struct Case<'a> {
-    pub reader: Reader<'a>,
+pub(crate) struct KindCase<'a> {
+    pub reader: SymbolicExecutor<'a>,
     pub path: Path,
     /// The conditions of the path, and those that its shapes need.
-    pub decided: Vec<Decided>,
+    pub decided: Vec<PathCondition>,
     /// The classes of equal data.
     pub classes: Classes,
     /// The shape of each call, by position.
@@ -64,7 +64,7 @@ fn constant(e: Expr) -> Option<String> {
     }
 }
 
-impl Case<'_> {
+impl KindCase<'_> {
     /// Returns the position of the client's call, which comes after all others.
     fn end(&self) -> usize {
         self.path.made().count()
@@ -89,16 +89,18 @@ impl Case<'_> {
         match e.term() {
             ExprTerm::Tuple(parts) => all(parts.clone(), text, slots),
             ExprTerm::Arg(i, _) => match self.reader.arguments[*i] {
-                Argument::Location => push("loc:#", Slot::Leaf(Leaf::Location(*i))),
-                Argument::Identifier => push("wid:#", Slot::Leaf(Leaf::Identifier(*i))),
-                Argument::Node => push("node:#", Slot::Leaf(Leaf::Node(*i))),
-                Argument::Data => push("#", Slot::Datum(e)),
-                Argument::Tuple(words) => all((0..words as i64).map(|k| e.item(k)).collect(), text, slots),
-                Argument::NoIdentifier => {
+                ArgumentForm::Location => push("loc:#", Slot::Leaf(Leaf::Location(*i))),
+                ArgumentForm::Identifier => push("wid:#", Slot::Leaf(Leaf::Identifier(*i))),
+                ArgumentForm::Node => push("node:#", Slot::Leaf(Leaf::Node(*i))),
+                ArgumentForm::Data => push("#", Slot::Datum(e)),
+                ArgumentForm::Tuple(words) => all((0..words as i64).map(|k| e.item(k)).collect(), text, slots),
+                ArgumentForm::NoIdentifier => {
                     text.push('_');
                     Ok(())
                 }
-                Argument::Nodes => Err(refusal!("{e} is a set of nodes, of which templates know the elements only")),
+                ArgumentForm::Nodes => {
+                    Err(refusal!("{e} is a set of nodes, of which templates know the elements only"))
+                }
             },
             ExprTerm::Val(Val::NoWid) => {
                 text.push('_');
@@ -176,13 +178,13 @@ impl Case<'_> {
             ExprTerm::Me => Some(Leaf::Thread),
             ExprTerm::Var(var) if *var == AT => Some(Leaf::At),
             ExprTerm::Var(var) if *var == MEMBER => Some(Leaf::Member),
-            ExprTerm::Arg(i, _) => (self.reader.arguments[*i] == Argument::Node).then_some(Leaf::Node(*i)),
+            ExprTerm::Arg(i, _) => (self.reader.arguments[*i] == ArgumentForm::Node).then_some(Leaf::Node(*i)),
             ExprTerm::Of(Function::Number, of) => {
                 self.leaf(*of).filter(|leaf| matches!(leaf, Leaf::Thread | Leaf::Member))
             }
             ExprTerm::Of(Function::Node, of) => match of.term() {
                 ExprTerm::Me => Some(Leaf::Own),
-                ExprTerm::Arg(i, _) => (self.reader.arguments[*i] == Argument::Location).then_some(Leaf::Home(*i)),
+                ExprTerm::Arg(i, _) => (self.reader.arguments[*i] == ArgumentForm::Location).then_some(Leaf::Home(*i)),
                 _ => None,
             },
             _ => None,
@@ -226,7 +228,7 @@ impl Case<'_> {
     /// Returns the arguments of events up to a position that are equal to an expression.
     fn passed(&self, e: Expr, at: usize) -> Vec<Datum> {
         let made = self.path.made().enumerate().take(at + 1);
-        let of_event = |(event, (_, made)): (usize, (Times, &Made))| {
+        let of_event = |(event, (_, made)): (usize, (Times, &PathCall))| {
             let method = method_of(self.reader.below.get(made.call.library), made.call.method);
             let takes = method.map(|m| m.takes).unwrap_or_default();
             let args = made.call.args.iter().zip(takes).enumerate();
@@ -252,7 +254,7 @@ impl Case<'_> {
 
     /// Returns the positions of the calls that are made once and have a result.
     fn once(&self) -> Vec<usize> {
-        let has_result = |made: &Made| returns(self.reader.below.get(made.call.library), made.call.method);
+        let has_result = |made: &PathCall| returns(self.reader.below.get(made.call.library), made.call.method);
         self.path.made().positions(|(_, made)| has_result(made)).collect()
     }
 }
@@ -267,14 +269,14 @@ fn indices(e: Expr, first: usize) -> (usize, Vec<(usize, Expr)>) {
 }
 
 /// A value in terms of the call.
-enum Said {
+enum SymbolicValue {
     One(Datum),
     Words(Vec<Datum>),
 }
 
 /// The call of an event.
 #[derive(Clone)]
-pub(crate) struct Called {
+pub(crate) struct CallOfEvent {
     /// Its position, after all others for the client's call.
     pub event: usize,
     pub library: Name,
@@ -285,8 +287,8 @@ pub(crate) struct Called {
 }
 
 /// The cases of a kind of calls.
-pub(crate) struct Cases<'c, 'a> {
-    pub all: Vec<&'c Case<'a>>,
+pub(crate) struct KindCases<'c, 'a> {
+    pub all: Vec<&'c KindCase<'a>>,
     pub computed: Computed,
     /// The libraries with their initial values.
     pub libraries: [&'a Libraries; 2],
@@ -299,9 +301,9 @@ fn common<T: PartialEq + Clone>(lists: &[Vec<T>]) -> Vec<T> {
     first.iter().filter(|one| rest.iter().all(|list| list.contains(one))).cloned().collect()
 }
 
-impl Cases<'_, '_> {
+impl KindCases<'_, '_> {
     /// Applies a function to each case and its expression.
-    fn each<T>(&self, es: &[Expr], of: impl Fn(&Case<'_>, Expr) -> T) -> Vec<T> {
+    fn each<T>(&self, es: &[Expr], of: impl Fn(&KindCase<'_>, Expr) -> T) -> Vec<T> {
         self.all.iter().zip(es).map(|(case, e)| of(case, *e)).collect()
     }
 
@@ -356,39 +358,39 @@ impl Cases<'_, '_> {
     }
 
     /// Returns a value in terms of the call: a datum, or a tuple of data.
-    fn said(&self, at: usize, es: &[Expr]) -> Result<Said, Refusal> {
+    fn said(&self, at: usize, es: &[Expr]) -> Result<SymbolicValue, Refusal> {
         let words = self.each(es, |case, e| match e.term() {
             ExprTerm::Tuple(parts) => Some(parts.clone()),
             ExprTerm::Val(Val::Tuple(parts)) => Some(parts.parts().iter().map(|v| (*v).into()).collect()),
             ExprTerm::Arg(i, _) => match case.reader.arguments[*i] {
-                Argument::Tuple(words) => Some((0..words as i64).map(|k| e.item(k)).collect::<Vec<Expr>>()),
+                ArgumentForm::Tuple(words) => Some((0..words as i64).map(|k| e.item(k)).collect::<Vec<Expr>>()),
                 _ => None,
             },
             _ => None,
         });
         if words.iter().all(Option::is_none) {
-            return self.datum(at, es).map(Said::One);
+            return self.datum(at, es).map(SymbolicValue::One);
         }
         // A result may be the whole tuple.
         if let Some(datum) = common(&self.each(es, |case, e| case.results(e, at))).into_iter().min() {
-            return Ok(Said::One(datum));
+            return Ok(SymbolicValue::One(datum));
         }
-        let is_returned = |case: &Case<'_>, e: Expr| at == case.end() && e == case.path.returned;
+        let is_returned = |case: &KindCase<'_>, e: Expr| at == case.end() && e == case.path.returned;
         if self.computed == Computed::Anything && self.each(es, is_returned).into_iter().all(|is| is) {
-            return Ok(Said::One(Datum::Returned));
+            return Ok(SymbolicValue::One(Datum::Returned));
         }
         let words: Option<Vec<Vec<Expr>>> = words.into_iter().collect();
         let words = words.filter(|all| all.iter().map(Vec::len).all_equal());
         let words = words.ok_or_else(|| refusal!("a value is now a tuple and now something else"))?;
         let word = |k: usize| self.datum(at, &words.iter().map(|all| all[k]).collect::<Vec<_>>());
-        (0..words[0].len()).map(word).collect::<Result<Vec<Datum>, Refusal>>().map(Said::Words)
+        (0..words[0].len()).map(word).collect::<Result<Vec<Datum>, Refusal>>().map(SymbolicValue::Words)
     }
 
     /// Returns the segments of the subevents of an event, and their roles. `shape` returns the shape in a case.
     pub fn subevents<'s>(
         &'s self,
-        of: &Called,
-        shape: impl Fn(&'s Case<'s>) -> &'s Symbolic,
+        of: &CallOfEvent,
+        shape: impl Fn(&'s KindCase<'s>) -> &'s Symbolic,
     ) -> Result<(Vec<Segment>, Vec<Role>), Refusal> {
         let shapes: Vec<&Symbolic> = self.all.iter().map(|case| shape(case)).collect();
         let segments = &shapes[0].segments;
@@ -403,16 +405,21 @@ impl Cases<'_, '_> {
         }
         let each = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len));
         let role = |(sub, each): (usize, Option<Each>)| {
-            let accesses: Vec<&Access> = shapes.iter().map(|shape| &shape.accesses[sub]).collect();
+            let accesses: Vec<&SymbolicSub> = shapes.iter().map(|shape| &shape.accesses[sub]).collect();
             self.role(of, (sub, each), &accesses)
         };
         let roles = each.enumerate().map(role).collect::<Result<_, Refusal>>()?;
         Ok((segments.clone(), roles))
     }
 
-    fn role(&self, of: &Called, (sub, each): (usize, Option<Each>), accesses: &[&Access]) -> Result<Role, Refusal> {
+    fn role(
+        &self,
+        of: &CallOfEvent,
+        (sub, each): (usize, Option<Each>),
+        accesses: &[&SymbolicSub],
+    ) -> Result<Role, Refusal> {
         let (at, first) = (of.event, accesses[0]);
-        let sort = |a: &&Access| {
+        let sort = |a: &&SymbolicSub| {
             let writes = a.writes.as_ref().map(std::mem::discriminant);
             (a.family, a.node.is_some(), a.cell.is_some(), a.reads.map(|r| std::mem::discriminant(&r)), writes)
         };
@@ -436,35 +443,38 @@ impl Cases<'_, '_> {
             None => None,
             Some(ReadsTerm::Any) => Some(words.as_ref().map_or(Read::Any, |(before, _)| Read::Words(before.clone()))),
             Some(ReadsTerm::Is(_) | ReadsTerm::IsNot(_)) => {
-                let value = |a: &&Access| match a.reads {
+                let value = |a: &&SymbolicSub| match a.reads {
                     Some(ReadsTerm::Is(v) | ReadsTerm::IsNot(v)) => Some(v),
                     _ => None,
                 };
                 let values: Vec<Expr> = accesses.iter().filter_map(value).collect();
                 Some(match (first.reads, self.said(at, &values)?) {
-                    (Some(ReadsTerm::IsNot(_)), Said::One(datum)) => Read::IsNot(datum),
-                    (Some(ReadsTerm::IsNot(_)), Said::Words(_)) => return Err(refusal!("it does not read a tuple")),
-                    (_, Said::One(datum)) => Read::Is(datum),
-                    (_, Said::Words(words)) => Read::Words(words),
+                    (Some(ReadsTerm::IsNot(_)), SymbolicValue::One(datum)) => Read::IsNot(datum),
+                    (Some(ReadsTerm::IsNot(_)), SymbolicValue::Words(_)) => {
+                        return Err(refusal!("it does not read a tuple"));
+                    }
+                    (_, SymbolicValue::One(datum)) => Read::Is(datum),
+                    (_, SymbolicValue::Words(words)) => Read::Words(words),
                 })
             }
         };
         let writes = match &first.writes {
             None => None,
-            Some(Written::Is(_)) => {
-                let value = |a: &&Access| if let Some(Written::Is(v)) = a.writes { Some(v) } else { None };
+            Some(SymbolicWrite::Is(_)) => {
+                let value = |a: &&SymbolicSub| if let Some(SymbolicWrite::Is(v)) = a.writes { Some(v) } else { None };
                 Some(match self.said(at, &accesses.iter().filter_map(value).collect::<Vec<_>>())? {
-                    Said::One(datum) => Write::Is(datum),
-                    Said::Words(words) => Write::Words(words),
+                    SymbolicValue::One(datum) => Write::Is(datum),
+                    SymbolicValue::Words(words) => Write::Words(words),
                 })
             }
-            Some(Written::Copy(from)) => Some(Write::Copy(*from)),
-            Some(Written::Sum(from, _)) => {
-                let added = |a: &&Access| if let Some(Written::Sum(_, k)) = a.writes { Some(k) } else { None };
+            Some(SymbolicWrite::Copy(from)) => Some(Write::Copy(*from)),
+            Some(SymbolicWrite::Sum(from, _)) => {
+                let added =
+                    |a: &&SymbolicSub| if let Some(SymbolicWrite::Sum(_, k)) = a.writes { Some(k) } else { None };
                 let added: Vec<Expr> = accesses.iter().filter_map(added).collect();
                 Some(Write::Plus(*from, self.datum(at, &added)?))
             }
-            Some(Written::Words(_)) => {
+            Some(SymbolicWrite::Words(_)) => {
                 let (_, after) =
                     words.ok_or_else(|| refusal!("what it writes is computed from what it read, and no sum"))?;
                 Some(Write::Words(after))
@@ -494,15 +504,15 @@ impl Cases<'_, '_> {
         })
     }
 
-    fn shaper<'c>(&'c self, case: &'c Case<'_>) -> Shaper<'c> {
+    fn shaper<'c>(&'c self, case: &'c KindCase<'_>) -> Shaper<'c> {
         Shaper { reader: &case.reader, parts: self.parts, decided: &case.decided }
     }
 
     /// Returns the words that an event reads and writes, if it updates a state of several words. The read words are
     /// results of the calls below, in some order, for which each case says what is written.
-    fn words(&self, at: usize, accesses: &[&Access]) -> Option<(Vec<Datum>, Vec<Datum>)> {
+    fn words(&self, at: usize, accesses: &[&SymbolicSub]) -> Option<(Vec<Datum>, Vec<Datum>)> {
         let functions = accesses.iter().map(|a| match &a.writes {
-            Some(Written::Words(function)) => Some(function),
+            Some(SymbolicWrite::Words(function)) => Some(function),
             _ => None,
         });
         let functions: Vec<&CasesTerm> = functions.collect::<Option<_>>()?;
@@ -518,7 +528,7 @@ impl Cases<'_, '_> {
 
     /// Returns the words that a function makes of the words with these results. The conditions of the case must decide
     /// it, and the result must be that of the call.
-    fn applied(&self, case: &Case<'_>, function: &CasesTerm, before: &[usize]) -> Option<Vec<Expr>> {
+    fn applied(&self, case: &KindCase<'_>, function: &CasesTerm, before: &[usize]) -> Option<Vec<Expr>> {
         let names: Vec<&str> = case.path.made().map(|(_, made)| made.name).collect();
         let words =
             before.iter().map(|&position| ExprTerm::Var(Var { name: names[position], ..result(position) }).into());
@@ -537,14 +547,14 @@ impl Cases<'_, '_> {
     }
 
     /// Returns the initial value of the cell of a subevent, if it is a datum.
-    fn initial(&self, of: &Called, accesses: &[&Access]) -> Option<Datum> {
+    fn initial(&self, of: &CallOfEvent, accesses: &[&SymbolicSub]) -> Option<Datum> {
         let [below, above] = self.libraries;
         let library = if of.event == self.all[0].end() { above } else { below }.get(of.library)?;
         match library.initial() {
             Initial::Value(v) => Some(Datum::Constant(v)),
             Initial::Function(_) => None,
             Initial::OfObject => {
-                let init = |(case, a): (&&Case<'_>, &&Access)| match a.cell?.0.term() {
+                let init = |(case, a): (&&KindCase<'_>, &&SymbolicSub)| match a.cell?.0.term() {
                     ExprTerm::Arg(i, name) => Some(mowgli_core::expr::initial(Expr::from(ExprTerm::Arg(*i, name)))),
                     ExprTerm::Part(..) => {
                         let shaper = self.shaper(case);

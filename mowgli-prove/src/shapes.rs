@@ -23,7 +23,7 @@ use mowgli_core::shape::{Case, CasesTerm, Family, ReadsTerm, ShapeTerm, StampTer
 use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
-use crate::paths::{Decided, Reader, UNKNOWN, is_contradiction};
+use crate::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_contradiction};
 use crate::pattern::{Each, Segment, Times};
 
 /// The variable for the node that indexes a subevent or its event.
@@ -55,7 +55,7 @@ impl From<Refusal> for NoTemplate {
 
 /// A value that a subevent writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Written {
+pub(crate) enum SymbolicWrite {
     Is(Expr),
     /// The value that the subevent at this position of the event reads.
     Copy(usize),
@@ -67,28 +67,28 @@ pub(crate) enum Written {
 
 /// A subevent in terms of the client's call.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Access {
+pub(crate) struct SymbolicSub {
     pub family: Family,
     /// The node of the stamp, if it has one.
     pub node: Option<Expr>,
     /// The location and node of the cell, if it touches one.
     pub cell: Option<(Expr, Expr)>,
     pub reads: Option<ReadsTerm>,
-    pub writes: Option<Written>,
+    pub writes: Option<SymbolicWrite>,
 }
 
 /// One way in which a call can happen.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Symbolic {
     pub segments: Vec<Segment>,
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<SymbolicSub>,
     /// The numbers of the variables for values that subevents read, each with the position of its subevent.
     found: BTreeMap<usize, usize>,
 }
 
 /// The call of a shape.
 #[derive(Clone, Copy)]
-pub(crate) struct Called<'a> {
+pub(crate) struct CallOfShape<'a> {
     pub args: &'a [Expr],
     pub result: Expr,
     /// The number of times that the path makes it.
@@ -97,15 +97,15 @@ pub(crate) struct Called<'a> {
 
 /// The evaluation of shapes under the conditions of a path.
 pub(crate) struct Shaper<'a> {
-    pub reader: &'a Reader<'a>,
+    pub reader: &'a SymbolicExecutor<'a>,
     /// The objects that the implementation declares.
     pub parts: Option<&'a Parts>,
-    pub decided: &'a [Decided],
+    pub decided: &'a [PathCondition],
 }
 
 impl Shaper<'_> {
     /// Returns the ways in which a call can happen.
-    pub fn ways(&self, shape: &ShapeTerm, call: Called<'_>) -> Result<Vec<Symbolic>, NoTemplate> {
+    pub fn ways(&self, shape: &ShapeTerm, call: CallOfShape<'_>) -> Result<Vec<Symbolic>, NoTemplate> {
         let mut ways = vec![Symbolic::default()];
         self.extend(shape, &BTreeMap::new(), None, call, &mut ways)?;
         ways.iter_mut().for_each(|way| way.segments.retain(|segment| segment.len > 0));
@@ -117,7 +117,7 @@ impl Shaper<'_> {
         shape: &ShapeTerm,
         vars: &BTreeMap<usize, Expr>,
         inside: Option<Each>,
-        call: Called<'_>,
+        call: CallOfShape<'_>,
         ways: &mut Vec<Symbolic>,
     ) -> Result<(), NoTemplate> {
         match shape {
@@ -172,7 +172,7 @@ impl Shaper<'_> {
         sub: &SubTerm,
         vars: &BTreeMap<usize, Expr>,
         inside: Option<Each>,
-        call: Called<'_>,
+        call: CallOfShape<'_>,
         way: &mut Symbolic,
     ) -> Result<(), NoTemplate> {
         let (here, e) = (way.accesses.len(), |e: Expr| self.reduced(e, vars, call));
@@ -201,9 +201,9 @@ impl Shaper<'_> {
         };
         let writes = sub.writes.as_ref().map(|writes| {
             Ok::<_, NoTemplate>(match writes {
-                WritesTerm::Is(v) => Written::Is(e(*v)),
-                WritesTerm::Copy(var) => Written::Copy(source(var)?),
-                WritesTerm::Sum(var, k) => Written::Sum(var.as_ref().map_or(Ok(here), source)?, e(*k)),
+                WritesTerm::Is(v) => SymbolicWrite::Is(e(*v)),
+                WritesTerm::Copy(var) => SymbolicWrite::Copy(source(var)?),
+                WritesTerm::Sum(var, k) => SymbolicWrite::Sum(var.as_ref().map_or(Ok(here), source)?, e(*k)),
                 WritesTerm::Words(function) => {
                     let case = |case: &Case| Case {
                         when: e(case.when),
@@ -211,14 +211,14 @@ impl Shaper<'_> {
                         result: e(case.result),
                     };
                     let cases = function.cases.iter().map(case).collect();
-                    Written::Words(CasesTerm { before: function.before.clone(), cases })
+                    SymbolicWrite::Words(CasesTerm { before: function.before.clone(), cases })
                 }
                 WritesTerm::Step(_) => {
                     return Err(refusal!("what it writes is a Rust function of what it reads").into());
                 }
             })
         });
-        let access = Access {
+        let access = SymbolicSub {
             family: sub.stamp.family,
             node: self.stamp_node(&sub.stamp, &e)?,
             cell,
@@ -263,7 +263,7 @@ impl Shaper<'_> {
         Ok(parts.get(name).ok_or_else(|| refusal!("the implementation does not declare {name}"))?)
     }
 
-    fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>, call: Called<'_>) -> Expr {
+    fn reduced(&self, e: Expr, vars: &BTreeMap<usize, Expr>, call: CallOfShape<'_>) -> Expr {
         let known = e.replaced(&mut |term| match term {
             ExprTerm::Arg(i, _) => call.args.get(*i).copied(),
             ExprTerm::Ret => Some(call.result),
@@ -287,7 +287,7 @@ impl Shaper<'_> {
                 }
             }
             _ => [true, false].into_iter().find(|holds| {
-                let other = Decided { condition, holds: !holds, is_fact: false };
+                let other = PathCondition { condition, holds: !holds, is_fact: false };
                 is_contradiction(&[self.decided, &[other]].concat())
                     || self.decided.iter().any(|d| d.condition == condition && d.holds == *holds)
             }),

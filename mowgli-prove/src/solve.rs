@@ -10,24 +10,24 @@ use std::time::{Duration, Instant};
 use easy_smt::{Context, ContextBuilder, Response};
 
 use crate::model::Obligation;
-use crate::term::{Statement, Term, Theory, not};
+use crate::term::{Term, Theory, TheoryStatement, not};
 
 /// A solver on the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Program {
+pub enum SolverProgram {
     /// Z3.
     Z3,
     /// cvc5.
     Cvc5,
 }
 
-impl fmt::Display for Program {
+impl fmt::Display for SolverProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.command())
     }
 }
 
-impl Program {
+impl SolverProgram {
     /// Returns the command.
     #[must_use]
     pub fn command(self) -> &'static str {
@@ -70,7 +70,7 @@ impl Program {
 
 /// The answer of a solver.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum SolverAnswer {
     /// The question follows, because its hypothesis and the negated goal are unsatisfiable: `unsat`.
     Follows,
     /// The question does not follow, because a structure satisfies the hypothesis and the negated goal: `sat`.
@@ -79,7 +79,7 @@ pub enum Answer {
     Unknown(String),
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for SolverAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Follows => f.write_str("unsat"),
@@ -91,15 +91,20 @@ impl fmt::Display for Answer {
 
 /// Asks whether an obligation follows from a theory. `question` is given up after `limit`.
 #[must_use]
-pub fn ask(program: Program, theory: &Theory, question: &Obligation, limit: Duration) -> (Answer, Duration) {
+pub fn ask(
+    program: SolverProgram,
+    theory: &Theory,
+    question: &Obligation,
+    limit: Duration,
+) -> (SolverAnswer, Duration) {
     let start = Instant::now();
     let answer = asked(program, theory, question, limit);
     let time = start.elapsed();
     let answer = answer.unwrap_or_else(|error| {
-        Answer::Unknown(if time >= limit { "time-out".to_owned() } else { format!("{program} failed: {error}") })
+        SolverAnswer::Unknown(if time >= limit { "time-out".to_owned() } else { format!("{program} failed: {error}") })
     });
-    let answer = if answer == Answer::Unknown("unknown".to_owned()) && time >= limit {
-        Answer::Unknown("time-out".to_owned())
+    let answer = if answer == SolverAnswer::Unknown("unknown".to_owned()) && time >= limit {
+        SolverAnswer::Unknown("time-out".to_owned())
     } else {
         answer
     };
@@ -123,14 +128,14 @@ const STEPS: usize = 2;
 
 /// Asks whether a theory is unsatisfiable. The solver instantiates axioms only where it sees a reason.
 #[must_use]
-pub fn ask_all(program: Program, theory: &Theory, limit: Duration, effort: Effort) -> Answer {
+pub fn ask_all(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> SolverAnswer {
     let start = Instant::now();
     let told = told(program, theory, limit, effort).unwrap_or_else(|error| format!("{program} failed: {error}"));
     match told.trim() {
-        "unsat" => Answer::Follows,
-        "sat" => Answer::Fails,
-        _ if start.elapsed() >= limit => Answer::Unknown("time-out".to_owned()),
-        other => Answer::Unknown(other.to_owned()),
+        "unsat" => SolverAnswer::Follows,
+        "sat" => SolverAnswer::Fails,
+        _ if start.elapsed() >= limit => SolverAnswer::Unknown("time-out".to_owned()),
+        other => SolverAnswer::Unknown(other.to_owned()),
     }
 }
 
@@ -142,7 +147,7 @@ const LIFE: Duration = Duration::from_secs(30);
 
 thread_local! {
     /// The solvers that this thread asks.
-    static RUNNING: RefCell<BTreeMap<Program, Running>> = const { RefCell::new(BTreeMap::new()) };
+    static RUNNING: RefCell<BTreeMap<SolverProgram, Running>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// A solver process that answers one question after another. It forgets each question, but keeps the sorts.
@@ -156,8 +161,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(program: Program, sorts: String, limit: Duration) -> std::io::Result<Self> {
-        let life = if program == Program::Z3 { LIFE } else { Duration::ZERO };
+    fn start(program: SolverProgram, sorts: String, limit: Duration) -> std::io::Result<Self> {
+        let life = if program == SolverProgram::Z3 { LIFE } else { Duration::ZERO };
         let mut process = Command::new(program.command())
             .args(program.arguments(limit, life))
             .stdin(Stdio::piped())
@@ -174,18 +179,18 @@ impl Running {
     /// Asks about a theory with the same sorts. Returns the output, and whether the process can be asked again.
     fn told(
         &mut self,
-        program: Program,
+        program: SolverProgram,
         theory: &str,
         limit: Duration,
         effort: Effort,
     ) -> std::io::Result<(String, bool)> {
         let steps = if effort == Effort::Little { STEPS * theory.len() } else { 0 };
         let [before, after] = match program {
-            Program::Z3 => [
+            SolverProgram::Z3 => [
                 format!("(set-option :timeout {})\n(set-option :rlimit {steps})\n", limit.as_millis()),
                 "(set-option :rlimit 0)\n".to_owned(),
             ],
-            Program::Cvc5 => [String::new(), String::new()],
+            SolverProgram::Cvc5 => [String::new(), String::new()],
         };
         let text = format!("(push 1)\n{theory}{before}(check-sat)\n{after}(pop 1)\n(echo \"{ANSWERED}\")\n");
         // If the process has ended, it has printed the reason.
@@ -211,9 +216,9 @@ impl Drop for Running {
     }
 }
 
-fn told(program: Program, theory: &Theory, limit: Duration, effort: Effort) -> std::io::Result<String> {
-    let is_sort = |s: &&Statement| matches!(s, Statement::Sort(_) | Statement::Elements(..));
-    let (sorts, others): (Vec<&Statement>, Vec<&Statement>) = theory.0.iter().partition(is_sort);
+fn told(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> std::io::Result<String> {
+    let is_sort = |s: &&TheoryStatement| matches!(s, TheoryStatement::Sort(_) | TheoryStatement::Elements(..));
+    let (sorts, others): (Vec<&TheoryStatement>, Vec<&TheoryStatement>) = theory.0.iter().partition(is_sort);
     let [sorts, others] = [sorts, others].map(|all| all.iter().map(|s| format!("{s}\n")).collect::<String>());
     RUNNING.with_borrow_mut(|all| {
         let start = Instant::now();
@@ -228,12 +233,17 @@ fn told(program: Program, theory: &Theory, limit: Duration, effort: Effort) -> s
     })
 }
 
-fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Duration) -> std::io::Result<Answer> {
+fn asked(
+    program: SolverProgram,
+    theory: &Theory,
+    question: &Obligation,
+    limit: Duration,
+) -> std::io::Result<SolverAnswer> {
     let mut context = ContextBuilder::new()
         .solver(program.command())
         .solver_args(program.arguments(limit, Duration::ZERO))
         .build()?;
-    if program == Program::Cvc5 {
+    if program == SolverProgram::Cvc5 {
         let logic = [context.atom("set-logic"), context.atom("ALL")];
         command(&mut context, logic.to_vec())?;
     }
@@ -241,29 +251,29 @@ fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Durati
         give(&mut context, statement)?;
     }
     Ok(match context.check()? {
-        Response::Unsat => Answer::Follows,
-        Response::Sat => Answer::Fails,
-        Response::Unknown => Answer::Unknown("unknown".to_owned()),
+        Response::Unsat => SolverAnswer::Follows,
+        Response::Sat => SolverAnswer::Fails,
+        Response::Unknown => SolverAnswer::Unknown("unknown".to_owned()),
     })
 }
 
 /// Returns the constants of an obligation, its hypothesis, and the negated goal, as statements.
-fn statements(question: &Obligation) -> Vec<Statement> {
+fn statements(question: &Obligation) -> Vec<TheoryStatement> {
     let constants = question.of.iter();
-    let mut all: Vec<Statement> =
-        constants.map(|(name, sort)| Statement::Function(name.clone(), Vec::new(), (*sort).to_owned())).collect();
+    let mut all: Vec<TheoryStatement> =
+        constants.map(|(name, sort)| TheoryStatement::Function(name.clone(), Vec::new(), (*sort).to_owned())).collect();
     let hints = question.hints.iter();
-    all.extend(hints.map(|hint| Statement::Axiom("an instance of what is known".to_owned(), hint.clone())));
-    all.push(Statement::Axiom("given".to_owned(), question.from.clone()));
-    all.push(Statement::Axiom("it does not follow".to_owned(), not(question.to.clone())));
+    all.extend(hints.map(|hint| TheoryStatement::Axiom("an instance of what is known".to_owned(), hint.clone())));
+    all.push(TheoryStatement::Axiom("given".to_owned(), question.from.clone()));
+    all.push(TheoryStatement::Axiom("it does not follow".to_owned(), not(question.to.clone())));
     all
 }
 
 /// A question as the solver got it.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct Query {
     /// The solver.
-    pub program: Program,
+    pub program: SolverProgram,
     /// The case splits before it, in order: the role of a thing, or the source of a read.
     pub split: Vec<String>,
     /// The options of the solver.
@@ -271,13 +281,13 @@ pub struct Asked {
     /// The declarations and assertions, in SMT-LIB.
     pub statements: String,
     /// The answer.
-    pub answer: Answer,
+    pub answer: SolverAnswer,
 }
 
-impl Asked {
+impl Query {
     /// Returns the question of an obligation as a whole, with the whole theory.
     #[must_use]
-    pub fn whole(program: Program, theory: &Theory, question: &Obligation, answer: Answer) -> Self {
+    pub fn whole(program: SolverProgram, theory: &Theory, question: &Obligation, answer: SolverAnswer) -> Self {
         let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
         let statements = format!("{theory}\n; The obligation.\n{statements}");
         Self { program, split: Vec::new(), head: "(set-logic ALL)\n", statements, answer }
@@ -285,7 +295,7 @@ impl Asked {
 
     /// Returns the question of a case, with instances of the axioms.
     #[must_use]
-    pub fn case(program: Program, split: Vec<String>, instances: &Theory, answer: Answer) -> Self {
+    pub fn case(program: SolverProgram, split: Vec<String>, instances: &Theory, answer: SolverAnswer) -> Self {
         let statements = instances.0.iter().map(|s| format!("{s}\n")).collect();
         Self { program, split, head: program.head(), statements, answer }
     }
@@ -310,27 +320,27 @@ fn command(context: &mut Context, parts: Vec<easy_smt::SExpr>) -> std::io::Resul
     Err(std::io::Error::other(shown))
 }
 
-fn give(context: &mut Context, statement: &Statement) -> std::io::Result<()> {
+fn give(context: &mut Context, statement: &TheoryStatement) -> std::io::Result<()> {
     let atom = |context: &Context, text: &str| context.atom(text.to_owned());
     let parts = match statement {
-        Statement::Comment(_) => return Ok(()),
-        Statement::Sort(name) => vec![atom(context, "declare-sort"), atom(context, name), atom(context, "0")],
-        Statement::Elements(sort, names) => {
+        TheoryStatement::Comment(_) => return Ok(()),
+        TheoryStatement::Sort(name) => vec![atom(context, "declare-sort"), atom(context, name), atom(context, "0")],
+        TheoryStatement::Elements(sort, names) => {
             let names = names.iter().map(|name| context.list(vec![atom(context, name)])).collect();
             let sorts = context.list(vec![context.list(vec![atom(context, sort), atom(context, "0")])]);
             let elements = context.list(vec![context.list(names)]);
             vec![atom(context, "declare-datatypes"), sorts, elements]
         }
-        Statement::Function(name, from, to) => {
+        TheoryStatement::Function(name, from, to) => {
             let from = context.list(from.iter().map(|s| atom(context, s)).collect());
             vec![atom(context, "declare-fun"), atom(context, name), from, atom(context, to)]
         }
-        Statement::Definition(name, of, to, body) => {
+        TheoryStatement::Definition(name, of, to, body) => {
             let of = bound(context, of);
             let body = expression(context, body);
             vec![atom(context, "define-fun"), atom(context, name), of, atom(context, to), body]
         }
-        Statement::Axiom(_, body) => vec![atom(context, "assert"), expression(context, body)],
+        TheoryStatement::Axiom(_, body) => vec![atom(context, "assert"), expression(context, body)],
     };
     command(context, parts)
 }

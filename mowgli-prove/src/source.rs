@@ -8,7 +8,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Subject;
 
 /// A library with an implementation.
-pub struct Source<'a> {
+pub struct ProofSource<'a> {
     /// The library with its specification.
     pub specification: &'a Libraries,
     /// The name of the library.
@@ -22,7 +22,7 @@ pub struct Source<'a> {
 }
 
 #[cfg(test)]
-impl<'a> Source<'a> {
+impl<'a> ProofSource<'a> {
     /// Returns the published implementation of a library of the catalogue.
     pub(crate) fn published(entry: &'a mowgli_libraries::entry::Entry) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! Proofs by cases.
 //!
-//! **Computes**: for an obligation, whether the theory implies it ([`Decided`]), with the number of solver questions.
+//! **Computes**: for an obligation, whether the theory implies it ([`CaseResult`]), with the number of solver questions.
 //!
 //! **Invariant**: the children of a case cover it. A subevent has one of the roles of the templates. The source of a
 //! read has one of these roles too, or the read has no source. An element that a given formula may assert exists, with
@@ -31,11 +31,11 @@ use crate::area::{Area, Areas};
 use crate::encode::Partner;
 use crate::ground::Ground;
 use crate::kind::{Kind, Role};
-use crate::model::{ABS, Model, Obligation, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
+use crate::model::{ABS, LibraryTheory, Obligation, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
-use crate::ready::Ready;
-use crate::solve::{Answer, Asked, Effort, Program, ask_all};
-use crate::term::{Statement, Term, Theory, Variable, any, app, implies, not, symbol, truth};
+use crate::ready::PreparedTheory;
+use crate::solve::{Effort, Query, SolverAnswer, SolverProgram, ask_all};
+use crate::term::{BoundVariable, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
 
 /// The maximal number of reads in one case whose sources are split.
 const DEEPEST: usize = 3;
@@ -51,7 +51,7 @@ const LEAST: Duration = Duration::from_millis(1);
 
 /// The facts and names of one case.
 #[derive(Clone, Default)]
-struct Scene<'r> {
+struct CaseFacts<'r> {
     /// The constants, with their sorts.
     constants: Vec<(String, String)>,
     /// The calls with the positions of their kinds.
@@ -60,7 +60,7 @@ struct Scene<'r> {
     /// The reads whose sources have been split.
     told: Vec<Term>,
     /// The possible elements that have been split: the variable, and the statement about it.
-    there: Vec<(Variable, Term)>,
+    there: Vec<(BoundVariable, Term)>,
     /// The areas of the named subevents; `None` if subevents of all areas are named.
     areas: Option<Arc<BTreeSet<Area>>>,
     /// The splits that lead to this case, in order.
@@ -78,11 +78,11 @@ struct Before<'r> {
 
 /// A procedure that decides questions about a theory, case by case.
 pub struct Cases<'a> {
-    model: &'a Model<'a>,
-    ready: Ready,
+    model: &'a LibraryTheory<'a>,
+    ready: PreparedTheory,
     /// True if the theory speaks of promises.
     with_promises: bool,
-    program: Program,
+    program: SolverProgram,
     limit: Duration,
     /// True if questions are kept.
     keep: bool,
@@ -92,44 +92,44 @@ pub struct Cases<'a> {
 }
 
 /// The result for an obligation.
-pub struct Decided {
+pub struct CaseResult {
     /// The verdict: whether the obligation follows.
-    pub answer: Answer,
+    pub answer: SolverAnswer,
     /// The approximate number of questions to the solver.
     pub asked: usize,
     /// The number of questions that closed a case with `unsat`. The other cases hold by definition.
     pub closing: usize,
     /// The questions that close the cases, if questions are kept.
-    pub kept: Vec<Asked>,
+    pub kept: Vec<Query>,
 }
 
 /// The shared state of a proof by cases.
-struct Progress<'p> {
+struct CaseProgress<'p> {
     asked: AtomicUsize,
     closing: AtomicUsize,
-    kept: Mutex<Vec<Asked>>,
+    kept: Mutex<Vec<Query>>,
     /// True if the proof only checks whether the hypothesis is false by definition in every case. Then no solver is
     /// asked.
     only_given: bool,
-    open: Mutex<Option<Answer>>,
+    open: Mutex<Option<SolverAnswer>>,
     /// The deadline.
     end: Instant,
     /// The proof of which this one is a part.
-    whole: Option<&'p Progress<'p>>,
+    whole: Option<&'p CaseProgress<'p>>,
 }
 
-impl<'p> Progress<'p> {
+impl<'p> CaseProgress<'p> {
     fn new(limit: Duration, whole: Option<&'p Self>) -> Self {
         let (asked, closing, kept, open) = Default::default();
         Self { asked, closing, kept, only_given: false, open, end: Instant::now() + limit, whole }
     }
 
-    fn keep(&self, questions: impl IntoIterator<Item = Asked>) {
+    fn keep(&self, questions: impl IntoIterator<Item = Query>) {
         self.kept.lock().expect("no thread panics with it").extend(questions);
     }
 
     /// Returns the kept questions, in the order of the splits.
-    fn kept(self) -> Vec<Asked> {
+    fn kept(self) -> Vec<Query> {
         let mut kept = self.kept.into_inner().expect("no thread panics with it");
         kept.sort_by(|a, b| a.split.cmp(&b.split));
         kept
@@ -137,15 +137,15 @@ impl<'p> Progress<'p> {
 
     /// True if some case of this proof, or of the whole, is not shown.
     fn is_open(&self) -> bool {
-        self.answer().is_some() || self.whole.is_some_and(Progress::is_open)
+        self.answer().is_some() || self.whole.is_some_and(CaseProgress::is_open)
     }
 
-    fn answer(&self) -> Option<Answer> {
+    fn answer(&self) -> Option<SolverAnswer> {
         self.open.lock().expect("no thread panics with it").clone()
     }
 
     /// Records that a case is not shown.
-    fn leave_open(&self, answer: Answer) {
+    fn leave_open(&self, answer: SolverAnswer) {
         self.open.lock().expect("no thread panics with it").get_or_insert(answer);
     }
 }
@@ -153,10 +153,10 @@ impl<'p> Progress<'p> {
 impl<'a> Cases<'a> {
     /// Prepares questions about a theory. `limit` is the time for each part of a goal.
     #[must_use]
-    pub fn new(model: &'a Model<'a>, theory: &Theory, program: Program, limit: Duration) -> Self {
-        let speaks = |s: &Statement| matches!(s, Statement::Function(name, ..) if name == "abs.role");
+    pub fn new(model: &'a LibraryTheory<'a>, theory: &Theory, program: SolverProgram, limit: Duration) -> Self {
+        let speaks = |s: &TheoryStatement| matches!(s, TheoryStatement::Function(name, ..) if name == "abs.role");
         let with_promises = theory.0.iter().any(speaks);
-        let ready = Ready::new(theory, &model.typed());
+        let ready = PreparedTheory::new(theory, &model.typed());
         let partners = partners(model, &ready);
         let areas = Areas::of(model.parts.kinds);
         Self { model, ready, with_promises, program, limit, keep: false, areas, partners }
@@ -169,14 +169,14 @@ impl<'a> Cases<'a> {
     }
 
     /// Counts the last question of a case, and keeps it if questions are kept.
-    fn keep(&self, scene: &Scene<'_>, question: &Theory, answer: &Answer, progress: &Progress<'_>) {
-        progress.closing.fetch_add(usize::from(*answer == Answer::Follows), Ordering::Relaxed);
-        let asked = || Asked::case(self.program, scene.split.clone(), question, answer.clone());
+    fn keep(&self, scene: &CaseFacts<'_>, question: &Theory, answer: &SolverAnswer, progress: &CaseProgress<'_>) {
+        progress.closing.fetch_add(usize::from(*answer == SolverAnswer::Follows), Ordering::Relaxed);
+        let asked = || Query::case(self.program, scene.split.clone(), question, answer.clone());
         progress.keep(self.keep.then(asked));
     }
 
     /// Adds a call of a kind, with the partner that the client owes to it.
-    fn add_call(&self, scene: &mut Scene<'_>, name: &str, k: usize) -> Term {
+    fn add_call(&self, scene: &mut CaseFacts<'_>, name: &str, k: usize) -> Term {
         let call = scene.add_call(self.model, name, k);
         if let Some(&l) = self.partners.get(&k) {
             let partner = scene.add_call(self.model, &format!("{name}.partner"), l);
@@ -187,7 +187,7 @@ impl<'a> Cases<'a> {
     }
 
     /// Adds a subevent or promise of a role, with its call. Returns the term for it.
-    fn add(&self, scene: &mut Scene<'_>, name: &str, k: usize, role: &Role) -> Term {
+    fn add(&self, scene: &mut CaseFacts<'_>, name: &str, k: usize, role: &Role) -> Term {
         let call = self.add_call(scene, &format!("{name}.call"), k);
         let mut constant = |sort: &str| {
             scene.constants.push((format!("{name}.at"), sort.to_owned()));
@@ -212,28 +212,28 @@ impl<'a> Cases<'a> {
     /// Decides an obligation. `Fails` and `Unknown` leave open whether it follows, because the cases use instances
     /// only.
     #[must_use]
-    pub fn decide(&self, of: &Obligation) -> Decided {
+    pub fn decide(&self, of: &Obligation) -> CaseResult {
         if let Some(decided) = self.plainly(of) {
             return decided;
         }
-        let progress = Progress::new(self.limit, None);
-        self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
-        let answer = progress.answer().unwrap_or(Answer::Follows);
+        let progress = CaseProgress::new(self.limit, None);
+        self.start(of, 0, &CaseFacts::default(), &BTreeMap::new(), &progress);
+        let answer = progress.answer().unwrap_or(SolverAnswer::Follows);
         let [asked, closing] = [&progress.asked, &progress.closing].map(|count| count.load(Ordering::Relaxed));
-        Decided { answer, asked, closing, kept: progress.kept() }
+        CaseResult { answer, asked, closing, kept: progress.kept() }
     }
 
     /// True if the hypothesis is false by definition in every case.
     #[must_use]
     pub fn is_about_nothing(&self, of: &Obligation) -> bool {
-        let progress = Progress { only_given: true, ..Progress::new(ONLY_GIVEN, None) };
-        self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
+        let progress = CaseProgress { only_given: true, ..CaseProgress::new(ONLY_GIVEN, None) };
+        self.start(of, 0, &CaseFacts::default(), &BTreeMap::new(), &progress);
         progress.answer().is_none()
     }
 
     /// Decides an obligation about three or more subevents or promises without case splits, because it has too many
     /// cases. An example is that an order pulled back along g is transitive. Returns `None` if it does not follow.
-    fn plainly(&self, of: &Obligation) -> Option<Decided> {
+    fn plainly(&self, of: &Obligation) -> Option<CaseResult> {
         let things = of.of.iter().filter(|(_, sort)| [SUB, ABS].contains(sort));
         if things.count() < 3 {
             return None;
@@ -242,14 +242,19 @@ impl<'a> Cases<'a> {
         ground.given(&of.from);
         ground.given(&not(of.to.clone()));
         if ground.is_refuted() {
-            return Some(Decided { answer: Answer::Follows, asked: 0, closing: 0, kept: Vec::new() });
+            return Some(CaseResult { answer: SolverAnswer::Follows, asked: 0, closing: 0, kept: Vec::new() });
         }
         let constants: Vec<(String, String)> =
             of.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
         let question = ground.theory(&constants);
         let answer = ask_all(self.program, &question, self.limit.min(PLAIN), Effort::Full);
-        let kept = self.keep.then(|| Asked::case(self.program, Vec::new(), &question, answer.clone()));
-        (answer == Answer::Follows).then(|| Decided { answer, asked: 1, closing: 1, kept: kept.into_iter().collect() })
+        let kept = self.keep.then(|| Query::case(self.program, Vec::new(), &question, answer.clone()));
+        (answer == SolverAnswer::Follows).then(|| CaseResult {
+            answer,
+            asked: 1,
+            closing: 1,
+            kept: kept.into_iter().collect(),
+        })
     }
 
     /// Names the constants of an obligation, from the `n`-th on.
@@ -257,9 +262,9 @@ impl<'a> Cases<'a> {
         &'r self,
         of: &Obligation,
         n: usize,
-        scene: &Scene<'r>,
+        scene: &CaseFacts<'r>,
         by: &BTreeMap<String, Term>,
-        progress: &Progress<'_>,
+        progress: &CaseProgress<'_>,
     ) {
         let from = of.from.with(by);
         let mut scene = scene.clone();
@@ -275,7 +280,7 @@ impl<'a> Cases<'a> {
             None if progress.only_given => {
                 scene.given.push(from);
                 if !self.whole(&scene, &truth(false)).is_refuted() {
-                    progress.leave_open(Answer::Fails);
+                    progress.leave_open(SolverAnswer::Fails);
                 }
             }
             None => {
@@ -313,7 +318,7 @@ impl<'a> Cases<'a> {
     }
 
     /// Returns the facts about the elements that exist for certain. Elements that may be absent get no name.
-    fn first<'r>(&'r self, scene: &Scene<'r>) -> Ground<'r> {
+    fn first<'r>(&'r self, scene: &CaseFacts<'r>) -> Ground<'r> {
         let before = scene.before.as_deref();
         let mut ground = before.map_or_else(|| Ground::new(&self.ready), |before| before.ground.continued());
         let [calls, given] = before.map_or([0, 0], |before| [before.calls, before.given]);
@@ -347,7 +352,7 @@ impl<'a> Cases<'a> {
         }
     }
 
-    fn possible(&self, scene: &Scene<'_>) -> Vec<Thing> {
+    fn possible(&self, scene: &CaseFacts<'_>) -> Vec<Thing> {
         let [nodes, threads, rounds] = scene.places(self.model);
         let places = [&nodes[..], &threads, &rounds];
         let is_named = |role: &Role| self.is_named(scene, role);
@@ -356,7 +361,7 @@ impl<'a> Cases<'a> {
     }
 
     /// True if the subevents of a role are named.
-    fn is_named(&self, scene: &Scene<'_>, role: &Role) -> bool {
+    fn is_named(&self, scene: &CaseFacts<'_>, role: &Role) -> bool {
         match (&scene.areas, self.areas.of_role(role)) {
             (Some(named), Some(area)) => named.contains(&area),
             _ => true,
@@ -364,13 +369,13 @@ impl<'a> Cases<'a> {
     }
 
     /// Returns the subevents and promises that the calls have for certain.
-    fn things(&self, scene: &Scene<'_>, ground: &mut Ground<'_>) -> Vec<Thing> {
+    fn things(&self, scene: &CaseFacts<'_>, ground: &mut Ground<'_>) -> Vec<Thing> {
         let mut things = self.possible(scene);
         things.retain(|thing| ground.is_known(&thing.given) == Some(true));
         things
     }
 
-    fn whole<'r>(&'r self, scene: &Scene<'r>, to: &Term) -> Ground<'r> {
+    fn whole<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term) -> Ground<'r> {
         let mut ground = self.first(scene);
         ground.given(&not(to.clone()));
         if !ground.is_refuted() {
@@ -381,12 +386,12 @@ impl<'a> Cases<'a> {
 
     /// Decides a part of a goal. The first attempt names only subevents of the areas in the goal, for at most half of
     /// the time.
-    fn close_part<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
+    fn close_part<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term, progress: &CaseProgress<'_>) {
         let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Duration| {
-            let attempt = Progress::new(limit, Some(progress));
+            let attempt = CaseProgress::new(limit, Some(progress));
             let is_first = areas.is_some();
             let before = if areas.is_some() { None } else { scene.before.clone() };
-            self.close(&Scene { areas, before, ..scene.clone() }, to, &attempt);
+            self.close(&CaseFacts { areas, before, ..scene.clone() }, to, &attempt);
             progress.asked.fetch_add(attempt.asked.load(Ordering::Relaxed), Ordering::Relaxed);
             let answer = attempt.answer();
             // The questions of a failed first attempt close no case, because the second attempt repeats it with more
@@ -409,11 +414,11 @@ impl<'a> Cases<'a> {
     /// Returns the conjuncts of a goal: an equality of tuples becomes an equality for each word.
     ///
     /// The promises alone often show which tuples a promise has. If they do not, the whole case is used.
-    fn parts<'r>(&'r self, scene: &Scene<'r>, to: &Term) -> Vec<Term> {
+    fn parts<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term) -> Vec<Term> {
         if !self.ready.has_tuples() || !is_of_values(to) {
             return vec![to.clone()];
         }
-        let alone = Scene { areas: Some(Arc::default()), before: None, ..scene.clone() };
+        let alone = CaseFacts { areas: Some(Arc::default()), before: None, ..scene.clone() };
         let words =
             [&alone, scene].into_iter().find_map(|scene| match self.whole(scene, &truth(false)).simplified(to) {
                 Term::App(name, words) if &*name == "and" => Some(words),
@@ -423,9 +428,9 @@ impl<'a> Cases<'a> {
     }
 
     /// Decides one case. If it needs a split, the possible elements come first, and then the sources of reads.
-    fn close<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
+    fn close<'r>(&'r self, scene: &CaseFacts<'r>, to: &Term, progress: &CaseProgress<'_>) {
         if Instant::now() >= progress.end {
-            return progress.leave_open(Answer::Unknown("time-out".to_owned()));
+            return progress.leave_open(SolverAnswer::Unknown("time-out".to_owned()));
         }
         let mut ground = self.whole(scene, to);
         if ground.is_refuted() {
@@ -437,10 +442,10 @@ impl<'a> Cases<'a> {
             let left = progress.end.saturating_duration_since(Instant::now());
             ask_all(self.program, &question, left.max(LEAST), effort)
         };
-        if ask(Effort::Little) == Answer::Follows {
-            return self.keep(scene, &question, &Answer::Follows, progress);
+        if ask(Effort::Little) == SolverAnswer::Follows {
+            return self.keep(scene, &question, &SolverAnswer::Follows, progress);
         }
-        let is_new = |(of, said, _): &(Variable, Term, bool)| {
+        let is_new = |(of, said, _): &(BoundVariable, Term, bool)| {
             [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
         };
         let there = ground.there().into_iter().find(is_new);
@@ -462,8 +467,10 @@ impl<'a> Cases<'a> {
                 let answer = ask(Effort::Full);
                 self.keep(&scene, &question, &answer, progress);
                 match answer {
-                    Answer::Follows => {}
-                    Answer::Fails => progress.leave_open(Answer::Unknown("not shown by instances".to_owned())),
+                    SolverAnswer::Follows => {}
+                    SolverAnswer::Fails => {
+                        progress.leave_open(SolverAnswer::Unknown("not shown by instances".to_owned()))
+                    }
                     why => progress.leave_open(why),
                 }
             }
@@ -474,12 +481,12 @@ impl<'a> Cases<'a> {
     /// part.
     fn both<'r>(
         &'r self,
-        scene: &Scene<'r>,
-        of: &Variable,
+        scene: &CaseFacts<'r>,
+        of: &BoundVariable,
         said: &Term,
         is_there: bool,
         to: &Term,
-        progress: &Progress<'_>,
+        progress: &CaseProgress<'_>,
     ) {
         let mut cases = Vec::new();
         if !is_there {
@@ -518,7 +525,7 @@ impl<'a> Cases<'a> {
     /// a read that the goal names; a read whose value was split before, in the call of a source that was split; a read
     /// whose value the goal has; a read that is about the indices of the obligation, or whose value was split; any read
     /// without a known source.
-    fn next_read(&self, scene: &Scene<'_>, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
+    fn next_read(&self, scene: &CaseFacts<'_>, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         // The goal as a whole is useless here, because its negation is given and so it simplifies to false.
         let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };
         let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
@@ -554,7 +561,7 @@ impl<'a> Cases<'a> {
     }
 }
 
-impl<'r> Scene<'r> {
+impl<'r> CaseFacts<'r> {
     /// Stores the known instances, so that the parts of this case extend them.
     fn goes_on_from(&mut self, ground: Ground<'r>) {
         let (calls, given) = (self.calls.len(), self.given.len());
@@ -562,7 +569,7 @@ impl<'r> Scene<'r> {
     }
 
     /// Returns the named nodes, threads and iterations: the indices of subevents, and those of calls and their objects.
-    fn places(&self, model: &Model<'_>) -> [Vec<Term>; 3] {
+    fn places(&self, model: &LibraryTheory<'_>) -> [Vec<Term>; 3] {
         let named = |of: &str| {
             let alike = self.constants.iter().filter(move |(_, sort)| sort == of);
             alike.map(|(name, _)| symbol(name)).collect::<Vec<Term>>()
@@ -587,7 +594,7 @@ impl<'r> Scene<'r> {
     }
 
     /// Adds a call of a kind. Returns the term for it.
-    fn add_call(&mut self, model: &Model<'_>, name: &str, k: usize) -> Term {
+    fn add_call(&mut self, model: &LibraryTheory<'_>, name: &str, k: usize) -> Term {
         let call = symbol(name);
         self.constants.push((name.to_owned(), "Call".to_owned()));
         self.calls.push((call.clone(), k));
@@ -607,10 +614,10 @@ fn is_of_values(term: &Term) -> bool {
 
 /// Returns the kinds of calls whose owed partner has just one possible kind, with that kind. The partner is some
 /// promise, so the search goes through all promises.
-fn partners(model: &Model<'_>, ready: &Ready) -> BTreeMap<usize, usize> {
+fn partners(model: &LibraryTheory<'_>, ready: &PreparedTheory) -> BTreeMap<usize, usize> {
     let kinds = model.parts.kinds;
     let known = |k: usize, l: usize, formula: &Term| {
-        let mut scene = Scene::default();
+        let mut scene = CaseFacts::default();
         for (name, k) in [("c", k), ("d", l)] {
             scene.add_call(model, name, k);
         }
@@ -654,19 +661,19 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::model::Parts;
-    use crate::source::Source;
+    use crate::model::ModelInput;
+    use crate::source::ProofSource;
     use crate::term::{and, equal, or};
 
     /// Builds the cases of the lock `slock`, whose calls are of two kinds, and passes them to `ask`.
-    fn of_slock<T>(ask: impl FnOnce(&Model<'_>, &Cases<'_>) -> T) -> T {
+    fn of_slock<T>(ask: impl FnOnce(&LibraryTheory<'_>, &Cases<'_>) -> T) -> T {
         let all = catalogue();
-        let source = Source::published(named(&all, "slock").unwrap());
+        let source = ProofSource::published(named(&all, "slock").unwrap());
         let kinds = source.kinds().unwrap();
         assert_eq!(kinds.len(), 2);
         let (specification, library, below) = (source.specification, source.library, source.below);
-        let model = Model::new(Parts { kinds: &kinds, specification, library, below }).unwrap();
-        ask(&model, &Cases::new(&model, &model.below, Program::Z3, Duration::from_secs(60)))
+        let model = LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below }).unwrap();
+        ask(&model, &Cases::new(&model, &model.below, SolverProgram::Z3, Duration::from_secs(60)))
     }
 
     fn obligation(of: (&str, &'static str), from: Term, to: Term) -> Obligation {
@@ -706,7 +713,7 @@ mod tests {
         of_slock(|model, cases| {
             let is = |k: usize| model.is_kind(&model.parts.kinds[k], &symbol("c"));
             let decided = cases.decide(&obligation(("c", "Call"), truth(true), or([is(0), is(1)])));
-            assert_eq!((decided.answer, decided.asked, decided.closing), (Answer::Follows, 0, 0));
+            assert_eq!((decided.answer, decided.asked, decided.closing), (SolverAnswer::Follows, 0, 0));
         });
     }
 

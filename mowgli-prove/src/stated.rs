@@ -5,9 +5,9 @@ use mowgli_core::lemma::{Access, Along, Fact, Lemma, LemmaVar, Num, Of, Sort};
 
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
-use crate::model::{Model, Obligation, ended, location, own, the, thread};
+use crate::model::{LibraryTheory, Obligation, ended, location, own, the, thread};
 use crate::numbers::{index, int, number};
-use crate::pattern::{Argument, Each};
+use crate::pattern::{ArgumentForm, Each};
 use crate::term::{Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// A lemma for calls of some kinds.
@@ -26,7 +26,7 @@ struct Sorted<'k> {
     end: &'static str,
 }
 
-impl Model<'_> {
+impl LibraryTheory<'_> {
     /// Returns a lemma as obligations, one for each choice of kinds of calls to which it applies.
     ///
     /// # Errors
@@ -120,7 +120,8 @@ impl Model<'_> {
             }
             Fact::ShareObject(a, b) => {
                 let object = |of: LemmaVar| {
-                    let has = sorted.kind(of)?.forms.iter().all(|f| f.arguments.first() == Some(&Argument::Location));
+                    let has =
+                        sorted.kind(of)?.forms.iter().all(|f| f.arguments.first() == Some(&ArgumentForm::Location));
                     has.then(|| location(0, &sorted.var(of))).ok_or_else(|| refusal!("{} is about no object", of.name))
                 };
                 equal(object(*a)?, object(*b)?)

@@ -18,17 +18,17 @@ use mowgli_core::world::{DeclarationPart, World};
 
 use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
-use crate::kind::{Form, Guard, Kind, Way};
-use crate::paths::{Decided, Made, Path, Reader, method_of, result, returns};
-use crate::pattern::{Argument, Datum, Times};
-use crate::role::{Called, Case, Cases, Computed};
+use crate::kind::{CallForm, CallWay, Guard, Kind};
+use crate::paths::{Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
+use crate::pattern::{ArgumentForm, Datum, Times};
+use crate::role::{CallOfEvent, Computed, KindCase, KindCases};
 use crate::shapes::{self, NoTemplate, Shaper, Symbolic, element, only_reads};
-use crate::source::Source;
+use crate::source::ProofSource;
 
 /// A kind of calls, with its case.
 struct Branch<'a> {
     kind: Kind,
-    case: Case<'a>,
+    case: KindCase<'a>,
 }
 
 /// The most comparisons of data that distinguish shapes of one path.
@@ -41,7 +41,7 @@ const PLACES: [&[u8]; 4] = [&[1], &[2, 1], &[2, 3, 1, 3], &[3, 4, 2, 1, 4]];
 /// The results that distinguish calls of objects with a writer and readers.
 const SPECIAL: [Val; 4] = [Val::Bool(true), Val::Bool(false), Val::Bot, Val::Unit];
 
-impl<'a> Source<'a> {
+impl<'a> ProofSource<'a> {
     /// True if objects have a writer and readers.
     pub(crate) fn has_roles(&self) -> bool {
         let form = self.specification.get(self.library).and_then(|library| library.object());
@@ -60,13 +60,13 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the forms of the calls that clients make: methods, with the forms of their arguments.
-    fn forms(&self, worlds: &[World]) -> Result<BTreeSet<(Name, Vec<Argument>)>, Vec<Refusal>> {
-        let mut forms: BTreeSet<(Name, Vec<Argument>)> = BTreeSet::new();
+    fn forms(&self, worlds: &[World]) -> Result<BTreeSet<(Name, Vec<ArgumentForm>)>, Vec<Refusal>> {
+        let mut forms: BTreeSet<(Name, Vec<ArgumentForm>)> = BTreeSet::new();
         let mut refusals = Vec::new();
         for world in worlds {
             for thread in world.tids() {
                 for call in self.subject.calls(world, thread, &Bound { objects: 2, ..Bound::default() }, &|| false) {
-                    match call.args.iter().map(|v| Argument::of(*v)).collect() {
+                    match call.args.iter().map(|v| ArgumentForm::of(*v)).collect() {
                         Ok(arguments) => {
                             forms.insert((call.method, arguments));
                         }
@@ -80,9 +80,11 @@ impl<'a> Source<'a> {
             return Err(refusals);
         }
         // A client may give `_` wherever a method takes an identifier.
-        let identifiers = |(method, arguments): &(Name, Vec<Argument>)| {
+        let identifiers = |(method, arguments): &(Name, Vec<ArgumentForm>)| {
             let options = arguments.iter().map(|a| match a {
-                Argument::Identifier | Argument::NoIdentifier => vec![Argument::Identifier, Argument::NoIdentifier],
+                ArgumentForm::Identifier | ArgumentForm::NoIdentifier => {
+                    vec![ArgumentForm::Identifier, ArgumentForm::NoIdentifier]
+                }
                 other => vec![*other],
             });
             options.multi_cartesian_product().map(|arguments| (*method, arguments)).collect::<Vec<_>>()
@@ -98,7 +100,7 @@ impl<'a> Source<'a> {
         let worlds = self.worlds();
         let (mut branches, mut refusals) = (Vec::new(), Vec::new());
         for (method, arguments) in self.forms(&worlds)? {
-            let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
+            let ends = arguments.iter().filter(|a| **a == ArgumentForm::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
             match self.branches((method, &arguments), &worlds) {
                 Ok(told) => branches.extend(numbered(&name, told)),
@@ -131,7 +133,7 @@ impl<'a> Source<'a> {
             }
         }
         let whole = |group: Vec<&Branch<'a>>| {
-            let cases: Vec<&Case<'a>> = group.iter().map(|branch| &branch.case).collect();
+            let cases: Vec<&KindCase<'a>> = group.iter().map(|branch| &branch.case).collect();
             let method = group[0].kind.forms[0].method;
             let kind = self.explained(method, cases, Computed::Always).ok()?;
             let name = group.iter().map(|branch| &branch.kind.name).join("+");
@@ -144,7 +146,11 @@ impl<'a> Source<'a> {
     }
 
     /// Makes the kinds of the calls of one form: one or more for each path through the body.
-    fn branches(&self, (method, arguments): (Name, &[Argument]), worlds: &[World]) -> Result<Vec<Branch<'a>>, Refusal> {
+    fn branches(
+        &self,
+        (method, arguments): (Name, &[ArgumentForm]),
+        worlds: &[World],
+    ) -> Result<Vec<Branch<'a>>, Refusal> {
         let bodies = self
             .implementation
             .bodies()
@@ -154,7 +160,8 @@ impl<'a> Source<'a> {
         let sizes = if has_roles { BTreeMap::new() } else { self.sizes(arguments, worlds) };
         let arguments = arguments.to_vec();
         let below = self.below;
-        let mut reader = Reader { below, arguments, sizes, has_roles, has_rounds: false, fresh: Cell::new(0) };
+        let mut reader =
+            SymbolicExecutor { below, arguments, sizes, has_roles, has_rounds: false, fresh: Cell::new(0) };
         loop {
             let paths = reader.paths(body)?;
             if paths.is_empty() {
@@ -196,9 +203,9 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the sizes of the objects that are arguments, if all objects have the same size.
-    fn sizes(&self, arguments: &[Argument], worlds: &[World]) -> BTreeMap<usize, i64> {
+    fn sizes(&self, arguments: &[ArgumentForm], worlds: &[World]) -> BTreeMap<usize, i64> {
         let size = self.size(worlds);
-        let locations = (0..arguments.len()).filter(|i| arguments[*i] == Argument::Location);
+        let locations = (0..arguments.len()).filter(|i| arguments[*i] == ArgumentForm::Location);
         locations.filter_map(|i| Some((i, size?))).collect()
     }
 
@@ -206,7 +213,7 @@ impl<'a> Source<'a> {
     fn of_path(
         &self,
         method: Name,
-        reader: &Reader<'a>,
+        reader: &SymbolicExecutor<'a>,
         path: &Path,
         given: &[Guard],
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
@@ -219,9 +226,9 @@ impl<'a> Source<'a> {
         }
         let returned = given.iter().filter(|guard| guard.one == Datum::Returned).filter_map(|guard| {
             let Datum::Constant(v) = guard.other else { return None };
-            Some(Decided { condition: path.returned.is(v), holds: guard.are_equal, is_fact: false })
+            Some(PathCondition { condition: path.returned.is(v), holds: guard.are_equal, is_fact: false })
         });
-        let decided: Vec<Decided> = path.decided.iter().cloned().chain(returned).collect();
+        let decided: Vec<PathCondition> = path.decided.iter().cloned().chain(returned).collect();
         let mut branches = self.cases(method, reader, path, given, (decided, 0))?;
         branches.sort_by(|a, b| a.kind.ways.cmp(&b.kind.ways));
         Ok(branches)
@@ -232,10 +239,10 @@ impl<'a> Source<'a> {
     fn cases(
         &self,
         method: Name,
-        reader: &Reader<'a>,
+        reader: &SymbolicExecutor<'a>,
         path: &Path,
         given: &[Guard],
-        (decided, depth): (Vec<Decided>, usize),
+        (decided, depth): (Vec<PathCondition>, usize),
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
         match self.shapes(method, reader, path, &decided) {
             Err(NoTemplate::Undecided(_)) if depth == DEEPEST => {
@@ -247,7 +254,7 @@ impl<'a> Source<'a> {
                     guard.ok_or_else(|| refusal!("its shapes depend on `{condition}`, which compares no two data"))?;
                 let with = |are_equal: bool| {
                     let given = [given, &[Guard { are_equal, ..guard }]].concat();
-                    let new = Decided { condition, holds: are_equal, is_fact: false };
+                    let new = PathCondition { condition, holds: are_equal, is_fact: false };
                     self.cases(method, reader, path, &given, ([&decided[..], &[new]].concat(), depth + 1))
                 };
                 Ok(with(true)?.into_iter().chain(with(false)?).collect())
@@ -257,9 +264,10 @@ impl<'a> Source<'a> {
                 let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other));
                 let classes = Classes::of(equal.chain(path.equal.iter().copied()));
                 let computed = if self.has_roles() { Computed::Anything } else { Computed::No };
-                let branch = |(ways, shapes): (Vec<Way>, Vec<Symbolic>)| {
+                let branch = |(ways, shapes): (Vec<CallWay>, Vec<Symbolic>)| {
                     let (path, decided, own) = (path.clone(), decided.clone(), own.clone());
-                    let case = Case { reader: reader.clone(), path, decided, classes: classes.clone(), shapes, own };
+                    let case =
+                        KindCase { reader: reader.clone(), path, decided, classes: classes.clone(), shapes, own };
                     let kind = self.explained(method, vec![&case], computed).map_err(NoTemplate::Refused)?;
                     let results = given.iter().flat_map(|g| [g.one, g.other]).flat_map(|datum| match datum {
                         Datum::Result(event) | Datum::Sum(event, _) => event..event + 1,
@@ -269,7 +277,7 @@ impl<'a> Source<'a> {
                     if !results.chain(ways.iter().map(|(event, _)| *event)).all(|event| kind.is_once(event)) {
                         return Err(refusal!("what tells branches apart is one of several results").into());
                     }
-                    let form = Form { method, arguments: reader.arguments.clone(), given: given.to_vec() };
+                    let form = CallForm { method, arguments: reader.arguments.clone(), given: given.to_vec() };
                     Ok(Branch { kind: Kind { forms: vec![form], ways, ..kind }, case })
                 };
                 ways.into_iter().map(branch).collect()
@@ -282,19 +290,19 @@ impl<'a> Source<'a> {
     fn shapes(
         &self,
         method: Name,
-        reader: &Reader<'a>,
+        reader: &SymbolicExecutor<'a>,
         path: &Path,
-        decided: &[Decided],
-    ) -> Result<(Vec<(Vec<Way>, Vec<Symbolic>)>, Symbolic), NoTemplate> {
+        decided: &[PathCondition],
+    ) -> Result<(Vec<(Vec<CallWay>, Vec<Symbolic>)>, Symbolic), NoTemplate> {
         let shaper = Shaper { reader, parts: self.implementation.parts(), decided };
-        let mut all: Vec<(Vec<Way>, Vec<Symbolic>)> = vec![Default::default()];
+        let mut all: Vec<(Vec<CallWay>, Vec<Symbolic>)> = vec![Default::default()];
         for (position, (times, element, made)) in placed(path).enumerate() {
             let library = reader.below.get(made.call.library);
             let args = made.call.args.iter().map(|e| with_element(*e, element, times)).collect::<Vec<_>>();
             let has_result = returns(library, made.call.method);
             let name = Var { name: made.name, ..result(position) };
             let result = if has_result { ExprTerm::Var(name).into() } else { Expr::from(Val::Unit) };
-            let called = shapes::Called { args: &args, result, times };
+            let called = shapes::CallOfShape { args: &args, result, times };
             let ways = shaper.ways(shape_of(library, made.call.method)?, called)?;
             if ways.is_empty() {
                 return Err(refusal!("{} cannot happen", made.call).into());
@@ -303,7 +311,7 @@ impl<'a> Source<'a> {
                 return Err(refusal!("a call in a loop can happen in several ways").into());
             }
             let several = ways.len() > 1;
-            let with = |(known, shapes): (Vec<Way>, Vec<Symbolic>)| {
+            let with = |(known, shapes): (Vec<CallWay>, Vec<Symbolic>)| {
                 let one = move |(way, shape): (usize, Symbolic)| {
                     let way = several.then_some((position, way));
                     (known.iter().copied().chain(way).collect(), [&shapes[..], &[shape]].concat())
@@ -317,7 +325,7 @@ impl<'a> Source<'a> {
         let args = takes.unwrap_or_default().iter().enumerate().map(|(i, (name, _))| ExprTerm::Arg(i, name).into());
         let args: Vec<Expr> = args.collect();
         let result = if returns(specified, method.text()) { path.returned } else { Val::Unit.into() };
-        let called = shapes::Called { args: &args, result, times: Times::Once };
+        let called = shapes::CallOfShape { args: &args, result, times: Times::Once };
         let own = match shaper.ways(shape_of(specified, method.text())?, called) {
             Err(NoTemplate::Undecided(e)) if reader.guard(e, true).is_none() && e.term() != &ExprTerm::Ret => {
                 return Err(refusal!(
@@ -332,7 +340,7 @@ impl<'a> Source<'a> {
     }
 
     /// Returns the node of a part as the implementation declares it, and any other argument as it is.
-    fn home(&self, reader: &Reader<'a>, e: Expr) -> Expr {
+    fn home(&self, reader: &SymbolicExecutor<'a>, e: Expr) -> Expr {
         let ExprTerm::Of(Function::Node, of) = e.term() else { return e };
         let is_part = matches!(of.term(), ExprTerm::Part(..));
         let declared = self.implementation.parts().filter(|_| is_part).and_then(|parts| parts.get(*of)?.node);
@@ -340,13 +348,13 @@ impl<'a> Source<'a> {
     }
 
     /// Makes the kind of calls of these cases, which take paths with the same calls.
-    fn explained(&self, method: Name, cases: Vec<&Case<'a>>, computed: Computed) -> Result<Kind, Refusal> {
+    fn explained(&self, method: Name, cases: Vec<&KindCase<'a>>, computed: Computed) -> Result<Kind, Refusal> {
         let path = &cases[0].path;
         let made: Vec<_> = placed(path).collect();
         let end = made.len();
         let libraries = [self.below, self.specification];
         let takes_part = takes_part(&cases);
-        let cases = Cases { all: cases, computed, libraries, parts: self.implementation.parts() };
+        let cases = KindCases { all: cases, computed, libraries, parts: self.implementation.parts() };
         let mut kind = Kind {
             name: String::new(),
             forms: Vec::new(),
@@ -377,7 +385,7 @@ impl<'a> Source<'a> {
             let arguments = (0..of.call.args.len()).map(pattern).collect::<Result<Vec<_>, Refusal>>()?;
             let (library, method) = (of.call.library, Name::new(of.call.method));
             kind.made.push((library, method, crate::pattern::tuple(arguments.iter().flatten())));
-            let called = Called { event: position, library, method, arguments, times: *times };
+            let called = CallOfEvent { event: position, library, method, arguments, times: *times };
             let (subs, mut roles) = cases.subevents(&called, |case| &case.shapes[position])?;
             let above = path.above.iter().filter(|(high, _)| *high == position).map(|(_, low)| Datum::Result(*low));
             let above: Vec<Datum> = above.collect();
@@ -388,22 +396,22 @@ impl<'a> Source<'a> {
             kind.subs.push(subs);
             kind.concrete.extend(roles);
         }
-        let forms: Vec<&Vec<Argument>> = cases.all.iter().map(|case| &case.reader.arguments).collect();
+        let forms: Vec<&Vec<ArgumentForm>> = cases.all.iter().map(|case| &case.reader.arguments).collect();
         let argument = |i: usize| -> Result<Option<crate::pattern::Pattern>, Refusal> {
-            if forms.iter().any(|form| form.len() <= i || form[i] == Argument::Nodes) {
+            if forms.iter().any(|form| form.len() <= i || form[i] == ArgumentForm::Nodes) {
                 return Ok(None);
             }
             cases.pattern(end, &vec![ExprTerm::Arg(i, "argument").into(); forms.len()]).map(Some)
         };
         let arguments = (0..forms[0].len()).map(argument).collect::<Result<Vec<_>, Refusal>>().unwrap_or_default();
-        let called = Called { event: end, library: self.library, method, arguments, times: Times::Once };
+        let called = CallOfEvent { event: end, library: self.library, method, arguments, times: Times::Once };
         (kind.promised, kind.abstract_) = cases.subevents(&called, |case| &case.own)?;
         Ok(kind)
     }
 }
 
 /// Returns the guards of each path. The result of a call is one of them if the object has a writer and readers.
-fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, Refusal> {
+fn given(reader: &SymbolicExecutor<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, Refusal> {
     if !reader.has_roles {
         return Ok(paths.iter().map(|path| path.guards.clone()).collect());
     }
@@ -427,7 +435,7 @@ fn given(reader: &Reader<'_>, paths: &[Path]) -> Result<Vec<Vec<Guard>>, Refusal
 }
 
 /// Lists the calls of a path, with how often each is made and the variable for what it is made for.
-fn placed(path: &Path) -> impl Iterator<Item = (Times, Option<Var>, &Made)> {
+fn placed(path: &Path) -> impl Iterator<Item = (Times, Option<Var>, &PathCall)> {
     path.steps.iter().flat_map(|step| step.calls.iter().map(|made| (step.times, step.element, made)))
 }
 
@@ -455,7 +463,7 @@ fn shape_of<'l>(library: Option<&'l dyn Hints>, method: &str) -> Result<&'l mowg
 }
 
 /// Returns the arguments that are objects in which the thread takes part in all cases.
-fn takes_part(cases: &[&Case<'_>]) -> Vec<usize> {
+fn takes_part(cases: &[&KindCase<'_>]) -> Vec<usize> {
     let of = |e: Expr| match e.term() {
         ExprTerm::Of(Function::Members, x) => match x.term() {
             ExprTerm::Arg(i, _) => Some(*i),
@@ -475,8 +483,8 @@ fn takes_part(cases: &[&Case<'_>]) -> Vec<usize> {
         },
         _ => of(e),
     };
-    let in_case = |case: &&Case<'_>| {
-        let is_me = |d: &&Decided| d.holds;
+    let in_case = |case: &&KindCase<'_>| {
+        let is_me = |d: &&PathCondition| d.holds;
         let known = case.decided.iter().filter(is_me).filter_map(|d| match d.condition.term() {
             ExprTerm::Op(Op::In, me, all) if *me.term() == ExprTerm::Me => among(*all),
             _ => None,

@@ -13,7 +13,7 @@ use crate::error::{Contradiction, contradiction};
 pub const INT: &str = "Int";
 
 /// A bound variable with its sort.
-pub type Variable = (String, String);
+pub type BoundVariable = (String, String);
 
 /// A term; formulas are terms of sort `Bool`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,11 +21,11 @@ pub enum Term {
     /// A symbol, applied to terms or alone.
     App(Arc<str>, Vec<Term>),
     /// A universal formula.
-    All(Vec<Variable>, Arc<Term>),
+    All(Vec<BoundVariable>, Arc<Term>),
     /// An existential formula.
-    Any(Vec<Variable>, Arc<Term>),
+    Any(Vec<BoundVariable>, Arc<Term>),
     /// A universal formula, to be instantiated where the solver sees the second term.
-    AllAt(Vec<Variable>, Arc<Term>, Arc<Term>),
+    AllAt(Vec<BoundVariable>, Arc<Term>, Arc<Term>),
 }
 
 /// Makes a symbol.
@@ -122,7 +122,7 @@ pub fn choose(condition: Term, then: Term, otherwise: Term) -> Term {
     if then == otherwise { then } else { app("ite", &[condition, then, otherwise]) }
 }
 
-fn variables(of: &[(&str, &str)]) -> Vec<Variable> {
+fn variables(of: &[(&str, &str)]) -> Vec<BoundVariable> {
     of.iter().map(|(name, sort)| ((*name).to_owned(), (*sort).to_owned())).collect()
 }
 
@@ -169,7 +169,7 @@ impl Term {
 
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = |of: &[Variable]| of.iter().map(|(name, sort)| format!("({name} {sort})")).collect::<String>();
+        let bound = |of: &[BoundVariable]| of.iter().map(|(name, sort)| format!("({name} {sort})")).collect::<String>();
         match self {
             Self::App(name, to) if to.is_empty() => f.write_str(name),
             Self::App(name, to) => {
@@ -186,7 +186,7 @@ impl fmt::Display for Term {
 
 /// One statement of a theory.
 #[derive(Clone, Debug)]
-pub enum Statement {
+pub enum TheoryStatement {
     /// A heading for the following statements.
     Comment(String),
     /// An uninterpreted sort.
@@ -196,50 +196,52 @@ pub enum Statement {
     /// A function that only axioms describe: name, arguments, result.
     Function(String, Vec<String>, String),
     /// A function that is defined: name, arguments, result.
-    Definition(String, Vec<Variable>, String, Term),
+    Definition(String, Vec<BoundVariable>, String, Term),
     /// An axiom, with a description.
     Axiom(String, Term),
 }
 
 /// Statements, each of which mentions only earlier ones.
 #[derive(Clone, Debug, Default)]
-pub struct Theory(pub Vec<Statement>);
+pub struct Theory(pub Vec<TheoryStatement>);
 
 impl Theory {
     /// Adds a heading.
     pub fn comment(&mut self, text: &str) {
-        self.0.push(Statement::Comment(text.to_owned()));
+        self.0.push(TheoryStatement::Comment(text.to_owned()));
     }
 
     /// Adds an uninterpreted sort.
     pub fn sort(&mut self, name: &str) {
-        self.0.push(Statement::Sort(name.to_owned()));
+        self.0.push(TheoryStatement::Sort(name.to_owned()));
     }
 
     /// Adds a sort with just these elements.
     pub fn elements(&mut self, sort: &str, names: impl IntoIterator<Item = String>) {
-        self.0.push(Statement::Elements(sort.to_owned(), names.into_iter().collect()));
+        self.0.push(TheoryStatement::Elements(sort.to_owned(), names.into_iter().collect()));
     }
 
     /// Adds a function or, without arguments, a constant.
     pub fn function(&mut self, name: &str, from: &[&str], to: &str) {
         let from = from.iter().map(|s| (*s).to_owned()).collect();
-        self.0.push(Statement::Function(name.to_owned(), from, to.to_owned()));
+        self.0.push(TheoryStatement::Function(name.to_owned(), from, to.to_owned()));
     }
 
     /// Adds a definition.
     pub fn define(&mut self, name: &str, of: &[(&str, &str)], to: &str, body: Term) {
-        self.0.push(Statement::Definition(name.to_owned(), variables(of), to.to_owned(), body));
+        self.0.push(TheoryStatement::Definition(name.to_owned(), variables(of), to.to_owned(), body));
     }
 
     /// Adds an axiom.
     pub fn axiom(&mut self, words: &str, body: Term) {
-        self.0.push(Statement::Axiom(words.to_owned(), body));
+        self.0.push(TheoryStatement::Axiom(words.to_owned(), body));
     }
 
     /// Returns the axioms.
     pub fn axioms(&self) -> impl Iterator<Item = (&str, &Term)> {
-        self.0.iter().filter_map(|s| if let Statement::Axiom(words, body) = s { Some((&**words, body)) } else { None })
+        self.0
+            .iter()
+            .filter_map(|s| if let TheoryStatement::Axiom(words, body) = s { Some((&**words, body)) } else { None })
     }
 }
 
@@ -248,7 +250,7 @@ fn commented(text: &str) -> String {
     text.lines().map(|line| format!("; {line}\n")).collect()
 }
 
-impl fmt::Display for Statement {
+impl fmt::Display for TheoryStatement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Comment(text) => write!(f, "\n{}", commented(text).trim_end()),
@@ -274,7 +276,7 @@ impl fmt::Display for Theory {
 }
 
 /// The table of a function of a finite structure. Elements are numbers, false is 0 and true is 1.
-pub type Table<'a> = Box<dyn Fn(&[usize]) -> usize + 'a>;
+pub type TableFn<'a> = Box<dyn Fn(&[usize]) -> usize + 'a>;
 
 /// A function with its arguments.
 type Applied = (Arc<str>, Vec<usize>);
@@ -283,8 +285,8 @@ type Applied = (Arc<str>, Vec<usize>);
 #[derive(Default)]
 pub struct Structure<'a> {
     sizes: FxHashMap<String, usize>,
-    tables: FxHashMap<String, Table<'a>>,
-    definitions: FxHashMap<String, (Vec<Variable>, Term)>,
+    tables: FxHashMap<String, TableFn<'a>>,
+    definitions: FxHashMap<String, (Vec<BoundVariable>, Term)>,
     known: RefCell<FxHashMap<Applied, usize>>,
 }
 
@@ -309,10 +311,10 @@ impl<'a> Structure<'a> {
     pub fn define(&mut self, theory: &Theory) {
         for statement in &theory.0 {
             match statement {
-                Statement::Definition(name, of, _, body) => {
+                TheoryStatement::Definition(name, of, _, body) => {
                     self.definitions.insert(name.clone(), (of.clone(), body.clone()));
                 }
-                Statement::Elements(sort, names) => {
+                TheoryStatement::Elements(sort, names) => {
                     self.size(sort, names.len());
                     for (position, name) in names.iter().enumerate() {
                         self.table(name, move |_| position);
@@ -408,7 +410,7 @@ impl<'a> Structure<'a> {
     /// Returns 1 if some elements make the body `wanted`.
     fn search(
         &self,
-        of: &[Variable],
+        of: &[BoundVariable],
         body: &Term,
         wanted: usize,
         bound: &mut Vec<(String, usize)>,

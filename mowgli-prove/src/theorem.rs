@@ -21,8 +21,8 @@ use mowgli_core::world::World;
 use crate::error::{Contradiction, contradiction};
 use crate::instances::{Derived, instances};
 use crate::model::Obligation;
-use crate::prove::{Closed, Options, Proof, Row};
-use crate::solve::{Answer, Asked, Program, ask};
+use crate::prove::{Closed, ObligationResult, Proof, ProofOptions};
+use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
 use crate::term::{Structure, Term, Theory};
 
 /// A hypothesis: its name and its formulas.
@@ -56,10 +56,10 @@ pub enum Item {
 }
 
 /// A function that reads an execution as a structure of the theory.
-pub type Read<'a> = &'a dyn Fn(&Theory, &Execution) -> Result<Structure<'static>, Contradiction>;
+pub type ReadExecution<'a> = &'a dyn Fn(&Theory, &Execution) -> Result<Structure<'static>, Contradiction>;
 
 /// A function that passes executions to its argument, one after the other, until the argument returns false.
-pub type Visit<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution) -> bool);
+pub type VisitExecutions<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution) -> bool);
 
 /// A theorem about a memory model.
 pub struct Theorem {
@@ -95,7 +95,7 @@ impl Item {
 }
 
 /// A shown step: the hypotheses that it needs, its description and its statement.
-type Shown = (Vec<&'static str>, String, Term);
+type ShownStep = (Vec<&'static str>, String, Term);
 
 fn covers(all: &[&'static str], some: &[&'static str]) -> bool {
     some.iter().all(|name| all.contains(name))
@@ -103,7 +103,7 @@ fn covers(all: &[&'static str], some: &[&'static str]) -> bool {
 
 impl Theorem {
     /// Returns the theory of a step: with its hypotheses, and the steps shown under some of them.
-    fn theory(&self, under: &[&'static str], shown: &[Shown]) -> Theory {
+    fn theory(&self, under: &[&'static str], shown: &[ShownStep]) -> Theory {
         let mut theory = self.theory.clone();
         for hypothesis in self.hypotheses.iter().filter(|h| under.contains(&h.name)) {
             theory.comment(&format!("Hypothesis: {}.", hypothesis.name));
@@ -117,16 +117,16 @@ impl Theorem {
 
     /// Asks the solvers about each step, and checks the theory in executions. `visit` passes executions to its argument
     /// until that returns false.
-    pub fn prove(&self, options: &Options, read: Read<'_>, visit: Visit<'_>) -> Proof {
+    pub fn prove(&self, options: &ProofOptions, read: ReadExecution<'_>, visit: VisitExecutions<'_>) -> Proof {
         let mut proof = Proof::default();
-        let mut shown: Vec<Shown> = Vec::new();
+        let mut shown: Vec<ShownStep> = Vec::new();
         let mut all = true;
         for item in &self.items {
             match item {
                 Item::Step { under, obligation, with } => {
                     let (theory, question) = instances(&self.theory(under, &shown), obligation, with, &self.derived);
                     let row = self.asked(options, &theory, &question);
-                    let follows = row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
+                    let follows = row.answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows);
                     if follows {
                         shown.push((under.clone(), obligation.name.clone(), obligation.closed()));
                     }
@@ -150,24 +150,31 @@ impl Theorem {
         proof
     }
 
-    fn asked(&self, options: &Options, theory: &Theory, obligation: &Obligation) -> Row {
+    fn asked(&self, options: &ProofOptions, theory: &Theory, obligation: &Obligation) -> ObligationResult {
         let start = Instant::now();
         let solvers = options.solvers.iter();
-        let answers: Vec<(Program, Answer)> =
+        let answers: Vec<(SolverProgram, SolverAnswer)> =
             solvers.map(|&solver| (solver, told(ask(solver, theory, obligation, options.limit).0))).collect();
-        let closed = answers.iter().all(|(_, answer)| *answer == Answer::Follows).then_some(Closed::Solver);
+        let closed = answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows).then_some(Closed::Solver);
         let kept = answers.iter().filter(|_| options.keep);
         let questions =
-            kept.map(|(solver, answer)| Asked::whole(*solver, theory, obligation, answer.clone())).collect();
-        Row { cases: 1, answers, closed, time: start.elapsed(), questions, ..Row::named(obligation.name.clone()) }
+            kept.map(|(solver, answer)| Query::whole(*solver, theory, obligation, answer.clone())).collect();
+        ObligationResult {
+            cases: 1,
+            answers,
+            closed,
+            time: start.elapsed(),
+            questions,
+            ..ObligationResult::named(obligation.name.clone())
+        }
     }
 
     /// Counts the executions in which everything is true, and finds the steps whose hypothesis holds in one.
     fn witnessed(
         &self,
-        read: Read<'_>,
-        visit: Visit<'_>,
-        shown: &[Shown],
+        read: ReadExecution<'_>,
+        visit: VisitExecutions<'_>,
+        shown: &[ShownStep],
     ) -> Result<(usize, Vec<bool>), Contradiction> {
         let steps: Vec<(&Vec<&'static str>, Term)> = self.items.iter().filter_map(step).collect();
         let mut witnessed = vec![false; steps.len()];
@@ -209,9 +216,9 @@ impl Theorem {
 }
 
 /// Turns `Fails` into `Unknown`, because satisfiable instances say nothing of the theory.
-fn told(answer: Answer) -> Answer {
+fn told(answer: SolverAnswer) -> SolverAnswer {
     match answer {
-        Answer::Fails => Answer::Unknown("it does not follow from the instances".to_owned()),
+        SolverAnswer::Fails => SolverAnswer::Unknown("it does not follow from the instances".to_owned()),
         other => other,
     }
 }

@@ -11,13 +11,13 @@ use mowgli_core::judge::{closure, judge};
 use mowgli_core::value::Val;
 
 use crate::error::{Contradiction, contradiction};
-use crate::kind::{Guard, Kind, Placed, Read, Role, Write};
+use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
-    Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, Model,
-    NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, number_in, passed_to, plus,
-    result_of,
+    Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
+    LibraryTheory, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, number_in,
+    passed_to, plus, result_of,
 };
-use crate::pattern::{Datum, Each, Env, Leaf, Named, Place, follows, numbers_in, word_of};
+use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
 use crate::term::{Structure, Theory};
 
 /// A subevent: its call, its role in the kind of the call, and its index. The index is the own node if there is no
@@ -26,32 +26,32 @@ use crate::term::{Structure, Theory};
 struct Element {
     call: usize,
     role: usize,
-    at: Place,
+    at: IndexElement,
 }
 
 /// Returns the number of a node, thread or iteration.
-fn number(of: Place) -> usize {
+fn number(of: IndexElement) -> usize {
     match of {
-        Place::Node(n) => usize::from(n.0) - 1,
-        Place::Thread(t) => t.index(),
+        IndexElement::Node(n) => usize::from(n.0) - 1,
+        IndexElement::Thread(t) => t.index(),
         // 0 is the iteration of subevents outside loops.
-        Place::Round(n) => n + 1,
+        IndexElement::Round(n) => n + 1,
     }
 }
 
 /// One call of the client.
-struct Called {
+struct ClientCall {
     kind: usize,
     env: Env,
     own: Node,
     thread: usize,
     args: Vec<Val>,
     /// The results, by position of the event in the template and its index.
-    results: BTreeMap<(usize, Place), Val>,
+    results: BTreeMap<(usize, IndexElement), Val>,
     /// The computed arguments, by position of the event and number of the argument, and the index of the event.
-    passed: BTreeMap<(usize, usize, Place), Val>,
+    passed: BTreeMap<(usize, usize, IndexElement), Val>,
     /// The computed numbers in names, by the index of their event.
-    named: BTreeMap<(Named, Place), Val>,
+    named: BTreeMap<(Named, IndexElement), Val>,
 }
 
 /// The most words of a tuple.
@@ -70,7 +70,7 @@ fn index<T: PartialEq>(all: &[T], one: &T) -> usize {
 /// # Errors
 /// If the templates do not fit the execution, or the encoding disagrees with the judge.
 pub fn structure(
-    model: &Model<'_>,
+    model: &LibraryTheory<'_>,
     g: &Concretisation,
     theory: &Theory,
     execution: &Execution,
@@ -111,7 +111,7 @@ pub fn structure(
         }
         let (kind, results) = (*kind, results.clone());
         let (thread, args) = (event.thread.index(), event.call.args.to_vec());
-        calls.push(Called { kind, env, own, thread, args, results, passed, named });
+        calls.push(ClientCall { kind, env, own, thread, args, results, passed, named });
     }
     if subs.len() + left_out != execution.subs.len() {
         return Err(contradiction!("there are events of no call"));
@@ -122,7 +122,7 @@ pub fn structure(
         promises.extend(placed.into_iter().map(|(role, at)| Element {
             call,
             role,
-            at: at.unwrap_or(Place::Node(called.own)),
+            at: at.unwrap_or(IndexElement::Node(called.own)),
         }));
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
@@ -133,48 +133,48 @@ pub fn structure(
 /// A call, read as a call of one kind.
 struct Taken {
     /// The roles of its subevents, with their indices.
-    elements: Vec<(usize, Place)>,
+    elements: Vec<(usize, IndexElement)>,
     /// The results of its events.
-    results: BTreeMap<(usize, Place), Val>,
+    results: BTreeMap<(usize, IndexElement), Val>,
     /// The subevents, without those of reads that the template leaves out.
     subs: Vec<usize>,
 }
 
 /// Reads a call as one of a kind. Returns `None` if it is not of the kind.
 fn as_kind(
-    model: &Model<'_>,
+    model: &LibraryTheory<'_>,
     execution: &Execution,
     kind: usize,
     call: &Call,
     actual: &[usize],
     env: &Env,
 ) -> Option<Taken> {
-    let own = Place::Node(env.own);
+    let own = IndexElement::Node(env.own);
     let kind = &model.parts.kinds[kind];
     kind.forms_of(call).next()?;
     let lengths = (0..actual.len()).map(|rounds| Env { rounds: Some(rounds), ..env.clone() });
     let mut fitting = lengths.filter(|env| kind.concretely(env).len() == actual.len());
     let env = if kind.has_rounds() { &fitting.next()? } else { env };
-    let expected: Vec<Placed> = kind.concretely(env);
+    let expected: Vec<RoleAt> = kind.concretely(env);
     let (actual, before) = without_rounds(execution, kind, &expected, actual)?;
     let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
-    let is_like = |((r, _), s): (&Placed, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
+    let is_like = |((r, _), s): (&RoleAt, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
     if expected.len() != actual.len() || !expected.iter().zip(&actual).all(is_like) {
         return None;
     }
     // Without a loop through all threads the thread is arbitrary, because nothing depends on it.
-    let ended = Place::Thread(execution.world.tids().nth(before).unwrap_or(env.thread));
-    let of_role = |(role, at): Placed| match kind.concrete[role].each {
+    let ended = IndexElement::Thread(execution.world.tids().nth(before).unwrap_or(env.thread));
+    let of_role = |(role, at): RoleAt| match kind.concrete[role].each {
         Some(Each::Ended(_)) => (role, ended),
         _ => (role, at.unwrap_or(own)),
     };
-    let elements: Vec<(usize, Place)> = expected.into_iter().map(of_role).collect();
-    let result = |((role, at), s): (&(usize, Place), &usize)| {
+    let elements: Vec<(usize, IndexElement)> = expected.into_iter().map(of_role).collect();
+    let result = |((role, at), s): (&(usize, IndexElement), &usize)| {
         // A loop ends once, so the result that ended it belongs to the call.
         let at = if matches!(kind.concrete[*role].each, Some(Each::Ended(_))) { own } else { *at };
         ((kind.concrete[*role].position.0, at), execution.events[execution.subs[*s].event].ret)
     };
-    let results: BTreeMap<(usize, Place), Val> = elements.iter().zip(&actual).map(result).collect();
+    let results: BTreeMap<(usize, IndexElement), Val> = elements.iter().zip(&actual).map(result).collect();
     let datum = |datum| match datum {
         Datum::Result(event) => results.get(&(event, own)).copied(),
         Datum::Sum(event, k) => results.get(&(event, own)).map(|v| v.plus(k).unwrap_or(*v)),
@@ -196,7 +196,7 @@ fn as_kind(
 fn without_rounds(
     execution: &Execution,
     kind: &Kind,
-    expected: &[Placed],
+    expected: &[RoleAt],
     actual: &[usize],
 ) -> Option<(Vec<usize>, usize)> {
     let is_of = |event: usize| {
@@ -206,7 +206,7 @@ fn without_rounds(
             (call.library, call.method) == (library, method)
         }
     };
-    let is_end = |(r, _): &Placed| matches!(kind.concrete[*r].each, Some(Each::Ended(_)));
+    let is_end = |(r, _): &RoleAt| matches!(kind.concrete[*r].each, Some(Each::Ended(_)));
     let ends: Vec<usize> = expected.iter().positions(is_end).collect();
     let before = actual.len().checked_sub(expected.len())?;
     if let Some(event) = kind.left_out {
@@ -223,10 +223,10 @@ fn without_rounds(
 }
 
 struct Filled<'m, 'a> {
-    model: &'m Model<'a>,
+    model: &'m LibraryTheory<'a>,
     g: &'m Concretisation,
     execution: &'m Execution,
-    calls: Vec<Called>,
+    calls: Vec<ClientCall>,
     /// The subevents, call by call.
     subs: Vec<Element>,
     promises: Vec<Element>,
@@ -253,12 +253,12 @@ impl Filled<'_, '_> {
             Datum::Returned => called.env.returned.unwrap_or(Val::Unit),
             Datum::Constant(value) => value,
             Datum::Passed(event, argument) => {
-                let places = [s.at, Place::Node(called.own)];
+                let places = [s.at, IndexElement::Node(called.own)];
                 let at = places.into_iter().find_map(|at| called.passed.get(&(event, argument, at)));
                 at.copied().unwrap_or(Val::Unit)
             }
             Datum::Result(event) => {
-                let places = [s.at, Place::Node(called.own)];
+                let places = [s.at, IndexElement::Node(called.own)];
                 let at = places.into_iter().find_map(|at| called.results.get(&(event, at)));
                 at.copied().unwrap_or(Val::Unit)
             }
@@ -278,7 +278,7 @@ impl Filled<'_, '_> {
             Some(Each::Members(members)) => *called.env.places(Each::Members(members)).last()?,
             Some(Each::Rounds) => return None,
             Some(Each::Ended(_)) => return self.subs.iter().position(|s| s.call == a.call && s.role == role),
-            None => Place::Node(called.own),
+            None => IndexElement::Node(called.own),
         };
         self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
     }
@@ -374,7 +374,7 @@ impl Filled<'_, '_> {
         match leaf {
             Leaf::Datum(datum) => self.datum(a, *datum) == part,
             Leaf::Named(of) => {
-                let places = [a.at, Place::Node(called.own)];
+                let places = [a.at, IndexElement::Node(called.own)];
                 places.iter().any(|at| called.named.get(&(*of, *at)) == Some(&part))
             }
             other => called.env.at(Some(a.at)).is(other, part),
@@ -600,17 +600,18 @@ impl Filled<'_, '_> {
         ] {
             structure.size(sort, size);
         }
-        let of_call = |of: &dyn Fn(&Called) -> usize| self.calls.iter().map(of).collect::<Vec<usize>>();
+        let of_call = |of: &dyn Fn(&ClientCall) -> usize| self.calls.iter().map(of).collect::<Vec<usize>>();
         let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
         give("kind".into(), of_call(&|c| c.kind));
         give("thread".into(), of_call(&|c| c.thread));
-        let number = |n: Node| number(Place::Node(n));
+        let number = |n: Node| number(IndexElement::Node(n));
         give("node".into(), ex.world.threads.iter().map(|n| number(*n)).collect());
         give("home".into(), locations.iter().map(|x| ex.world.home(*x).map_or(0, number)).collect());
         let initial = |x: &Loc| index(values, &Some(ex.world.objects[x].init));
         give("init".into(), locations.iter().map(initial).collect());
-        let round =
-            |s: &Element| if matches!(s.at, Place::Round(_)) { Some((s.call, self::number(s.at))) } else { None };
+        let round = |s: &Element| {
+            if matches!(s.at, IndexElement::Round(_)) { Some((s.call, self::number(s.at))) } else { None }
+        };
         let rounds: BTreeSet<(usize, usize)> = self.subs.iter().filter_map(round).collect();
         structure.size(ROUND, 1 + rounds.iter().map(|(_, n)| *n).max().unwrap_or(0));
         structure.table(IS_ROUND, move |p| flag(rounds.contains(&(p[0], p[1]))));
@@ -628,7 +629,7 @@ impl Filled<'_, '_> {
         let most = self.calls.iter().map(|c| c.args.len()).max().unwrap_or(0);
         let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
         for i in 0..most {
-            let arg = |c: &Called| c.args.get(i).copied().unwrap_or(Val::Unit);
+            let arg = |c: &ClientCall| c.args.get(i).copied().unwrap_or(Val::Unit);
             give(format!("location.{i}"), of_call(&|c| arg(c).loc().map_or(0, |x| index(&locations, &x))));
             let identifier = |v| if let Val::Wid(d) = v { index(&identifiers, &d) } else { 0 };
             give(format!("identifier.{i}"), of_call(&|c| identifier(arg(c))));
@@ -658,7 +659,7 @@ impl Filled<'_, '_> {
         }
         for (k, kind) in parts.kinds.iter().enumerate() {
             // Adds the table of a function of a call and an index, for calls of this kind.
-            let mut give = |function: String, own: &dyn Fn(&Called) -> Vec<(Place, Val)>| {
+            let mut give = |function: String, own: &dyn Fn(&ClientCall) -> Vec<(IndexElement, Val)>| {
                 let calls = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k);
                 let of_call = |(call, c)| {
                     own(c).into_iter().map(move |(at, v)| ((call, self::number(at)), index(values, &Some(v))))
@@ -667,21 +668,21 @@ impl Filled<'_, '_> {
                 structure.table(&function, move |p| table.get(&(p[0], p[1])).copied().unwrap_or(0));
             };
             for (event, argument) in kind.passed() {
-                let own = |c: &Called| {
+                let own = |c: &ClientCall| {
                     let own = c.passed.iter().filter(|((e, i, _), _)| (*e, *i) == (event, argument));
                     own.map(|((_, _, at), v)| (*at, *v)).collect()
                 };
                 give(passed_to(&kind.name, event, argument), &own);
             }
             for of in kind.named() {
-                let own = |c: &Called| {
+                let own = |c: &ClientCall| {
                     c.named.iter().filter(|((known, _), _)| *known == of).map(|((_, at), v)| (*at, *v)).collect()
                 };
                 give(number_in(&kind.name, of), &own);
             }
             for role in &kind.concrete {
                 let event = role.position.0;
-                let own = |c: &Called| {
+                let own = |c: &ClientCall| {
                     c.results.iter().filter(|((e, _), _)| *e == event).map(|((_, at), v)| (*at, *v)).collect()
                 };
                 give(result_of(&kind.name, event), &own);
@@ -694,11 +695,13 @@ impl Filled<'_, '_> {
         let world = &self.execution.world;
         let all: Vec<Vec<usize>> =
             locations.iter().map(|x| world.objects[x].members.iter().map(|t| t.index()).collect()).collect();
-        let nodes: Vec<Vec<usize>> =
-            locations.iter().map(|x| world.member_nodes(*x).iter().map(|n| number(Place::Node(n))).collect()).collect();
+        let nodes: Vec<Vec<usize>> = locations
+            .iter()
+            .map(|x| world.member_nodes(*x).iter().map(|n| number(IndexElement::Node(n))).collect())
+            .collect();
         let position = |all: &[Vec<usize>], p: &[usize], t: usize| all[p[0]].iter().position(|m| *m == p[t]);
         let others: Vec<Vec<usize>> = all.iter().map(|members| members[members.len().min(1)..].to_vec()).collect();
-        let node_of: Vec<usize> = world.threads.iter().map(|n| number(Place::Node(*n))).collect();
+        let node_of: Vec<usize> = world.threads.iter().map(|n| number(IndexElement::Node(*n))).collect();
         let first: Vec<usize> = all.iter().map(|members| members.first().map_or(0, |t| node_of[*t])).collect();
         structure.table(FIRST_AT, move |p| first[p[0]]);
         structure.table(HAS_OTHER, {
@@ -740,11 +743,13 @@ impl Filled<'_, '_> {
         let first = |k: usize| (0..k).map(|k| roles(k).len()).sum::<usize>();
         let number: Vec<usize> = all.iter().map(|s| first(self.calls[s.call].kind) + s.role).collect();
         let calls: Vec<usize> = all.iter().map(|s| s.call).collect();
-        let own = |s: &Element| self::number(Place::Node(self.calls[s.call].own));
-        let rounds = all.iter().map(|s| if matches!(s.at, Place::Round(_)) { self::number(s.at) } else { 0 }).collect();
-        let node = |s: &Element| if matches!(s.at, Place::Node(_)) { self::number(s.at) } else { own(s) };
-        let thread =
-            |s: &Element| if matches!(s.at, Place::Thread(_)) { self::number(s.at) } else { self.calls[s.call].thread };
+        let own = |s: &Element| self::number(IndexElement::Node(self.calls[s.call].own));
+        let rounds =
+            all.iter().map(|s| if matches!(s.at, IndexElement::Round(_)) { self::number(s.at) } else { 0 }).collect();
+        let node = |s: &Element| if matches!(s.at, IndexElement::Node(_)) { self::number(s.at) } else { own(s) };
+        let thread = |s: &Element| {
+            if matches!(s.at, IndexElement::Thread(_)) { self::number(s.at) } else { self.calls[s.call].thread }
+        };
         let (nodes, threads) = (all.iter().map(node).collect(), all.iter().map(thread).collect());
         for (name, table) in [
             ("call", calls),

@@ -17,7 +17,7 @@ use mowgli_judge::ids::Name;
 use mowgli_judge::library::Libraries;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, bound};
-use mowgli_prove::encode::{Encoding, Side, encode};
+use mowgli_prove::encode::{Encoding, SideNames, encode};
 use mowgli_prove::prove::is_given;
 use mowgli_prove::term::Structure;
 use mowgli_rdma::switches::Switches;
@@ -115,7 +115,7 @@ struct Compared {
 impl Compared {
     fn compare(&mut self, libraries: &Libraries, name: Name, execution: &Execution) {
         let spec = libraries.spec(name).expect("its own specification");
-        let side = Side { sort: "Sub", prefix: String::new(), shared: "", own: None };
+        let side = SideNames { sort: "Sub", prefix: String::new(), shared: "", own: None };
         let Ok(encoding) = encode(spec, side) else { return };
         let mut reading = Reading::new(libraries, execution, name);
         let n = execution.subs.len();
@@ -238,7 +238,7 @@ fn the_encoding_agrees_with_the_judge() {
     }
     // No built-in library uses relations in turn.
     let polls = tso::switched(Switches::OFF);
-    compare_clients(&polls, TSO, &tso::Words { rmw: true }, &mut rng, &mut compared);
+    compare_clients(&polls, TSO, &tso::PollClients { rmw: true }, &mut rng, &mut compared);
     let all = [
         "po",
         "ppo",

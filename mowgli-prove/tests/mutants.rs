@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use itertools::{Itertools, iproduct};
 use libtest_mimic::Trial;
-use mowgli_check::check::{Ask, Options as Limits, check};
+use mowgli_check::check::{CheckOptions as Limits, CheckQuestion, check};
 use mowgli_check::interrupt::Deadline;
 use mowgli_core::body::{Bodies, Body, Stmt};
 use mowgli_core::edit::{Edited, Edits};
@@ -26,8 +26,8 @@ use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
-use mowgli_prove::prove::{Options, prove};
-use mowgli_prove::solve::Program;
+use mowgli_prove::prove::{ProofOptions, prove};
+use mowgli_prove::solve::SolverProgram;
 
 use crate::common::source;
 use crate::needs::{Layer, Need, trial};
@@ -46,7 +46,7 @@ const SEARCH: u64 = 60;
 
 /// The test.
 pub fn test() -> Trial {
-    let missing = || (!Program::Z3.is_there()).then(|| "there is none on the path".to_owned());
+    let missing = || (!SolverProgram::Z3.is_there()).then(|| "there is none on the path".to_owned());
     let need = Need { tool: "z3", in_ci: true, missing };
     trial("no_mutant_is_proved_and_refuted", Layer::Long, need, no_mutant_is_proved_and_refuted)
 }
@@ -116,8 +116,12 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     if source.kinds().is_err() {
         return End::NoTemplate;
     }
-    let options =
-        Options { solvers: vec![Program::Z3], limit: QUESTION, executions: Duration::from_secs(30), keep: false };
+    let options = ProofOptions {
+        solvers: vec![SolverProgram::Z3],
+        limit: QUESTION,
+        executions: Duration::from_secs(30),
+        keep: false,
+    };
     if !prove(&source, &options).is_proved() {
         return End::Open;
     }
@@ -125,7 +129,7 @@ fn ended_as(entry: &Entry, mutant: &Mutant) -> End {
     let bounds = entry.variants[0].bounds.clone();
     let variant = Variant { name, about, expected, implementation: implementation.clone(), bounds: bounds.clone() };
     let deadline = Deadline::after(Some(SEARCH));
-    let limits = Limits { deadline, ask: Ask::Local, ends: false, ..Limits::default() };
+    let limits = Limits { deadline, ask: CheckQuestion::Local, ends: false, ..Limits::default() };
     let mut end = End::ProvedAndSound;
     for bound in &bounds {
         let checked = check(entry, &variant, bound, &limits).unwrap();

@@ -27,9 +27,9 @@ use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::slock::{self, SlockOverWlock};
 use mowgli_libraries::sv::{self, Method as Sv};
 use mowgli_libraries::wlock::{self, WlockOverSv};
-use mowgli_prove::prove::{Closed, Options, Proof, Row, prove};
-use mowgli_prove::solve::{Answer, Effort, Program, ask_all};
-use mowgli_prove::source::Source;
+use mowgli_prove::prove::{Closed, ObligationResult, Proof, ProofOptions, prove};
+use mowgli_prove::solve::{Effort, SolverAnswer, SolverProgram, ask_all};
+use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Theory, and, equal, not, or, symbol};
 use mowgli_prove::{polls, robust};
 use mowgli_rdma::robust::Cpu;
@@ -95,7 +95,7 @@ const Z3: Need = Need {
 const CVC5: Need = Need {
     tool: "z3 4.8.12 and cvc5",
     in_ci: false,
-    missing: || (Z3.missing)().or_else(|| (!Program::Cvc5.is_there()).then(|| "there is no cvc5".to_owned())),
+    missing: || (Z3.missing)().or_else(|| (!SolverProgram::Cvc5.is_there()).then(|| "there is no cvc5".to_owned())),
 };
 
 /// A change to a specification.
@@ -108,7 +108,7 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
     let name = Name::literal(entry.name);
     let specification: Libraries = entry.specification.clone().respecified(name, above);
     let libraries = below.map_or(entry.below.clone(), |change| entry.below.clone().respecified(WAIT, change));
-    let source = Source {
+    let source = ProofSource {
         specification: &specification,
         library: name,
         below: &libraries,
@@ -116,18 +116,23 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
         subject: &*entry.subject,
     };
     let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(30));
-    prove(&source, &Options { solvers: vec![Program::Z3], limit, executions, keep: library == "sv" })
+    prove(&source, &ProofOptions { solvers: vec![SolverProgram::Z3], limit, executions, keep: library == "sv" })
 }
 
 /// Proves an implementation of a library, with this many seconds for each question.
 fn shown(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -> Proof {
-    proved_by(entry, implementation, seconds, vec![Program::Z3])
+    proved_by(entry, implementation, seconds, vec![SolverProgram::Z3])
 }
 
-fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64, solvers: Vec<Program>) -> Proof {
+fn proved_by(
+    entry: &Entry,
+    implementation: Arc<dyn Implementation>,
+    seconds: u64,
+    solvers: Vec<SolverProgram>,
+) -> Proof {
     let source = source(entry, implementation);
     let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(30));
-    prove(&source, &Options { solvers, limit, executions, keep: false })
+    prove(&source, &ProofOptions { solvers, limit, executions, keep: false })
 }
 
 /// Returns the errors that kept the prover from a proof, in words.
@@ -162,9 +167,10 @@ fn sv_is_proved() {
     assert!(names.contains(&"condition 1 for aGF of GF, a0 = aNRW before it: by aWT of Wait"), "{names:?}");
     assert!(names.contains(&"own-write is empty") && names.contains(&"mo is total"), "{names:?}");
     // A file in SMT-LIB stands alone.
-    let of_solver = |row: &&Row| row.closed == Some(Closed::Solver);
+    let of_solver = |row: &&ObligationResult| row.closed == Some(Closed::Solver);
     assert!(proof.rows.iter().all(|row| row.file().is_some() == of_solver(&row)));
-    let file = proof.rows.iter().find(|row| row.obligation == "own-write is empty").and_then(Row::file).unwrap();
+    let file =
+        proof.rows.iter().find(|row| row.obligation == "own-write is empty").and_then(ObligationResult::file).unwrap();
     assert!(file.contains("(check-sat)") && file.contains("; Obligation: own-write is empty"), "{file}");
 }
 
@@ -391,10 +397,10 @@ fn what_takes_many_steps_is_given_up_at_once() {
     for (one, other) in (0..7).tuple_combinations() {
         theory.axiom("not both", and((0..6).map(|place| not(and([is_in(one, place), is_in(other, place)])))));
     }
-    let answer = |effort| ask_all(Program::Z3, &theory, Duration::from_secs(60), effort);
-    assert!(matches!(answer(Effort::Little), Answer::Unknown(_)));
+    let answer = |effort| ask_all(SolverProgram::Z3, &theory, Duration::from_secs(60), effort);
+    assert!(matches!(answer(Effort::Little), SolverAnswer::Unknown(_)));
     // The next question has no limit of steps.
-    assert_eq!(answer(Effort::Full), Answer::Follows);
+    assert_eq!(answer(Effort::Full), SolverAnswer::Follows);
 }
 
 /// A process answers questions about several theories, and keeps no statement of one for another.
@@ -406,12 +412,12 @@ fn a_solver_forgets_what_it_was_told() {
         for colour in if says { &["red", "green"][..] } else { &[] } {
             theory.axiom("it is another", not(equal(symbol("it"), symbol(colour))));
         }
-        ask_all(Program::Z3, &theory, Duration::from_secs(10), Effort::Full)
+        ask_all(SolverProgram::Z3, &theory, Duration::from_secs(10), Effort::Full)
     };
-    assert_eq!(neither(&["red", "green"], true), Answer::Follows);
-    assert_eq!(neither(&["red", "green"], false), Answer::Fails);
-    assert_eq!(neither(&["red", "green", "blue"], true), Answer::Fails);
-    assert_eq!(neither(&["red", "green"], true), Answer::Follows);
+    assert_eq!(neither(&["red", "green"], true), SolverAnswer::Follows);
+    assert_eq!(neither(&["red", "green"], false), SolverAnswer::Fails);
+    assert_eq!(neither(&["red", "green", "blue"], true), SolverAnswer::Fails);
+    assert_eq!(neither(&["red", "green"], true), SolverAnswer::Follows);
 }
 
 fn no_variant_of_counter_is_proved() {
@@ -656,9 +662,9 @@ fn no_broken_barrier_is_proved() {
     let entry = named(&all, "bal").unwrap();
     let below = entry.below.clone().respecified(sv::SV, without_mo);
     let published = entry.variant("published").unwrap().implementation.clone();
-    let source = Source { below: &below, ..source(entry, published) };
-    let options = Options {
-        solvers: vec![Program::Z3],
+    let source = ProofSource { below: &below, ..source(entry, published) };
+    let options = ProofOptions {
+        solvers: vec![SolverProgram::Z3],
         limit: Duration::from_secs(2),
         executions: Duration::from_secs(5),
         keep: false,
@@ -703,7 +709,7 @@ fn says_nothing() -> Vec<Lemma> {
 
 fn robust(cpu: Cpu, variant: &str) -> Proof {
     let seconds = Duration::from_secs(60);
-    let options = Options { solvers: vec![Program::Z3], limit: seconds, executions: seconds, keep: true };
+    let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit: seconds, executions: seconds, keep: true };
     robust::proved(cpu, variant, &options).expect("it can be said in first-order logic")
 }
 
@@ -737,7 +743,7 @@ fn no_variant_of_robustness_is_proved() {
 
 fn compiled(variant: &str) -> Proof {
     let seconds = Duration::from_secs(60);
-    let options = Options { solvers: vec![Program::Z3], limit: seconds, executions: seconds, keep: true };
+    let options = ProofOptions { solvers: vec![SolverProgram::Z3], limit: seconds, executions: seconds, keep: true };
     polls::proved(variant, &options).expect("it can be said in first-order logic")
 }
 
@@ -786,7 +792,7 @@ fn cvc5_agrees_on_sv() {
     let all = catalogue();
     let entry = named(&all, "sv").unwrap();
     let implementation = entry.variant("published").unwrap().implementation.clone();
-    let proof = proved_by(entry, implementation, 20, vec![Program::Z3, Program::Cvc5]);
+    let proof = proved_by(entry, implementation, 20, vec![SolverProgram::Z3, SolverProgram::Cvc5]);
     assert!(proof.is_proved(), "{:?} {:?}", open(&proof), proof.errors);
     assert!(proof.rows.iter().filter(|row| row.cases > 0).all(|row| row.answers.len() == 2));
 }

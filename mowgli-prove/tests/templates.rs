@@ -24,10 +24,10 @@ use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::sv::{Method as Sv, SvOverWait};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
-use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Parts, ROUND};
+use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ModelInput, ROUND};
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
-use mowgli_prove::prove::{Options, executions, prove};
-use mowgli_prove::source::Source;
+use mowgli_prove::prove::{ProofOptions, executions, prove};
+use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
 use mowgli_rdma::wait::{Method as Wait, WAIT};
@@ -97,14 +97,14 @@ fn what_is_a_rust_function_is_named() {
     assert_eq!(of_variant("nlock", "release-by-write").first().map(String::as_str), Some(declared));
     let below = nlock.below.clone().reshaped(WAIT, Unchanged);
     let published = source(nlock, Arc::new(NlockOverWait));
-    let whys = Source { below: &below, ..published }.kinds().err().unwrap_or_default();
+    let whys = ProofSource { below: &below, ..published }.kinds().err().unwrap_or_default();
     let shapes = "the shapes of rdma-wait-rmw are a Rust function, and not terms";
     assert!(whys.len() == 2 && whys.iter().all(|refusal| refusal.why == shapes), "{whys:?}");
     let kinds = source(nlock, Arc::new(NlockOverWait)).kinds().unwrap();
     let model = |change: fn(&mut Spec)| {
         let below = nlock.below.clone().respecified(WAIT, change);
         let (specification, library) = (&nlock.specification, NLOCK);
-        Model::new(Parts { kinds: &kinds, specification, library, below: &below }).err()
+        LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below: &below }).err()
     };
     assert_eq!(model(|_| {}), None);
     let keyed = model(|spec| spec.empty("never", &(same(thread_of) - same(thread_of))));
@@ -399,7 +399,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variant(variant).unwrap().implementation.clone());
         let (limit, executions) = (Duration::from_secs(1), Duration::from_secs(1));
-        prove(&source, &Options { solvers: Vec::new(), limit, executions, keep: false })
+        prove(&source, &ProofOptions { solvers: Vec::new(), limit, executions, keep: false })
     };
     let proof = of("kvstore", "published");
     assert!(!proof.is_proved() && proof.rows.iter().all(|row| !row.is_shown() && row.result() == "open"));
@@ -629,7 +629,7 @@ fn conditions_on_data_are_guards() {
 }
 
 /// Counts the executions in which all axioms hold, up to the first in which one fails.
-fn fits(kinds: &[Kind], source: &Source<'_>) -> Result<usize, String> {
+fn fits(kinds: &[Kind], source: &ProofSource<'_>) -> Result<usize, String> {
     fits_with(kinds, source, ENOUGH, |_| {})
 }
 
@@ -639,12 +639,12 @@ const ENOUGH: usize = 150;
 /// Counts the same for a theory with a change.
 fn fits_with(
     kinds: &[Kind],
-    source: &Source<'_>,
+    source: &ProofSource<'_>,
     most: usize,
-    change: impl FnOnce(&mut Model<'_>),
+    change: impl FnOnce(&mut LibraryTheory<'_>),
 ) -> Result<usize, String> {
-    let parts = Parts { kinds, specification: source.specification, library: source.library, below: source.below };
-    let mut model = Model::new(parts).map_err(|refusal| refusal.to_string())?;
+    let parts = ModelInput { kinds, specification: source.specification, library: source.library, below: source.below };
+    let mut model = LibraryTheory::new(parts).map_err(|refusal| refusal.to_string())?;
     change(&mut model);
     let g = Concretisation::new();
     let mut seen = Ok(0);

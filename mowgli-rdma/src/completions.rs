@@ -27,7 +27,7 @@ use crate::tso::calls::{self, Method, TSO, identifier};
 
 /// The completions of a queue pair, by number.
 #[derive(Clone, Copy, Default)]
-struct Pair {
+struct PairCompletions {
     issued: usize,
     taken: usize,
     /// The number of completions that are known to have come.
@@ -36,13 +36,13 @@ struct Pair {
 
 /// The completion queue of a thread after some of its calls.
 #[derive(Default)]
-pub(crate) struct Queue {
-    pairs: BTreeMap<Qp, Pair>,
+pub(crate) struct CompletionQueue {
+    pairs: BTreeMap<Qp, PairCompletions>,
     /// For each queue pair, the number of completions known to have come when the thread asked for its pending event.
     asked: Option<BTreeMap<Qp, usize>>,
 }
 
-impl Queue {
+impl CompletionQueue {
     /// Builds the queue after these calls of a thread.
     pub(crate) fn after(world: &World, earlier: &[Event]) -> Self {
         let mut queue = Self::default();
@@ -94,7 +94,7 @@ impl Queue {
     /// pair.
     fn snapshots(&self) -> Vec<Val> {
         let open = self.pairs.iter().filter(|(_, pair)| pair.come < pair.issued);
-        let of_pair = |(q, pair): (&Qp, &Pair)| {
+        let of_pair = |(q, pair): (&Qp, &PairCompletions)| {
             let new = (pair.come..pair.issued).map(|last| Some(identifier(*q, last)));
             std::iter::once(None).chain(new).collect::<Vec<_>>()
         };
@@ -108,10 +108,10 @@ impl Queue {
     fn events(&self) -> Vec<Val> {
         let Some(asked) = &self.asked else { return Vec::new() };
         let next = |q: &Qp| asked.get(q).copied().unwrap_or(0);
-        let is_known = |(q, pair): &(&Qp, &Pair)| pair.come > next(q);
+        let is_known = |(q, pair): &(&Qp, &PairCompletions)| pair.come > next(q);
         let known = self.pairs.iter().find(is_known);
         let open = || self.pairs.iter().filter(|(q, pair)| pair.issued > next(q)).collect();
-        let all: Vec<(&Qp, &Pair)> = known.map_or_else(open, |known| vec![known]);
+        let all: Vec<(&Qp, &PairCompletions)> = known.map_or_else(open, |known| vec![known]);
         all.into_iter().map(|(q, _)| identifier(*q, next(q))).collect()
     }
 }

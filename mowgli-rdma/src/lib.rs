@@ -56,6 +56,6 @@ pub mod way;
 
 pub use error::Error;
 pub use network::Network;
-pub use stamp::{Piece, Qp, RdmaStamp, to};
+pub use stamp::{Qp, RdmaStamp, StampIndex, to};
 pub use switches::Switches;
 pub use way::Way;

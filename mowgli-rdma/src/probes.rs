@@ -25,7 +25,7 @@ pub struct WaitProbes {
 }
 
 /// A part of a probe: its calls, and the words that it needs.
-struct Part {
+struct ProbePart {
     calls: Vec<Call>,
     words: Vec<(Loc, Node, i64)>,
 }
@@ -36,29 +36,29 @@ fn call(method: &'static str, args: &[Val]) -> Call {
 
 impl WaitProbes {
     /// Lists the ways in which a thread on `here` can set a word `x` on `node` to 1: by itself, or by a put of `o`.
-    fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<Part> {
+    fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<ProbePart> {
         let mut steps = Vec::new();
         if self.loopback || node != here {
             let o = Loc::new(o);
             let words = vec![(x, node, 0), (o, here, 1)];
-            steps.push(Part { calls: vec![call("Put", &[x.into(), o.into(), Val::NoWid])], words });
+            steps.push(ProbePart { calls: vec![call("Put", &[x.into(), o.into(), Val::NoWid])], words });
         }
         if node == here {
-            steps.push(Part { calls: vec![call("Write", &[x.into(), Val::Int(1)])], words: vec![(x, node, 0)] });
+            steps.push(ProbePart { calls: vec![call("Write", &[x.into(), Val::Int(1)])], words: vec![(x, node, 0)] });
         }
         steps
     }
 
     /// Lists the ways in which a thread on `here` can read a word: by itself, or by a get to `l`.
-    fn looks(self, x: Loc, node: Node, here: Node, l: &str) -> Vec<Part> {
+    fn looks(self, x: Loc, node: Node, here: Node, l: &str) -> Vec<ProbePart> {
         let mut steps = Vec::new();
         if node == here {
-            steps.push(Part { calls: vec![call("Read", &[x.into()])], words: Vec::new() });
+            steps.push(ProbePart { calls: vec![call("Read", &[x.into()])], words: Vec::new() });
         }
         if self.loopback || node != here {
             let (l, d) = (Loc::new(l), Val::Wid(Wid(Name::literal("dp"))));
             let calls = vec![call("Get", &[l.into(), x.into(), d]), call("Wait", &[d]), call("Read", &[l.into()])];
-            steps.push(Part { calls, words: vec![(l, here, 9)] });
+            steps.push(ProbePart { calls, words: vec![(l, here, 9)] });
         }
         steps
     }
@@ -81,7 +81,7 @@ impl WaitProbes {
 
     /// Calls `with` for every pair of threads and every flag that the first sets after all its calls and the second
     /// reads before its own.
-    fn signal(self, world: &World, mut with: impl FnMut(Tid, Tid, [&Part; 2])) {
+    fn signal(self, world: &World, mut with: impl FnMut(Tid, Tid, [&ProbePart; 2])) {
         let y = Loc::new("py");
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let (here, there) = (world.node_of(from), world.node_of(to));
@@ -107,7 +107,7 @@ impl WaitProbes {
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let node = world.node_of(to);
             let calls = vec![call("Write", &[y.into(), Val::Int(1)]), call("Mfence", &[])];
-            let touch = Part { calls, words: vec![(y, node, 0)] };
+            let touch = ProbePart { calls, words: vec![(y, node, 0)] };
             let last = client.threads[from.index()].len();
             for look in self.looks(y, node, world.node_of(from), "pl") {
                 all.extend(extended(world, client, &[(from, last, &look), (to, 0, &touch)]));
@@ -160,7 +160,7 @@ fn places(client: &Client, from: Tid, to: Tid) -> Vec<(usize, usize)> {
 }
 
 /// Returns the client with steps inserted before the calls at these positions, in this order.
-fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Part)]) -> Option<(World, Client)> {
+fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &ProbePart)]) -> Option<(World, Client)> {
     let (mut world, mut client) = (world.clone(), client.clone());
     for (thread, at, step) in steps {
         client.threads[thread.index()].splice(*at..*at, step.calls.iter().cloned());

@@ -44,7 +44,7 @@ impl fmt::Display for Qp {
 /// What the members of a family are told apart by where an operation may have several words: its queue pair, and which of the words
 /// the subevent is about. The order `to` does not look at the word: words are of one operation, and there is no ppo within one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Piece {
+pub struct StampIndex {
     /// The queue pair.
     pub by: Qp,
     /// From 0, which is the only one of the papers' operations.
@@ -52,14 +52,14 @@ pub struct Piece {
 }
 
 /// The first word.
-impl From<Qp> for Piece {
+impl From<Qp> for StampIndex {
     fn from(by: Qp) -> Self {
         Self { by, word: 0 }
     }
 }
 
 /// The first word, by the first queue pair to the node.
-impl From<Node> for Piece {
+impl From<Node> for StampIndex {
     fn from(to: Node) -> Self {
         Qp::from(to).into()
     }
@@ -68,12 +68,12 @@ impl From<Node> for Piece {
 /// The node, and the number of the queue pair to it if it is not the first.
 impl Index for Qp {
     fn of(parts: &[Val]) -> Self {
-        Piece::of(parts).by
+        StampIndex::of(parts).by
     }
 }
 
 /// The node, the number of the queue pair to it and that of the word; without them, the first.
-impl Index for Piece {
+impl Index for StampIndex {
     fn of(parts: &[Val]) -> Self {
         let number = |v: &Val| v.int().and_then(|n| u8::try_from(n).ok());
         let part = |at: usize, first: u8| parts.get(at).map_or(Some(first), number);
@@ -85,7 +85,7 @@ impl Index for Piece {
 }
 
 /// The queue pair, and of another than the first word its number: `2`, `2[1]`.
-impl fmt::Display for Piece {
+impl fmt::Display for StampIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.by.fmt(f)?;
         if self.word == 0 { Ok(()) } else { write!(f, "[{}]", self.word) }
@@ -108,15 +108,15 @@ pub enum RdmaStamp {
     /// Wait.
     aWT,
     /// NIC local read: the first part of a put.
-    aNLR(Piece),
+    aNLR(StampIndex),
     /// NIC remote write: the second part of a put.
-    aNRW(Piece),
+    aNRW(StampIndex),
     /// NIC atomic read: the first part of a remote read-modify-write.
     aNAR(Qp),
     /// NIC remote read: the first part of a get.
-    aNRR(Piece),
+    aNRR(StampIndex),
     /// NIC local write: the second part of a get.
-    aNLW(Piece),
+    aNLW(StampIndex),
     /// Remote fence.
     aRF(Qp),
     /// Global fence.
@@ -186,11 +186,11 @@ impl RdmaStamp {
     #[must_use]
     pub fn by(self, q: Qp) -> Self {
         match self {
-            aNLR(p) => aNLR(Piece { by: q, ..p }),
-            aNRW(p) => aNRW(Piece { by: q, ..p }),
+            aNLR(p) => aNLR(StampIndex { by: q, ..p }),
+            aNRW(p) => aNRW(StampIndex { by: q, ..p }),
             aNAR(_) => aNAR(q),
-            aNRR(p) => aNRR(Piece { by: q, ..p }),
-            aNLW(p) => aNLW(Piece { by: q, ..p }),
+            aNRR(p) => aNRR(StampIndex { by: q, ..p }),
+            aNLW(p) => aNLW(StampIndex { by: q, ..p }),
             aRF(_) => aRF(q),
             aGF(_) => aGF(q),
             aCR | aCW | aCAS | aMF | aWT => self,
@@ -236,7 +236,7 @@ impl StampKind for RdmaStamp {
     fn numbered(number: u32) -> Self {
         let [row, to, others, word] = number.to_be_bytes();
         let by = Qp { to: Node(to), number: others.saturating_add(1) };
-        let piece = Piece { by, word };
+        let piece = StampIndex { by, word };
         match row {
             0 => aCR,
             1 => aCW,
@@ -259,7 +259,7 @@ impl StampKind for RdmaStamp {
     /// those of the first.
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
-        let first = Piece::from(Node(1));
+        let first = StampIndex::from(Node(1));
         for family in [aNLR(first), aNRW(first), aNAR(first.by), aNRR(first), aNLW(first), aRF(first.by), aGF(first.by)]
         {
             all.extend((1..=nodes).map(|n| family.by(Node(n).into())));
@@ -305,11 +305,13 @@ impl StampKind for RdmaStamp {
             aCAS => "the CPU reads and writes at once".to_owned(),
             aMF => "a memory fence of the CPU".to_owned(),
             aWT => "the CPU waits for the network card".to_owned(),
-            aNLR(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card reads here, for node {n}"),
-            aNRW(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card writes on node {n}"),
+            aNLR(StampIndex { by: Qp { to: n, .. }, .. }) => format!("the network card reads here, for node {n}"),
+            aNRW(StampIndex { by: Qp { to: n, .. }, .. }) => format!("the network card writes on node {n}"),
             aNAR(Qp { to: n, .. }) => format!("the network card reads on node {n}, for an atomic operation"),
-            aNRR(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card reads on node {n}"),
-            aNLW(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card writes here what came from node {n}"),
+            aNRR(StampIndex { by: Qp { to: n, .. }, .. }) => format!("the network card reads on node {n}"),
+            aNLW(StampIndex { by: Qp { to: n, .. }, .. }) => {
+                format!("the network card writes here what came from node {n}")
+            }
             aRF(Qp { to: n, .. }) => format!("a fence of what goes to node {n}"),
             aGF(Qp { to: n, .. }) => format!("all that went to node {n} before is over"),
         };
@@ -357,17 +359,17 @@ mod tests {
     #[test]
     fn words_of_one_operation_are_ordered_with_others_as_one() {
         let second = |a: RdmaStamp| match a {
-            aNLR(p) => aNLR(Piece { word: 1, ..p }),
-            aNRW(p) => aNRW(Piece { word: 1, ..p }),
-            aNRR(p) => aNRR(Piece { word: 1, ..p }),
-            aNLW(p) => aNLW(Piece { word: 1, ..p }),
+            aNLR(p) => aNLR(StampIndex { word: 1, ..p }),
+            aNRW(p) => aNRW(StampIndex { word: 1, ..p }),
+            aNRR(p) => aNRR(StampIndex { word: 1, ..p }),
+            aNLW(p) => aNLW(StampIndex { word: 1, ..p }),
             other => other,
         };
         for (a, b) in RdmaStamp::all(2).into_iter().flat_map(|a| RdmaStamp::all(2).into_iter().map(move |b| (a, b))) {
             assert_eq!(to(a, second(b)), to(a, b), "{a} {b}");
             assert_eq!(to(second(a), b), to(a, b), "{a} {b}");
         }
-        let word = Piece { by: Qp { to: Node(2), number: 3 }, word: 1 };
+        let word = StampIndex { by: Qp { to: Node(2), number: 3 }, word: 1 };
         assert_eq!(aNRW(word).to_string(), "aNRW_2q3[1]");
         assert!(aNRW(word).about().ends_with("on node 2, by queue pair 3, word 1"));
     }
@@ -376,7 +378,7 @@ mod tests {
     fn stamps_are_ordered_by_their_numbers() {
         let second = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(Qp { number: 2, ..q }));
         let mut all: Vec<RdmaStamp> = RdmaStamp::all(9).into_iter().flat_map(|a| [a, second(a)]).collect();
-        all.push(aNRW(Piece { by: Qp { to: Node(2), number: 3 }, word: 1 }));
+        all.push(aNRW(StampIndex { by: Qp { to: Node(2), number: 3 }, word: 1 }));
         all.sort();
         assert!(all.is_sorted_by_key(|a| a.number()));
         assert!(all.iter().all(|a| RdmaStamp::numbered(a.number()) == *a));
@@ -405,7 +407,7 @@ mod tests {
     /// The stamp with a name as in the figure, of a family the member for this node.
     fn named(name: &str, node: u8) -> RdmaStamp {
         let of_cpu = [("aCR", aCR), ("aCW", aCW), ("aCAS", aCAS), ("aMF", aMF), ("aWT", aWT)];
-        let words = [("aNLR", aNLR as fn(Piece) -> RdmaStamp), ("aNRW", aNRW), ("aNRR", aNRR), ("aNLW", aNLW)];
+        let words = [("aNLR", aNLR as fn(StampIndex) -> RdmaStamp), ("aNRW", aNRW), ("aNRR", aNRR), ("aNLW", aNLW)];
         let others = [("aNAR", aNAR as fn(Qp) -> RdmaStamp), ("aRF", aRF), ("aGF", aGF)];
         let words = words.map(|(name, family)| (name, family(Node(node).into())));
         let others = others.map(|(name, family)| (name, family(Node(node).into())));

@@ -21,7 +21,7 @@ use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
 
 use crate::axioms::network::flushing;
 use crate::axioms::{self, Axioms, rmw};
-use crate::completions::{self, Queue};
+use crate::completions::{self, CompletionQueue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
 use crate::network::Network;
@@ -134,7 +134,7 @@ impl Hints for Tso {
             }
             Method::PollAny {} => open_completions(world, earlier),
             Method::TryPoll { .. } | Method::TryPollAny {} | Method::Arm {} | Method::Event {} => {
-                Queue::after(world, earlier).results(call)
+                CompletionQueue::after(world, earlier).results(call)
             }
             _ => result(world, earlier, call).into_iter().collect(),
         }
@@ -221,20 +221,20 @@ pub fn without_in_ib(part: &'static str) -> Spec {
 
 /// Clients of the model: those of RDMA-WAIT-RMW with polls in place of waits.
 #[derive(Clone, Copy, Debug)]
-pub struct Words {
+pub struct PollClients {
     /// Whether there are read-modify-writes of remote words.
     pub rmw: bool,
 }
 
-impl Subject for Words {
+impl Subject for PollClients {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        let mut worlds = wait::Words { rmw: self.rmw }.worlds(empty, bound, expired);
+        let mut worlds = wait::WordClients { rmw: self.rmw }.worlds(empty, bound, expired);
         worlds.iter_mut().flat_map(|w| w.objects.values_mut()).for_each(|object| object.library = TSO);
         worlds
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let of_wait = wait::Words { rmw: self.rmw }.calls(world, thread, bound, expired);
+        let of_wait = wait::WordClients { rmw: self.rmw }.calls(world, thread, bound, expired);
         let kept = of_wait.into_iter().filter(|call| call.method.text() != "Wait").map(|mut call| {
             call.library = TSO;
             call.args = call.args.into_iter().filter(|arg| !matches!(arg, Val::Wid(_))).collect();

@@ -401,12 +401,12 @@ pub fn home(world: &World, x: Loc) -> Node {
 
 /// Clients of the memory model itself: two words on every node, every method.
 #[derive(Clone, Copy, Debug)]
-pub struct Words {
+pub struct WordClients {
     /// Whether there are read-modify-writes of remote words.
     pub rmw: bool,
 }
 
-impl Subject for Words {
+impl Subject for WordClients {
     fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         let words = empty.all_nodes().iter().flat_map(|n| [(format!("x{n}"), n), (format!("y{n}"), n)]);
@@ -439,7 +439,7 @@ impl Subject for Words {
 #[derive(Clone, Copy, Debug)]
 pub struct Identified {
     /// The clients.
-    pub words: Words,
+    pub words: WordClients,
     /// Whether there are operations that nothing waits for.
     pub unnamed: bool,
 }

@@ -22,7 +22,7 @@ use crate::tso::{MACHINE, X86, word};
 pub struct WordProbes;
 
 /// Calls that are inserted before the call at this position of a thread.
-type Inserted<'a> = (Tid, usize, &'a [Call]);
+type InsertedCalls<'a> = (Tid, usize, &'a [Call]);
 
 /// `Write(x, 1)`.
 fn touch(x: &str) -> Call {
@@ -39,7 +39,7 @@ fn fence() -> Call {
 }
 
 /// Inserts these steps into the client, in this order, and the words that they need into the world.
-fn extended(world: &World, client: &Client, steps: &[Inserted<'_>]) -> (World, Client) {
+fn extended(world: &World, client: &Client, steps: &[InsertedCalls<'_>]) -> (World, Client) {
     let (mut world, mut client) = (world.clone(), client.clone());
     for (thread, at, calls) in steps {
         client.threads[thread.index()].splice(*at..*at, calls.iter().cloned());
@@ -89,7 +89,8 @@ fn message(world: &World, client: &Client) -> Vec<(World, Client)> {
     let of_pair = |(from, to): (Tid, Tid)| {
         let last = client.threads[from.index()].len();
         let receives = [look("py"), look("px")];
-        let steps: [Inserted<'_>; 3] = [(to, 0, &receives), (from, last, &[touch("py")]), (from, 0, &[touch("px")])];
+        let steps: [InsertedCalls<'_>; 3] =
+            [(to, 0, &receives), (from, last, &[touch("py")]), (from, 0, &[touch("px")])];
         extended(world, client, &steps)
     };
     pairs(world).map(of_pair).collect()

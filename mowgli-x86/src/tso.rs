@@ -66,9 +66,9 @@ pub fn word_term() -> ObjectTerm {
 
 /// x86-TSO as a library.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tso;
+pub struct X86Tso;
 
-impl Library for Tso {
+impl Library for X86Tso {
     fn name(&self) -> Name {
         X86
     }
@@ -111,7 +111,7 @@ impl Library for Tso {
     }
 }
 
-impl Hints for Tso {
+impl Hints for X86Tso {
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }
@@ -128,9 +128,9 @@ impl Hints for Tso {
 
 /// Clients of the memory itself: two words, every method.
 #[derive(Clone, Copy, Debug)]
-pub struct Words;
+pub struct X86Clients;
 
-impl Subject for Words {
+impl Subject for X86Clients {
     fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         on_one_machine(empty, |world| world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word()))))
     }

@@ -12,7 +12,7 @@ use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::wait::{WAIT, Wait};
-use mowgli_x86::tso::{MACHINE, Tso, Words};
+use mowgli_x86::tso::{MACHINE, X86Clients, X86Tso};
 use proptest::prelude::*;
 
 /// Turns a client into programs in which values flow. An integer `k` of a call becomes `k - 1` more than the last value
@@ -34,7 +34,7 @@ fn flowing(client: &Client) -> Vec<Prog> {
 
 /// x86-TSO.
 fn x86() -> Libraries {
-    Libraries::over(mowgli_x86::to).with(Tso)
+    Libraries::over(mowgli_x86::to).with(X86Tso)
 }
 
 /// Returns the outcomes by the axioms, with the last values of all words. Both ways of finding them have to agree.
@@ -69,14 +69,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_axioms_and_machine((world, client) in strategy(&Words, &bound(3, 3))) {
+    fn of_axioms_and_machine((world, client) in strategy(&X86Clients, &bound(3, 3))) {
         let programs = flowing(&client);
         let expected = crate::machine::outcomes(&world, &programs, &observed(&world));
         prop_assert_eq!(by_axioms(&x86(), &world, &programs), expected);
     }
 
     #[test]
-    fn of_longer_threads((world, client) in strategy(&Words, &bound(2, 4))) {
+    fn of_longer_threads((world, client) in strategy(&X86Clients, &bound(2, 4))) {
         let programs = flowing(&client);
         let expected = crate::machine::outcomes(&world, &programs, &observed(&world));
         prop_assert_eq!(by_axioms(&x86(), &world, &programs), expected);
@@ -84,7 +84,7 @@ proptest! {
 
     /// RDMA's CPU has no fetch-and-add.
     #[test]
-    fn of_both_models((world, mut client) in strategy(&Words, &bound(3, 3))) {
+    fn of_both_models((world, mut client) in strategy(&X86Clients, &bound(3, 3))) {
         client.threads.iter_mut().for_each(|calls| calls.retain(|call| call.method.text() != "FAA"));
         let (rdma, same) = of_rdma(&(world.clone(), client.clone()));
         let of_rdma = Libraries::over(mowgli_rdma::to).with(Wait);

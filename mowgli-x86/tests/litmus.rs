@@ -12,7 +12,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::to;
-use mowgli_x86::tso::{MACHINE, Tso, cas, faa, mfence, read, word, write, xchg};
+use mowgli_x86::tso::{MACHINE, X86Tso, cas, faa, mfence, read, word, write, xchg};
 
 /// A world of words with these initial values.
 fn world(threads: usize, words: &[(&str, Val)]) -> World {
@@ -22,7 +22,7 @@ fn world(threads: usize, words: &[(&str, Val)]) -> World {
 }
 
 fn asked<T>(world: &World, programs: &[Prog], observed: &[Cell], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
-    let (libraries, none) = (Libraries::over(to).with(Tso), Implementations::new());
+    let (libraries, none) = (Libraries::over(to).with(X86Tso), Implementations::new());
     let (libraries, implementations, limits) = (&libraries, &none, Limits::default());
     ask(&Problem { libraries, implementations, world, programs, observed, limits })
 }

@@ -7,7 +7,7 @@
 use comfy_table::Table;
 use divan::Bencher;
 use itertools::Itertools;
-use mowgli::check::{Options, check};
+use mowgli::check::{CheckOptions, check};
 use mowgli::generate::core_rma::{TABLE_6, make};
 use mowgli::interrupt::Deadline;
 use mowgli::litmus::parse::parse;
@@ -127,7 +127,7 @@ fn check_barrier(bencher: Bencher<'_, '_>, (threads, nodes, calls): (usize, u8, 
     let all = catalogue();
     let barrier = all.iter().find(|e| e.name == "bal").expect("the barrier is in the catalogue");
     let bound = Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1], ..Bound::default() };
-    bencher.bench(|| check(barrier, &barrier.variants[0], &bound, &Options::default()).map(|c| c.verdict()));
+    bencher.bench(|| check(barrier, &barrier.variants[0], &bound, &CheckOptions::default()).map(|c| c.verdict()));
 }
 
 /// A row of CORERMA Table 6, with all outputs of its tests.

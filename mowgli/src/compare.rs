@@ -31,11 +31,11 @@ use crate::interrupt::cause;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
 use crate::litmus::{core_rma, print};
-use crate::shards::book::Part;
+use crate::shards::book::RunPart;
 
 /// A program with an outcome that only one of two models has.
 #[derive(Clone, Debug)]
-pub struct Difference {
+pub struct ModelDifference {
     /// The world of the program.
     pub world: World,
     /// The program.
@@ -50,9 +50,9 @@ pub struct Difference {
 
 /// The result of a comparison.
 #[derive(Clone, Debug, Default)]
-pub struct Compared {
+pub struct ModelComparison {
     /// The smallest difference in each direction in which the models differ.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<ModelDifference>,
     /// The number of programs that were searched.
     pub programs: usize,
     /// The number of programs all of whose executions are stuck.
@@ -147,11 +147,11 @@ struct WithFlushes;
 impl Subject for WithFlushes {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let alone = empty.threads.iter().all_unique();
-        if alone { tso::Words { rmw: false }.worlds(empty, bound, expired) } else { Vec::new() }
+        if alone { tso::PollClients { rmw: false }.worlds(empty, bound, expired) } else { Vec::new() }
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let mut calls = tso::Words { rmw: false }.calls(world, thread, bound, expired);
+        let mut calls = tso::PollClients { rmw: false }.calls(world, thread, bound, expired);
         calls.retain(|c| matches!(c.method.text(), "Read" | "Write" | "Put" | "Get" | "Poll"));
         calls
     }
@@ -187,9 +187,9 @@ pub fn bounds() -> Vec<Bound> {
 /// Returns the client generator for programs that are written for a model.
 pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
     match written {
-        Model::RdmaWait(_) => Box::new(wait::Identified { words: wait::Words { rmw }, unnamed: false }),
+        Model::RdmaWait(_) => Box::new(wait::Identified { words: wait::WordClients { rmw }, unnamed: false }),
         Model::CoreRma => Box::new(WithFlushes),
-        _ => Box::new(tso::Words { rmw }),
+        _ => Box::new(tso::PollClients { rmw }),
     }
 }
 
@@ -202,16 +202,16 @@ pub fn compare(
     rmw: bool,
     bounds: &[Bound],
     expired: &(dyn Fn() -> bool + Sync),
-    part: Option<&Part<'_>>,
+    part: Option<&RunPart<'_>>,
     progress: &dyn Fn(usize, usize),
-) -> Compared {
+) -> ModelComparison {
     let written = *[Model::CoreRma, Model::RDMA_WAIT]
         .iter()
         .find(|m| [a, b].map(Model::published).contains(m))
         .unwrap_or(&Model::RDMA_TSO);
     let subject = subject(written, rmw);
     let models = [a, b].map(|model| (model, libraries(model)));
-    let mut found = Compared::default();
+    let mut found = ModelComparison::default();
     let most = bounds.iter().map(|b| b.threads * b.calls).max().unwrap_or(0);
     for total in 1..=most {
         if expired() {
@@ -254,7 +254,7 @@ pub fn compare(
 
 /// The result of one program as a shard stores it: whether the models differ, but not the outcomes.
 #[derive(Serialize, Deserialize)]
-struct Seen {
+struct StoredComparison {
     differ: bool,
     vacuous: bool,
     stop: Option<Stop>,
@@ -263,28 +263,28 @@ struct Seen {
 /// Returns the stored result of a program, or computes it. If the stored result is a difference, it is computed again,
 /// because the outcomes are not stored.
 fn known_or(
-    part: &Part<'_>,
+    part: &RunPart<'_>,
     number: usize,
     expired: &(dyn Fn() -> bool + Sync),
-    differs: impl Fn() -> Answer,
-) -> Answer {
+    differs: impl Fn() -> ProgramDifferences,
+) -> ProgramDifferences {
     let mut now = None;
     let seen = part.unit(number, &|| expired(), || {
         let answer = now.insert(differs());
         let (differ, vacuous) = answer.as_ref().map_or((false, false), |(all, vacuous)| (!all.is_empty(), *vacuous));
-        Seen { differ, vacuous, stop: answer.as_ref().err().cloned() }
+        StoredComparison { differ, vacuous, stop: answer.as_ref().err().cloned() }
     });
     match (now, seen) {
         (Some(answer), _) => answer,
-        (None, Some(Seen { differ: true, .. })) => differs(),
-        (None, Some(Seen { vacuous, stop, .. })) => stop.map_or(Ok((Vec::new(), vacuous)), Err),
+        (None, Some(StoredComparison { differ: true, .. })) => differs(),
+        (None, Some(StoredComparison { vacuous, stop, .. })) => stop.map_or(Ok((Vec::new(), vacuous)), Err),
         // Another shard has this program.
         (None, None) => Ok((Vec::new(), false)),
     }
 }
 
 /// The differences on a program, and whether it never ends.
-type Answer = Result<(Vec<Difference>, bool), Stop>;
+type ProgramDifferences = Result<(Vec<ModelDifference>, bool), Stop>;
 
 /// Computes the outcomes of a program that only one model has, in each direction that has some, and whether both models
 /// have none.
@@ -293,17 +293,17 @@ fn differs(
     written: Model,
     program: &(World, Client),
     expired: &(dyn Fn() -> bool + Sync),
-) -> Answer {
+) -> ProgramDifferences {
     let of = |model: &Under| outcomes(model, written, program, &|| expired());
     let (of_a, of_b) = (of(a)?, of(b)?);
     let directions = [(a.0, b.0, &of_a, &of_b), (b.0, a.0, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
         let (world, client) = program.clone();
-        Difference { world, client, only, not, outcomes: x.difference(y).cloned().collect() }
+        ModelDifference { world, client, only, not, outcomes: x.difference(y).cloned().collect() }
     });
     Ok((directions.filter(|d| !d.outcomes.is_empty()).collect(), of_a.is_empty() && of_b.is_empty()))
 }
 
-impl Compared {
+impl ModelComparison {
     /// True if no program ends, so that there was nothing to compare.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
@@ -311,7 +311,7 @@ impl Compared {
     }
 
     /// Keeps the plainest difference in each direction: the one with the fewest different methods.
-    fn add(&mut self, answer: Answer) {
+    fn add(&mut self, answer: ProgramDifferences) {
         match answer {
             Err(stop) => _ = self.stop.get_or_insert(stop),
             Ok((differences, is_vacuous)) => {
@@ -341,7 +341,7 @@ pub(crate) fn shown(world: &World, outcome: &Outcome) -> Vec<(String, Val)> {
     registers.chain(finals).collect()
 }
 
-impl Difference {
+impl ModelDifference {
     /// Returns the program as a litmus test.
     #[must_use]
     pub fn litmus(&self) -> String {
@@ -370,7 +370,7 @@ impl Difference {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct ComparisonLine {
     models: [String; 2],
     programs: usize,
     vacuous: usize,
@@ -387,20 +387,20 @@ struct DifferenceLine {
     outcomes: Vec<String>,
 }
 
-impl Compared {
+impl ModelComparison {
     /// Returns one JSON object.
     ///
     /// # Panics
     /// Never: the object consists of strings and numbers.
     #[must_use]
     pub fn json(&self, a: Model, b: Model) -> String {
-        let difference = |d: &Difference| DifferenceLine {
+        let difference = |d: &ModelDifference| DifferenceLine {
             only: d.only.to_string(),
             not: d.not.to_string(),
             litmus: d.litmus(),
             outcomes: d.outcomes.iter().map(|o| d.outcome(o)).collect(),
         };
-        let line = Line {
+        let line = ComparisonLine {
             models: [a.to_string(), b.to_string()],
             programs: self.programs,
             vacuous: self.vacuous,

@@ -25,7 +25,7 @@ const GROUP: usize = 64;
 
 /// A client with an outcome that only one of two specifications has.
 #[derive(Clone, Debug)]
-pub struct Difference {
+pub struct SpecDifference {
     /// The name of the specification that has the outcome.
     pub allowed_by: &'static str,
     /// The name of the specification that lacks it.
@@ -42,9 +42,9 @@ pub struct Difference {
 
 /// The result for two specifications.
 #[derive(Clone, Debug)]
-pub struct Compared {
+pub struct SpecComparison {
     /// The smallest client that distinguishes them, if any.
-    pub difference: Option<Difference>,
+    pub difference: Option<SpecDifference>,
     /// The number of clients that were searched.
     pub clients: usize,
     /// The limit that stopped the search, if any.
@@ -61,8 +61,8 @@ pub fn distinguish(
     bounds: &[Bound],
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
-) -> Result<Compared, InputError> {
-    let mut compared = Compared { difference: None, clients: 0, stop: None };
+) -> Result<SpecComparison, InputError> {
+    let mut compared = SpecComparison { difference: None, clients: 0, stop: None };
     let of_two = Bound { threads: 2, ..bounds[0].clone() };
     let methods = |e: &Entry| -> Result<BTreeSet<Name>, Stop> {
         let calls = own_calls(e, std::slice::from_ref(&of_two), &|| deadline.expired())?;
@@ -98,7 +98,7 @@ fn within(
     bound: &Bound,
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
-    compared: &mut Compared,
+    compared: &mut SpecComparison,
 ) {
     let expired = || deadline.expired();
     let all = match clients(&*one.subject, bound, &expired) {
@@ -181,12 +181,12 @@ fn difference(
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
-) -> Result<Option<Difference>, Stop> {
+) -> Result<Option<SpecDifference>, Stop> {
     let (other_world, other_client) = renamed(one, other, world, client);
     let of_one = outcomes(one, world, client, expired)?;
     let of_other = outcomes(other, &other_world, &other_client, expired)?;
     let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| a.difference(b).next().cloned();
-    let difference = |allowed: &Entry, forbidden: &Entry, world, client, outcome| Difference {
+    let difference = |allowed: &Entry, forbidden: &Entry, world, client, outcome| SpecDifference {
         allowed_by: allowed.name,
         forbidden_by: forbidden.name,
         model: Model::of(&one.memory.libraries),
@@ -201,7 +201,7 @@ fn difference(
     Ok(outcome.map(|outcome| difference(one, other, other_world, other_client, outcome)))
 }
 
-impl Difference {
+impl SpecDifference {
     /// Returns the client as a litmus test of the specification that forbids the outcome.
     #[must_use]
     pub fn litmus(&self) -> String {
@@ -210,7 +210,7 @@ impl Difference {
     }
 }
 
-impl Compared {
+impl SpecComparison {
     /// Whether a client distinguishes them; `None` if a limit stopped the search before one was found.
     #[must_use]
     pub fn is_distinct(&self) -> Option<bool> {
@@ -246,7 +246,7 @@ impl Compared {
     /// Never: the object consists of strings and numbers.
     #[must_use]
     pub fn json(&self, one: &str, other: &str) -> String {
-        let json = Json {
+        let json = DistinguishJson {
             distinguish: [one, other],
             distinct: self.is_distinct(),
             complete: self.stop.is_none(),
@@ -254,14 +254,14 @@ impl Compared {
             clients: self.clients,
             allowed_by: self.difference.as_ref().map(|d| d.allowed_by),
             forbidden_by: self.difference.as_ref().map(|d| d.forbidden_by),
-            litmus: self.difference.as_ref().map(Difference::litmus),
+            litmus: self.difference.as_ref().map(SpecDifference::litmus),
         };
         serde_json::to_string(&json).expect("strings and numbers")
     }
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct DistinguishJson<'a> {
     distinguish: [&'a str; 2],
     distinct: Option<bool>,
     complete: bool,

@@ -10,11 +10,11 @@ use mowgli_core::soundness::mutation::{mutations, weakened};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
-use crate::check::{Ask, Options, check};
+use crate::check::{CheckOptions, CheckQuestion, check};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::cause;
-use crate::shards::book::Part;
+use crate::shards::book::RunPart;
 
 /// The seconds for the check of one variant against one specification.
 const SECONDS: u64 = 20;
@@ -58,14 +58,14 @@ pub struct Worths {
 pub fn worths(
     mut entry: Entry,
     bounds: Vec<Bound>,
-    options: &Options<'_>,
-    part: Option<&Part<'_>>,
+    options: &CheckOptions<'_>,
+    part: Option<&RunPart<'_>>,
     each: &mut dyn FnMut(&Worth),
 ) -> Result<Worths, InputError> {
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
     let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, InputError> {
-        let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
+        let options = CheckOptions { ask: CheckQuestion::Local, ..options.within(SECONDS) };
         let mut stopped = None;
         for bound in &bounds {
             let checked = check(entry, variant, bound, &options)?;

@@ -21,7 +21,7 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
-use crate::check::{Checked, Options, arguments, check};
+use crate::check::{CheckOptions, Checked, arguments, check};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::cause;
@@ -50,7 +50,7 @@ pub enum Needed {
 
 /// The kind of changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Question {
+pub enum ChangeKind {
     /// Changes that only remove something.
     Necessity,
     /// All changes.
@@ -58,7 +58,7 @@ pub enum Question {
 }
 
 /// The result of one change.
-pub struct Row {
+pub struct ChangeResult {
     /// The operation.
     pub site: Site,
     /// The change, in words.
@@ -83,7 +83,7 @@ pub struct Necessity {
     /// The limit that stopped the check of the unchanged implementation or the search for its operations, if any.
     pub stop: Option<Stop>,
     /// The operations and their changes.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ChangeResult>,
 }
 
 /// The most clients of a default bound.
@@ -113,12 +113,12 @@ pub fn bounds(entry: &Entry) -> Vec<Bound> {
 /// If the implementation is not sound without a change, or if its bodies are Rust functions, in which operations cannot
 /// be found.
 pub fn necessity(
-    question: Question,
+    question: ChangeKind,
     entry: &Entry,
     variant: &Variant,
     mut bounds: Vec<Bound>,
-    options: &Options<'_>,
-    each: &mut dyn FnMut(&Row),
+    options: &CheckOptions<'_>,
+    each: &mut dyn FnMut(&ChangeResult),
 ) -> Result<Necessity, InputError> {
     entry.library()?;
     if variant.implementation.bodies().is_none() {
@@ -135,7 +135,7 @@ pub fn necessity(
     // Drops bounds without clients. A bound stays if the time is up, because the check then reports the limit.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
     let run = |variant: &Variant| -> Result<Vec<Checked>, InputError> {
-        let options = Options { ends: question == Question::Mutants, ..options.within(SECONDS) };
+        let options = CheckOptions { ends: question == ChangeKind::Mutants, ..options.within(SECONDS) };
         let mut all = Vec::new();
         for bound in &bounds {
             all.push(check(entry, variant, bound, &options)?);
@@ -163,7 +163,7 @@ pub fn necessity(
     });
     for site in all {
         let Some(method) = below(entry, &site) else { continue };
-        let changes = if question == Question::Necessity { weaker(method) } else { edits(method) };
+        let changes = if question == ChangeKind::Necessity { weaker(method) } else { edits(method) };
         for Edit { name: change, change: of } in changes {
             let edited = Arc::new(Edited::at(variant.implementation.clone(), (site.method, site.number), &of));
             let changed = Variant {
@@ -196,7 +196,7 @@ pub fn necessity(
                 _ if stop.is_some() => Needed::Undecided,
                 _ => Needed::Vacuous,
             };
-            let row = Row { site: site.clone(), change, needed, outcomes, checked };
+            let row = ChangeResult { site: site.clone(), change, needed, outcomes, checked };
             each(&row);
             rows.push(row);
         }
@@ -251,10 +251,10 @@ impl Necessity {
     }
 }
 
-impl Row {
+impl ChangeResult {
     /// Returns the answer to a question in words.
     #[must_use]
-    pub fn answer(&self, question: Question) -> String {
+    pub fn answer(&self, question: ChangeKind) -> String {
         let is_left = self.outcomes.0 < self.outcomes.1;
         let [needed, fate] = match self.needed {
             Needed::Yes => ["needed", "caught"],
@@ -275,7 +275,7 @@ impl Row {
             },
             _ => String::new(),
         };
-        format!("{}{more}", if question == Question::Mutants { fate } else { needed })
+        format!("{}{more}", if question == ChangeKind::Mutants { fate } else { needed })
     }
 
     /// Returns the limit that stopped the check, if the answer is undecided because of it.
@@ -285,7 +285,7 @@ impl Row {
 
     /// Returns one line of text.
     #[must_use]
-    pub fn text(&self, question: Question) -> String {
+    pub fn text(&self, question: ChangeKind) -> String {
         format!("  {:<24} {:<26} {}", self.site.to_string(), self.change, self.answer(question))
     }
 
@@ -295,7 +295,7 @@ impl Row {
     /// Never: the object consists of strings and numbers.
     #[must_use]
     pub fn json(&self) -> String {
-        let json = Json {
+        let json = NecessityJson {
             library: self.checked.library,
             variant: self.checked.variant,
             operation: self.site.to_string(),
@@ -313,7 +313,7 @@ impl Row {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct NecessityJson<'a> {
     library: &'a str,
     variant: &'a str,
     operation: String,

@@ -1,6 +1,6 @@
 //! The `networks` command: the verdict on each library on each network.
 //!
-//! **Computes**: a [`Cell`] for each library and each network, within one bound of each library.
+//! **Computes**: a [`TableCell`] for each library and each network, within one bound of each library.
 //! **Example**: SV on `cxi` is unsound. Its global fence gets a word from each node, and there a read may pass a write.
 //! **Correct because**: a cell is the verdict of [`check`] on the entry that [`Entry::move_to`] has moved.
 //! A repair is checked once more, like a cell, with the repaired bodies in place of the own ones.
@@ -23,20 +23,20 @@ use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::Network;
 use serde::Serialize;
 
-use crate::check::Ask::{Soundness, Through};
-use crate::check::{Checked, Options, check};
+use crate::check::CheckQuestion::{Soundness, Through};
+use crate::check::{CheckOptions, Checked, check};
 use crate::error::{Code, InputError};
 use crate::interrupt::Failure;
-use crate::prove::{Found as _, Word, open, proved};
+use crate::prove::{ProofResult as _, ProofVerdict, open, proved};
 use crate::repair::Costs;
-use crate::repair::bodies::{Ask as Edits, Told, repair};
+use crate::repair::bodies::{BodyRepair, BodyRepairRequest, repair};
 use crate::report::{CheckRow, RepairRow};
 
-use self::shown::{Repair, Shown, head, is_good};
+use self::shown::{CheapestRepair, Shown, head, is_good};
 
 /// The verdict on a library on a network.
 #[derive(Clone, Debug, Serialize)]
-pub struct Cell {
+pub struct TableCell {
     /// The library.
     pub library: &'static str,
     /// The variant of its implementation.
@@ -61,13 +61,13 @@ pub struct Cell {
     pub open: Vec<String>,
     /// The cheapest repair if it is not right, if it was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub repair: Option<Repair>,
+    pub repair: Option<CheapestRepair>,
     /// The check on a page, if it found something wrong.
     #[serde(skip)]
     pub row: Option<CheckRow>,
 }
 
-impl Cell {
+impl TableCell {
     /// True if a client shows that the library is not sound here, or LOCO Def. 3.13 fails.
     #[must_use]
     pub fn is_wrong(&self) -> bool {
@@ -75,8 +75,8 @@ impl Cell {
     }
 
     /// Adds a repair to the check on a page.
-    fn draw(&mut self, repair: &Repair) {
-        let Repair { cost, insert, text, verdict, .. } = repair;
+    fn draw(&mut self, repair: &CheapestRepair) {
+        let CheapestRepair { cost, insert, text, verdict, .. } = repair;
         let end = if cost.is_some() { format!("With it: {verdict}") } else { verdict.clone() };
         let row = RepairRow::of_one(&end, *cost, insert, text);
         self.row.iter_mut().for_each(|check| check.repair = Some(row.clone()));
@@ -124,7 +124,7 @@ impl Cell {
 }
 
 /// A request for a table.
-pub struct Ask<'a> {
+pub struct TableRequest<'a> {
     /// True for the entries to check; the others may stand below them.
     pub is_chosen: &'a dyn Fn(&Entry) -> bool,
     /// The networks.
@@ -137,14 +137,14 @@ pub struct Ask<'a> {
     /// Whether to search for the cheapest repair of what is not right.
     pub repair: bool,
     /// The options for a proof for every client of what is sound within the bound, and of repaired bodies.
-    pub prove: Option<&'a mowgli_prove::prove::Options>,
+    pub prove: Option<&'a mowgli_prove::prove::ProofOptions>,
     /// The options of the check of one cell.
-    pub options: &'a dyn Fn() -> Options<'static>,
+    pub options: &'a dyn Fn() -> CheckOptions<'static>,
 }
 
 /// Decides a cell for each network and each chosen entry, and visits it as soon as it is known.
-pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell)) {
-    let mut known: BTreeMap<(&str, Network), Cell> = BTreeMap::new();
+pub fn decide(entries: &mut [Entry], ask: &TableRequest<'_>, visit: &mut dyn FnMut(TableCell)) {
+    let mut known: BTreeMap<(&str, Network), TableCell> = BTreeMap::new();
     for &network in ask.networks {
         let moved: Vec<Result<(), InputError>> = entries.iter_mut().map(|entry| Ok(entry.move_to(network)?)).collect();
         for (at, moved) in moved.into_iter().enumerate() {
@@ -155,15 +155,20 @@ pub fn decide(entries: &mut [Entry], ask: &Ask<'_>, visit: &mut dyn FnMut(Cell))
             // The libraries and their clients have no puts that are delivered.
             let key = (entry.name, Network { name: "", delivers: false, ..network });
             let cell = known.entry(key).or_insert_with(|| cell(entries, at, (network, moved), ask));
-            visit(Cell { network: network.name, ..cell.clone() });
+            visit(TableCell { network: network.name, ..cell.clone() });
         }
     }
 }
 
 /// Decides the cell of an entry that was moved to a network.
-fn cell(entries: &mut [Entry], at: usize, (network, moved): (Network, Result<(), InputError>), ask: &Ask<'_>) -> Cell {
+fn cell(
+    entries: &mut [Entry],
+    at: usize,
+    (network, moved): (Network, Result<(), InputError>),
+    ask: &TableRequest<'_>,
+) -> TableCell {
     let checked = moved.and_then(|()| checked(entries, at, ask));
-    let mut cell = Cell::of(&entries[at], network, &(ask.bound)(&entries[at]), checked);
+    let mut cell = TableCell::of(&entries[at], network, &(ask.bound)(&entries[at]), checked);
     if ask.repair && cell.is_wrong() {
         let repair = mended(entries, at, ask);
         cell.draw(&repair);
@@ -183,17 +188,17 @@ fn first(entry: &Entry) -> Result<&Variant, InputError> {
 }
 
 /// Checks the first variant of an entry.
-fn checked(entries: &[Entry], at: usize, ask: &Ask<'_>) -> Result<Checked, InputError> {
+fn checked(entries: &[Entry], at: usize, ask: &TableRequest<'_>) -> Result<Checked, InputError> {
     let entry = &entries[at];
     let (to, loopback) = if ask.through { (Through, false) } else { (Soundness, true) };
-    let options = Options { ask: to, loopback, entries, ..(ask.options)() };
+    let options = CheckOptions { ask: to, loopback, entries, ..(ask.options)() };
     let variant = first(entry)?;
     check(entry, variant, &(ask.bound)(entry), &options)
 }
 
 /// Repairs an entry, and checks it once more. Of a whole stack this repairs each library over the specifications below it,
 /// the lowest one first. The entries keep their implementations.
-fn mended(entries: &mut [Entry], at: usize, ask: &Ask<'_>) -> Repair {
+fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestRepair {
     let all = if ask.through { stack(entries, at) } else { vec![at] };
     let mut before: Vec<(usize, Arc<dyn Implementation>)> = Vec::new();
     let (mut cost, mut insert, mut text, mut reason) = (0, Vec::new(), Vec::new(), None);
@@ -216,35 +221,35 @@ fn mended(entries: &mut [Entry], at: usize, ask: &Ask<'_>) -> Repair {
         }
     }
     let again = if before.is_empty() { None } else { Some(checked(entries, at, ask)) };
-    let proved = again.as_ref().map_or(Ok(Proof::default()), |_| for_every_client(&entries[at], ask));
+    let proved = again.as_ref().map_or(Ok(ProverVerdict::default()), |_| for_every_client(&entries[at], ask));
     before.into_iter().for_each(|(part, own)| entries[part].variants[0].implementation = own);
     match (reason, again) {
-        (Some(reason), _) => Repair::none(reason),
-        (None, None) => Repair::none("no body of the stack is wrong over the specifications below it"),
-        (None, Some(Err(error))) => Repair::none(error.to_string()),
+        (Some(reason), _) => CheapestRepair::none(reason),
+        (None, None) => CheapestRepair::none("no body of the stack is wrong over the specifications below it"),
+        (None, Some(Err(error))) => CheapestRepair::none(error.to_string()),
         (None, Some(Ok(checked))) => {
             let (proved, open) = match proved {
                 Ok(proof) => proof,
-                Err(failure) => return Repair::none(failure.to_string()),
+                Err(failure) => return CheapestRepair::none(failure.to_string()),
             };
             let is_right = is_good(checked.verdict()) == Some(true);
             let ends = checked.stuck().is_none();
             let verdict = checked.verdict().to_owned();
-            Repair { cost: (is_right && ends).then_some(cost), insert, text, verdict, proved, open }
+            CheapestRepair { cost: (is_right && ends).then_some(cost), insert, text, verdict, proved, open }
         }
     }
 }
 
 /// The prover's verdict, and what it left open.
-type Proof = (Option<&'static str>, Vec<String>);
+type ProverVerdict = (Option<&'static str>, Vec<String>);
 
 /// Returns the prover's verdict on the first variant of an entry; `None` if it is not asked. It is not asked about stacks,
 /// because a proof is one over the specifications below.
-fn for_every_client(entry: &Entry, ask: &Ask<'_>) -> Result<Proof, Failure> {
-    let (Some(options), false) = (ask.prove, ask.through) else { return Ok(Proof::default()) };
+fn for_every_client(entry: &Entry, ask: &TableRequest<'_>) -> Result<ProverVerdict, Failure> {
+    let (Some(options), false) = (ask.prove, ask.through) else { return Ok(ProverVerdict::default()) };
     let variant = first(entry)?;
     let found = proved(entry, variant, options, Duration::ZERO)?;
-    let open = if found.word() == Word::Proved { Vec::new() } else { open(&found.proof) };
+    let open = if found.word() == ProofVerdict::Proved { Vec::new() } else { open(&found.proof) };
     found.contradiction().map_or_else(|| Ok((Some(found.word().text()), open)), |bug| Err(bug.into()))
 }
 
@@ -255,13 +260,13 @@ fn stack(entries: &[Entry], at: usize) -> Vec<usize> {
 }
 
 /// Returns the cheapest repair of an implementation over the specifications below it; `None` if nothing is to be changed.
-fn cheapest(entry: &Entry, ask: &Ask<'_>) -> Result<Option<Told>, Failure> {
+fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>, Failure> {
     let variant = first(entry)?;
     let options = (ask.options)();
     let found = repair(
         entry,
         variant,
-        &Edits {
+        &BodyRepairRequest {
             costs: &Costs::default(),
             weaken: false,
             limit: Limit { repairs: 1, ..Limit::default() },

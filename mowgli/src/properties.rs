@@ -11,7 +11,7 @@ use mowgli_core::soundness::properties::{Instance, Properties, Specified, proper
 use mowgli_libraries::entry::{Entry, Memory};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
-use mowgli_rdma::wait::{WAIT, Wait, Words};
+use mowgli_rdma::wait::{WAIT, Wait, WordClients};
 use mowgli_x86::tso::X86;
 use serde::Serialize;
 
@@ -37,16 +37,16 @@ pub struct Specification {
 #[must_use]
 pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     let memory = |name, rmw| {
-        let (libraries, subject) = (Libraries::over(to).with(Wait), Box::new(Words { rmw }));
+        let (libraries, subject) = (Libraries::over(to).with(Wait), Box::new(WordClients { rmw }));
         Specification { name, is_language: false, model: Model::RDMA_WAIT, library: WAIT, libraries, subject }
     };
     let polls = |name, rmw| {
-        let (libraries, subject) = (Libraries::over(to).with(Tso::PUBLISHED), Box::new(tso::Words { rmw }));
+        let (libraries, subject) = (Libraries::over(to).with(Tso::PUBLISHED), Box::new(tso::PollClients { rmw }));
         Specification { name, is_language: true, model: Model::RDMA_TSO, library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
     all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);
-    let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::Words));
+    let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::X86Clients));
     let (name, model, library) = (X86.text(), Model::X86Tso, X86);
     all.push(Specification { name, is_language: false, model, library, libraries, subject });
     all.extend(entries.into_iter().map(Specification::of));
@@ -57,7 +57,7 @@ pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
 const CLIENTS: u128 = 20_000;
 
 /// The result for one specification.
-pub struct Found {
+pub struct SpecProperties {
     /// Its name.
     pub name: &'static str,
     model: Model,
@@ -102,7 +102,12 @@ impl Specification {
 
     /// Checks the specification within bounds.
     #[must_use]
-    pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found {
+    pub fn check(
+        &self,
+        bounds: Vec<Bound>,
+        deadline: Deadline,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> SpecProperties {
         let start = Instant::now();
         let expired = || deadline.expired();
         let specified = Specified {
@@ -118,11 +123,11 @@ impl Specification {
         let bounds = bounds.iter().map(|bound| bound.covered(&*self.subject, self.library, &expired)).collect();
         let by_form = by_form(self.libraries.spec(self.library).expect("its specification"), library, &*self.subject);
         let seconds = start.elapsed().as_secs_f64();
-        Found { name: self.name, model: self.model, bounds, properties, by_form, seconds }
+        SpecProperties { name: self.name, model: self.model, bounds, properties, by_form, seconds }
     }
 }
 
-impl Found {
+impl SpecProperties {
     /// True if the search found no failure of the three properties.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -221,7 +226,7 @@ impl Found {
     #[must_use]
     pub fn json(&self) -> String {
         let p = &self.properties;
-        let json = Json {
+        let json = PropertiesJson {
             spec: self.name,
             monotone: self.monotone(),
             decomposable: self.decomposable(),
@@ -253,7 +258,7 @@ struct InEverySize {
 }
 
 #[derive(Serialize)]
-struct Json<'a> {
+struct PropertiesJson<'a> {
     spec: &'a str,
     /// `None` if a limit stopped the search before it found a failure. The next three fields are the same.
     monotone: Option<bool>,

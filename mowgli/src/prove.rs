@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::check::{Ask, Checked, check};
+use crate::check::{CheckQuestion, Checked, check};
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Deadline;
 use comfy_table::{Table, presets};
@@ -12,9 +12,9 @@ use mowgli_core::judge::judge;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
-use mowgli_prove::prove::{Options, Proof, Row, prove};
-use mowgli_prove::solve::Program;
-use mowgli_prove::source::Source;
+use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
+use mowgli_prove::solve::SolverProgram;
+use mowgli_prove::source::ProofSource;
 use mowgli_rdma::Network;
 use serde_json::json;
 
@@ -38,7 +38,7 @@ pub struct Proved {
 
 /// The verdict on an implementation or a theorem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Word {
+pub enum ProofVerdict {
     /// The claim holds in general.
     Proved,
     /// Not locally sound: a client refutes it.
@@ -49,7 +49,7 @@ pub enum Word {
     Contradiction,
 }
 
-impl Word {
+impl ProofVerdict {
     /// Returns the verdict as it is printed.
     pub(crate) fn text(self) -> &'static str {
         match self {
@@ -72,9 +72,9 @@ impl Word {
 }
 
 /// The result for a library or a theorem.
-pub trait Found {
+pub trait ProofResult {
     /// Returns the verdict.
-    fn word(&self) -> Word;
+    fn word(&self) -> ProofVerdict;
 
     /// Returns its name, with the variant.
     fn title(&self) -> String;
@@ -85,7 +85,7 @@ pub trait Found {
     /// Returns the exit code: 0 for the expected verdict, 1 for another, 2 for a contradiction, 3 for an open claim.
     fn code(&self) -> u8 {
         match (self.word(), self.is_expected()) {
-            (Word::Contradiction, _) => 2,
+            (ProofVerdict::Contradiction, _) => 2,
             (_, Some(false)) => 1,
             (_, None) => 3,
             (_, Some(true)) => 0,
@@ -94,7 +94,7 @@ pub trait Found {
 
     /// Returns the message about our bug, if the claim is both proved and refuted.
     fn contradiction(&self) -> Option<Bug> {
-        (self.word() == Word::Contradiction).then(|| Bug {
+        (self.word() == ProofVerdict::Contradiction).then(|| Bug {
             message: format!(
                 "{} is proved, and there is a counterexample; take neither for an answer, and report the command with what it \
                  printed",
@@ -131,10 +131,15 @@ const CALLS: usize = 3;
 ///
 /// # Errors
 /// If the parts of the entry do not fit together.
-pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Duration) -> Result<Proved, InputError> {
+pub fn proved(
+    entry: &Entry,
+    variant: &Variant,
+    options: &ProofOptions,
+    search: Duration,
+) -> Result<Proved, InputError> {
     let start = std::time::Instant::now();
     entry.library()?;
-    let source = Source {
+    let source = ProofSource {
         specification: &entry.specification,
         library: Name::literal(entry.name),
         below: &entry.below,
@@ -148,7 +153,7 @@ pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Durat
     let found = refutation(entry, variant, &smallest, search.min(early))?;
     // The solvers get a refuted claim too, with less time, because their answers name the obligations that fail.
     let limit = if found.is_some() { options.limit.min(BRIEF) } else { options.limit };
-    let proof = prove(&source, &Options { limit, ..options.clone() });
+    let proof = prove(&source, &ProofOptions { limit, ..options.clone() });
     let refutation = match found {
         None if !proof.is_proved() => {
             let all: Vec<Bound> = smallest.into_iter().chain(variant.bounds.iter().cloned()).collect();
@@ -190,11 +195,11 @@ fn refutation(
     let deadline = Deadline::after(Some(search.as_secs()));
     for bound in bounds {
         let asked = |ask| {
-            let options = crate::check::Options { deadline, ask, ..crate::check::Options::default() };
+            let options = crate::check::CheckOptions { deadline, ask, ..crate::check::CheckOptions::default() };
             check(entry, variant, bound, &options).map(|checked| Some(checked).filter(is_refuted))
         };
-        if let Some(found) = asked(Ask::Local)? {
-            return Ok(Some(asked(Ask::Soundness)?.unwrap_or(found)));
+        if let Some(found) = asked(CheckQuestion::Local)? {
+            return Ok(Some(asked(CheckQuestion::Soundness)?.unwrap_or(found)));
         }
     }
     Ok(None)
@@ -210,9 +215,9 @@ fn is_refuted(checked: &Checked) -> bool {
     judge(&checked.libraries, execution).is_ok()
 }
 
-impl Found for Proved {
-    fn word(&self) -> Word {
-        Word::of(self.proof.is_proved(), self.refutation.is_some())
+impl ProofResult for Proved {
+    fn word(&self) -> ProofVerdict {
+        ProofVerdict::of(self.proof.is_proved(), self.refutation.is_some())
     }
 
     fn title(&self) -> String {
@@ -225,10 +230,10 @@ impl Found for Proved {
     fn is_expected(&self) -> Option<bool> {
         let refuted = is_unsound(self.expected);
         match self.word() {
-            Word::Proved => Some(!refuted),
-            Word::Refuted => Some(refuted),
-            Word::Contradiction => Some(false),
-            Word::Undecided => None,
+            ProofVerdict::Proved => Some(!refuted),
+            ProofVerdict::Refuted => Some(refuted),
+            ProofVerdict::Contradiction => Some(false),
+            ProofVerdict::Undecided => None,
         }
     }
 
@@ -314,23 +319,23 @@ pub(crate) fn open(proof: &Proof) -> Vec<String> {
     proof.errors.iter().map(ToString::to_string).chain(rows).collect()
 }
 
-fn is_vacuous(row: &Row) -> bool {
+fn is_vacuous(row: &ObligationResult) -> bool {
     row.closed.is_some() && !row.is_shown()
 }
 
-fn result(proof: &Proof, row: &Row) -> String {
+fn result(proof: &Proof, row: &ObligationResult) -> String {
     if proof.executions == 0 && is_vacuous(row) { "unsat".to_owned() } else { row.result() }
 }
 
 /// Returns the result, with the reason if nothing could be asked.
-fn explained(proof: &Proof, row: &Row) -> String {
+fn explained(proof: &Proof, row: &ObligationResult) -> String {
     let result = result(proof, row);
     row.why.as_ref().map_or_else(|| result.clone(), |why| format!("{result}: {why}"))
 }
 
 /// Returns the obligations in JSON.
 pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
-    let row = |row: &Row| {
+    let row = |row: &ObligationResult| {
         let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
         json!({
             "obligation": row.obligation, "questions": row.cases,
@@ -348,7 +353,7 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
         let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
         text.split('-').filter(|part| !part.is_empty()).join("-")
     };
-    let file = |(i, row): (usize, &Row)| {
+    let file = |(i, row): (usize, &ObligationResult)| {
         let name = format!("{prefix}-{:02}-{}.smt2", i + 1, plain(&row.obligation));
         Some((name, row.file()?))
     };
@@ -359,11 +364,11 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// If a solver is missing; the message says how to install it.
-pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, InputError> {
-    let missing = |program: &Program| {
+pub fn solvers(wanted: &[SolverProgram]) -> Result<Vec<SolverProgram>, InputError> {
+    let missing = |program: &SolverProgram| {
         let others = match program {
-            Program::Z3 => "brew install z3, or https://github.com/Z3Prover/z3/releases",
-            Program::Cvc5 => "brew install cvc5, or https://github.com/cvc5/cvc5/releases",
+            SolverProgram::Z3 => "brew install z3, or https://github.com/Z3Prover/z3/releases",
+            SolverProgram::Cvc5 => "brew install cvc5, or https://github.com/cvc5/cvc5/releases",
         };
         let error = InputError::new(Code::Tool, format!("there is no {program} on the path"));
         error.help(format!("apt-get install {program}; elsewhere {others}"))
@@ -383,9 +388,9 @@ mod tests {
         let all = catalogue();
         let entry = named(&all, "sv").unwrap();
         let variant = entry.variant("fence-of-puts").unwrap();
-        let options = Options { solvers: Vec::new(), limit: BRIEF, executions: BRIEF, keep: false };
+        let options = ProofOptions { solvers: Vec::new(), limit: BRIEF, executions: BRIEF, keep: false };
         let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
-        assert_eq!((refuted.word(), refuted.contradiction()), (Word::Refuted, None));
+        assert_eq!((refuted.word(), refuted.contradiction()), (ProofVerdict::Refuted, None));
         let mut row = refuted.proof.rows[0].clone();
         row.closed = Some(Closed::Definition);
         row.why = None;
@@ -395,7 +400,7 @@ mod tests {
         assert!(sound.text().contains("proved, for every client"), "{}", sound.text());
         let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
         let both = Proved { proof, ..refuted };
-        assert_eq!((both.word(), both.code()), (Word::Contradiction, 2));
+        assert_eq!((both.word(), both.code()), (ProofVerdict::Contradiction, 2));
         let message = both.contradiction().unwrap().to_string();
         assert!(message.contains("bug: sv (fence-of-puts)") && message.contains("counterexample"), "{message}");
         assert!(both.text().contains("Not locally sound"), "{}", both.text());

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::error::{Code, InputError};
 use crate::litmus::parse::columns;
 use crate::litmus::print::{table, written};
-use crate::litmus::test::{Model, Quantifier, Statement, Test, Thread};
+use crate::litmus::test::{Model, Quantifier, Statement, Test, TestThread};
 use itertools::Itertools;
 use mowgli_core::problem::Limits;
-use mowgli_core::repair::{Incomplete, Insertions, Limit, Remedies, Repairable as _, Repairs};
+use mowgli_core::repair::{Insertions, Limit, MoreRepairs, Remedies, Repairable as _, Repairs};
 use mowgli_core::runs::Stop;
 use mowgli_libraries::remedies::OfSv;
 use mowgli_rdma::remedies::{OfTso, OfWait};
@@ -21,8 +21,8 @@ mod question;
 #[cfg(test)]
 mod tests;
 
-use edits::{MOVE, Prices, Program, Repaired, SWAP};
-use question::Question;
+use edits::{EditableTest, MOVE, Prices, RepairedTest, SWAP};
+use question::RepairQuestion;
 
 /// Returns the remedies of a model.
 fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
@@ -79,7 +79,7 @@ impl Costs {
 
 /// A repair in words.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
+pub struct TestRepair {
     /// The cost.
     pub cost: u64,
     /// The edits: insertions, or one move, or one atomic. For a weakening, the cheaper calls in place of the test's
@@ -98,7 +98,7 @@ pub struct Told {
 
 /// The result of a search for repairs.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct TestRepairs {
     /// The test.
     pub name: String,
     /// Its model.
@@ -107,7 +107,7 @@ pub struct Answer {
     /// open.
     pub is_done: Option<bool>,
     /// The repairs, cheapest first.
-    pub repairs: Vec<Told>,
+    pub repairs: Vec<TestRepair>,
     /// The minimal sets that forbid the wrong outcomes, but also an outcome that is to stay allowed.
     pub spoiling: Vec<Vec<String>>,
     /// The minimal sets with which no execution ends.
@@ -128,7 +128,7 @@ pub struct Answer {
 }
 
 /// A request for repairs.
-pub struct Ask<'a> {
+pub struct RepairRequest<'a> {
     /// The costs.
     pub costs: &'a Costs,
     /// Whether to search for statements that can be left out, in place of insertions.
@@ -146,7 +146,7 @@ const ALONE: usize = 100;
 ///
 /// # Errors
 /// If the test forbids nothing, its model has no insertions, or a cost has an unknown kind.
-pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, InputError> {
+pub fn repair(test: &Test, text: &str, ask: &RepairRequest<'_>) -> Result<TestRepairs, InputError> {
     let remedies = remedies(test.model);
     if remedies.is_empty() {
         return Err(InputError::new(
@@ -171,24 +171,24 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, InputErr
     }
     let prices = ask.costs.of(&remedies)?;
     if ask.weaken {
-        return answer(&Program::weakenings(test, &remedies, &prices), text, ask);
+        return answer(&EditableTest::weakenings(test, &remedies, &prices), text, ask);
     }
-    let insertions = |is_everywhere| Program::insertions(test, &remedies, &prices, is_everywhere);
+    let insertions = |is_everywhere| EditableTest::insertions(test, &remedies, &prices, is_everywhere);
     let mut found = answer(&insertions(false), text, ask)?;
     // An insertion that forbids too much in one place may do less harm in another place, where it orders less.
     if !found.spoiling.is_empty() {
         found = answer(&insertions(true), text, ask)?;
     }
     if found.is_done != Some(true) {
-        found.add(&Program::others(test, &remedies, &prices), text, ask)?;
+        found.add(&EditableTest::others(test, &remedies, &prices), text, ask)?;
     }
     Ok(found)
 }
 
 /// Finds the minimal sets of edits of a program.
-fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, InputError> {
+fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<TestRepairs, InputError> {
     let test = program.test;
-    let mut question = Question::new(program, ask.limits);
+    let mut question = RepairQuestion::new(program, ask.limits);
     let (costs, whole) = (program.costs(), program.whole());
     let stop = question.is_meaningful(ask.weaken);
     let stop = stop.map_err(|why| InputError::new(Code::Unsupported, why).about(&test.name))?;
@@ -198,7 +198,7 @@ fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, In
     }
     let found = match stop {
         None => Repairs::of(&mut question, &costs, limit),
-        Some(stop) => Repairs { open: Some(Incomplete::Stopped(stop)), ..Repairs::default() },
+        Some(stop) => Repairs { open: Some(MoreRepairs::Stopped(stop)), ..Repairs::default() },
     };
     let is_done = match &found.minimal[..] {
         [] => found.open.is_none().then_some(false),
@@ -209,7 +209,7 @@ fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, In
         let chosen = found.spoiling.iter().filter(|set| is(set));
         chosen.map(|set| set.iter().map(|&i| program.text(i)).collect()).collect()
     };
-    Ok(Answer {
+    Ok(TestRepairs {
         name: test.name.clone(),
         model: test.model.to_string(),
         is_done,
@@ -225,11 +225,11 @@ fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, In
     })
 }
 
-fn told(question: &Question<'_>, set: &Insertions, text: &str) -> Result<Told, InputError> {
+fn told(question: &RepairQuestion<'_>, set: &Insertions, text: &str) -> Result<TestRepair, InputError> {
     let (program, whole) = (question.program, question.program.whole());
     let repaired = program.with(set);
     let texts = |all: Vec<&usize>| all.into_iter().map(|&i| program.text(i)).collect_vec();
-    Ok(Told {
+    Ok(TestRepair {
         cost: Repairs::cost(set, &program.costs()),
         insert: texts(set.difference(&whole).collect()),
         leave_out: texts(whole.difference(set).collect()),
@@ -239,9 +239,9 @@ fn told(question: &Question<'_>, set: &Insertions, text: &str) -> Result<Told, I
 }
 
 /// Writes the text of a test with edits: its columns anew, and declarations of the words that the edits need.
-fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, InputError> {
+fn fixed(test: &Test, repaired: &RepairedTest, text: &str) -> Result<String, InputError> {
     let place = columns(text)?;
-    let column = |(t, thread): (usize, &Thread)| {
+    let column = |(t, thread): (usize, &TestThread)| {
         let node = test.world.threads[t];
         let head =
             if test.model == Model::X86Tso { thread.name.to_string() } else { format!("{}@{node}", thread.name) };
@@ -261,10 +261,10 @@ fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, InputEr
     Ok(format!("{head}{}{}", table.trim(), &text[place.end..]))
 }
 
-impl Answer {
+impl TestRepairs {
     /// Adds the edits of a program that are repairs alone.
-    fn add(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), InputError> {
-        let mut question = Question::new(program, ask.limits);
+    fn add(&mut self, program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Result<(), InputError> {
+        let mut question = RepairQuestion::new(program, ask.limits);
         let costs = program.costs();
         let alone =
             (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Insertions::from([i])).collect_vec();
@@ -275,7 +275,7 @@ impl Answer {
                 Ok(true) => self.repairs.push(told(&question, set, text)?),
                 Ok(false) => {}
                 Err(stop) => {
-                    self.undecided.get_or_insert(Incomplete::Stopped(stop.clone()).to_string());
+                    self.undecided.get_or_insert(MoreRepairs::Stopped(stop.clone()).to_string());
                     if matches!(stop, Stop::Time | Stop::Interrupted) {
                         break;
                     }

@@ -14,8 +14,8 @@ use mowgli_core::search::witness::completions;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::robust::{
-    Cpu, Insertion, NotATree, Program, Reordered, Repair, ScEdge, candidates, dummies, inserted, repairs, sc_cycle,
-    with_dummies,
+    Cpu, Insertion, NotATree, PreExecution, Reordered, Repair, ScEdge, candidates, dummies, inserted, repairs,
+    sc_cycle, with_dummies,
 };
 use mowgli_rdma::tso::Tso;
 use serde::Serialize;
@@ -25,11 +25,11 @@ use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
 use crate::litmus::run::{WHY_NONE, ends, libraries, stuck_kinds};
-use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
+use crate::litmus::test::{Arg, Model, Statement, Test, TestThread};
 
 /// The verdict on the robustness of a program.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum RobustVerdict {
     /// It is locally data-race free and fenced (ROBUST Theorems 5 and 17).
     ByTheorem,
     /// No consistent execution has a cycle of sc.
@@ -63,7 +63,7 @@ pub struct Robust<'a> {
     /// read-modify-writes, or with calls that depend on values read.
     pub conditions: Option<Conditions>,
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: RobustVerdict,
     /// The smallest repair after which the program is robust by theorem.
     pub by_theorem: Option<Vec<Insertion>>,
     /// A smaller one after which it is robust by search.
@@ -182,14 +182,14 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         ));
     }
     if ends(&libraries(model(cpu)), test, &[], limits) == Ok(false) {
-        let (conditions, verdict) = (None, Verdict::Vacuous);
+        let (conditions, verdict) = (None, RobustVerdict::Vacuous);
         return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
     }
     let threads = threads.filter(|_| !has_rmw);
     let conditions = match &threads {
         None => None,
         Some(threads) => {
-            let program = Program::new(&test.world, threads).ok_or_else(|| {
+            let program = PreExecution::new(&test.world, threads).ok_or_else(|| {
                 InputError::new(
                     Code::Unsupported,
                     format!("{}: a poll has no operation to take, so the program never ends", test.name),
@@ -201,20 +201,20 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     };
     let by_theorem = conditions.as_ref().is_some_and(|c: &Conditions| c.races.is_empty() && c.unfenced.is_empty());
     let verdict = match search(cpu, &test.world, &programs, expired) {
-        Ok(None) if by_theorem => Verdict::ByTheorem,
-        Ok(None) => Verdict::BySearch,
-        Ok(Some((execution, cycle))) => Verdict::NotRobust(Box::new(execution), cycle),
-        Err(_) if by_theorem => Verdict::ByTheorem,
-        Err(stop) => Verdict::Undecided(stop),
+        Ok(None) if by_theorem => RobustVerdict::ByTheorem,
+        Ok(None) => RobustVerdict::BySearch,
+        Ok(Some((execution, cycle))) => RobustVerdict::NotRobust(Box::new(execution), cycle),
+        Err(_) if by_theorem => RobustVerdict::ByTheorem,
+        Err(stop) => RobustVerdict::Undecided(stop),
     };
     // Threads without branches and loops wait in polls only, and each poll has its operation.
     let verdict = match verdict {
-        Verdict::BySearch if conditions.is_none() => {
+        RobustVerdict::BySearch if conditions.is_none() => {
             let (stuck, stop) = stuck_kinds(&libraries(model(cpu)), test, limits).into_parts();
             match (stuck.len(), stop) {
-                (0, None) => Verdict::BySearch,
-                (0, Some(stop)) => Verdict::Undecided(cause(stop)),
-                (number, _) => Verdict::UnlessStuck(number),
+                (0, None) => RobustVerdict::BySearch,
+                (0, Some(stop)) => RobustVerdict::Undecided(cause(stop)),
+                (number, _) => RobustVerdict::UnlessStuck(number),
             }
         }
         verdict => verdict,
@@ -227,7 +227,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
             Err(_) => found.untried = true,
         }
     }
-    if matches!(found.verdict, Verdict::NotRobust(..)) {
+    if matches!(found.verdict, RobustVerdict::NotRobust(..)) {
         let (by_search, untried) = found.repaired_by_search(&threads, expired);
         found.by_search = by_search;
         found.untried |= untried;
@@ -246,7 +246,7 @@ impl Robust<'_> {
         let mut stopped = false;
         let is_good = |set: &Vec<Insertion>| {
             let repaired = inserted(&world, threads, set);
-            if Program::new(&world, &repaired).is_none() {
+            if PreExecution::new(&world, &repaired).is_none() {
                 return false;
             }
             let programs = repaired.iter().map(|calls| straight(calls)).collect_vec();
@@ -263,16 +263,16 @@ impl Robust<'_> {
     #[must_use]
     pub fn is_robust(&self) -> Option<bool> {
         match self.verdict {
-            Verdict::ByTheorem | Verdict::BySearch => Some(true),
-            Verdict::NotRobust(..) => Some(false),
-            Verdict::UnlessStuck(_) | Verdict::Vacuous | Verdict::Undecided(_) => None,
+            RobustVerdict::ByTheorem | RobustVerdict::BySearch => Some(true),
+            RobustVerdict::NotRobust(..) => Some(false),
+            RobustVerdict::UnlessStuck(_) | RobustVerdict::Vacuous | RobustVerdict::Undecided(_) => None,
         }
     }
 
     /// True if no execution of the program ends.
     #[must_use]
     pub fn is_vacuous(&self) -> bool {
-        matches!(self.verdict, Verdict::Vacuous)
+        matches!(self.verdict, RobustVerdict::Vacuous)
     }
 
     /// Returns the position of the statement that is the n-th call of a thread.
@@ -338,16 +338,16 @@ impl Robust<'_> {
     #[must_use]
     pub fn text(&self) -> String {
         let verdict = match &self.verdict {
-            Verdict::ByTheorem => "robust, by theorem".to_owned(),
-            Verdict::BySearch => "robust, by search".to_owned(),
-            Verdict::NotRobust(..) => "not robust".to_owned(),
-            Verdict::UnlessStuck(number) => format!(
+            RobustVerdict::ByTheorem => "robust, by theorem".to_owned(),
+            RobustVerdict::BySearch => "robust, by search".to_owned(),
+            RobustVerdict::NotRobust(..) => "not robust".to_owned(),
+            RobustVerdict::UnlessStuck(number) => format!(
                 "undecided: each execution that ends is sequentially consistent, and executions of {number} {} are stuck; \
                  `mowgli litmus FILE` prints those",
                 if *number == 1 { "kind" } else { "kinds" }
             ),
-            Verdict::Vacuous => format!("vacuous: no execution ends: {WHY_NONE}"),
-            Verdict::Undecided(stop) => format!("undecided: {stop}"),
+            RobustVerdict::Vacuous => format!("vacuous: no execution ends: {WHY_NONE}"),
+            RobustVerdict::Undecided(stop) => format!("undecided: {stop}"),
         };
         let mut lines = vec![format!("{} ({}): {verdict}", self.test.name, model(self.cpu))];
         match &self.conditions {
@@ -370,7 +370,7 @@ impl Robust<'_> {
                 say("tree-fenced", "", not_a_tree.iter().map(|r| self.not_a_tree(r)).collect());
             }
         }
-        if let Verdict::NotRobust(execution, cycle) = &self.verdict {
+        if let RobustVerdict::NotRobust(execution, cycle) = &self.verdict {
             lines.push("  an execution that is not sequentially consistent has the cycle".to_owned());
             let name = |s: usize| {
                 let sub = &execution.subs[s];
@@ -403,10 +403,10 @@ impl Robust<'_> {
     #[must_use]
     pub fn json(&self) -> String {
         let insertions = |how: &'static str, all: &Option<Vec<Insertion>>| {
-            all.as_ref().map(|all| Repairs { by: how, insert: all.iter().map(|i| self.insertion(i)).collect() })
+            all.as_ref().map(|all| RobustRepairs { by: how, insert: all.iter().map(|i| self.insertion(i)).collect() })
         };
         let is_empty = |of: fn(&Conditions) -> bool| self.conditions.as_ref().map(of);
-        let line = Line {
+        let line = RobustLine {
             name: &self.test.name,
             model: model(self.cpu).to_string(),
             ldrf: is_empty(|c| c.races.is_empty()),
@@ -414,17 +414,17 @@ impl Robust<'_> {
             tree_fenced: is_empty(|c| c.not_a_tree.is_empty()),
             robust: self.is_robust(),
             by: match self.verdict {
-                Verdict::ByTheorem => Some("theorem"),
-                Verdict::BySearch | Verdict::NotRobust(..) => Some("search"),
-                Verdict::UnlessStuck(_) | Verdict::Vacuous | Verdict::Undecided(_) => None,
+                RobustVerdict::ByTheorem => Some("theorem"),
+                RobustVerdict::BySearch | RobustVerdict::NotRobust(..) => Some("search"),
+                RobustVerdict::UnlessStuck(_) | RobustVerdict::Vacuous | RobustVerdict::Undecided(_) => None,
             },
             vacuous: self.is_vacuous(),
             stopped: match &self.verdict {
-                Verdict::Undecided(stop) => Some(stop.to_string()),
+                RobustVerdict::Undecided(stop) => Some(stop.to_string()),
                 _ => None,
             },
             stuck: match self.verdict {
-                Verdict::UnlessStuck(number) => Some(number),
+                RobustVerdict::UnlessStuck(number) => Some(number),
                 _ => None,
             },
             repairs: insertions("theorem", &self.by_theorem)
@@ -445,7 +445,7 @@ impl Robust<'_> {
         let place = columns(text)?;
         let Some(threads) = calls(self.test) else { return Ok(None) };
         let world = with_dummies(&self.test.world);
-        let column = |(t, thread): (usize, &Thread)| {
+        let column = |(t, thread): (usize, &TestThread)| {
             // The first `n` calls of the thread, with the insertions between them and after the last.
             let upto = |n: usize| {
                 let here: Vec<Insertion> = insertions.iter().filter(|i| i.before <= n).copied().collect();
@@ -488,13 +488,13 @@ fn straight(calls: &[Call]) -> mowgli_core::program::Prog {
 }
 
 #[derive(Serialize)]
-struct Repairs {
+struct RobustRepairs {
     by: &'static str,
     insert: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct RobustLine<'a> {
     name: &'a str,
     model: String,
     ldrf: Option<bool>,
@@ -508,7 +508,7 @@ struct Line<'a> {
     /// The number of kinds of stuck executions, which were not searched for cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     stuck: Option<usize>,
-    repairs: Vec<Repairs>,
+    repairs: Vec<RobustRepairs>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     untried: bool,
 }

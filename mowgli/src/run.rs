@@ -22,7 +22,7 @@ use crate::litmus::test::{Model, Statement, Test};
 
 /// The fabric that a test runs over.
 #[derive(Clone, Copy)]
-pub enum Over<'a> {
+pub enum RunOver<'a> {
     /// Threads with shared memory.
     Local,
     /// The machine, with seeds from this one on.
@@ -32,9 +32,9 @@ pub enum Over<'a> {
 }
 
 /// A request to run a test.
-pub struct Ask<'a> {
+pub struct RunRequest<'a> {
     /// The fabric.
-    pub over: Over<'a>,
+    pub over: RunOver<'a>,
     /// The number of runs.
     pub times: u64,
     /// The variants of those libraries that do not run by their default implementation.
@@ -47,7 +47,7 @@ pub struct Ask<'a> {
 
 /// One outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Row {
+pub struct CountedOutcome {
     /// The values that the test shows, by name.
     pub values: Vec<(String, String)>,
     /// The number of runs that had it.
@@ -71,7 +71,7 @@ pub struct Ran {
     /// The number of runs.
     pub runs: u64,
     /// The outcomes that were seen or are allowed.
-    pub outcomes: Vec<Row>,
+    pub outcomes: Vec<CountedOutcome>,
     /// The number of runs that cannot end, because a thread waits for something that never happens.
     pub endless: u64,
     /// The number of runs in which an assumption of the test does not hold.
@@ -100,7 +100,7 @@ fn called(test: &Test) -> BTreeSet<Name> {
 /// The outcomes of runs, and the counts of runs without an outcome. Each outcome has its count, and the seed of the
 /// first run that shows it.
 #[derive(Default)]
-struct Seen {
+struct OutcomeCounts {
     outcomes: BTreeMap<Vec<Val>, (u64, Option<u64>)>,
     runs: u64,
     endless: u64,
@@ -109,18 +109,18 @@ struct Seen {
 }
 
 /// A test that can be run.
-struct Ready<'a> {
+struct PreparedTest<'a> {
     test: &'a Test,
     stack: Stack,
     programs: Vec<Prog>,
     switches: Switches,
-    ask: &'a Ask<'a>,
+    ask: &'a RunRequest<'a>,
 }
 
-impl Ready<'_> {
+impl PreparedTest<'_> {
     /// Runs the test in this process, each time over a new fabric.
-    fn here(&self, fabric: impl Fn(u64) -> (Fabric, Option<u64>)) -> Result<Seen, Fault> {
-        let mut seen = Seen::default();
+    fn here(&self, fabric: impl Fn(u64) -> (Fabric, Option<u64>)) -> Result<OutcomeCounts, Fault> {
+        let mut seen = OutcomeCounts::default();
         while seen.runs < self.ask.times && !self.ask.deadline.expired() {
             let (fabric, seed) = fabric(seen.runs);
             seen.runs += 1;
@@ -140,7 +140,7 @@ impl Ready<'_> {
     }
 
     /// Runs the test in several processes.
-    fn among(&self, company: &Company, provider: Provider) -> Result<Seen, Fault> {
+    fn among(&self, company: &Company, provider: Provider) -> Result<OutcomeCounts, Fault> {
         let rounds = Rounds {
             provider,
             times: self.ask.times,
@@ -150,7 +150,7 @@ impl Ready<'_> {
         };
         let counts = self.stack.rounds(company, &rounds, || !self.ask.deadline.expired())?;
         let Counts { runs, endless, discarded, late, .. } = counts;
-        let mut seen = Seen { runs, endless, discarded, late, ..Seen::default() };
+        let mut seen = OutcomeCounts { runs, endless, discarded, late, ..OutcomeCounts::default() };
         for (outcome, count) in counts.outcomes {
             seen.outcomes.entry(self.test.values(&outcome)).or_insert((0, None)).0 += count;
         }
@@ -196,24 +196,24 @@ fn switches(test: &Test) -> Result<Switches, InputError> {
 ///
 /// # Errors
 /// If its model is not an RDMA model with a machine, or the test cannot run.
-pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, InputError> {
+pub fn run(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>) -> Result<Option<Ran>, InputError> {
     let switches = switches(test)?;
     let stack = stack(catalogue, test, ask.variants)?;
-    let ready = Ready { test, stack, programs: test.programs(usize::MAX), switches, ask };
+    let ready = PreparedTest { test, stack, programs: test.programs(usize::MAX), switches, ask };
     let seen = match ask.over {
-        Over::Local => ready.here(|_| (Fabric::Local, None)),
-        Over::Machine(first) => ready.here(|run| (Fabric::Machine { seed: first + run }, Some(first + run))),
-        Over::Processes(company, provider) => ready.among(company, provider),
+        RunOver::Local => ready.here(|_| (Fabric::Local, None)),
+        RunOver::Machine(first) => ready.here(|run| (Fabric::Machine { seed: first + run }, Some(first + run))),
+        RunOver::Processes(company, provider) => ready.among(company, provider),
     };
     let seen = seen.map_err(|fault| InputError::new(Code::Unsupported, format!("{}: {fault}", test.name)))?;
-    if matches!(ask.over, Over::Processes(company, _) if company.rank() > 0) {
+    if matches!(ask.over, RunOver::Processes(company, _) if company.rank() > 0) {
         return Ok(None);
     }
     Ok(Some(held(catalogue, test, ask, seen)))
 }
 
 /// Compares the outcomes of runs with those of the model.
-fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
+fn held(catalogue: &Catalogue, test: &Test, ask: &RunRequest<'_>, seen: OutcomeCounts) -> Ran {
     let answer = solve_in(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
     let may_hang = (!answer.kinds().is_empty()).then_some(true).or(answer.stop().is_none().then_some(false));
     let stop = answer.explored.stop.or((seen.runs < ask.times).then_some(Stop::Time));
@@ -222,14 +222,14 @@ fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
         let (seen, seed) = seen.outcomes.get(values).copied().unwrap_or((0, None));
         let allowed = answer.outcomes.contains_key(values).then_some(true).or(stop.is_none().then_some(false));
         let names = test.shown.iter().map(|(name, _)| name.clone());
-        Row { values: names.zip(values.iter().map(ToString::to_string)).collect(), seen, seed, allowed }
+        CountedOutcome { values: names.zip(values.iter().map(ToString::to_string)).collect(), seen, seed, allowed }
     };
     let mut outcomes = all.into_iter().map(row).collect_vec();
     outcomes.sort_by_key(|row| std::cmp::Reverse(row.seen));
     let fabric = match ask.over {
-        Over::Local => "shared memory".to_owned(),
-        Over::Machine(seed) => format!("the machine, seeds from {seed}"),
-        Over::Processes(company, provider) => format!("{}, {} processes", provider.name(), company.size()),
+        RunOver::Local => "shared memory".to_owned(),
+        RunOver::Machine(seed) => format!("the machine, seeds from {seed}"),
+        RunOver::Processes(company, provider) => format!("{}, {} processes", provider.name(), company.size()),
     };
     Ran {
         name: test.name.clone(),
@@ -261,7 +261,7 @@ impl Ran {
     /// Returns a histogram like that of litmus7, in which `*>` marks outcomes that the model forbids.
     #[must_use]
     pub fn text(&self) -> String {
-        let count = |is: &dyn Fn(&Row) -> bool| self.outcomes.iter().filter(|row| is(row)).count();
+        let count = |is: &dyn Fn(&CountedOutcome) -> bool| self.outcomes.iter().filter(|row| is(row)).count();
         let forbidden = count(&|row| row.seen > 0 && row.allowed == Some(false));
         let (some, all) =
             (count(&|row| row.seen > 0 && row.allowed == Some(true)), count(&|row| row.allowed == Some(true)));

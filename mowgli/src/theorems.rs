@@ -5,31 +5,31 @@ use std::time::{Duration, Instant};
 
 use mowgli_prove::error::Error;
 use mowgli_prove::polls::{self, COMPILERS};
-use mowgli_prove::prove::{Options, Proof};
+use mowgli_prove::prove::{Proof, ProofOptions};
 use mowgli_prove::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Failure;
-use crate::prove::{Found, Word, files, looked_at, open, rows, table};
+use crate::prove::{ProofResult, ProofVerdict, files, looked_at, open, rows, table};
 
 mod search;
 
-pub use search::Refutation;
+pub use search::RefutingProgram;
 
 /// A theorem.
-pub struct Theorem {
+pub struct NamedTheorem {
     /// Its name.
     pub name: &'static str,
     /// Its paper and number, and its claim.
     pub about: &'static str,
-    claim: Claim,
+    claim: TheoremClaim,
 }
 
 /// The claim of a theorem.
 #[derive(Clone, Copy)]
-enum Claim {
+enum TheoremClaim {
     /// With this CPU, locally data-race free and fenced imply robust.
     Robust(Cpu),
     /// Waits can be compiled to polls.
@@ -37,61 +37,61 @@ enum Claim {
 }
 
 /// The result for one theorem.
-pub struct Told {
+pub struct TheoremResult {
     name: &'static str,
     about: &'static str,
     variant: String,
     proof: Proof,
-    refutation: Option<Refutation>,
+    refutation: Option<RefutingProgram>,
     time: Duration,
 }
 
 /// All theorems.
-pub const THEOREMS: &[Theorem] = &[
-    Theorem {
+pub const THEOREMS: &[NamedTheorem] = &[
+    NamedTheorem {
         name: "robust-sc",
         about: "ROBUST Theorem 5: on RDMA-SC, locally data-race free and fenced imply robust",
-        claim: Claim::Robust(Cpu::Sc),
+        claim: TheoremClaim::Robust(Cpu::Sc),
     },
-    Theorem {
+    NamedTheorem {
         name: "robust-tso",
         about: "ROBUST Theorem 17: on RDMA-TSO, locally data-race free and fenced imply robust",
-        claim: Claim::Robust(Cpu::Tso),
+        claim: TheoremClaim::Robust(Cpu::Tso),
     },
-    Theorem {
+    NamedTheorem {
         name: "waits-to-polls",
         about: "SYNC Theorem 6: a program whose waits are compiled to polls has no outcome that it has not with waits",
-        claim: Claim::WaitsToPolls,
+        claim: TheoremClaim::WaitsToPolls,
     },
 ];
 
 /// The time for one question to a solver if a program already refutes the theorem.
 const BRIEF: Duration = Duration::from_secs(2);
 
-impl Theorem {
+impl NamedTheorem {
     /// Returns the variants: the first is the published theorem; each other one is false.
     #[must_use]
     pub fn variants(&self) -> Vec<&'static str> {
         match self.claim {
-            Claim::Robust(_) => robust::VARIANTS.to_vec(),
-            Claim::WaitsToPolls => COMPILERS.iter().map(|(name, _)| *name).collect(),
+            TheoremClaim::Robust(_) => robust::VARIANTS.to_vec(),
+            TheoremClaim::WaitsToPolls => COMPILERS.iter().map(|(name, _)| *name).collect(),
         }
     }
 
     /// Searches for a program that refutes a variant.
-    fn refuted(&self, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
+    fn refuted(&self, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<RefutingProgram> {
         match self.claim {
-            Claim::Robust(cpu) => {
+            TheoremClaim::Robust(cpu) => {
                 search::not_robust(cpu, &robust::libraries(cpu, variant), Dropped::of(variant), expired)
             }
-            Claim::WaitsToPolls => search::not_included(polls::compiler(variant)?, expired),
+            TheoremClaim::WaitsToPolls => search::not_included(polls::compiler(variant)?, expired),
         }
     }
 
-    fn proved(&self, variant: &str, options: &Options) -> Result<Proof, Failure> {
+    fn proved(&self, variant: &str, options: &ProofOptions) -> Result<Proof, Failure> {
         let proof = match self.claim {
-            Claim::Robust(cpu) => robust::proved(cpu, variant, options).map_err(Error::from),
-            Claim::WaitsToPolls => polls::proved(variant, options),
+            TheoremClaim::Robust(cpu) => robust::proved(cpu, variant, options).map_err(Error::from),
+            TheoremClaim::WaitsToPolls => polls::proved(variant, options),
         };
         proof.map_err(|error| match error {
             Error::Refused(refusal) => InputError::of(Code::Unsupported, refusal).about(&self.name).into(),
@@ -104,20 +104,20 @@ impl Theorem {
     ///
     /// # Errors
     /// If first-order logic cannot express a part of the model, or an execution contradicts the theory.
-    pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, Failure> {
+    pub fn told(&self, variant: &str, options: &ProofOptions, search: Duration) -> Result<TheoremResult, Failure> {
         let start = Instant::now();
         let expired = || start.elapsed() >= search;
         let refutation = self.refuted(variant, &expired);
         let limit = if refutation.is_some() { options.limit.min(BRIEF) } else { options.limit };
-        let proof = self.proved(variant, &Options { limit, ..options.clone() })?;
+        let proof = self.proved(variant, &ProofOptions { limit, ..options.clone() })?;
         let variant = variant.to_owned();
-        Ok(Told { name: self.name, about: self.about, variant, proof, refutation, time: start.elapsed() })
+        Ok(TheoremResult { name: self.name, about: self.about, variant, proof, refutation, time: start.elapsed() })
     }
 }
 
-impl Found for Told {
-    fn word(&self) -> Word {
-        Word::of(self.proof.is_proved(), self.refutation.is_some())
+impl ProofResult for TheoremResult {
+    fn word(&self) -> ProofVerdict {
+        ProofVerdict::of(self.proof.is_proved(), self.refutation.is_some())
     }
 
     fn title(&self) -> String {
@@ -126,10 +126,10 @@ impl Found for Told {
 
     fn is_expected(&self) -> Option<bool> {
         match self.word() {
-            Word::Proved => Some(self.variant == "published"),
-            Word::Contradiction => Some(false),
-            Word::Refuted => Some(self.variant != "published"),
-            Word::Undecided => None,
+            ProofVerdict::Proved => Some(self.variant == "published"),
+            ProofVerdict::Contradiction => Some(false),
+            ProofVerdict::Refuted => Some(self.variant != "published"),
+            ProofVerdict::Undecided => None,
         }
     }
 
@@ -137,12 +137,12 @@ impl Found for Told {
     fn text(&self) -> String {
         let mut out = format!("{}{}", table(&self.proof), looked_at(&self.proof));
         let Self { name, variant, about, .. } = self;
-        let all = if self.word() == Word::Proved { ", for every program" } else { "" };
+        let all = if self.word() == ProofVerdict::Proved { ", for every program" } else { "" };
         out.push_str(&format!("{name} ({variant}), {about}: {}{all}\n", self.word().text()));
-        if self.word() != Word::Proved {
+        if self.word() != ProofVerdict::Proved {
             open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
         }
-        if let Some(Refutation { litmus, why }) = &self.refutation {
+        if let Some(RefutingProgram { litmus, why }) = &self.refutation {
             out.push_str(&format!("\n{litmus}{why}"));
         }
         out
@@ -153,7 +153,7 @@ impl Found for Told {
         json!({
             "theorem": self.name, "about": self.about, "variant": self.variant, "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof), "executions": self.proof.executions,
-            "open": if self.word() == Word::Proved { Vec::new() } else { open(&self.proof) },
+            "open": if self.word() == ProofVerdict::Proved { Vec::new() } else { open(&self.proof) },
             "client": refutation.map(|r| &r.litmus), "why": refutation.map(|r| &r.why), "seconds": self.time.as_secs_f64(),
         })
         .to_string()

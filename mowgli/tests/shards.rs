@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use mowgli::catalogue::Catalogue;
-use mowgli::check::{Options, check};
+use mowgli::check::{CheckOptions, check};
 use mowgli::shards::estimate::estimate;
 
 use crate::ran::{Ran, file, is_bad, mowgli};
@@ -196,7 +196,7 @@ fn estimates_from_some_clients_are_near() {
     let entry = entries.iter().find(|entry| entry.name == "rbl").expect("a library");
     let variant = entry.variant("fenced").expect("a variant");
     let bound = &variant.bounds[0];
-    let options = Options::default();
+    let options = CheckOptions::default();
     let estimated = estimate(entry, variant, bound, &options, Duration::from_millis(700)).unwrap();
     let checked = check(entry, variant, bound, &options).unwrap();
     assert_eq!(estimated.clients, checked.report.clients);

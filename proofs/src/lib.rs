@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_check::catalogue::Catalogue;
-use mowgli_check::check::{Checked, Options, check};
+use mowgli_check::check::{CheckOptions, Checked, check};
 use mowgli_check::explain::{explain, of_test};
 use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
@@ -100,7 +100,7 @@ impl<T: Checkable> Checkable for &T {
 
 fn checked_entry(entry: &Entry, variant: &str, bound: &Bound) -> Checked {
     let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
-    check(entry, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+    check(entry, variant, bound, &CheckOptions::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Asserts that a variant of an implementation is sound within a bound, or within all those of its entry. Evaluates to
@@ -224,7 +224,8 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     let all = catalogue();
     let entry = named(&all, library).unwrap_or_else(|e| panic!("{e}"));
     let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
-    check(entry, variant, bound, &Options { loopback, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
+    check(entry, variant, bound, &CheckOptions { loopback, ..CheckOptions::default() })
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Explains a litmus test's first assertion, with these libraries replaced by their implementations.

@@ -4,7 +4,7 @@ use crate::common;
 
 use common::necessity;
 use insta::assert_snapshot;
-use mowgli::necessity::{Needed, Question};
+use mowgli::necessity::{ChangeKind, Needed};
 use mowgli_proofs::{bound, checked, checked_remotely, explained, explanation};
 
 /// The proof uses the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
@@ -75,6 +75,6 @@ fn the_fence_of_the_barrier_is_needed_towards_every_node() {
     let of = |calls: &str| rows.iter().filter(|r| r.site.calls == calls).map(|r| r.needed).collect::<Vec<_>>();
     assert_eq!(of("GF"), [Needed::Yes; 3]);
     assert!(of("Write").iter().chain(&of("Bcast")).all(|n| *n == Needed::Vacuous));
-    let lines: Vec<String> = rows.iter().map(|row| row.text(Question::Necessity)).collect();
+    let lines: Vec<String> = rows.iter().map(|row| row.text(ChangeKind::Necessity)).collect();
     assert_snapshot!("bal_necessity", lines.join("\n"));
 }

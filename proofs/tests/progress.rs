@@ -1,6 +1,6 @@
 //! Progress: variants that never end are caught, and published implementations end within the bounds of these tests.
 
-use mowgli::check::{Checked, Options, check};
+use mowgli::check::{CheckOptions, Checked, check};
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
@@ -10,7 +10,7 @@ use mowgli_proofs::explanation;
 fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
     let mut last = None;
     for bound in bounds {
-        let checked = check(entry, variant, bound, &Options::default()).expect("an entry of the catalogue");
+        let checked = check(entry, variant, bound, &CheckOptions::default()).expect("an entry of the catalogue");
         let failed = checked.has_failed();
         last = Some(checked);
         if failed {

@@ -24,12 +24,12 @@ use mowgli_core::world::World;
 use mowgli_libraries::bal::{Bal, BalOverSv};
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
-use mowgli_rdma::wait::{WAIT, Wait, Words};
+use mowgli_rdma::wait::{WAIT, Wait, WordClients};
 use mowgli_rdma::{RdmaStamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 
-const WORDS: Words = Words { rmw: true };
+const WORDS: WordClients = WordClients { rmw: true };
 
 fn bound(threads: usize, calls: usize) -> Bound {
     Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() }

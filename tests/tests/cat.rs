@@ -368,9 +368,9 @@ fn models_in_cat(wanted: usize) {
         let text = cat(model).expect("cat can say it");
         compare(model, &Compared { text, libraries, library, subject }, wanted);
     };
-    with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
-    with("RDMA_TSO", Libraries::over(to).with(Tso::PUBLISHED), TSO, Box::new(tso::Words { rmw: true }));
-    with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
+    with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::WordClients { rmw: true }));
+    with("RDMA_TSO", Libraries::over(to).with(Tso::PUBLISHED), TSO, Box::new(tso::PollClients { rmw: true }));
+    with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::PollClients { rmw: false }));
     let both = Switches {
         network: Network::RC_RELAXED,
         global_atomics: true,
@@ -381,8 +381,8 @@ fn models_in_cat(wanted: usize) {
         events: false,
     };
     let (waits, polls) = (format!("RDMA_WAIT{both}"), format!("RDMA_TSO{both}"));
-    with(&waits, wait::switched(both), WAIT, Box::new(wait::Words { rmw: true }));
-    with(&polls, tso::switched(both), TSO, Box::new(tso::Words { rmw: true }));
+    with(&waits, wait::switched(both), WAIT, Box::new(wait::WordClients { rmw: true }));
+    with(&polls, tso::switched(both), TSO, Box::new(tso::PollClients { rmw: true }));
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_rdma::core_rma::execution::{Rule, Rules, Value, outputs, witnesses};
-use mowgli_rdma::core_rma::generate::{Row, programs, test};
+use mowgli_rdma::core_rma::generate::{TableRow, programs, test};
 use mowgli_rdma::core_rma::program::{
-    Action, ActionType, Actions, Data, Expr, Place, Program, Source, Statement, Variable,
+    Action, ActionType, Actions, CoreRmaStatement, Data, LocalExpr, Program, SharedAccess, TextValue, Variable,
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,8 @@ fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
     let remote = |x: usize| statement(x).map(|s| &actions.remote[s]);
     let target = |x: usize| remote(x).map(|r| actions.all[r.at].dst);
     let is_at = |x: usize| remote(x).is_some_and(|r| r.at == x);
-    let both = |wanted: fn(&Statement) -> bool| [a, b].iter().all(|&x| remote(x).is_some_and(|r| wanted(&r.statement)));
+    let both =
+        |wanted: fn(&CoreRmaStatement) -> bool| [a, b].iter().all(|&x| remote(x).is_some_and(|r| wanted(&r.statement)));
     let routed = is_at(a) && is_at(b) && target(a) == target(b) && target(a) != Some(one.src);
     let inside = statement(a).is_some() && statement(a) == statement(b);
     let rule = |rule: Rule, holds: bool| rules.has(rule) && holds;
@@ -40,17 +41,17 @@ fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
         || rule(Rule::F2, other.kind == ActionType::Flush && target(a) == Some(other.dst))
         || rule(Rule::F3, one.kind == ActionType::Flush && target(b) == Some(one.dst))
         || rule(Rule::Ir, routed)
-        || rule(Rule::PutPut, routed && both(|s| matches!(s, Statement::Put { .. })))
-        || rule(Rule::GetGet, routed && both(|s| matches!(s, Statement::Get { .. })))
+        || rule(Rule::PutPut, routed && both(|s| matches!(s, CoreRmaStatement::Put { .. })))
+        || rule(Rule::GetGet, routed && both(|s| matches!(s, CoreRmaStatement::Get { .. })))
         || rule(
             Rule::Inline,
-            !inside && !is_at(a) && matches!(remote(a), Some(r) if matches!(r.statement, Statement::Put { .. })),
+            !inside && !is_at(a) && matches!(remote(a), Some(r) if matches!(r.statement, CoreRmaStatement::Put { .. })),
         )
         || inside
             && match actions.remote[statement(a).unwrap()].statement {
-                Statement::Rga { .. } => rules.has(Rule::Ga),
+                CoreRmaStatement::Rga { .. } => rules.has(Rule::Ga),
                 // Both rules for compare-and-swaps are on or off together here. The two local reads are not ordered.
-                Statement::Cas { .. } => {
+                CoreRmaStatement::Cas { .. } => {
                     rules.has(Rule::CasT)
                         && !(one.kind == ActionType::ExternalRead && other.kind == ActionType::ExternalRead)
                 }
@@ -58,10 +59,10 @@ fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
             }
 }
 
-fn source(s: Source, read: &dyn Fn(usize) -> Value) -> Value {
+fn source(s: TextValue, read: &dyn Fn(usize) -> Value) -> Value {
     match s {
-        Source::Int(i) => Some(i),
-        Source::Read(a, k) => read(a).map(|v| v + k),
+        TextValue::Int(i) => Some(i),
+        TextValue::Read(a, k) => read(a).map(|v| v + k),
     }
 }
 
@@ -194,25 +195,25 @@ fn literal(program: &Program, rules: &Rules) -> Outputs {
     found
 }
 
-fn place(variables: usize, atomic: impl Strategy<Value = bool>) -> impl Strategy<Value = Place> {
-    (0..variables, atomic).prop_map(|(variable, atomic)| Place { variable, atomic })
+fn place(variables: usize, atomic: impl Strategy<Value = bool>) -> impl Strategy<Value = SharedAccess> {
+    (0..variables, atomic).prop_map(|(variable, atomic)| SharedAccess { variable, atomic })
 }
 
 /// Generates programs of two processes with one variable each, of at most `actions` actions beside the initial writes.
 fn any_program(always_atomic: bool, actions: usize) -> impl Strategy<Value = Program> {
     let atomic = move || prop_oneof![1 => Just(true), 1 => Just(always_atomic)];
-    let own = move |p: usize| place(1, atomic()).prop_map(move |x| Place { variable: p, ..x });
+    let own = move |p: usize| place(1, atomic()).prop_map(move |x| SharedAccess { variable: p, ..x });
     let statement = move |p: usize| {
         let any = move || place(2, atomic());
         prop_oneof![
-            3 => own(p).prop_map(|from| Statement::Read { register: 0, from }),
-            2 => (own(p), 5..8_i64).prop_map(|(to, i)| Statement::Write { to, value: Expr::Int(i) }),
-            1 => own(p).prop_map(|to| Statement::Write { to, value: Expr::Register(0, 1) }),
-            2 => (own(p), any()).prop_map(|(to, from)| Statement::Get { to, from }),
-            2 => (any(), own(p)).prop_map(|(to, from)| Statement::Put { to, from }),
-            1 => (own(p), any(), own(p)).prop_map(|(to, at, add)| Statement::Rga { to, at, add }),
-            1 => (own(p), any(), own(p), own(p)).prop_map(|(to, at, old, new)| Statement::Cas { to, at, old, new }),
-            2 => (0..2_usize).prop_map(|process| Statement::Flush { process }),
+            3 => own(p).prop_map(|from| CoreRmaStatement::Read { register: 0, from }),
+            2 => (own(p), 5..8_i64).prop_map(|(to, i)| CoreRmaStatement::Write { to, value: LocalExpr::Int(i) }),
+            1 => own(p).prop_map(|to| CoreRmaStatement::Write { to, value: LocalExpr::Register(0, 1) }),
+            2 => (own(p), any()).prop_map(|(to, from)| CoreRmaStatement::Get { to, from }),
+            2 => (any(), own(p)).prop_map(|(to, from)| CoreRmaStatement::Put { to, from }),
+            1 => (own(p), any(), own(p)).prop_map(|(to, at, add)| CoreRmaStatement::Rga { to, at, add }),
+            1 => (own(p), any(), own(p), own(p)).prop_map(|(to, at, old, new)| CoreRmaStatement::Cas { to, at, old, new }),
+            2 => (0..2_usize).prop_map(|process| CoreRmaStatement::Flush { process }),
         ]
     };
     let process = move |p: usize| prop::collection::vec(statement(p), 0..4);
@@ -222,7 +223,7 @@ fn any_program(always_atomic: bool, actions: usize) -> impl Strategy<Value = Pro
         for process in &mut program.processes {
             let mut registers = 0..;
             for s in process.iter_mut() {
-                if let Statement::Read { register, .. } = s {
+                if let CoreRmaStatement::Read { register, .. } = s {
                     *register = registers.next().unwrap();
                 }
             }
@@ -291,7 +292,7 @@ proptest! {
 #[test]
 fn generated_tests_have_the_outputs_of_all_interleavings() {
     for (rule, processes, size) in [(Rule::Ws, 1, 7), (Rule::Pg, 2, 8), (Rule::Ga, 2, 9), (Rule::CasT, 1, 9)] {
-        let tests: Vec<_> = programs(Row { rule, processes, size }, &|| false)
+        let tests: Vec<_> = programs(TableRow { rule, processes, size }, &|| false)
             .all()
             .expect("no limit")
             .iter()

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mowgli::check::{Checked, Options, check};
+use mowgli::check::{CheckOptions, Checked, check};
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli::report::CheckRow;
@@ -55,7 +55,7 @@ fn checked(entry: &str, call: Call) -> Checked {
     let target = entry.variants[0].implementation.target();
     let variant = Variant { implementation: Arc::new(Makes { target, call }), ..entry.variants[0].clone() };
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, values: vec![1], ..Bound::default() };
-    check(&entry, &variant, &bound, &Options::default()).unwrap()
+    check(&entry, &variant, &bound, &CheckOptions::default()).unwrap()
 }
 
 fn is_ill_defined(entry: &str, call: Call, why: &str) {

@@ -21,7 +21,7 @@ use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::Sv;
 use mowgli_rdma::tso::{self, Tso};
-use mowgli_rdma::wait::{self, Wait, Words};
+use mowgli_rdma::wait::{self, Wait, WordClients};
 use mowgli_rdma::{RdmaStamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
@@ -80,8 +80,8 @@ fn all_cells(world: &World) -> Vec<Cell> {
     world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
 }
 
-const WORDS: Words = Words { rmw: true };
-const TSO_WORDS: tso::Words = tso::Words { rmw: true };
+const WORDS: WordClients = WordClients { rmw: true };
+const TSO_WORDS: tso::PollClients = tso::PollClients { rmw: true };
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]

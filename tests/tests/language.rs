@@ -8,7 +8,7 @@ use mowgli::litmus::condition::{Comparison, Condition};
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::print;
 use mowgli::litmus::run::{Engine, explore, libraries, solve, solve_with, walk, with_problem};
-use mowgli::litmus::test::{Arg, Guard, Observable, Sign, Statement, Test};
+use mowgli::litmus::test::{Arg, Observable, RegisterCondition, Sign, Statement, Test};
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
 use mowgli_core::ids::{Loc, Name};
@@ -396,7 +396,7 @@ fn register(name: &str) -> Name {
     Name::new(name)
 }
 
-fn guard() -> impl Strategy<Value = Guard> {
+fn guard() -> impl Strategy<Value = RegisterCondition> {
     let arg = || {
         prop_oneof![
             (0..3_i64).prop_map(|i| Arg::Val(Val::Int(i))),
@@ -424,7 +424,7 @@ fn plain(words: &'static [&'static str]) -> impl Strategy<Value = Vec<String>> {
 }
 
 /// Prints a condition.
-fn shown(guard: &Guard) -> String {
+fn shown(guard: &RegisterCondition) -> String {
     let side = |arg: &Arg| match arg {
         Arg::Val(v) => v.to_string(),
         Arg::Register(r, 0) => r.to_string(),
@@ -674,7 +674,7 @@ impl Interleaved<'_> {
     /// Makes one step of a thread. Returns `None` if it has ended, or if an assumption fails.
     fn step(&self, t: usize, (at, registers): &Running, memory: &mut BTreeMap<Loc, Val>) -> Option<Running> {
         let all = &self.test.threads[t].statements;
-        let holds = |guard: &Guard| guard.is_true(&|arg| Self::value(registers, arg));
+        let holds = |guard: &RegisterCondition| guard.is_true(&|arg| Self::value(registers, arg));
         let to = |at: usize| Some((at, registers.clone()));
         let with = |register: Option<Name>, v: Val| {
             let mut registers = registers.clone();

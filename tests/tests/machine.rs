@@ -147,7 +147,7 @@ fn agree_in_part(part: u32) {
         (false, bound(1, 3, 5), 500),
         (true, bound(2, 3, 3), 500),
     ] {
-        let words = tso::Words { rmw };
+        let words = tso::PollClients { rmw };
         runner(cases / part).run(&strategy(&words, &bound), |client| agree(Switches::OFF, &client)).unwrap();
     }
 }
@@ -160,7 +160,7 @@ fn agree_in_part_with_switches(part: u32) {
         for (bound, cases) in
             [(bound(2, 2, 3), 1500), (bound(3, 2, 2), 1000), (bound(1, 2, 5), 500), (bound(2, 3, 3), 500)]
         {
-            let words = tso::Words { rmw: true };
+            let words = tso::PollClients { rmw: true };
             runner(cases / part).run(&strategy(&words, &bound), |client| agree(switches, &client)).unwrap();
         }
     }
@@ -206,7 +206,7 @@ fn agree_in_part_on_ways(part: u32) {
         for (bound, cases) in
             [(bound(2, 2, 3), 600), (bound(3, 2, 2), 300), (bound(1, 2, 5), 600), (bound(2, 2, 4), 300)]
         {
-            let words = tso::Words { rmw: true };
+            let words = tso::PollClients { rmw: true };
             let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
             let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
                 agree(switches, &(world, in_ways(&client, switches.unsignalled, &picks)))
@@ -222,7 +222,7 @@ fn agree_in_part_on_ways(part: u32) {
 fn other_axioms_of_ways_are_noticed() {
     let first = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(q.to.into()));
     let by_node = Libraries::over(move |a, b| to(first(a), first(b))).with(Tso::PUBLISHED);
-    let words = tso::Words { rmw: false };
+    let words = tso::PollClients { rmw: false };
     let bound = bound(2, 2, 4);
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
     let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
@@ -272,7 +272,7 @@ fn agree_in_part_on_words(part: u32) {
     for switches in [Switches::OFF, increasing, words_relaxed, relaxed, Switches::CRASHES, crashes] {
         for (bound, cases) in [(bound(2, 2, 3), 150), (bound(3, 2, 2), 60), (bound(1, 2, 4), 150), (bound(2, 2, 4), 60)]
         {
-            let words = tso::Words { rmw: true };
+            let words = tso::PollClients { rmw: true };
             let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 19));
             let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
                 let client = (world, in_words(&client, &picks[..9]));
@@ -290,7 +290,7 @@ fn agree_in_part_on_words(part: u32) {
 /// Axioms that order the words of one operation disagree with a machine that does not, and the other way round.
 #[test]
 fn other_axioms_of_words_are_noticed() {
-    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
+    let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
     let (off, increasing) = (Switches::OFF, Switches::INCREASING);
     for (of_axioms, of_machine) in [(increasing, off), (off, increasing)] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
@@ -325,7 +325,7 @@ fn agree_in_part_on_messages(part: u32) {
         for (bound, cases) in
             [(bound(2, 2, 3), 1000), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300), (bound(2, 2, 4), 400)]
         {
-            let words = tso::Words { rmw: true };
+            let words = tso::PollClients { rmw: true };
             let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 27));
             let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
                 let client = with_messages(&client, world.nodes, &picks[..9]);
@@ -346,7 +346,7 @@ fn other_axioms_of_messages_are_noticed() {
         published().respecified(MESSAGE, |spec| spec.demands.retain(|(name, ..)| *name != demand))
     };
     let untold = published().respecified(MESSAGE, |spec| spec.so.clear());
-    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
+    let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
     for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (untold, "untold")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
         let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
@@ -406,7 +406,7 @@ fn agree_in_part_on_crashes(part: u32) {
         for (bound, cases) in
             [(bound(2, 2, 3), 400), (bound(3, 2, 2), 200), (bound(1, 2, 4), 200), (bound(2, 3, 3), 200)]
         {
-            let words = tso::Words { rmw: true };
+            let words = tso::PollClients { rmw: true };
             let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 19));
             let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
                 let client = if scale == 1 { in_ways(&client, true, &picks[..9]) } else { client };
@@ -425,7 +425,7 @@ fn other_axioms_of_crashes_are_noticed() {
     let crashes = Switches::CRASHES;
     let anything = tso::switched(crashes).respecified(TSO, |spec| spec.demands.retain(|(name, ..)| *name != "cut-off"));
     let untold = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
-    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
+    let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
     for (libraries, what) in [(anything, "what is missing"), (untold, "who is told")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 10));
         let result = runner_to_fail(1000).run(&clients, |(client, picks)| {
@@ -461,7 +461,7 @@ fn with_two_identifiers(client: &Client, picks: &[Index]) -> Client {
 fn compiles(how: WaitByPolls, switches: Option<Switches>, mut cases: TestRunner) -> Result<(), String> {
     let of = switches.unwrap_or(Switches::OFF);
     let (waits, polls) = (wait::switched(of), tso::switched(of));
-    let words = wait::Words { rmw: true };
+    let words = wait::WordClients { rmw: true };
     let bound = bound(2, 2, 4);
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 16));
     let result = cases.run(&clients, |((world, client), picks)| {
@@ -500,7 +500,7 @@ fn polling_once_is_not_enough() {
 /// Runs compiled programs on the machine: the sets of open operations are the same there.
 #[test]
 fn the_machine_runs_what_is_compiled() {
-    let words = wait::Words { rmw: true };
+    let words = wait::WordClients { rmw: true };
     let bound = bound(2, 2, 2);
     runner(300)
         .run(&strategy(&words, &bound), |(world, client)| {
@@ -584,7 +584,7 @@ fn agree_in_part_on_exchanges(part: u32) {
     let global = Switches { global_atomics: true, ..Switches::OFF };
     for switches in [Switches::OFF, global] {
         for (bound, cases) in [(bound(2, 2, 3), 400), (bound(3, 2, 2), 200), (bound(1, 2, 5), 200)] {
-            let words = tso::Words { rmw: true };
+            let words = tso::PollClients { rmw: true };
             let agree = |(world, client): (World, Client)| agree(switches, &(world, always_writing(&client)));
             runner(cases / part).run(&strategy(&words, &bound), agree).unwrap();
         }
@@ -615,7 +615,8 @@ fn an_exchange_is_atomic_and_drains_the_store_buffer() {
 
 #[test]
 fn a_poll_of_nothing_never_returns() {
-    let world = tso::Words { rmw: false }.worlds(&World::new(1, &[Node(1)]), &bound(1, 1, 1), &|| false).remove(0);
+    let world =
+        tso::PollClients { rmw: false }.worlds(&World::new(1, &[Node(1)]), &bound(1, 1, 1), &|| false).remove(0);
     let poll = Call::new(TSO, "Poll", &[Node(1).into()]);
     let programs = [Prog::call(poll)];
     assert!(by_axioms(&Libraries::over(to).with(Tso::PUBLISHED), &world, &programs).unwrap().is_empty());
@@ -738,7 +739,7 @@ impl Hints for LiteralSc {
 fn the_stamp_order_of_sc_gives_what_is_published() {
     let literal = Libraries::over(|_: RdmaStamp, _| false).with(LiteralSc);
     let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::over(to).with(Tso::PUBLISHED));
-    let words = tso::Words { rmw: false };
+    let words = tso::PollClients { rmw: false };
     for (bound, cases) in [(bound(2, 2, 3), 800), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300)] {
         let agree = |(world, client): (World, Client)| {
             let programs = flowing(&client, integers);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli::catalogue::Catalogue;
-use mowgli::check::{Ask, Checked, Options, check};
+use mowgli::check::{CheckOptions, CheckQuestion, Checked, check};
 use mowgli::error::InputError;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::ids::{Loc, Node};
@@ -83,7 +83,7 @@ fn one_stamp_type_has_several_models() {
 
 /// Checks the variant of this name, within a small bound.
 fn checked(entry: &Entry, variant: &str) -> Result<Checked, InputError> {
-    check(entry, entry.variant(variant)?, &entry.through(), &Options::default())
+    check(entry, entry.variant(variant)?, &entry.through(), &CheckOptions::default())
 }
 
 fn entry_of(all: Vec<Entry>, name: &str) -> Entry {
@@ -105,7 +105,7 @@ fn a_whole_stack_is_over_one_stamp_order() {
     let bal = || entry_of(catalogue(), "bal");
     let bound = Bound { threads: 3, ..bal().through() };
     let entries = &catalogue();
-    let options = Options { ask: Ask::Through, loopback: false, entries, ..Options::default() };
+    let options = CheckOptions { ask: CheckQuestion::Through, loopback: false, entries, ..CheckOptions::default() };
     let verdict = |entry: &Entry| check(entry, &entry.variants[0], &bound, &options).unwrap().verdict();
     assert_eq!(verdict(&bal().with_order(waits_for_nothing)), "unsound");
     assert_eq!(verdict(&bal()), "no-wrong-outcome");
@@ -180,7 +180,7 @@ fn lock() -> Entry {
 fn a_memory_model_with_stamps_of_its_own_is_checked_and_explained() {
     let lock = lock();
     for variant in &lock.variants {
-        let checked = check(&lock, variant, &variant.bounds[0], &Options::default()).unwrap();
+        let checked = check(&lock, variant, &variant.bounds[0], &CheckOptions::default()).unwrap();
         assert_eq!(checked.is_expected(), Some(true), "{}", checked.title());
         if variant.expected == Expected::Unsound {
             let text = checked.explanation();
@@ -197,7 +197,7 @@ fn an_edit_that_changes_nothing_is_a_mistake() {
     let said = |implementation| {
         let bounds = vec![bound.clone()];
         let variant = Variant { name: "no-wait", implementation, bounds, ..entry.variants[0].clone() };
-        check(&entry, &variant, &bound, &Options::default()).err()
+        check(&entry, &variant, &bound, &CheckOptions::default()).err()
     };
     let published = bal::BalOverSv::default();
     assert_eq!(said(Arc::new(published.without(calls!(Shared::GF { .. })))), None);
@@ -215,6 +215,6 @@ fn an_edit_that_changes_nothing_is_a_mistake() {
         ..entry.variants[0].clone()
     };
     let narrow = Bound { nodes: 1, ..bound.clone() };
-    assert!(check(&entry, &variant(&bound), &narrow, &Options::default()).is_ok());
-    assert!(check(&entry, &variant(&narrow), &narrow, &Options::default()).is_err());
+    assert!(check(&entry, &variant(&bound), &narrow, &CheckOptions::default()).is_ok());
+    assert!(check(&entry, &variant(&narrow), &narrow, &CheckOptions::default()).is_err());
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mowgli::catalogue::Catalogue;
-use mowgli::check::{Options, check};
+use mowgli::check::{CheckOptions, check};
 use mowgli::litmus::parse::{on_network, parse};
 use mowgli::litmus::run::{Engine, solve_with};
 use mowgli::networks::shown::table;
-use mowgli::networks::{Ask, Cell, cases, decide};
-use mowgli::prove::{Found as _, Word, proved};
+use mowgli::networks::{TableCell, TableRequest, cases, decide};
+use mowgli::prove::{ProofResult as _, ProofVerdict, proved};
 use mowgli_core::edit::{Edits as _, calls};
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
@@ -58,7 +58,7 @@ fn bounds() -> [(Bound, u32); 5] {
 
 /// Compares axioms and machine on so many random programs for each network.
 fn axioms_and_machine(programs: u32) {
-    let words = tso::Words { rmw: true };
+    let words = tso::PollClients { rmw: true };
     for network in networks() {
         for (bound, share) in bounds() {
             let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 18));
@@ -95,7 +95,7 @@ fn networks_that_promise_less_have_more_outcomes() {
     let pairs = PRESETS.iter().flat_map(|(a, _)| PRESETS.iter().map(move |(b, _)| (*a, *b)));
     let ordered: Vec<_> = pairs.filter(|(a, b)| a.promises(*b) && !b.promises(*a)).collect();
     assert!(ordered.len() > 30, "{ordered:?}");
-    let words = tso::Words { rmw: true };
+    let words = tso::PollClients { rmw: true };
     for (more, less) in ordered {
         let [of_more, of_less] = [more, less].map(|network| tso::switched(over(network)));
         for (bound, _) in &bounds()[..3] {
@@ -314,7 +314,8 @@ fn libraries_stand_over_the_network() {
     for (name, verdict) in [("rc", "sound"), ("rc-visible", "sound"), ("cxi", "unsound"), ("efa-direct", "unsound")] {
         let mut entry = mowgli_libraries::sv::entry();
         entry.move_to(Network::named(name).expect("a preset")).expect("it has a network");
-        let checked = check(&entry, &entry.variants[0], &bound, &Options::default()).expect("no error in the entry");
+        let checked =
+            check(&entry, &entry.variants[0], &bound, &CheckOptions::default()).expect("no error in the entry");
         assert_eq!(checked.verdict(), verdict, "{name}");
         let shown = checked.litmus().unwrap_or_default();
         assert!(shown.is_empty() || shown.starts_with(&format!("RDMA_WAIT+{name} ")), "{shown}");
@@ -329,7 +330,7 @@ fn rc_changes_no_verdict() {
     let small = mowgli_libraries::entry::bound(2, 2, 1);
     let shown = |entry: &Entry, variant: &Variant| {
         let bound = if variant.name == "published" { &small } else { &variant.bounds[0] };
-        let checked = check(entry, variant, bound, &Options::default()).expect("no error in the entry");
+        let checked = check(entry, variant, bound, &CheckOptions::default()).expect("no error in the entry");
         (checked.verdict(), checked.litmus(), checked.report.executions)
     };
     let mut verdicts = BTreeSet::new();
@@ -353,14 +354,14 @@ fn rc_changes_no_verdict() {
 #[test]
 fn stacks_stand_on_the_network() {
     let mut entries = mowgli_libraries::catalogue::catalogue();
-    let ask = Ask {
+    let ask = TableRequest {
         is_chosen: &|entry| entry.name == "rbl",
         networks: &["rc", "rc-relaxed", "cxi"].map(|name| Network::named(name).expect("a preset")),
         bound: &|entry| entry.through(),
         through: true,
         repair: false,
         prove: None,
-        options: &Options::default,
+        options: &CheckOptions::default,
     };
     let mut cells = Vec::new();
     decide(&mut entries, &ask, &mut |cell| cells.push(cell));
@@ -368,20 +369,20 @@ fn stacks_stand_on_the_network() {
     assert_eq!(verdicts, [("rc", "no-wrong-outcome"), ("rc-relaxed", "unsound"), ("cxi", "no-wrong-outcome")]);
     let client = cells[1].client.as_deref().expect("a client that shows it");
     assert!(client.starts_with("RDMA_WAIT+relaxed-ordering"), "{client}");
-    let shown = table(&cells.iter().map(Cell::shown).collect::<Vec<_>>());
+    let shown = table(&cells.iter().map(TableCell::shown).collect::<Vec<_>>());
     assert!(shown.lines().any(|row| row.starts_with("| rc-relaxed | unsound")), "{shown}");
 }
 
 /// Decides libraries on networks within the bound of [`Entry::through`], with repairs.
-fn repaired(names: &[&str], networks: &[&str], through: bool) -> Vec<Cell> {
-    let ask = Ask {
+fn repaired(names: &[&str], networks: &[&str], through: bool) -> Vec<TableCell> {
+    let ask = TableRequest {
         is_chosen: &|entry| names.contains(&entry.name),
         networks: &networks.iter().map(|name| Network::named(name).expect("a preset")).collect::<Vec<_>>(),
         bound: &|entry| entry.through(),
         through,
         repair: true,
         prove: None,
-        options: &Options::default,
+        options: &CheckOptions::default,
     };
     let mut cells = Vec::new();
     decide(&mut mowgli_libraries::catalogue::catalogue(), &ask, &mut |cell| cells.push(cell));
@@ -432,7 +433,7 @@ fn a_repair_leaves_the_library_as_it_is() {
 #[test]
 fn litmus_tests_are_decided_and_repaired_on_networks() {
     let networks = ["rc", "rc-visible", "cxi", "efa-direct"].map(|name| Network::named(name).expect("a preset"));
-    let ask = cases::Ask {
+    let ask = cases::CaseRequest {
         catalogue: Catalogue::builtin(),
         networks: &networks,
         repair: true,
@@ -445,8 +446,8 @@ fn litmus_tests_are_decided_and_repaired_on_networks() {
         let rows = format!(" {put}(z, x) | await f=1 ;\n poll(2) | b := z ;\n put@q2(f, m) | ;\n");
         format!("RDMA_TSO t\n{words}\n P1@1 | P2@2 ;\n{rows}forbidden (b=0)\n")
     };
-    let shown = |found: &[cases::Case]| {
-        let cost = |case: &cases::Case| case.repair.as_ref().and_then(|repair| repair.cost);
+    let shown = |found: &[cases::NetworkCase]| {
+        let cost = |case: &cases::NetworkCase| case.repair.as_ref().and_then(|repair| repair.cost);
         found.iter().map(|case| (case.network, case.verdict, cost(case))).collect::<Vec<_>>()
     };
     let found = decide(&text("put")).expect("a test");
@@ -483,9 +484,9 @@ fn the_prover_names_puts_that_are_delivered() {
             variant.implementation = Arc::new(variant.implementation.replace(delivered));
         }
         let limit = Duration::from_millis(1);
-        let options = mowgli_prove::prove::Options { solvers: Vec::new(), limit, executions: limit, keep: false };
+        let options = mowgli_prove::prove::ProofOptions { solvers: Vec::new(), limit, executions: limit, keep: false };
         let found = proved(&entry, &variant, &options, Duration::ZERO).expect("no error in the entry");
-        assert_ne!(found.word(), Word::Proved, "{name}");
+        assert_ne!(found.word(), ProofVerdict::Proved, "{name}");
         (found.title(), found.text())
     };
     let (title, text) = with("cxi", true);
@@ -500,7 +501,7 @@ fn the_prover_names_puts_that_are_delivered() {
 #[test]
 fn axioms_of_another_network_are_noticed() {
     let named = |name| Network::named(name).expect("a preset");
-    let words = tso::Words { rmw: true };
+    let words = tso::PollClients { rmw: true };
     let pairs = ["rc", "rc-visible", "rc-relaxed", "rc-relaxed-pci-atomics", "falcon-weak", "efa-direct-flushing"];
     for two in pairs.map(named).windows(2).chain([[named("tcp"), named("cxi")].as_slice()]) {
         let (of_axioms, of_machine) = (tso::switched(over(two[0])), over(two[1]));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mowgli::check::{Ask, Checked, Options, check};
+use mowgli::check::{CheckOptions, CheckQuestion, Checked, check};
 use mowgli::error::InputError;
 use mowgli::show::{Names, Scene, relations};
 use mowgli_core::algebra::{ChoiceRole, Spec, po, reads, same_event, writes};
@@ -126,7 +126,7 @@ fn pile(name: &'static str) -> Entry {
 
 fn checked(entry: &Entry) -> Result<Checked, InputError> {
     let variant = &entry.variants[0];
-    check(entry, variant, &variant.bounds[0], &Options::default())
+    check(entry, variant, &variant.bounds[0], &CheckOptions::default())
 }
 
 /// A pile whose specification wrongly says that a push only looks, like a pop.
@@ -332,7 +332,8 @@ fn through(own: Vec<Entry>) -> Result<&'static str, InputError> {
         variants: vec![Variant { name: "published", about, expected, implementation, bounds: vec![bound] }],
     };
     let entries: Vec<Entry> = own.into_iter().chain(catalogue()).collect();
-    let options = Options { ask: Ask::Through, loopback: false, entries: &entries, ..Options::default() };
+    let options =
+        CheckOptions { ask: CheckQuestion::Through, loopback: false, entries: &entries, ..CheckOptions::default() };
     let checked = check(&entry, &entry.variants[0], &entry.variants[0].bounds[0], &options)?;
     assert_eq!(checked.over, "rdma-wait-rmw");
     Ok(checked.verdict())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mowgli::check::{Ask, Checked, Options, check};
+use mowgli::check::{CheckOptions, CheckQuestion, Checked, check};
 use mowgli::distinguish::{bounds, distinguish};
 use mowgli::interrupt::Deadline;
 use mowgli::litmus::order;
@@ -110,7 +110,7 @@ fn what_a_weaker_specification_no_longer_catches() {
     let found = |name: &str| {
         let entry = entry(name);
         let bounds = necessity::bounds(&entry);
-        worths(entry, bounds, &Options::default(), None, &mut |_| {}).unwrap()
+        worths(entry, bounds, &CheckOptions::default(), None, &mut |_| {}).unwrap()
     };
     let without = |name: &str, place: &str| {
         let found = found(name).all.into_iter().find(|w| w.without == place).expect("a place of the specification");
@@ -128,7 +128,13 @@ fn through(name: &str, variant: &str) -> Checked {
     let entry = entry(name);
     let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant");
     let bound = Bound { nodes: 2, ..entry.through() };
-    check(&entry, variant, &bound, &Options { ask: Ask::Through, entries: &catalogue(), ..Options::default() }).unwrap()
+    check(
+        &entry,
+        variant,
+        &bound,
+        &CheckOptions { ask: CheckQuestion::Through, entries: &catalogue(), ..CheckOptions::default() },
+    )
+    .unwrap()
 }
 
 fn has_no_wrong_outcome(name: &str) {
@@ -189,7 +195,7 @@ fn what_a_specification_does_not_admit_is_told_so() {
     let bal = entry("bal");
     let variant = Variant { implementation: Arc::new(Open), ..bal.variants[0].clone() };
     let bound = Bound { threads: 2, nodes: 1, calls: 1, objects: 1, total: Some(1), ..Bound::default() };
-    let checked = check(&bal, &variant, &bound, &Options::default()).unwrap();
+    let checked = check(&bal, &variant, &bound, &CheckOptions::default()).unwrap();
     assert_eq!(checked.verdict(), "unsound");
     let text = checked.explanation();
     assert!(text.contains("This execution of") && text.contains("it does not admit them"), "{text}");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mowgli::check::{Options, check};
+use mowgli::check::{CheckOptions, check};
 use mowgli_core::algebra::{SubView, events, id};
 use mowgli_core::body::body;
 use mowgli_core::edit::{Edits, calls};
@@ -184,7 +184,7 @@ fn a_mistake_of_one_node_or_thread_is_found() {
     for (edited, threads, nodes) in [(on_node_2, 1, 2), (of_p_2, 3, 3)] {
         let bound = Bound { threads, nodes, ..Bound::default() };
         let wrong = variant("wrong", "", Expected::Unsound, edited, &[(3, 3, 1)]);
-        assert_eq!(check(entry, &wrong, &bound, &Options::default()).unwrap().verdict(), "unsound");
+        assert_eq!(check(entry, &wrong, &bound, &CheckOptions::default()).unwrap().verdict(), "unsound");
     }
     let mut stricter = catalogue().into_iter().find(|e| e.name == "bal").unwrap();
     fn on_node_2_of_two(s: &SubView) -> bool {
@@ -195,8 +195,8 @@ fn a_mistake_of_one_node_or_thread_is_found() {
         spec.empty("nobody on node 2", &id().between(&there, &there));
     });
     let bound = Bound { threads: 1, nodes: 2, ..Bound::default() };
-    assert_eq!(check(entry, &entry.variants[0], &bound, &Options::default()).unwrap().verdict(), "sound");
-    assert_ne!(check(&stricter, &stricter.variants[0], &bound, &Options::default()).unwrap().verdict(), "sound");
+    assert_eq!(check(entry, &entry.variants[0], &bound, &CheckOptions::default()).unwrap().verdict(), "sound");
+    assert_ne!(check(&stricter, &stricter.variants[0], &bound, &CheckOptions::default()).unwrap().verdict(), "sound");
 }
 
 /// The bounds of the published implementation suffice for errors that one value cannot show.
@@ -210,13 +210,13 @@ fn mistakes_that_only_values_tell_are_caught_at_the_default_bounds() {
             let variant = entry.variant(mistake).unwrap();
             let is_default = |bound: &Bound| entry.variants[0].bounds.contains(bound);
             assert!(variant.bounds.iter().all(is_default), "{library} {mistake}");
-            let verdict = |bound: &Bound| check(entry, variant, bound, &Options::default()).unwrap().verdict();
+            let verdict = |bound: &Bound| check(entry, variant, bound, &CheckOptions::default()).unwrap().verdict();
             // One value is known to be too little.
             let mut bounds = variant.bounds.iter().filter(|b| b.values.len() > 1).rev();
             assert!(bounds.any(|bound| verdict(bound) == "unsound"), "{library} {mistake}");
         }
         for bound in entry.variants[0].bounds.iter().filter(|b| b.total.is_some()) {
-            let checked = check(entry, &entry.variants[0], bound, &Options::default()).unwrap();
+            let checked = check(entry, &entry.variants[0], bound, &CheckOptions::default()).unwrap();
             assert_eq!(checked.verdict(), "sound", "{}", checked.title());
         }
     }

@@ -13,14 +13,14 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::world::World;
-use mowgli_rdma::robust::{Cpu, Place, Program, inserted, repairs, with_dummies};
+use mowgli_rdma::robust::{Cpu, PartPosition, PreExecution, inserted, repairs, with_dummies};
 use mowgli_rdma::sc;
 use mowgli_rdma::to;
-use mowgli_rdma::tso::{Tso, Words};
+use mowgli_rdma::tso::{PollClients, Tso};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-const WORDS: Words = Words { rmw: false };
+const WORDS: PollClients = PollClients { rmw: false };
 
 fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, ..Bound::default() }
@@ -53,7 +53,7 @@ fn race_free_and_fenced_programs_are_robust() {
     let (by_theorem, not_robust) = (Cell::new(0), Cell::new(0));
     for (bound, count) in [(bound(2, 2, 4), 1500), (bound(3, 3, 3), 700), (bound(1, 2, 6), 400)] {
         cases(count, &bound, |world, threads, cpu| {
-            let Some(program) = Program::new(world, threads) else { return Ok(()) };
+            let Some(program) = PreExecution::new(world, threads) else { return Ok(()) };
             let holds = program.races().is_empty() && program.unfenced(cpu).is_empty();
             let robust = is_robust(world, threads, cpu);
             prop_assert!(robust || !holds, "{:?} {:?}", cpu, threads);
@@ -71,7 +71,7 @@ fn tree_fenced_programs_are_fenced() {
     let trees = Cell::new(0);
     for (bound, count) in [(bound(2, 2, 4), 2000), (bound(3, 3, 3), 2000), (bound(4, 4, 2), 1000)] {
         cases(count, &bound, |world, threads, cpu| {
-            let Some(program) = Program::new(world, threads) else { return Ok(()) };
+            let Some(program) = PreExecution::new(world, threads) else { return Ok(()) };
             let is_tree = program.not_tree_fenced(cpu).is_empty();
             prop_assert!(!is_tree || program.unfenced(cpu).is_empty(), "{:?} {:?}", cpu, threads);
             trees.set(trees.get() + u32::from(is_tree));
@@ -85,7 +85,7 @@ fn tree_fenced_programs_are_fenced() {
 #[test]
 fn what_is_guaranteed_is_observed_in_order() {
     cases(400, &bound(2, 2, 4), |world, threads, cpu| {
-        let Some(program) = Program::new(world, threads) else { return Ok(()) };
+        let Some(program) = PreExecution::new(world, threads) else { return Ok(()) };
         let libraries = if cpu == Cpu::Sc { sc::libraries() } else { Libraries::over(to).with(Tso::PUBLISHED) };
         let gb = program.gb_by_place(cpu);
         let programs = straight(threads);
@@ -101,7 +101,7 @@ fn what_is_guaranteed_is_observed_in_order() {
         let _ = problem.explore(&mut |solver| {
             completions(solver, &mut |execution| {
                 let hb = judge(&libraries, &execution).expect("the search found it").hb;
-                let subs = |(thread, call, part): Place| {
+                let subs = |(thread, call, part): PartPosition| {
                     let event = execution.of_thread(mowgli_core::ids::Tid::from_index(thread)).nth(call).unwrap();
                     let own: Vec<usize> =
                         (0..execution.subs.len()).filter(|&s| execution.subs[s].event == event).collect();
@@ -129,7 +129,7 @@ fn what_is_guaranteed_is_observed_in_order() {
 fn repaired_programs_are_robust() {
     let repaired = Cell::new(0);
     cases(250, &bound(2, 2, 3), |world, threads, cpu| {
-        let Some(program) = Program::new(world, threads) else { return Ok(()) };
+        let Some(program) = PreExecution::new(world, threads) else { return Ok(()) };
         let Some(insertions) = repairs(world, threads, cpu, 3, &|| false).expect("it has the time") else {
             return Ok(());
         };

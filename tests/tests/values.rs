@@ -109,9 +109,9 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 fn statements_that_change_nothing_change_no_outcome_of_a_model() {
     let tso = Libraries::over(to).with(Tso::PUBLISHED);
     let wait = Libraries::over(to).with(Wait);
-    check("RDMA_TSO", &tso, TSO, &tso::Words { rmw: true }, &bound(2, 2, 3), 400, |i| i);
-    check("RDMA_SC", &mowgli_rdma::sc::libraries(), TSO, &tso::Words { rmw: false }, &bound(2, 2, 3), 200, |i| i);
-    check("RDMA_WAIT", &wait, WAIT, &wait::Words { rmw: true }, &bound(3, 2, 2), 400, |i| i);
+    check("RDMA_TSO", &tso, TSO, &tso::PollClients { rmw: true }, &bound(2, 2, 3), 400, |i| i);
+    check("RDMA_SC", &mowgli_rdma::sc::libraries(), TSO, &tso::PollClients { rmw: false }, &bound(2, 2, 3), 200, |i| i);
+    check("RDMA_WAIT", &wait, WAIT, &wait::WordClients { rmw: true }, &bound(3, 2, 2), 400, |i| i);
 }
 
 #[test]

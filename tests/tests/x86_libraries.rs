@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli::catalogue::Catalogue;
-use mowgli::check::{Checked, Options, check};
+use mowgli::check::{CheckOptions, Checked, check};
 use mowgli::explain::{explain, read, written};
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
@@ -23,7 +23,7 @@ use mowgli_libraries::x86::{self, catalogue};
 fn found(entry: &Entry, variant: &Variant) -> Vec<Checked> {
     let mut all = Vec::new();
     for bound in &variant.bounds {
-        all.push(check(entry, variant, bound, &Options::default()).unwrap());
+        all.push(check(entry, variant, bound, &CheckOptions::default()).unwrap());
         if all.last().is_some_and(Checked::has_failed) {
             break;
         }
@@ -98,7 +98,7 @@ fn a_dangling_dereference_is_a_fault() {
     let entry = named(&all, "treiber").unwrap();
     let variant = Variant { implementation: Arc::new(without_null_check()), ..entry.variants[0].clone() };
     let bound = Bound { values: vec![1], ..Bound::default() };
-    let checked = check(entry, &variant, &bound, &Options::default()).unwrap();
+    let checked = check(entry, &variant, &bound, &CheckOptions::default()).unwrap();
     assert_eq!(checked.verdict(), "undecided");
     let text = format!("{} {}", checked.title(), checked.explanation());
     assert!(text.contains("not well defined") && text.contains("Read(-1) of x86-tso: -1 is no location"), "{text}");

@@ -60,13 +60,13 @@ fn content(value: impl Into<Expr>, counter: impl Into<Expr>, valid: i64) -> Expr
 
 /// An index entry of a key with a value: the slot of the key, and the counter of the slot.
 #[derive(Clone, Copy)]
-struct Entry {
+struct IndexEntry {
     owner: Expr,
     nth: Expr,
     counter: Expr,
 }
 
-impl Entry {
+impl IndexEntry {
     /// The entry in a word of an index, if [`is_entry`] holds of that.
     fn of(word: Expr) -> Self {
         Self { owner: word.item(0), nth: word.item(1), counter: word.item(2) }
@@ -95,7 +95,7 @@ impl Entry {
 
 /// True if a word of an index holds an entry. Its owner need not exist.
 fn is_entry(word: Expr) -> Expr {
-    let Entry { owner, nth, .. } = Entry::of(word);
+    let IndexEntry { owner, nth, .. } = IndexEntry::of(word);
     // For a number from 0 to 255 this is the thread with that number; `thread` of any other value is thread 1.
     let is_thread = number(thread(owner)).is(owner);
     let is_natural = nth.int().is(nth) & !nth.below(0);
@@ -123,7 +123,7 @@ fn set_entry(x: Expr, key: Expr, entry: impl Into<Expr>) -> Body {
 }
 
 /// Writes a slot, wherever it is.
-fn fill(x: Expr, at: Entry, content: Expr) -> Body {
+fn fill(x: Expr, at: IndexEntry, content: Expr) -> Body {
     let from = copy(x, "put", me());
     body! {
         if (at.is_here()) {
@@ -136,12 +136,12 @@ fn fill(x: Expr, at: Entry, content: Expr) -> Body {
 }
 
 /// Waits until everything that was written to a slot is in the memory of its node.
-fn fence(at: Entry) -> Body {
+fn fence(at: IndexEntry) -> Body {
     body! { if (at.is_here()) { Sv::gf(node_of(me())) } else { Sv::gf(node_of(thread(at.owner))) } }
 }
 
 /// Reads a slot once; bottom if it is torn.
-fn try_fetch(x: Expr, at: Entry) -> Body {
+fn try_fetch(x: Expr, at: IndexEntry) -> Body {
     let (to, d) = (copy(x, "got", me()), x.wid("d"));
     body! {
         if (at.is_here()) {
@@ -184,7 +184,7 @@ fn under_lock(x: Expr, key: Expr, change: impl FnOnce(Expr) -> Body) -> Body {
 
 fn insert(x: Expr, key: Expr, value: Expr) -> Body {
     let nths = range(0, size(x));
-    let is_own = |word: Expr| word.len().is(3) & Entry::of(word).owner.is(number(me()));
+    let is_own = |word: Expr| word.len().is(3) & IndexEntry::of(word).owner.is(number(me()));
     under_lock(x, key, |found| {
         body! {
             if (is_entry(found)) {
@@ -192,7 +192,7 @@ fn insert(x: Expr, key: Expr, value: Expr) -> Body {
             } else {
                 let used = for other in (nths.without(key).reversed()) {
                     let of_other = entry(x, other);
-                    if (is_own(of_other)) { Entry::of(of_other).nth } else { Val::Bot }
+                    if (is_own(of_other)) { IndexEntry::of(of_other).nth } else { Val::Bot }
                 };
                 let free = nths.except(used);
                 if ((free.len()) == 0) { Body::never() } else { insert_into(x, key, value, free.first()) }
@@ -206,7 +206,7 @@ fn insert(x: Expr, key: Expr, value: Expr) -> Body {
 fn insert_into(x: Expr, key: Expr, value: Expr, nth: Expr) -> Body {
     let to = slot(x, number(me()), nth);
     let has_counter = |content: Expr| content.len().above(1) & content.item(1).int().is(content.item(1));
-    let with = |counter: Expr| Entry { owner: number(me()), nth, counter };
+    let with = |counter: Expr| IndexEntry { owner: number(me()), nth, counter };
     body! {
         let old = loop { let old = Msw::try_read(to); if (old != (Val::Bot)) { break old } };
         if (has_counter(old)) {
@@ -227,7 +227,7 @@ fn insert_into(x: Expr, key: Expr, value: Expr, nth: Expr) -> Body {
 
 fn update(x: Expr, key: Expr, value: Expr) -> Body {
     under_lock(x, key, |found| {
-        let entry = Entry::of(found);
+        let entry = IndexEntry::of(found);
         body! {
             if (is_entry(found)) {
                 fill(x, entry, content(value, entry.counter, 1));
@@ -242,8 +242,8 @@ fn update(x: Expr, key: Expr, value: Expr) -> Body {
 
 fn delete(x: Expr, key: Expr) -> Body {
     under_lock(x, key, |found| {
-        let entry = Entry::of(found);
-        let gone = Entry { counter: Expr::from(0) - entry.counter.int(), ..entry };
+        let entry = IndexEntry::of(found);
+        let gone = IndexEntry { counter: Expr::from(0) - entry.counter.int(), ..entry };
         body! {
             if (is_entry(found)) {
                 let message = gone.message(key);
@@ -266,9 +266,9 @@ fn lookup(x: Expr, key: Expr) -> Body {
         loop {
             let found = entry(x, key);
             if (is_entry(found)) {
-                let content = try_fetch(x, Entry::of(found));
+                let content = try_fetch(x, IndexEntry::of(found));
                 if ((content.len()) == 3) {
-                    if (is_it(content, Entry::of(found).counter)) { break content.item(0) } else { break Val::Bot }
+                    if (is_it(content, IndexEntry::of(found).counter)) { break content.item(0) } else { break Val::Bot }
                 }
             } else {
                 break Val::Bot
@@ -309,7 +309,7 @@ fn declare(x: Loc, values: &[Val], t: Tid, world: &mut World) {
     let (here, first) = (world.node_of(t), Tid::from_index(0));
     for (nth, &value) in values.iter().enumerate() {
         let (key, filled) = (nth as i64, value != Val::Bot);
-        let entry = Entry { owner: number(first), nth: key.into(), counter: 1.into() };
+        let entry = IndexEntry { owner: number(first), nth: key.into(), counter: 1.into() };
         let word = if filled { entry.word().value() } else { Val::Bot };
         world.objects.insert(index(x, key, here).loc(), wait::word(here).init(word));
         world.objects.insert(lock(x, key).loc(), Object::new(WLOCK).at(Node(1)));
@@ -399,7 +399,7 @@ mod tests {
         let (x, mut world) = (Loc::new("m"), World::new(1, &[Node(1)]));
         declare(x, &[Val::Bot], Tid(1), &mut world);
         for owner in [0, 2] {
-            let at = Entry { owner: owner.into(), nth: 0.into(), counter: 1.into() };
+            let at = IndexEntry { owner: owner.into(), nth: 0.into(), counter: 1.into() };
             let slot = at.slot(x.into()).loc();
             assert!(!world.objects.contains_key(&slot));
             let calls_it = |body: Body| {

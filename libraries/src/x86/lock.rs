@@ -11,7 +11,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 use mowgli_x86::stamp::X86Stamp::{F, W};
 use mowgli_x86::to;
-use mowgli_x86::tso::{Tso, X86, word};
+use mowgli_x86::tso::{X86, X86Tso, word};
 
 use crate::entry::{Entry, Memory, Variant};
 use crate::lock::{Lock, Method, inside, pairs};
@@ -37,10 +37,10 @@ pub fn entry(name: Name, variants: Vec<Variant>) -> Entry {
     Entry {
         name: name.text(),
         specification: Libraries::over(to).with(lock(name)),
-        below: Libraries::over(to).with(Tso),
+        below: Libraries::over(to).with(X86Tso),
         memory: Memory::x86_tso(),
         subject: Box::new(OneMachine(lock(name))),
-        probes: vec![Box::new(Sections { library: name })],
+        probes: vec![Box::new(X86Sections { library: name })],
         variants,
     }
 }
@@ -48,12 +48,12 @@ pub fn entry(name: Name, variants: Vec<Variant>) -> Entry {
 /// Probes inside critical sections: a section writes a word twice while another reads it, or two sections each write a
 /// word and read the other's.
 #[derive(Clone, Copy, Debug)]
-pub struct Sections {
+pub struct X86Sections {
     /// The kind of lock.
     pub library: Name,
 }
 
-impl Probes for Sections {
+impl Probes for X86Sections {
     fn stages(&self) -> usize {
         1
     }

@@ -8,7 +8,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_rdma::core_rma::execution::Rules;
 
-use super::stuck::{self, Kinds};
+use super::stuck::{self, StuckKinds};
 use super::test::{Assertion, Quantifier, Test};
 
 /// The answer to a test.
@@ -22,7 +22,7 @@ pub struct Answer {
     /// The statistics of the search, and the limit that stopped it.
     pub explored: Explored,
     /// The stuck executions, and the limit that stopped the search for them.
-    pub stuck: Found<Kinds>,
+    pub stuck: Found<StuckKinds>,
     /// For each assertion on stuck executions whether it holds; `None` if that depends on executions that were not
     /// found.
     pub liveness: Vec<Option<bool>>,
@@ -40,7 +40,12 @@ pub(crate) fn vacuous() -> String {
 
 impl Answer {
     /// Builds the answer to a test that has these outcomes.
-    pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored, stuck: Found<Kinds>) -> Self {
+    pub(super) fn new(
+        test: &Test,
+        outcomes: BTreeMap<Vec<Val>, u64>,
+        explored: Explored,
+        stuck: Found<StuckKinds>,
+    ) -> Self {
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
         let (kinds, stop) = stuck.so_far();
@@ -50,7 +55,7 @@ impl Answer {
 
     /// Returns the kinds of stuck executions.
     #[must_use]
-    pub fn kinds(&self) -> &Kinds {
+    pub fn kinds(&self) -> &StuckKinds {
         self.stuck.so_far().0
     }
 

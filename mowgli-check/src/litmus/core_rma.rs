@@ -13,7 +13,9 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
-use mowgli_rdma::core_rma::program::{Action, ActionType, Expr, Place, Program, Statement, Variable};
+use mowgli_rdma::core_rma::program::{
+    Action, ActionType, CoreRmaStatement, LocalExpr, Program, SharedAccess, Variable,
+};
 
 use super::answer::{Answer, vacuous};
 use super::print;
@@ -42,30 +44,32 @@ pub fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
     for (thread, node) in test.threads.iter().zip(&test.world.threads) {
         let number = |r: &Name| thread.registers.iter().position(|o| o == r).expect("every register that is set");
         let expr = |arg: &Arg| match arg {
-            Arg::Val(v) => Expr::Int(v.int().expect("integers only")),
-            Arg::Register(r, k) => Expr::Register(number(r), *k),
+            Arg::Val(v) => LocalExpr::Int(v.int().expect("integers only")),
+            Arg::Register(r, k) => LocalExpr::Register(number(r), *k),
             Arg::Sum(..) | Arg::Element(..) | Arg::Tuple(_) | Arg::Sent(..) => {
                 unreachable!("the parser has none for this model")
             }
         };
         let statement = |s: &test::Statement| match s {
-            test::Statement::Set(r, arg) => Statement::Set { register: number(r), value: expr(arg) },
+            test::Statement::Set(r, arg) => CoreRmaStatement::Set { register: number(r), value: expr(arg) },
             test::Statement::Call { register, method, args, .. } => {
                 let place = |i: usize| match (&args[2 * i], &args[2 * i + 1]) {
                     (Arg::Val(Val::Loc(x)), Arg::Val(Val::Bool(atomic))) => {
-                        Place { variable: position[x], atomic: *atomic }
+                        SharedAccess { variable: position[x], atomic: *atomic }
                     }
                     _ => unreachable!("an access is a location and whether it is atomic"),
                 };
                 match *method {
-                    "Read" => Statement::Read { register: number(&register.expect("it has one")), from: place(0) },
-                    "Write" => Statement::Write { to: place(0), value: expr(&args[2]) },
-                    "Put" => Statement::Put { to: place(0), from: place(1) },
-                    "Get" => Statement::Get { to: place(0), from: place(1) },
-                    "RGA" => Statement::Rga { to: place(0), at: place(1), add: place(2) },
-                    "CAS" => Statement::Cas { to: place(0), at: place(1), old: place(2), new: place(3) },
+                    "Read" => {
+                        CoreRmaStatement::Read { register: number(&register.expect("it has one")), from: place(0) }
+                    }
+                    "Write" => CoreRmaStatement::Write { to: place(0), value: expr(&args[2]) },
+                    "Put" => CoreRmaStatement::Put { to: place(0), from: place(1) },
+                    "Get" => CoreRmaStatement::Get { to: place(0), from: place(1) },
+                    "RGA" => CoreRmaStatement::Rga { to: place(0), at: place(1), add: place(2) },
+                    "CAS" => CoreRmaStatement::Cas { to: place(0), at: place(1), old: place(2), new: place(3) },
                     _ => match args[0] {
-                        Arg::Val(Val::Node(n)) => Statement::Flush { process: process(n) },
+                        Arg::Val(Val::Node(n)) => CoreRmaStatement::Flush { process: process(n) },
                         _ => unreachable!("a flush names a node"),
                     },
                 }
@@ -82,7 +86,7 @@ fn value(v: Value) -> Val {
 }
 
 /// A test as a program, with the places of the values that it shows in the program's outputs.
-struct Asked<'a> {
+struct ProgramOfTest<'a> {
     test: &'a Test,
     program: Program,
     observed: Vec<usize>,
@@ -91,7 +95,7 @@ struct Asked<'a> {
     registers: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ProgramOfTest<'a> {
     fn new(test: &'a Test) -> Self {
         let (program, position) = program(test);
         let nodes = &test.world.threads;
@@ -124,7 +128,7 @@ impl<'a> Asked<'a> {
 /// If the test is not one of coreRMA that was parsed.
 #[must_use]
 pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
-    let asked = Asked::new(test);
+    let asked = ProgramOfTest::new(test);
     let found = execution::outcomes(&asked.program, rules, &asked.observed, limits.expired);
     let found = found.expect("the parser checks its size");
     let (outputs, stop) = found.so_far();
@@ -144,7 +148,7 @@ pub type Witnesses = Found<BTreeMap<Vec<Val>, Witness>>;
 /// # Panics
 /// If the test is not one of coreRMA that was parsed.
 pub fn witnesses(test: &Test, limits: Limits<'_>) -> Witnesses {
-    let asked = Asked::new(test);
+    let asked = ProgramOfTest::new(test);
     let found = execution::witnesses(&asked.program, &Rules::core(), &asked.observed, limits.expired);
     let found = found.expect("the parser checks its size");
     let (found, stop) = found.so_far();
@@ -263,17 +267,17 @@ fn of_client(world: &World, client: &Client) -> Program {
         let statement = |call: &Call| {
             let place = |i: usize| {
                 let variable = names.iter().position(|x| *x == call.loc(i)).expect("a word of the world");
-                Place { variable, atomic: true }
+                SharedAccess { variable, atomic: true }
             };
             match (call.method.text(), call.args.last()) {
                 ("Read", _) => {
                     registers += 1;
-                    Statement::Read { register: registers - 1, from: place(0) }
+                    CoreRmaStatement::Read { register: registers - 1, from: place(0) }
                 }
-                ("Write", Some(Val::Int(i))) => Statement::Write { to: place(0), value: Expr::Int(*i) },
-                ("Put", _) => Statement::Put { to: place(0), from: place(1) },
-                ("Get", _) => Statement::Get { to: place(0), from: place(1) },
-                ("Poll", Some(Val::Node(n))) => Statement::Flush { process: process(*n) },
+                ("Write", Some(Val::Int(i))) => CoreRmaStatement::Write { to: place(0), value: LocalExpr::Int(*i) },
+                ("Put", _) => CoreRmaStatement::Put { to: place(0), from: place(1) },
+                ("Get", _) => CoreRmaStatement::Get { to: place(0), from: place(1) },
+                ("Poll", Some(Val::Node(n))) => CoreRmaStatement::Flush { process: process(*n) },
                 (other, _) => unreachable!("{other} is not in the fragment"),
             }
         };
@@ -290,8 +294,9 @@ pub fn outcomes(world: &World, client: &Client, expired: &dyn Fn() -> bool) -> R
     let program = of_client(world, client);
     let observed: Vec<usize> = (0..program.variables.len()).collect();
     let found = execution::outcomes(&program, &Rules::core(), &observed, expired).expect("clients are small");
-    let reads =
-        |node: &Node| program.processes[process(*node)].iter().filter(|s| matches!(s, Statement::Read { .. })).count();
+    let reads = |node: &Node| {
+        program.processes[process(*node)].iter().filter(|s| matches!(s, CoreRmaStatement::Read { .. })).count()
+    };
     let outcome = |output: &Vec<Value>| {
         let mut values = output.iter().map(|v| value(*v));
         // Processes are in the order of nodes, threads in their own.
@@ -340,27 +345,27 @@ pub fn text(
         let _ = writeln!(out, "  {name}@{} = {};", v.owner + 1, v.init);
     }
     out.push_str("}\n");
-    let place = |p: &Place| format!("{}{}", names[p.variable], if p.atomic { "" } else { ".n" });
+    let place = |p: &SharedAccess| format!("{}{}", names[p.variable], if p.atomic { "" } else { ".n" });
     let mut before = 0;
     let mut columns = Vec::new();
     for (i, statements) in program.processes.iter().enumerate().filter(|(_, s)| !s.is_empty()) {
         let own = |r: &usize| print::register(before + r);
-        let expr = |e: &Expr| match e {
-            Expr::Int(i) => i.to_string(),
-            Expr::Register(r, 0) => own(r),
-            Expr::Register(r, k) => format!("{} + {k}", own(r)),
+        let expr = |e: &LocalExpr| match e {
+            LocalExpr::Int(i) => i.to_string(),
+            LocalExpr::Register(r, 0) => own(r),
+            LocalExpr::Register(r, k) => format!("{} + {k}", own(r)),
         };
-        let statement = |s: &Statement| match s {
-            Statement::Read { register, from } => format!("{} := {}", own(register), place(from)),
-            Statement::Write { to, value } => format!("{} := {}", place(to), expr(value)),
-            Statement::Set { register, value } => format!("{} := {}", own(register), expr(value)),
-            Statement::Get { to, from } => format!("{} := get({})", place(to), place(from)),
-            Statement::Put { to, from } => format!("put({}, {})", place(to), place(from)),
-            Statement::Rga { to, at, add } => format!("{} := rga({}, {})", place(to), place(at), place(add)),
-            Statement::Cas { to, at, old, new } => {
+        let statement = |s: &CoreRmaStatement| match s {
+            CoreRmaStatement::Read { register, from } => format!("{} := {}", own(register), place(from)),
+            CoreRmaStatement::Write { to, value } => format!("{} := {}", place(to), expr(value)),
+            CoreRmaStatement::Set { register, value } => format!("{} := {}", own(register), expr(value)),
+            CoreRmaStatement::Get { to, from } => format!("{} := get({})", place(to), place(from)),
+            CoreRmaStatement::Put { to, from } => format!("put({}, {})", place(to), place(from)),
+            CoreRmaStatement::Rga { to, at, add } => format!("{} := rga({}, {})", place(to), place(at), place(add)),
+            CoreRmaStatement::Cas { to, at, old, new } => {
                 format!("{} := cas({}, {}, {})", place(to), place(at), place(old), place(new))
             }
-            Statement::Flush { process } => format!("flush({})", process + 1),
+            CoreRmaStatement::Flush { process } => format!("flush({})", process + 1),
         };
         columns.push([vec![format!("P{0}@{0}", i + 1)], statements.iter().map(statement).collect()].concat());
         before += registers(statements);
@@ -371,9 +376,9 @@ pub fn text(
 }
 
 /// Returns the number of registers of a process.
-fn registers(statements: &[Statement]) -> usize {
-    let number = |s: &Statement| match s {
-        Statement::Read { register, .. } | Statement::Set { register, .. } => register + 1,
+fn registers(statements: &[CoreRmaStatement]) -> usize {
+    let number = |s: &CoreRmaStatement| match s {
+        CoreRmaStatement::Read { register, .. } | CoreRmaStatement::Set { register, .. } => register + 1,
         _ => 0,
     };
     statements.iter().map(number).max().unwrap_or(0)

@@ -13,7 +13,7 @@ use mowgli_rdma::message::MESSAGE;
 
 use super::test::Model;
 
-type Fault = Arc<dyn Fn(&World, Tid, &Call) -> Option<String> + Send + Sync>;
+type CallCheck = Arc<dyn Fn(&World, Tid, &Call) -> Option<String> + Send + Sync>;
 
 /// A library in the form that tests need, independent of its stamps.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct Callable {
     pub(super) methods: Vec<&'static Method>,
     /// The form in which its objects are declared.
     pub(super) object: Option<DeclarationForm>,
-    fault: Fault,
+    fault: CallCheck,
     only_looks: Arc<dyn Fn(&Event) -> bool + Send + Sync>,
 }
 
@@ -63,9 +63,9 @@ impl Callable {
 
 /// The libraries that tests of a model can call: first that of its memory, then the user's, then the others.
 #[derive(Clone)]
-pub(crate) struct Known(Vec<Callable>);
+pub(crate) struct Callables(Vec<Callable>);
 
-impl Known {
+impl Callables {
     /// Collects the libraries that a model has; `own` names the user's libraries among them.
     pub(crate) fn of(model: Model, libraries: &Libraries, own: &[&str]) -> Self {
         let mut all: Vec<Callable> = libraries.names().map(|name| Callable::of(libraries, name, model)).collect();

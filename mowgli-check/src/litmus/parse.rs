@@ -28,8 +28,8 @@ mod statements;
 mod waits;
 
 use super::core_rma::program;
-use super::known::Known;
-use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, Thread};
+use super::known::Callables;
+use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, TestThread};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError, Place};
 
@@ -165,9 +165,9 @@ struct Footers {
 struct Reader<'c> {
     catalogue: &'c Catalogue,
     model: Model,
-    known: &'c Known,
+    known: &'c Callables,
     world: World,
-    threads: Vec<Thread>,
+    threads: Vec<TestThread>,
     names: BTreeMap<String, Tid>,
     literals: BTreeMap<Loc, Val>,
     /// The ranges of the statements of each thread in the text.
@@ -264,7 +264,7 @@ impl<'c> Reader<'c> {
         self.spans.push(Vec::new());
         self.world.threads.push(node);
         let name = Name::new(name.as_str());
-        self.threads.push(Thread { name, statements: Vec::new(), source: Vec::new(), registers: Vec::new() });
+        self.threads.push(TestThread { name, statements: Vec::new(), source: Vec::new(), registers: Vec::new() });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use mowgli_rdma::core_rma::CORE_RMA;
 
 use super::condition::{Comparison, Symbols};
 use super::statements::{builtin, is_written_alone};
-use super::test::{Arg, Guard, Model, Statement, Test, Thread, element};
+use super::test::{Arg, Model, RegisterCondition, Statement, Test, TestThread, element};
 
 /// Returns the letter of a register: a, b, c, and so on, in the order of threads.
 #[must_use]
@@ -174,7 +174,7 @@ pub fn test(test: &Test) -> String {
     world.objects.retain(|x, _| !test.literals.contains_key(x) && !sent.contains(x));
     declarations(test.model, &world, &|t| test.threads[t.index()].name.to_string(), &mut out);
     out.push_str("}\n");
-    let column = |(thread, node): (&Thread, &Node)| {
+    let column = |(thread, node): (&TestThread, &Node)| {
         let head =
             if test.model == Model::X86Tso { thread.name.to_string() } else { format!("{}@{node}", thread.name) };
         let mut depth = 0;
@@ -204,7 +204,7 @@ fn observed(world: &World, cell: Cell) -> String {
 /// Prints a statement of a test.
 pub fn written(test: &Test, statement: &Statement) -> String {
     let target = |r: Option<Name>| r.map_or_else(String::new, |r| format!("{r} := "));
-    let guard = |guard: &Guard| {
+    let guard = |guard: &RegisterCondition| {
         let equation =
             |a: &Arg, by: Comparison, b: &Arg| Ok(format!("{} {by} {}", argument(a, false), argument(b, false)));
         guard.text(&Symbols::LITMUS, &equation).unwrap_or_else(|never: Infallible| match never {})

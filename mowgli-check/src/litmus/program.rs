@@ -10,16 +10,16 @@ use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_rdma::crash::{crashing, or_stops};
 
-use super::test::{Arg, Guard, Statement, Test, Thread};
+use super::test::{Arg, RegisterCondition, Statement, Test, TestThread};
 
 impl Test {
     /// Builds the program of each thread; its value is the tuple of its registers. A `while` is unrolled as long as its
     /// iterations begin with other values of registers, at most `rounds` times.
     #[must_use]
     pub fn programs(&self, rounds: usize) -> Vec<Prog> {
-        let program = |(tid, thread): (Tid, &Thread)| {
+        let program = |(tid, thread): (Tid, &TestThread)| {
             let crashes = self.world.may_stop(tid);
-            let body = Body { live: live(thread), thread: thread.clone(), rounds, crashes };
+            let body = ThreadBody { live: live(thread), thread: thread.clone(), rounds, crashes };
             let program = Arc::new(body).run(0, thread.statements.len(), OrdMap::new());
             if crashes { crashing(program) } else { program }
         };
@@ -42,7 +42,7 @@ impl Test {
     pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
         let crashes = self.world.may_stop(Tid::from_index(thread));
         let thread = &self.threads[thread];
-        let mut replay = Replay { thread, crashes, results, registers: OrdMap::new() };
+        let mut replay = ThreadReplay { thread, crashes, results, registers: OrdMap::new() };
         let statement = replay.last_statement();
         let registers = thread.registers.iter().map(|r| held(&replay.registers, *r)).collect();
         Standing { statement, registers }
@@ -50,8 +50,8 @@ impl Test {
 }
 
 /// The statements of a thread, made with the results that its calls have had.
-struct Replay<'a> {
-    thread: &'a Thread,
+struct ThreadReplay<'a> {
+    thread: &'a TestThread,
     crashes: bool,
     /// The results that are left.
     results: &'a [Val],
@@ -61,7 +61,7 @@ struct Replay<'a> {
 /// The error that the results are used up.
 struct UsedUp;
 
-impl Replay<'_> {
+impl ThreadReplay<'_> {
     fn result(&mut self) -> Result<Val, UsedUp> {
         let (first, rest) = self.results.split_first().ok_or(UsedUp)?;
         self.results = rest;
@@ -94,7 +94,7 @@ impl Replay<'_> {
         let thread = self.thread;
         let statement = &thread.statements[at];
         let next = thread.next(at);
-        let holds = |registers: &Registers, guard: &Guard| holds(registers, guard);
+        let holds = |registers: &Registers, guard: &RegisterCondition| holds(registers, guard);
         match statement {
             Statement::Call { .. } | Statement::Await { .. } if self.crashes && self.result()? != Val::Bool(true) => {
                 return Ok(None);
@@ -139,12 +139,12 @@ fn value(registers: &Registers, arg: &Arg) -> Val {
     arg.value(&|r| held(registers, r))
 }
 
-fn holds(registers: &Registers, guard: &Guard) -> bool {
+fn holds(registers: &Registers, guard: &RegisterCondition) -> bool {
     guard.is_true(&|arg| value(registers, arg))
 }
 
-struct Body {
-    thread: Thread,
+struct ThreadBody {
+    thread: TestThread,
     /// For each statement the registers whose values may still matter before it.
     live: Vec<BTreeSet<Name>>,
     rounds: usize,
@@ -152,7 +152,7 @@ struct Body {
     crashes: bool,
 }
 
-impl Body {
+impl ThreadBody {
     /// Builds the program of the statements from `at` to `end`; its value is the tuple of all registers.
     fn run(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
         if at == end {
@@ -278,7 +278,7 @@ fn called(call: &Statement, registers: &Registers) -> Prog {
 
 /// Computes for each statement the registers whose values may matter before it. At the end all of them matter, because
 /// they are the output.
-fn live(thread: &Thread) -> Vec<BTreeSet<Name>> {
+fn live(thread: &TestThread) -> Vec<BTreeSet<Name>> {
     let count = thread.statements.len();
     let mut live = vec![BTreeSet::new(); count];
     live.push(thread.registers.iter().copied().collect());

@@ -16,12 +16,12 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::execution::Rules;
-use mowgli_rdma::operational::{Machine, Runs, Step};
+use mowgli_rdma::operational::{Machine, MachineRuns, Step};
 use serde::Serialize;
 
 pub use super::answer::{Answer, WHY_NONE};
 use super::core_rma;
-use super::stuck::{self, Kinds};
+use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, Code, InputError};
@@ -91,7 +91,7 @@ pub fn ends(
 }
 
 /// Returns the kinds of stuck executions of a test, and the limit that stopped the search for them.
-pub fn stuck_kinds(libraries: &Libraries, test: &Test, limits: Limits<'_>) -> Found<Kinds> {
+pub fn stuck_kinds(libraries: &Libraries, test: &Test, limits: Limits<'_>) -> Found<StuckKinds> {
     with_problem(libraries, test, &[], limits, |problem| stuck::kinds(libraries, test, problem))
 }
 
@@ -177,7 +177,7 @@ fn has_machine(test: &Test, what: &str) -> Result<Switches, InputError> {
 ///
 /// # Errors
 /// If the model has no machine.
-pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), InputError> {
+pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, MachineRuns), InputError> {
     let switches = has_machine(test, "--engine operational")?;
     let programs = test.programs(limits.rounds);
     let mut machine = Machine::new(&test.world, &programs)?.with(switches).within(limits.rounds);
@@ -246,7 +246,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     };
     let (end, stuck) = match outcome {
         Ok(outcome) => (Some(named(outcome)), None),
-        Err(standstill) => (None, Some(stuck::text(test, &Kinds::from([stuck::of_machine(test, &standstill)])))),
+        Err(standstill) => (None, Some(stuck::text(test, &StuckKinds::from([stuck::of_machine(test, &standstill)])))),
     };
     Ok(Walked { steps, end, stuck })
 }
@@ -274,7 +274,7 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
             let message = format!(
                 "{}: the engines disagree on what is stuck; only {only}:\n{}",
                 test.name,
-                stuck::text(test, &Kinds::from([(kind.clone(), vec!["it waits".to_owned(); test.threads.len()])]))
+                stuck::text(test, &StuckKinds::from([(kind.clone(), vec!["it waits".to_owned(); test.threads.len()])]))
             );
             return Err(Bug { message }.into());
         }

@@ -10,7 +10,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Found, Problem};
 use mowgli_core::stuck::{Stuck, results};
 use mowgli_core::value::Val;
-use mowgli_rdma::operational::{Rest, Standstill};
+use mowgli_rdma::operational::{Standstill, StuckThread};
 
 use super::program::Standing;
 use super::test::{Claim, Liveness, Statement, Test};
@@ -18,7 +18,7 @@ use crate::stuck::why;
 
 /// A class of stuck executions: the statement in which each thread waits, and the values that the test shows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Kind {
+pub struct StuckKind {
     /// For each thread the position of the statement that it waits in; `None` for a thread that has ended.
     pub waits: Vec<Option<usize>>,
     /// The values that the test shows: registers as they are then, and last values.
@@ -26,9 +26,9 @@ pub struct Kind {
 }
 
 /// The kinds of stuck executions of a test, each with what every thread waits for in one of its executions.
-pub type Kinds = BTreeMap<Kind, Vec<String>>;
+pub type StuckKinds = BTreeMap<StuckKind, Vec<String>>;
 
-impl Kind {
+impl StuckKind {
     /// Returns the kind with these places of threads and last values. A thread that waits in a loop does so in the
     /// innermost one.
     pub(super) fn new(test: &Test, standings: &[(Standing, bool)], finals: &[Val]) -> Self {
@@ -82,12 +82,12 @@ impl Kind {
 }
 
 /// Finds a stuck execution of each kind, of a test that is this problem.
-pub(crate) fn executions(test: &Test, problem: &Problem<'_>) -> Found<BTreeMap<Kind, Stuck>> {
-    problem.all_stuck(&|idle, finals| Kind::of(test, idle, finals))
+pub(crate) fn executions(test: &Test, problem: &Problem<'_>) -> Found<BTreeMap<StuckKind, Stuck>> {
+    problem.all_stuck(&|idle, finals| StuckKind::of(test, idle, finals))
 }
 
 /// Finds the kinds of stuck executions of a test that is this problem.
-pub(super) fn kinds(libraries: &Libraries, test: &Test, problem: &Problem<'_>) -> Found<Kinds> {
+pub(super) fn kinds(libraries: &Libraries, test: &Test, problem: &Problem<'_>) -> Found<StuckKinds> {
     let (all, stop) = executions(test, problem).into_parts();
     Found::new(all.into_iter().map(|(kind, stuck)| (kind, whys(libraries, &stuck))).collect(), stop)
 }
@@ -98,19 +98,20 @@ pub(crate) fn whys(libraries: &Libraries, stuck: &Stuck) -> Vec<String> {
 }
 
 /// Returns the kind of a stuck run of the machine, with what every thread waits for.
-pub(super) fn of_machine(test: &Test, Standstill { threads, finals }: &Standstill) -> (Kind, Vec<String>) {
-    let standing = |(thread, rest): (usize, &Rest)| (test.standing(thread, &rest.results), rest.waits == Some(true));
+pub(super) fn of_machine(test: &Test, Standstill { threads, finals }: &Standstill) -> (StuckKind, Vec<String>) {
+    let standing =
+        |(thread, rest): (usize, &StuckThread)| (test.standing(thread, &rest.results), rest.waits == Some(true));
     let standings: Vec<_> = threads.iter().enumerate().map(standing).collect();
-    let why = |rest: &Rest| match rest.waits {
+    let why = |rest: &StuckThread| match rest.waits {
         None => "it has ended".to_owned(),
         Some(true) => "it goes round in a loop for ever".to_owned(),
         Some(false) => "what it waits for never happens".to_owned(),
     };
-    (Kind::new(test, &standings, finals), threads.iter().map(why).collect())
+    (StuckKind::new(test, &standings, finals), threads.iter().map(why).collect())
 }
 
 /// True if an assertion on stuck executions holds; `None` if that depends on some that a limit kept from being found.
-pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &Kinds, is_complete: bool) -> Option<bool> {
+pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &StuckKinds, is_complete: bool) -> Option<bool> {
     let settles = !matches!(assertion.claim, Claim::Ends);
     if kinds.keys().any(|kind| kind.is_meant(test, &assertion.claim)) {
         return Some(settles);
@@ -121,7 +122,7 @@ pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &Kinds, is_complet
 /// Prints the stuck executions: for each kind the values that the test shows, and for each waiting thread its place and
 /// the reason.
 #[must_use]
-pub fn text(test: &Test, kinds: &Kinds) -> String {
+pub fn text(test: &Test, kinds: &StuckKinds) -> String {
     let mut out = String::new();
     for (kind, whys) in kinds {
         let shown = test.shown.iter().zip(&kind.shown).map(|((name, _), v)| format!("{name}={v};"));
@@ -131,7 +132,7 @@ pub fn text(test: &Test, kinds: &Kinds) -> String {
     out
 }
 
-impl super::test::Thread {
+impl super::test::TestThread {
     /// Returns the `await` or the innermost `while` that a statement is or stands in; the statement itself if it is in
     /// no loop.
     pub(super) fn innermost(&self, at: usize) -> usize {

@@ -245,7 +245,7 @@ pub fn element(array: Name, number: i64) -> Loc {
 }
 
 /// A condition on the registers of a thread.
-pub type Guard = Condition<Arg>;
+pub type RegisterCondition = Condition<Arg>;
 
 /// A statement: the text between two bars, semicolons or braces. A block stands between the statement that opens it and
 /// its end.
@@ -274,13 +274,13 @@ pub enum Statement {
         value: Arg,
     },
     /// `assume`: executions in which this does not hold do not count.
-    Assume(Guard),
+    Assume(RegisterCondition),
     /// `if`, before the block that is run where this holds.
-    If(Guard),
+    If(RegisterCondition),
     /// `else`, between the blocks of an `if`.
     Else,
     /// `while`, before the block that is run as long as this holds.
-    While(Guard),
+    While(RegisterCondition),
     /// The end of a block.
     End,
 }
@@ -333,7 +333,7 @@ impl Statement {
 
 /// One thread, which is a column of the test.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Thread {
+pub struct TestThread {
     /// Its name.
     pub name: Name,
     /// Its statements.
@@ -344,7 +344,7 @@ pub struct Thread {
     pub registers: Vec<Name>,
 }
 
-impl Thread {
+impl TestThread {
     /// True if all its statements run once each, from top to bottom.
     #[must_use]
     pub fn is_straight(&self) -> bool {
@@ -520,7 +520,7 @@ pub struct Test {
     /// The private words that hold the literals that are put, each with its literal.
     pub literals: BTreeMap<Loc, Val>,
     /// The columns.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<TestThread>,
     /// The cells whose last value is observed.
     pub observed: Vec<Cell>,
     /// The values that an outcome shows, each with its name.

@@ -106,7 +106,7 @@ struct ValueStep {
 
 /// What changes when nothing is added.
 #[derive(Clone, Default)]
-struct Domains {
+struct PrefixDomains {
     reads: Vec<Vals>,
     writes: Vec<Vals>,
     sources: Vec<Source>,
@@ -118,7 +118,7 @@ struct Domains {
 /// A state to go back to.
 struct Saved {
     mark: usize,
-    known: Domains,
+    known: PrefixDomains,
     events: usize,
     subs: usize,
     steps: usize,
@@ -164,7 +164,7 @@ pub struct Prefix<'p, 'n> {
     steps: Vec<ValueStep>,
     /// From a subevent that reads to one that writes the same.
     copies: Vec<(usize, usize)>,
-    known: Domains,
+    known: PrefixDomains,
 }
 
 /// How many subevents read one of these cells.
@@ -227,7 +227,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             init: Vec::new(),
             steps: Vec::new(),
             copies: Vec::new(),
-            known: Domains::default(),
+            known: PrefixDomains::default(),
             schema: Rc::new(schema),
             names,
         }
@@ -612,7 +612,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     fn narrow_values(&mut self, changed: &mut bool) -> bool {
         // Values that have no number yet may get one of these.
         let unnumbered = Vals::MAX << self.numbering.len();
-        let Domains { reads, writes, .. } = &mut self.known;
+        let PrefixDomains { reads, writes, .. } = &mut self.known;
         for &(from, to) in &self.copies {
             let both = reads[from] & writes[to];
             intersect(&mut reads[from], both, changed);

@@ -322,7 +322,7 @@ pub fn relates<'m>(
 
 /// A comparison of what follows two points. It needs the images of the values that the first one was given.
 #[derive(Clone)]
-enum Comparison<'m> {
+enum StateComparison<'m> {
     /// The point that the first one reaches if its call returns this value in the shape of this number.
     Next(Val, Option<usize>, &'m ThreadState<'m>),
     /// The iterations that the first one can end if its call returns this value.
@@ -332,7 +332,7 @@ enum Comparison<'m> {
 }
 
 /// A step from a point of the one and the point of the other that it becomes.
-type OpenStep<'m, 'n> = (Tid, &'m ThreadState<'m>, &'n ThreadState<'n>, Comparison<'m>);
+type OpenStep<'m, 'n> = (Tid, &'m ThreadState<'m>, &'n ThreadState<'n>, StateComparison<'m>);
 
 struct Simulation<'r, 'm, 'n> {
     renaming: &'r Renaming,
@@ -458,9 +458,9 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
             return false;
         }
         self.points.insert(p.id, (p, q));
-        let nexts = p.nexts().into_iter().map(|(ret, shape, next)| Comparison::Next(ret, shape, next));
-        let rounds = p.known_rounds().into_iter().map(|(ret, rounds)| Comparison::Rounds(ret, rounds));
-        let steps = nexts.chain(rounds).chain([Comparison::Returned]);
+        let nexts = p.nexts().into_iter().map(|(ret, shape, next)| StateComparison::Next(ret, shape, next));
+        let rounds = p.known_rounds().into_iter().map(|(ret, rounds)| StateComparison::Rounds(ret, rounds));
+        let steps = nexts.chain(rounds).chain([StateComparison::Returned]);
         self.left.extend(steps.map(|step| (thread, p, q, step)));
         self.initial(thread, p, q)
     }
@@ -507,7 +507,7 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
     fn step(&mut self, (thread, p, q, step): &OpenStep<'m, 'n>) -> Option<bool> {
         let (&thread, known) = (thread, p.run().shapes.len());
         match step {
-            Comparison::Next(ret, shape, next) => {
+            StateComparison::Next(ret, shape, next) => {
                 let ret = self.image(*ret)?;
                 let other = match *shape {
                     Some(shape) if self.threads.is_way(thread, q, ret, shape) => {
@@ -518,14 +518,14 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
                 };
                 Some(self.point(thread, next, other, known))
             }
-            Comparison::Rounds(ret, rounds) => {
+            StateComparison::Rounds(ret, rounds) => {
                 let others = self.threads.rounds(q, thread, self.image(*ret)?);
                 let same = |(a, b): (&LastIteration<'m>, &LastIteration<'n>)| {
                     a.1 == b.1 && self.point(thread, a.0, b.0, known)
                 };
                 Some(rounds.len() == others.len() && rounds.iter().zip(others.iter()).all(same))
             }
-            Comparison::Returned => self.returned(thread, p, q),
+            StateComparison::Returned => self.returned(thread, p, q),
         }
     }
 

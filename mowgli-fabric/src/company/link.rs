@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use socket2::{SockRef, TcpKeepalive};
 
-use super::place::Place;
+use super::place::ProcessPlace;
 use crate::port::Fault;
 
 /// The version that the greeting carries, because processes of two versions may place their words and read their
@@ -30,13 +30,13 @@ const MESSAGE: char = '=';
 const FAULT: char = '!';
 const BYE: char = '.';
 
-type Writer = Arc<Mutex<TcpStream>>;
+type SharedStream = Arc<Mutex<TcpStream>>;
 
 /// The first fault of this process or another. The process sends it once, over all its connections.
 #[derive(Default)]
 pub(super) struct Trouble {
     is_there: AtomicBool,
-    said: Mutex<(Option<Fault>, Vec<Writer>)>,
+    said: Mutex<(Option<Fault>, Vec<SharedStream>)>,
 }
 
 impl Trouble {
@@ -60,7 +60,7 @@ impl Trouble {
     }
 
     /// Adds a connection over which a later fault is sent.
-    pub(super) fn tell(&self, writer: Writer) {
+    pub(super) fn tell(&self, writer: SharedStream) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).1.push(writer);
     }
 }
@@ -73,7 +73,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-fn send(writer: &Writer, kind: char, text: &str) {
+fn send(writer: &SharedStream, kind: char, text: &str) {
     let line = format!("{kind}{text}\n");
     // A failed write can be ignored, because the thread that reads this connection notices that the other process has
     // gone.
@@ -83,12 +83,12 @@ fn send(writer: &Writer, kind: char, text: &str) {
 /// A connection to the process of a rank.
 pub(super) struct Link {
     pub(super) rank: usize,
-    writer: Writer,
+    writer: SharedStream,
     lines: Mutex<Receiver<String>>,
 }
 
 /// The result of waiting for a message on a connection.
-pub(super) enum Heard {
+pub(super) enum Received {
     Line(String),
     Nothing,
     Trouble(Fault),
@@ -127,7 +127,7 @@ impl Link {
         Ok(Self { rank, writer: Arc::new(Mutex::new(stream)), lines: Mutex::new(lines) })
     }
 
-    pub(super) fn writer(&self) -> Writer {
+    pub(super) fn writer(&self) -> SharedStream {
         Arc::clone(&self.writer)
     }
 
@@ -140,17 +140,17 @@ impl Link {
     }
 
     /// Waits for the next message of the other process, until `end` or a fault.
-    pub(super) fn next(&self, end: Instant, trouble: &Trouble) -> Heard {
+    pub(super) fn next(&self, end: Instant, trouble: &Trouble) -> Received {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match lines.recv_timeout(Duration::from_millis(20)) {
-                Ok(line) => return Heard::Line(line),
+                Ok(line) => return Received::Line(line),
                 Err(why) => {
                     if let Some(fault) = trouble.fault() {
-                        return Heard::Trouble(fault);
+                        return Received::Trouble(fault);
                     }
                     if why == RecvTimeoutError::Disconnected || Instant::now() > end {
-                        return Heard::Nothing;
+                        return Received::Nothing;
                     }
                 }
             }
@@ -183,7 +183,7 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
 }
 
 /// Connects to the first process, and sends a greeting with the rank of this one.
-pub(super) fn reached(at: SocketAddr, place: &Place) -> Result<TcpStream, String> {
+pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<TcpStream, String> {
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(|e| format!("{at}: {e}"))?;
     let greeting = format!("mowgli {} {} {} {VERSION}\n", place.rank, place.size, place.token);
     stream.write_all(greeting.as_bytes()).map_err(|e| format!("{at}: {e}"))?;
@@ -209,7 +209,7 @@ impl Guest {
 }
 
 /// Reads the greeting of a new connection. Returns `None` if it does not come from a process of this company.
-pub(super) fn greeted(stream: TcpStream, place: &Place) -> Option<Guest> {
+pub(super) fn greeted(stream: TcpStream, place: &ProcessPlace) -> Option<Guest> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
     // This reads byte by byte, because the bytes behind the greeting belong to the thread that reads the connection.

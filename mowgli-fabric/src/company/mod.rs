@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 use mowgli_core::ids::Tid;
 
 use crate::port::Fault;
-use link::{Guest, Heard, Link, Trouble, VERSION};
-use place::{Meeting, Place};
+use link::{Guest, Link, Received, Trouble, VERSION};
+use place::{Meeting, ProcessPlace};
 
 /// Processes that run together, as one of them sees them.
 pub struct Company {
-    place: Place,
+    place: ProcessPlace,
     /// The connections of this process: to all others if it is the first one, and otherwise to the first one.
     links: Vec<Link>,
     trouble: Arc<Trouble>,
@@ -42,9 +42,9 @@ fn children(started: &Started) -> MutexGuard<'_, Vec<(usize, Child)>> {
 }
 
 /// The printed name of the process of a rank.
-struct Name<'a>(usize, &'a Started);
+struct RankName<'a>(usize, &'a Started);
 
-impl fmt::Display for Name<'_> {
+impl fmt::Display for RankName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let children = children(self.1);
         let pid = children.iter().find(|(rank, _)| *rank == self.0).map(|(_, child)| child.id());
@@ -64,7 +64,7 @@ impl Company {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("the other processes cannot be started: {e}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(wrong)?;
         let program = std::env::current_exe().map_err(wrong)?;
-        let place = Place::first(size, listener.local_addr().map_err(wrong)?);
+        let place = ProcessPlace::first(size, listener.local_addr().map_err(wrong)?);
         let started = Started::default();
         for rank in 1..size {
             let child = Command::new(&program)
@@ -87,13 +87,13 @@ impl Company {
     /// # Errors
     /// If the variables are incomplete or make no sense, or the processes do not meet within the time limit.
     pub fn joined(limit: Duration) -> Option<Result<Self, Fault>> {
-        match Place::of_environment()? {
+        match ProcessPlace::of_environment()? {
             Ok((place, meeting)) => Some(Self::met(place, meeting, limit)),
             Err(why) => Some(Err(Fault::Wrong(why))),
         }
     }
 
-    fn met(place: Place, meeting: Meeting, limit: Duration) -> Result<Self, Fault> {
+    fn met(place: ProcessPlace, meeting: Meeting, limit: Duration) -> Result<Self, Fault> {
         if place.rank == 0 {
             let listener = meeting.opened(&place).map_err(Fault::Wrong)?;
             return Self::gathered(place, listener, Started::default(), limit);
@@ -118,7 +118,7 @@ impl Company {
     }
 
     /// Waits until all other processes have connected.
-    fn gathered(place: Place, listener: TcpListener, started: Started, limit: Duration) -> Result<Self, Fault> {
+    fn gathered(place: ProcessPlace, listener: TcpListener, started: Started, limit: Duration) -> Result<Self, Fault> {
         let trouble = Arc::new(Trouble::default());
         let mut company = Self { place, links: Vec::new(), trouble, started, limit, running: Mutex::default() };
         company.welcome(&listener).inspect_err(|fault| company.fail(fault))?;
@@ -169,10 +169,10 @@ impl Company {
             Some((rank, status))
         };
         if let Some((rank, status)) = missing.iter().find_map(fallen) {
-            let name = Name(rank, &self.started);
+            let name = RankName(rank, &self.started);
             return Some(Fault::Gone(format!("{name} ended before it had come: {status}")));
         }
-        let names: Vec<String> = missing.iter().map(|&rank| Name(rank, &self.started).to_string()).collect();
+        let names: Vec<String> = missing.iter().map(|&rank| RankName(rank, &self.started).to_string()).collect();
         let late = || Fault::Gone(format!("{} did not come within {} s", names.join(", "), self.limit.as_secs_f64()));
         (Instant::now() > end).then(late).or_else(|| self.trouble.fault())
     }
@@ -204,14 +204,14 @@ impl Company {
         let late = |link: &Link| {
             Fault::Gone(format!(
                 "{} has said nothing for {} s",
-                Name(link.rank, &self.started),
+                RankName(link.rank, &self.started),
                 self.limit.as_secs_f64()
             ))
         };
         let heard = |link: &Link| match link.next(end, &self.trouble) {
-            Heard::Line(line) => Ok(line),
-            Heard::Nothing => Err(late(link)),
-            Heard::Trouble(fault) => Err(fault),
+            Received::Line(line) => Ok(line),
+            Received::Nothing => Err(late(link)),
+            Received::Trouble(fault) => Err(fault),
         };
         if self.rank() > 0 {
             let first = &self.links[0];
@@ -281,7 +281,7 @@ fn other_version(guest: &Guest) -> Fault {
 
 /// Describes how the process of this rank ended, after its connection has ended.
 fn ended(rank: usize, how: &str, started: &Started) -> String {
-    let name = Name(rank, started).to_string();
+    let name = RankName(rank, started).to_string();
     // The connection of a process that is killed ends a moment before the process does.
     for _ in 0..50 {
         let status = children(started).iter_mut().find(|(of, _)| *of == rank).and_then(|(_, c)| c.try_wait().ok()?);

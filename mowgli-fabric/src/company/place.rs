@@ -7,7 +7,7 @@ use super::pmi::Pmi;
 
 /// The place of a process in its company.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct ProcessPlace {
     pub(super) rank: usize,
     pub(super) size: usize,
     /// The address at which others reach its part of the fabric.
@@ -44,7 +44,7 @@ const STARTED: [&str; 3] = ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI
 /// The loopback address of this machine.
 const HERE: &str = "127.0.0.1";
 
-impl Place {
+impl ProcessPlace {
     /// Returns the place of the first process of a company, which starts the others.
     pub(super) fn first(size: usize, at: SocketAddr) -> Self {
         let token = format!("{:016x}", fastrand::u64(..));
@@ -113,7 +113,7 @@ impl Place {
 
 impl Meeting {
     /// Opens the meeting point, as the first process.
-    pub(super) fn opened(&self, place: &Place) -> Result<TcpListener, String> {
+    pub(super) fn opened(&self, place: &ProcessPlace) -> Result<TcpListener, String> {
         match self {
             Self::At(at) => TcpListener::bind(resolved(at)?).map_err(|e| format!("{at}: {e}")),
             Self::Says(file) => {
@@ -171,7 +171,7 @@ mod tests {
 
     fn said(variables: &[(&str, &str)]) -> Option<Result<(usize, usize), String>> {
         let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
-        Place::said(variable).map(|said| said.map(|(place, _)| (place.rank, place.size)))
+        ProcessPlace::said(variable).map(|said| said.map(|(place, _)| (place.rank, place.size)))
     }
 
     #[test]

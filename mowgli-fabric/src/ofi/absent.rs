@@ -20,7 +20,7 @@ impl Error {
     }
 }
 
-pub(crate) struct Node(Infallible);
+pub(crate) struct NodeMemory(Infallible);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Peer {
@@ -29,7 +29,7 @@ pub(crate) struct Peer {
     pub(crate) base: u64,
 }
 
-impl Node {
+impl NodeMemory {
     pub(crate) fn open(_: &str, _: &str, _: Box<[AtomicU64]>) -> Result<Self, Error> {
         Err(Error::ABSENT)
     }
@@ -78,7 +78,7 @@ pub(crate) struct Between {
 }
 
 impl End {
-    pub(crate) fn open(_: &Arc<Node>, _: usize, _: u64, _: bool) -> Result<Self, Error> {
+    pub(crate) fn open(_: &Arc<NodeMemory>, _: usize, _: u64, _: bool) -> Result<Self, Error> {
         Err(Error::ABSENT)
     }
 

@@ -25,12 +25,12 @@ use mowgli_core::value::Val;
 
 use crate::company::Company;
 use crate::left;
-use crate::port::{Fault, Network, Port};
+use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 use crate::word::unpacked;
 use layout::{Control, Layout};
 use port::FabricPort;
-use queue::{Begun, Queue};
+use queue::{OpQueue, PostedOp};
 
 /// A provider of libfabric: the transport of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +73,7 @@ impl Provider {
     /// # Errors
     /// If this crate was built without libfabric, or libfabric does not have the provider here.
     pub fn check(self) -> Result<(), Fault> {
-        let node = raw::Node::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
+        let node = raw::NodeMemory::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
         node.map(drop).map_err(|why| Fault::Wrong(format!("{}: {}", self.name(), why.text())))
     }
 }
@@ -83,11 +83,11 @@ pub(crate) struct Ofi<'a> {
     company: &'a Company,
     /// A guard. While it is held, the company does not open another network.
     _only: MutexGuard<'a, ()>,
-    node: Arc<raw::Node>,
+    node: Arc<raw::NodeMemory>,
     layout: Layout,
     peers: Vec<raw::Peer>,
-    queues: BTreeMap<Tid, Mutex<Queue>>,
-    control: Mutex<Queue>,
+    queues: BTreeMap<Tid, Mutex<OpQueue>>,
+    control: Mutex<OpQueue>,
     /// All endpoints except the node's.
     others: Vec<raw::Going>,
     limit: Duration,
@@ -97,13 +97,13 @@ pub(crate) struct Ofi<'a> {
     went_on: AtomicBool,
 }
 
-fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+fn locked(queue: &Mutex<OpQueue>) -> MutexGuard<'_, OpQueue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The description that a process sends of its node: the fingerprint of its group, its address in hexadecimal, and the
 /// key and base of its memory.
-type Said = (String, String, u64, u64);
+type NodeDescription = (String, String, u64, u64);
 
 impl<'a> Ofi<'a> {
     /// Opens the network of a company, with so many copies of the words of a group, one for each run. Threads give up
@@ -124,11 +124,11 @@ impl<'a> Ofi<'a> {
         let failed = |what: &str, why: raw::Error| Fault::Wrong(format!("{}: {what}: {}", provider.name(), why.text()));
         let source = provider.source(company.host());
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
-        let node = raw::Node::open(provider.full_name(), &source, words).map_err(|e| failed("no endpoint", e))?;
+        let node = raw::NodeMemory::open(provider.full_name(), &source, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // Key 1 belongs to the memory.
         let queue = |key: u64, is_of_node| {
-            Queue::open(&node, key, layout.nodes(), is_of_node).map_err(|e| failed("no endpoint", e))
+            OpQueue::open(&node, key, layout.nodes(), is_of_node).map_err(|e| failed("no endpoint", e))
         };
         let own: Vec<Tid> = world.tids().filter(|&t| usize::from(world.node_of(t).0) == company.rank() + 1).collect();
         let control = queue(2, false)?;
@@ -143,15 +143,15 @@ impl<'a> Ofi<'a> {
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
         let network = format!("{copies} copies of the words over {}", provider.name());
         let group: Vec<String> = [network].into_iter().chain(stack.description()).collect();
-        let said: Said = (agreement::fingerprint(&group), digits, key, base);
+        let said: NodeDescription = (agreement::fingerprint(&group), digits, key, base);
         let all = company.gather(&serde_json::to_string(&said).expect("strings and numbers"))?;
         let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
         let read = |(rank, text): (usize, &String)| serde_json::from_str(text).map_err(|_| unknown(rank));
-        let all = all.iter().enumerate().map(read).collect::<Result<Vec<Said>, _>>()?;
+        let all = all.iter().enumerate().map(read).collect::<Result<Vec<NodeDescription>, _>>()?;
         if all.iter().any(|(fingerprint, ..)| *fingerprint != said.0) {
             return Err(agreement::difference(company, &group));
         }
-        let known = |(_, digits, key, base): &Said| {
+        let known = |(_, digits, key, base): &NodeDescription| {
             let byte = |place| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
             let name = (0..digits.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?;
             Some(raw::Peer { address: node.know(&name).ok()?, key: *key, base: *base })
@@ -209,7 +209,7 @@ impl<'a> Ofi<'a> {
 
     /// Progresses the operations of other nodes, unless the caller has just polled the node's endpoint. Now and then it
     /// yields the processor.
-    fn relax(&self, round: u64, looked: Option<&Queue>) {
+    fn relax(&self, round: u64, looked: Option<&OpQueue>) {
         self.went_on.store(true, Ordering::Relaxed);
         if looked.is_none_or(|queue| !queue.is_of_node) {
             self.node.progress();
@@ -253,9 +253,9 @@ impl<'a> Ofi<'a> {
     /// Waits until `is_so` is true, or returns a fault that occurs in the meantime.
     fn until(
         &self,
-        queue: &mut Queue,
+        queue: &mut OpQueue,
         what: &dyn Fn() -> String,
-        mut is_so: impl FnMut(&mut Queue) -> bool,
+        mut is_so: impl FnMut(&mut OpQueue) -> bool,
     ) -> Result<(), Fault> {
         queue.fine().map_err(|fault| self.reason(fault))?;
         // If it is true already, the provider need not be polled.
@@ -361,20 +361,20 @@ impl<'a> Ofi<'a> {
     }
 
     /// Puts a control word of this process into one of another process.
-    fn tell(&self, queue: &mut Queue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
+    fn tell(&self, queue: &mut OpQueue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), own);
         let far = self.layout.control(rank, far);
-        self.begin(queue, Begun::put(rank), |end, slot| {
+        self.begin(queue, PostedOp::put(rank), |end, slot| {
             end.put(raw::Between { slot, own, peer: self.peers[rank], far })
         })
     }
 
     /// Gets a word that is never read. Gets do not pass puts, so its completion shows that all earlier puts of this
     /// queue there are placed.
-    fn follow(&self, queue: &mut Queue, rank: usize) -> Result<(), Fault> {
+    fn follow(&self, queue: &mut OpQueue, rank: usize) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), Control::Dummy);
         let far = self.layout.control(rank, Control::Dummy);
-        self.begin(queue, Begun::get(rank), |end, slot| {
+        self.begin(queue, PostedOp::get(rank), |end, slot| {
             end.get(raw::Between { slot, own, peer: self.peers[rank], far })
         })
     }
@@ -382,8 +382,8 @@ impl<'a> Ofi<'a> {
     /// Posts an operation as soon as there is room for it.
     fn begin(
         &self,
-        queue: &mut Queue,
-        begun: Begun,
+        queue: &mut OpQueue,
+        begun: PostedOp,
         how: impl Fn(&mut raw::End, usize) -> Result<(), raw::Error>,
     ) -> Result<(), Fault> {
         let what = || format!("an operation at node {} could not be begun", begun.node + 1);
@@ -416,7 +416,7 @@ fn of_word(x: Loc, word: u64) -> Result<Val, Fault> {
         .ok_or_else(|| Fault::Wrong(format!("what is in {x} is no value: an operation has added to what is no number")))
 }
 
-impl Network for Ofi<'_> {
+impl RemoteFabric for Ofi<'_> {
     fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
         Box::new(self.port_of(thread, 0))
     }

@@ -7,7 +7,7 @@ use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::Method;
 
-use super::queue::{Begun, Kind, Operation, Queue};
+use super::queue::{OpKind, OpQueue, Operation, PostedOp};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked, of_word};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
@@ -28,7 +28,7 @@ const STORES: Ordering = Ordering::SeqCst;
 /// The port of a thread in one run.
 pub(crate) struct FabricPort<'a> {
     net: &'a Ofi<'a>,
-    queue: MutexGuard<'a, Queue>,
+    queue: MutexGuard<'a, OpQueue>,
     thread: Tid,
     copy: usize,
     by: u64,
@@ -39,7 +39,7 @@ pub(crate) struct FabricPort<'a> {
 }
 
 impl<'a> FabricPort<'a> {
-    pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<Queue>, thread: Tid, copy: usize) -> Self {
+    pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<OpQueue>, thread: Tid, copy: usize) -> Self {
         let mut queue = locked(queue);
         let by = queue.port();
         Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
@@ -59,7 +59,7 @@ impl<'a> FabricPort<'a> {
         }
     }
 
-    fn until(&mut self, what: impl Fn() -> String, is_so: impl FnMut(&mut Queue) -> bool) -> Result<(), Fault> {
+    fn until(&mut self, what: impl Fn() -> String, is_so: impl FnMut(&mut OpQueue) -> bool) -> Result<(), Fault> {
         let thread = self.thread;
         self.net.until(&mut self.queue, &|| format!("{thread} waits for {}", what()), is_so)
     }
@@ -74,7 +74,7 @@ impl<'a> FabricPort<'a> {
     fn begin(
         &mut self,
         (own, far, d): (Loc, Loc, Val),
-        kind: Kind,
+        kind: OpKind,
         how: impl Fn(&mut End, Between) -> Result<(), Error>,
     ) -> Result<(), Fault> {
         let own = self.net.layout.own(own, self.copy);
@@ -83,7 +83,7 @@ impl<'a> FabricPort<'a> {
         if !self.net.node.orders_atomics() {
             self.order(node, kind)?;
         }
-        let begun = Begun { node, kind, d, by: self.by, own };
+        let begun = PostedOp { node, kind, d, by: self.by, own };
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
@@ -108,15 +108,15 @@ impl<'a> FabricPort<'a> {
             let words = self.net.node.words();
             words[layout.own(own, self.copy)].store(words[word].load(Ordering::SeqCst), Ordering::SeqCst);
         }
-        self.queue.done(Begun { d, by: self.by, ..Begun::get(node) });
+        self.queue.done(PostedOp { d, by: self.by, ..PostedOp::get(node) });
         Ok(true)
     }
 
     /// Orders an atomic operation, if the provider keeps only puts and gets in order. It waits for all earlier
     /// operations at its node, and all later ones there wait for it.
-    fn order(&mut self, node: usize, kind: Kind) -> Result<(), Fault> {
+    fn order(&mut self, node: usize, kind: OpKind) -> Result<(), Fault> {
         if !kind.is_atomic() {
-            return self.until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, Kind::is_atomic));
+            return self.until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, OpKind::is_atomic));
         }
         if self.queue.nodes()[node].has_put {
             self.net.follow(&mut self.queue, node)?;
@@ -168,16 +168,16 @@ impl Port for FabricPort<'_> {
             Method::FAA { x, v } => return self.add(x, v),
             Method::Mfence {} => std::sync::atomic::fence(Ordering::SeqCst),
             Method::Get { x, y, d } if self.got_here((x, y, d))? => {}
-            Method::Get { x, y, d } => self.begin((x, y, d), Kind::Get, End::get)?,
-            Method::Put { x, y, d } => self.begin((y, x, d), Kind::Put, End::put)?,
+            Method::Get { x, y, d } => self.begin((x, y, d), OpKind::Get, End::get)?,
+            Method::Put { x, y, d } => self.begin((y, x, d), OpKind::Put, End::put)?,
             Method::RCAS { x, y, v1, v2, d } => {
                 let (old, new) = (word(v1)?, word(v2)?);
-                self.begin((x, y, d), Kind::Swap, |end, between| end.swap(between, old, new))?;
+                self.begin((x, y, d), OpKind::Swap, |end, between| end.swap(between, old, new))?;
             }
             Method::RFAA { x, y, v, d } => {
                 let added = word(v)?;
                 v.int().ok_or_else(|| Fault::Wrong(format!("{v} cannot be added to {y}")))?;
-                self.begin((x, y, d), Kind::Sum, |end, between| end.add(between, added))?;
+                self.begin((x, y, d), OpKind::Sum, |end, between| end.add(between, added))?;
             }
             Method::RXchg { y, .. } => {
                 return Err(Fault::Wrong(format!("an exchange at {y}: fabrics in processes have none; use rcas")));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mowgli_core::value::Val;
 
-use super::raw::{End, Error, Going, Node};
+use super::raw::{End, Error, Going, NodeMemory};
 use crate::legal::held;
 use crate::port::Fault;
 use crate::word::unpacked;
@@ -21,14 +21,14 @@ const NOBODY: u64 = 0;
 
 /// The effect of an operation on the word of the other node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum OpKind {
     Put,
     Get,
     Swap,
     Sum,
 }
 
-impl Kind {
+impl OpKind {
     pub(super) fn is_atomic(self) -> bool {
         matches!(self, Self::Swap | Self::Sum)
     }
@@ -36,10 +36,10 @@ impl Kind {
 
 /// An operation when it is posted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
+pub(super) struct PostedOp {
     /// The node of the other word, counted from 0.
     pub(super) node: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: OpKind,
     /// Its identifier.
     pub(super) d: Val,
     /// The number of the port that posts it.
@@ -48,28 +48,28 @@ pub(super) struct Begun {
     pub(super) own: usize,
 }
 
-impl Begun {
+impl PostedOp {
     /// Makes a put that does not belong to a run.
     pub(super) fn put(node: usize) -> Self {
-        Self { node, kind: Kind::Put, d: Val::NoWid, by: NOBODY, own: 0 }
+        Self { node, kind: OpKind::Put, d: Val::NoWid, by: NOBODY, own: 0 }
     }
 
     /// Makes a get that does not belong to a run.
     pub(super) fn get(node: usize) -> Self {
-        Self { kind: Kind::Get, ..Self::put(node) }
+        Self { kind: OpKind::Get, ..Self::put(node) }
     }
 }
 
 /// An operation that is under way.
 pub(super) struct Operation {
     slot: usize,
-    pub(super) begun: Begun,
+    pub(super) begun: PostedOp,
     /// The number of operations at this node that its port had posted before.
     pub(super) number: u64,
 }
 
 /// An endpoint, and the operations that are under way from it.
-pub(super) struct Queue {
+pub(super) struct OpQueue {
     end: End,
     /// True for the endpoint at which others reach the node. A poll of it progresses their operations too.
     pub(super) is_of_node: bool,
@@ -95,8 +95,8 @@ pub(super) struct Reached {
     pub(super) has_put: bool,
 }
 
-impl Queue {
-    pub(super) fn open(node: &Arc<Node>, key: u64, nodes: usize, is_of_node: bool) -> Result<Self, Error> {
+impl OpQueue {
+    pub(super) fn open(node: &Arc<NodeMemory>, key: u64, nodes: usize, is_of_node: bool) -> Result<Self, Error> {
         let end = End::open(node, MOST, key, is_of_node)?;
         let free = (0..MOST).collect();
         Ok(Self {
@@ -123,7 +123,7 @@ impl Queue {
     }
 
     /// True if an operation of such a kind is under way at a node.
-    pub(super) fn has(&self, node: usize, is_one: impl Fn(Kind) -> bool) -> bool {
+    pub(super) fn has(&self, node: usize, is_one: impl Fn(OpKind) -> bool) -> bool {
         self.under_way.iter().any(|o| o.begun.node == node && is_one(o.begun.kind))
     }
 
@@ -144,7 +144,7 @@ impl Queue {
     /// Posts an operation, if there is room. A put is over when it is posted, because its source has been read.
     pub(super) fn begin(
         &mut self,
-        begun: Begun,
+        begun: PostedOp,
         how: impl FnOnce(&mut End, usize) -> Result<(), Error>,
     ) -> Result<bool, Fault> {
         let Some(&slot) = self.free.last() else { return Ok(false) };
@@ -155,7 +155,7 @@ impl Queue {
         }
         let number = self.count(begun);
         self.begun += 1;
-        if begun.kind != Kind::Put {
+        if begun.kind != OpKind::Put {
             self.free.pop();
             self.under_way.push(Operation { slot, begun, number });
         }
@@ -168,15 +168,15 @@ impl Queue {
     }
 
     /// Records an operation that is over already.
-    pub(super) fn done(&mut self, begun: Begun) {
+    pub(super) fn done(&mut self, begun: PostedOp) {
         self.count(begun);
     }
 
     /// Counts an operation, and returns the number of earlier ones of its port at its node. Operations that do not
     /// belong to a run are not counted.
-    fn count(&mut self, begun: Begun) -> u64 {
+    fn count(&mut self, begun: PostedOp) -> u64 {
         let reached = &mut self.nodes[begun.node];
-        reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind.is_atomic();
+        reached.has_put = begun.kind == OpKind::Put || reached.has_put && begun.kind.is_atomic();
         if begun.by == NOBODY {
             return 0;
         }
@@ -189,8 +189,8 @@ impl Queue {
 
     /// Returns a fault if an addition found a sum that words do not hold. Further additions would wrongly turn it into
     /// an integer that words hold.
-    fn added(&self, begun: Begun) -> Option<Fault> {
-        let was = (begun.kind == Kind::Sum).then(|| unpacked(self.end.word(begun.own)))??;
+    fn added(&self, begun: PostedOp) -> Option<Fault> {
+        let was = (begun.kind == OpKind::Sum).then(|| unpacked(self.end.word(begun.own)))??;
         let why = held(was).err()?;
         Some(Fault::Wrong(format!("an addition at node {} was to {was}: {why}", begun.node + 1)))
     }

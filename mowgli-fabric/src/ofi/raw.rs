@@ -99,7 +99,7 @@ fn checked(status: c_int) -> Result<(), Error> {
 }
 
 /// The memory of a node, and the endpoint at which others reach it.
-pub(crate) struct Node {
+pub(crate) struct NodeMemory {
     raw: NonNull<FabricNode>,
     /// The registered memory. Others reach it while `raw` is open, so it is freed after `raw` is closed.
     words: Box<[AtomicU64]>,
@@ -107,13 +107,13 @@ pub(crate) struct Node {
 
 // SAFETY: the domain is opened as safe for threads (`FI_THREAD_SAFE`), the memory is atomic words, and nothing else of
 // a node changes.
-unsafe impl Send for Node {}
-unsafe impl Sync for Node {}
+unsafe impl Send for NodeMemory {}
+unsafe impl Sync for NodeMemory {}
 
 /// The memory of another node, as operations name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Peer {
-    /// The handle of its address, which [`Node::know`] returns.
+    /// The handle of its address, which [`NodeMemory::know`] returns.
     pub(crate) address: u64,
     /// The key of its memory.
     pub(crate) key: u64,
@@ -124,7 +124,7 @@ pub(crate) struct Peer {
 /// The largest number of bytes of an address.
 const LONGEST_NAME: usize = 256;
 
-impl Node {
+impl NodeMemory {
     /// Opens a node with these words, over a provider of libfabric. Its endpoints are named after `source`.
     pub(crate) fn open(provider: &str, source: &str, words: Box<[AtomicU64]>) -> Result<Self, Error> {
         loaded().map_err(|_| Error::ABSENT)?;
@@ -189,7 +189,7 @@ impl Node {
     }
 }
 
-impl Drop for Node {
+impl Drop for NodeMemory {
     fn drop(&mut self) {
         // SAFETY: nothing refers to it any more: endpoints keep their node.
         unsafe { fabric_node_close(self.raw.as_ptr()) }
@@ -199,7 +199,7 @@ impl Drop for Node {
 /// An endpoint, which stays open while a handle refers to it.
 struct Opened {
     raw: NonNull<FabricEnd>,
-    node: Arc<Node>,
+    node: Arc<NodeMemory>,
 }
 
 // SAFETY: as for nodes; slots are changed by the one [`End`] that has them.
@@ -235,7 +235,7 @@ pub(crate) struct Between {
 impl End {
     /// Opens an endpoint with so many slots: that of the node, which one thread may use, or another. The endpoints of a
     /// node have different keys, all other than 1.
-    pub(crate) fn open(node: &Arc<Node>, slots: usize, key: u64, is_of_node: bool) -> Result<Self, Error> {
+    pub(crate) fn open(node: &Arc<NodeMemory>, slots: usize, key: u64, is_of_node: bool) -> Result<Self, Error> {
         let mut raw = null_mut();
         // SAFETY: the node is open, and stays so as long as this refers to it.
         checked(unsafe { fabric_end_open(node.raw.as_ptr(), slots, key, is_of_node.into(), &raw mut raw) })?;

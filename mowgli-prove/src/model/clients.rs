@@ -7,7 +7,7 @@ use itertools::Itertools;
 use crate::encode::Partner;
 use crate::error::Refusal;
 use crate::kind::Kind;
-use crate::pattern::Argument;
+use crate::pattern::ArgumentForm;
 use crate::term::{INT, Term, Theory, all, and, app, equal, implies, not, or, symbol};
 
 use super::symbols::{
@@ -15,9 +15,9 @@ use super::symbols::{
     passed_to, place_sort, result_of, the,
 };
 use super::values::guarded;
-use super::{Model, Obligation, library};
+use super::{LibraryTheory, Obligation, library};
 
-impl Model<'_> {
+impl LibraryTheory<'_> {
     /// Returns the theory of calls and their subevents with the assumptions of the implemented library. Also returns
     /// the obligations that the implementation satisfies the assumptions of the libraries below. The theory has no
     /// consistency predicate, because a library below guarantees it only if its assumptions hold.
@@ -151,19 +151,19 @@ impl Model<'_> {
         for i in 0..most {
             let has = |argument| forms().any(|f| f.arguments.get(i) == Some(&argument));
             for (argument, name, sort) in [
-                (Argument::Location, "location", "Location"),
-                (Argument::Identifier, "identifier", "Identifier"),
-                (Argument::Node, "node", "Node"),
-                (Argument::Data, "datum", "Value"),
+                (ArgumentForm::Location, "location", "Location"),
+                (ArgumentForm::Identifier, "identifier", "Identifier"),
+                (ArgumentForm::Node, "node", "Node"),
+                (ArgumentForm::Data, "datum", "Value"),
             ] {
                 if has(argument) {
                     theory.function(&format!("{name}.{i}"), &["Call"], sort);
                 }
             }
-            if has(Argument::Nodes) {
+            if has(ArgumentForm::Nodes) {
                 theory.function(&format!("in.{i}"), &["Call", "Node"], "Bool");
             }
-            let tuple = |argument: &Argument| if let Argument::Tuple(words) = argument { *words } else { 0 };
+            let tuple = |argument: &ArgumentForm| if let ArgumentForm::Tuple(words) = argument { *words } else { 0 };
             let words = forms().filter_map(|f| f.arguments.get(i)).map(tuple).max().unwrap_or(0);
             for word in 0..words {
                 theory.function(&format!("datum.{i}.{word}"), &["Call"], "Value");

@@ -13,7 +13,7 @@ use super::symbols::{ROUND, place_sort, sort_of};
 use super::values::leaf_of;
 
 /// The subevents of implementations, or the promises.
-pub(super) struct Family<'a> {
+pub(super) struct TypedSubs<'a> {
     pub(super) sort: &'static str,
     pub(super) shared: &'static str,
     pub(super) roles: Vec<(&'a Kind, &'a Role)>,
@@ -22,7 +22,7 @@ pub(super) struct Family<'a> {
 /// A role of a kind of call, with one of its patterns.
 type Having<'a> = (&'a Kind, &'a Role, Pattern);
 
-impl Family<'_> {
+impl TypedSubs<'_> {
     pub(super) fn common(&self, name: &str, to: &[Term]) -> Term {
         app(&format!("{}{name}", self.shared), to)
     }

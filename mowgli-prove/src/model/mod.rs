@@ -34,13 +34,13 @@ use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
 use mowgli_judge::algebra::Spec;
 
-use crate::encode::{Encoding, Side, encode};
+use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::pattern::Each;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
 
-use self::family::Family;
+use self::family::TypedSubs;
 pub use self::stamps::Stamps;
 pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, NO_ROUND, OTHER,
@@ -78,8 +78,8 @@ pub struct Obligation {
 /// The error for specifications with pairs that come in turn.
 const COUNTED: &str = "pairs that come in turn are counted, which is not first-order";
 
-/// The input of a [`Model`].
-pub struct Parts<'a> {
+/// The input of a [`LibraryTheory`].
+pub struct ModelInput<'a> {
     /// The kinds of calls.
     pub kinds: &'a [Kind],
     /// The library with its specification.
@@ -110,9 +110,9 @@ pub struct Thing {
 pub type Concretisation = BTreeMap<(usize, usize), usize>;
 
 /// The theory, except for the part that depends on g.
-pub struct Model<'a> {
+pub struct LibraryTheory<'a> {
     /// The kinds of calls and the libraries.
-    pub parts: Parts<'a>,
+    pub parts: ModelInput<'a>,
     stamps: Stamps,
     /// The theory of executions of the implementation.
     pub below: Theory,
@@ -125,15 +125,15 @@ pub struct Model<'a> {
     pub constants: BTreeSet<Val>,
 }
 
-impl<'a> Model<'a> {
+impl<'a> LibraryTheory<'a> {
     /// Builds the theory of the executions of an implementation.
     ///
     /// # Errors
     /// If a specification or a template says something that first-order logic cannot express.
-    pub fn new(parts: Parts<'a>) -> Result<Self, Refusal> {
+    pub fn new(parts: ModelInput<'a>) -> Result<Self, Refusal> {
         let stamps = Stamps::of(parts.below)?;
         let several = parts.below.names().count() > 1;
-        let side = |name: Name| Side {
+        let side = |name: Name| SideNames {
             sort: SUB,
             prefix: format!("{name}."),
             shared: "",
@@ -152,7 +152,7 @@ impl<'a> Model<'a> {
             }
         }
         let spec = parts.specification.spec(parts.library).ok_or_else(|| refusal!("there is no specification"))?;
-        let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
+        let side = SideNames { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|refusal| refusal.about(parts.library))?;
         if !upper.turns.is_empty() {
             return Err(Refusal::new(COUNTED).about(parts.library));
@@ -164,7 +164,7 @@ impl<'a> Model<'a> {
         let owed = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
         let owed = owed.filter_map(|(name, libraries, sort, shared)| {
             let own = (several && sort == SUB).then(|| format!("of.{name}"));
-            let side = Side { sort, prefix: format!("{OWED}{name}."), shared, own };
+            let side = SideNames { sort, prefix: format!("{OWED}{name}."), shared, own };
             Some(
                 encode(&libraries.get(name)?.owed()?, side)
                     .map_err(|refusal| refusal.about(format!("the assumptions of {name}"))),
@@ -176,14 +176,14 @@ impl<'a> Model<'a> {
         Ok(model)
     }
 
-    fn concrete(&self) -> Family<'a> {
+    fn concrete(&self) -> TypedSubs<'a> {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().map(move |r| (k, r))).collect();
-        Family { sort: SUB, shared: "", roles }
+        TypedSubs { sort: SUB, shared: "", roles }
     }
 
-    fn promises(&self) -> Family<'a> {
+    fn promises(&self) -> TypedSubs<'a> {
         let roles = self.parts.kinds.iter().flat_map(|k| k.abstract_.iter().map(move |r| (k, r))).collect();
-        Family { sort: ABS, shared: "abs.", roles }
+        TypedSubs { sort: ABS, shared: "abs.", roles }
     }
 
     /// Returns the formula "the call is of this kind".
@@ -245,7 +245,7 @@ impl<'a> Model<'a> {
     }
 
     /// Returns the facts "this subevent has this role, belongs to this call and has this index".
-    fn made_of(&self, family: &Family<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
+    fn made_of(&self, family: &TypedSubs<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
         let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
         facts.push(equal(family.place(role, it), at.clone()));
         // A sort of index that the role does not use gets a fixed value of the call, so that the subevent is
@@ -318,7 +318,7 @@ impl<'a> Model<'a> {
     }
 
     /// Defines the predicate of the subevents of each library below, where there are others.
-    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_>) -> Result<(), Refusal> {
+    fn libraries(&self, theory: &mut Theory, concrete: &TypedSubs<'_>) -> Result<(), Refusal> {
         for encoding in &self.lower {
             if let Some(own) = &encoding.side.own {
                 let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == library(encoding)))?;

@@ -9,10 +9,10 @@ use crate::kind::{Kind, Read, Role, Write};
 use crate::pattern::{Each, Leaf, Members};
 use crate::term::{Term, all, and, app, equal, implies, not, or, symbol, truth};
 
-use super::family::Family;
+use super::family::TypedSubs;
 use super::symbols::{ABS, LAST, SUB, ended, image, location, own, place_of, the, thread};
 use super::values::{datum_of, leaf_of};
-use super::{Model, Obligation, library};
+use super::{LibraryTheory, Obligation, library};
 
 /// True for roles indexed by a set that may be empty and has no named element: iterations, or threads without the
 /// first.
@@ -54,7 +54,7 @@ fn of_law(law: &Law, hints: Vec<Term>) -> Obligation {
     Obligation { name, of, hints, from: law.from.clone(), to: law.to.clone() }
 }
 
-impl Model<'_> {
+impl LibraryTheory<'_> {
     /// Returns the obligations of condition 3: the laws of the choices, the demands, and the written values.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Model<'_> {
         self.there(SUB, &self.concrete(), call, node)
     }
 
-    pub(super) fn there(&self, sort: &str, family: &Family<'_>, call: &Term, node: &Term) -> Vec<Term> {
+    pub(super) fn there(&self, sort: &str, family: &TypedSubs<'_>, call: &Term, node: &Term) -> Vec<Term> {
         let there = family
             .roles
             .iter()

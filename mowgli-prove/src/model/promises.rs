@@ -8,13 +8,13 @@ use mowgli_judge::algebra::{Choice, Set, Spec};
 
 use crate::error::{Refusal, refusal};
 use crate::kind::{Read, Role};
-use crate::term::{Statement, Term, Theory, all, and, any, app, equal, implies, not, symbol};
+use crate::term::{Term, Theory, TheoryStatement, all, and, any, app, equal, implies, not, symbol};
 
 use super::obligations::last_of;
 use super::symbols::{ABS, SUB, image, place_of, the};
-use super::{Concretisation, Model, happens_before, library};
+use super::{Concretisation, LibraryTheory, happens_before, library};
 
-impl Model<'_> {
+impl LibraryTheory<'_> {
     /// Declares the promises and their values.
     pub(super) fn promises_of(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let family = self.promises();
@@ -63,10 +63,10 @@ impl Model<'_> {
         self.vocabulary(&mut theory, &family, &self.upper)?;
         // Split the relations: those defined without choices come first, because choices may be between their members.
         let mut of_choices: BTreeSet<&str> = self.upper.choices.iter().map(|(name, _)| name.as_str()).collect();
-        let (before, after): (Vec<&Statement>, Vec<&Statement>) =
+        let (before, after): (Vec<&TheoryStatement>, Vec<&TheoryStatement>) =
             self.upper.relations.0.iter().partition(|statement| match statement {
-                Statement::Definition(_, _, _, body) if !body.mentions(&of_choices) => true,
-                Statement::Definition(name, ..) | Statement::Function(name, ..) => {
+                TheoryStatement::Definition(_, _, _, body) if !body.mentions(&of_choices) => true,
+                TheoryStatement::Definition(name, ..) | TheoryStatement::Function(name, ..) => {
                     of_choices.insert(name);
                     false
                 }
@@ -86,7 +86,9 @@ impl Model<'_> {
         for statement in after {
             match statement {
                 // Among the relations, only closures have no definition.
-                Statement::Function(name, ..) => theory.define(name, &pair, "Bool", self.closure_below(name, &a, &b)?),
+                TheoryStatement::Function(name, ..) => {
+                    theory.define(name, &pair, "Bool", self.closure_below(name, &a, &b)?)
+                }
                 other => theory.0.push(other.clone()),
             }
         }

@@ -11,16 +11,16 @@ use crate::kind::{Kind, Read, Role, Write};
 use crate::pattern::{Datum, Each, Members};
 use crate::term::{Term, Theory, all, all_at, and, app, equal, implies, not, or, symbol, truth};
 
-use super::family::Family;
+use super::family::TypedSubs;
 use super::symbols::{
     EARLIER, EARLIER_OTHER, EARLIER_ROUND, ROUND, SUB, location, own, place_sort, role_sort, the, tuple,
 };
 use super::values::{data_of, datum_of, guards_of};
-use super::{Model, library};
+use super::{LibraryTheory, library};
 
-impl<'a> Model<'a> {
+impl<'a> LibraryTheory<'a> {
     /// Declares the subevents: each call has those of its template, each once.
-    pub(super) fn subevents(&self, theory: &mut Theory, family: &Family<'_>) {
+    pub(super) fn subevents(&self, theory: &mut Theory, family: &TypedSubs<'_>) {
         let sort = family.sort;
         theory.elements(role_sort(sort), family.roles.iter().map(|(_, r)| r.name.clone()));
         let shared = |name: &str| format!("{}{name}", family.shared);
@@ -51,7 +51,7 @@ impl<'a> Model<'a> {
     }
 
     /// Defines program order on the subevents of implementations.
-    pub(super) fn program_order(&self, theory: &mut Theory, family: &Family<'_>) {
+    pub(super) fn program_order(&self, theory: &mut Theory, family: &TypedSubs<'_>) {
         let [a, b] = ["a", "b"].map(symbol);
         let is_for_nodes = |r: &Role| place_sort(r.each) == "Node";
         if family.roles.iter().any(|(_, r)| r.each_event && is_for_nodes(r)) {
@@ -114,7 +114,7 @@ impl<'a> Model<'a> {
 
     /// Adds axioms for the count of a subevent: the number of earlier events of its thread that are like it. If its
     /// event is the only one with its method, once in each call of one kind, this is the count of the call.
-    pub(super) fn counts(&self, theory: &mut Theory, family: &Family<'_>) {
+    pub(super) fn counts(&self, theory: &mut Theory, family: &TypedSubs<'_>) {
         let s = symbol("s");
         let kinds = self.parts.kinds;
         // A loop may have had earlier iterations, so a count in a loop is not that of the call.
@@ -157,7 +157,7 @@ impl<'a> Model<'a> {
     }
 
     /// Declares what the specifications of one side share: threads, stamps, cells and values.
-    pub(super) fn shared(&self, theory: &mut Theory, family: &Family<'_>) -> Result<(), Refusal> {
+    pub(super) fn shared(&self, theory: &mut Theory, family: &TypedSubs<'_>) -> Result<(), Refusal> {
         let (sort, [a, b]) = (family.sort, ["a", "b"].map(symbol));
         let pair = [("a", sort), ("b", sort)];
         let name = |of: &str| format!("{}{of}", family.shared);
@@ -204,7 +204,7 @@ impl<'a> Model<'a> {
     pub(super) fn vocabulary(
         &self,
         theory: &mut Theory,
-        family: &Family<'_>,
+        family: &TypedSubs<'_>,
         encoding: &Encoding,
     ) -> Result<(), Refusal> {
         let own = |r: &Role| r.library.text() == library(encoding);
@@ -220,12 +220,17 @@ impl<'a> Model<'a> {
         Ok(())
     }
 
-    pub(super) fn members(&self, family: &Family<'_>, set: &Set, own: &dyn Fn(&Role) -> bool) -> Result<Term, Refusal> {
+    pub(super) fn members(
+        &self,
+        family: &TypedSubs<'_>,
+        set: &Set,
+        own: &dyn Fn(&Role) -> bool,
+    ) -> Result<Term, Refusal> {
         family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(set)?))
     }
 
     /// Returns the formula "the stamp of the first subevent is before that of the second".
-    pub(super) fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, Refusal> {
+    pub(super) fn to(&self, family: &TypedSubs<'_>, a: &Term, b: &Term) -> Result<Term, Refusal> {
         let nodes = |s: &Term| -> Result<Term, Refusal> {
             let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
             let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
@@ -258,7 +263,7 @@ impl<'a> Model<'a> {
         kind: &'k Kind,
         role: &Role,
         from: usize,
-        family: &Family<'_>,
+        family: &TypedSubs<'_>,
         of: &Term,
     ) -> (&'k Role, Term) {
         let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
@@ -272,7 +277,7 @@ impl<'a> Model<'a> {
         &self,
         theory: &mut Theory,
         (kind, role): (&Kind, &Role),
-        family: &Family<'_>,
+        family: &TypedSubs<'_>,
     ) -> Result<(), Refusal> {
         let s = symbol("s");
         let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");

@@ -10,11 +10,11 @@ use mowgli_core::method::Method;
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Case, Counter, Sequential};
-use mowgli_prove::source::Source;
+use mowgli_prove::source::ProofSource;
 
 /// Returns an implementation of a library with the specifications of its entry.
-pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a> {
-    Source {
+pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> ProofSource<'a> {
+    ProofSource {
         specification: &entry.specification,
         library: Name::literal(entry.name),
         below: &entry.below,

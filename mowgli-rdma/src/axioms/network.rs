@@ -10,8 +10,8 @@ use mowgli_core::ids::Node;
 use super::{Axioms, atomic_reads, far_reads, from_update, in_order, issued, local_reads, local_writes, remote_writes};
 use crate::network::Remote::{self, Atomic, Read, Write};
 use crate::network::{Completion, Network, Order, Part};
-use crate::stamp::Piece;
 use crate::stamp::RdmaStamp::{self, aNAR, aNRR, aNRW, aRF, aWT};
+use crate::stamp::StampIndex;
 use crate::way::is_delivered;
 
 const KINDS: [Remote; 3] = [Read, Write, Atomic];
@@ -26,7 +26,7 @@ pub(crate) fn patch(a: &mut Axioms, network: Network) {
 
 /// Adds the pairs of remote parts that the stamp order lacks.
 fn remote_order(a: &mut Axioms, network: Network) {
-    let piece = Piece::from(Node(1));
+    let piece = StampIndex::from(Node(1));
     let begins = |kind| [aNRR(piece), aNRW(piece), aNAR(piece.by)][kind as usize];
     for (of, then) in KINDS.into_iter().flat_map(|of| KINDS.map(|then| (of, then))) {
         let ends = if of == Read { aNRR(piece) } else { aNRW(piece) };

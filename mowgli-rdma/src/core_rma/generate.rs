@@ -12,12 +12,12 @@ use std::ops::ControlFlow;
 use mowgli_core::problem::Found;
 use mowgli_core::runs::Stop;
 
-use super::execution::{Edge, Execution, Rule, Rules, Search, Value, fixed_edges, outcomes};
-use super::program::{Actions, Data, Expr, Place, Program, Statement, Variable};
+use super::execution::{CoreRmaExecution, ExecutionSearch, Rule, RuleEdge, Rules, Value, fixed_edges, outcomes};
+use super::program::{Actions, CoreRmaStatement, Data, LocalExpr, Program, SharedAccess, Variable};
 
 /// A row of CORERMA Table 6: a rule, the number of processes, and the bound on the number of actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct TableRow {
     /// The pivot's rule.
     pub rule: Rule,
     /// The number of processes.
@@ -28,7 +28,7 @@ pub struct Row {
 
 /// A test with its expected outputs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Test {
+pub struct GeneratedTest {
     /// The program.
     pub program: Program,
     /// All values that its registers can have together.
@@ -40,16 +40,16 @@ pub struct Test {
 
 /// Generates the candidate programs of a row, once up to renaming. [`test()`] decides which of them are tests of the
 /// rule.
-pub fn programs(row: Row, expired: &dyn Fn() -> bool) -> Found<Vec<Program>> {
+pub fn programs(row: TableRow, expired: &dyn Fn() -> bool) -> Found<Vec<Program>> {
     let (program, all) = (Program::default(), Vec::new());
-    let mut builder = Builder { row, expired, program, left: row.size, all, is_late: false };
+    let mut builder = TestBuilder { row, expired, program, left: row.size, all, is_late: false };
     builder.program.processes.push(Vec::new());
     builder.extend();
     Found::new(builder.all, builder.is_late.then_some(Stop::Time))
 }
 
-struct Builder<'a> {
-    row: Row,
+struct TestBuilder<'a> {
+    row: TableRow,
     expired: &'a dyn Fn() -> bool,
     /// Whether the time was up before all programs were written.
     is_late: bool,
@@ -58,7 +58,7 @@ struct Builder<'a> {
     all: Vec<Program>,
 }
 
-impl Builder<'_> {
+impl TestBuilder<'_> {
     /// The process that is being written.
     fn process(&self) -> usize {
         self.program.processes.len() - 1
@@ -70,7 +70,7 @@ impl Builder<'_> {
         let mut writes = vec![0_isize; self.program.variables.len()];
         for statement in self.program.processes.iter().flatten() {
             statement.written().for_each(|x| writes[x] += 1);
-            if let Statement::Read { from, .. } = statement {
+            if let CoreRmaStatement::Read { from, .. } = statement {
                 writes[from.variable] -= 1;
             }
         }
@@ -84,13 +84,14 @@ impl Builder<'_> {
 
     /// Returns the numbers of actions and of writes in the operations that the rule still needs.
     fn needed(&self) -> (usize, usize) {
-        let count =
-            |wanted: fn(&Statement) -> bool| self.program.processes.iter().flatten().filter(|s| wanted(s)).count();
+        let count = |wanted: fn(&CoreRmaStatement) -> bool| {
+            self.program.processes.iter().flatten().filter(|s| wanted(s)).count()
+        };
         let (of_each, writes, number, there) = match self.row.rule {
-            Rule::F1 | Rule::F2 | Rule::F3 => (1, 0, 1, count(|s| matches!(s, Statement::Flush { .. }))),
-            Rule::Pg => (2, 1, 1, count(|s| matches!(s, Statement::Get { .. } | Statement::Put { .. }))),
-            Rule::Ga => (3, 2, 1, count(|s| matches!(s, Statement::Rga { .. }))),
-            Rule::CasF | Rule::CasT => (4, 2, 1, count(|s| matches!(s, Statement::Cas { .. }))),
+            Rule::F1 | Rule::F2 | Rule::F3 => (1, 0, 1, count(|s| matches!(s, CoreRmaStatement::Flush { .. }))),
+            Rule::Pg => (2, 1, 1, count(|s| matches!(s, CoreRmaStatement::Get { .. } | CoreRmaStatement::Put { .. }))),
+            Rule::Ga => (3, 2, 1, count(|s| matches!(s, CoreRmaStatement::Rga { .. }))),
+            Rule::CasF | Rule::CasT => (4, 2, 1, count(|s| matches!(s, CoreRmaStatement::Cas { .. }))),
             Rule::Ir => (2, 1, 2, count(|s| s.actions() > 1)),
             _ => return (0, 0),
         };
@@ -128,18 +129,20 @@ impl Builder<'_> {
     fn statements(&mut self) {
         let process = self.process();
         for dst in 0..self.row.processes {
-            self.with(1, |_| Statement::Flush { process: dst });
+            self.with(1, |_| CoreRmaStatement::Flush { process: dst });
         }
-        self.place(Some(process), &mut |b, from| b.with(1, |b| Statement::Read { register: b.registers(), from }));
-        self.place(Some(process), &mut |b, to| b.with(1, |_| Statement::Write { to, value: Expr::Int(0) }));
+        self.place(Some(process), &mut |b, from| {
+            b.with(1, |b| CoreRmaStatement::Read { register: b.registers(), from })
+        });
+        self.place(Some(process), &mut |b, to| b.with(1, |_| CoreRmaStatement::Write { to, value: LocalExpr::Int(0) }));
         self.place(Some(process), &mut |b, x| {
             b.place(None, &mut |b, z| {
-                b.with(2, |_| Statement::Get { to: x, from: z });
-                b.with(2, |_| Statement::Put { to: z, from: x });
+                b.with(2, |_| CoreRmaStatement::Get { to: x, from: z });
+                b.with(2, |_| CoreRmaStatement::Put { to: z, from: x });
                 b.place(Some(process), &mut |b, y| {
-                    b.with(3, |_| Statement::Rga { to: x, at: z, add: y });
+                    b.with(3, |_| CoreRmaStatement::Rga { to: x, at: z, add: y });
                     b.place(Some(process), &mut |b, w| {
-                        b.with(4, |_| Statement::Cas { to: x, at: z, old: y, new: w });
+                        b.with(4, |_| CoreRmaStatement::Cas { to: x, at: z, old: y, new: w });
                     });
                 });
             });
@@ -148,15 +151,15 @@ impl Builder<'_> {
 
     fn registers(&self) -> usize {
         let reads = self.program.processes[self.process()].iter();
-        reads.filter(|s| matches!(s, Statement::Read { .. })).count()
+        reads.filter(|s| matches!(s, CoreRmaStatement::Read { .. })).count()
     }
 
     /// Continues with each known variable, of this owner if one is given, and with a new one.
-    fn place(&mut self, owner: Option<usize>, next: &mut dyn FnMut(&mut Self, Place)) {
+    fn place(&mut self, owner: Option<usize>, next: &mut dyn FnMut(&mut Self, SharedAccess)) {
         let here = |b: &Self, variable: usize| owner.is_none_or(|o| b.program.variables[variable].owner == o);
         for variable in 0..self.program.variables.len() {
             if here(self, variable) {
-                next(self, Place { variable, atomic: true });
+                next(self, SharedAccess { variable, atomic: true });
             }
         }
         let owners = owner.map_or(0..self.row.processes, |o| o..o + 1);
@@ -165,7 +168,7 @@ impl Builder<'_> {
                 let variable = self.program.variables.len();
                 self.program.variables.push(Variable { owner, init: variable as i64 + 1 });
                 self.left -= 1;
-                next(self, Place { variable, atomic: true });
+                next(self, SharedAccess { variable, atomic: true });
                 self.left += 1;
                 self.program.variables.pop();
             }
@@ -173,7 +176,7 @@ impl Builder<'_> {
     }
 
     /// Continues with a statement of this many actions, if they fit.
-    fn with(&mut self, actions: usize, statement: impl Fn(&Self) -> Statement) {
+    fn with(&mut self, actions: usize, statement: impl Fn(&Self) -> CoreRmaStatement) {
         if self.left >= actions {
             let (process, statement) = (self.process(), statement(self));
             self.program.processes[process].push(statement);
@@ -219,7 +222,7 @@ fn swapped(program: &Program) -> Program {
         .iter()
         .enumerate()
         .map(|(i, &x)| Variable { owner: last - program.variables[x].owner, init: i as i64 + 1 });
-    let statement = |s: &Statement| s.renamed(&new, &|p| last - p);
+    let statement = |s: &CoreRmaStatement| s.renamed(&new, &|p| last - p);
     let processes = program.processes.iter().rev().map(|p| p.iter().map(statement).collect());
     Program { variables: variables.collect(), processes: processes.collect() }
 }
@@ -228,17 +231,17 @@ fn swapped(program: &Program) -> Program {
 fn numbered(mut program: Program) -> Program {
     let mut next = program.variables.len() as i64;
     for statement in program.processes.iter_mut().flatten() {
-        if let Statement::Write { value, .. } = statement {
+        if let CoreRmaStatement::Write { value, .. } = statement {
             next += 1;
-            *value = Expr::Int(next);
+            *value = LocalExpr::Int(next);
         }
     }
     program
 }
 
-impl Statement {
+impl CoreRmaStatement {
     /// Lists the places in the order in which the generator chooses them.
-    fn places(&self) -> impl Iterator<Item = Place> {
+    fn places(&self) -> impl Iterator<Item = SharedAccess> {
         let (a, rest) = match *self {
             Self::Read { from, .. } => (Some(from), [None; 3]),
             Self::Write { to, .. } => (Some(to), [None; 3]),
@@ -265,7 +268,7 @@ impl Statement {
     }
 
     fn renamed(&self, variable: &dyn Fn(usize) -> usize, process: &dyn Fn(usize) -> usize) -> Self {
-        let of = |p: Place| Place { variable: variable(p.variable), ..p };
+        let of = |p: SharedAccess| SharedAccess { variable: variable(p.variable), ..p };
         match *self {
             Self::Read { register, from } => Self::Read { register, from: of(from) },
             Self::Write { to, value } => Self::Write { to: of(to), value },
@@ -286,14 +289,14 @@ impl Statement {
 ///
 /// # Panics
 /// If the program is too large; those of [`programs`] are not.
-pub fn test(program: &Program, rule: Rule, expired: &dyn Fn() -> bool) -> Result<Option<Test>, Stop> {
+pub fn test(program: &Program, rule: Rule, expired: &dyn Fn() -> bool) -> Result<Option<GeneratedTest>, Stop> {
     let actions = program.actions().expect("generated programs are small");
     let rules = Rules::core();
     let pivots = pivots(&actions, &rules, rule);
     let mut forbidden = None;
     let mut expected = None;
     for pivot in pivots {
-        let mut search = Search::new(&actions, &rules, expired);
+        let mut search = ExecutionSearch::new(&actions, &rules, expired);
         search.dropped = Some(pivot);
         let ended = search.each(&mut |e| {
             if !search.is_seen(e) || !search.is_closed_by(e, pivot) || !agrees(pivot, &actions, &search, e) {
@@ -311,7 +314,7 @@ pub fn test(program: &Program, rule: Rule, expired: &dyn Fn() -> bool) -> Result
             return Err(Stop::Time);
         }
     }
-    let test = |all: BTreeMap<Vec<Value>, u64>| Test {
+    let test = |all: BTreeMap<Vec<Value>, u64>| GeneratedTest {
         program: program.clone(),
         outputs: all.into_keys().collect(),
         forbidden,
@@ -320,9 +323,9 @@ pub fn test(program: &Program, rule: Rule, expired: &dyn Fn() -> bool) -> Result
 }
 
 /// Lists every application that a rule could have.
-fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<Edge> {
+fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<RuleEdge> {
     let all = &actions.all;
-    let edge = |from: usize, to: usize| Edge { rule, from, to };
+    let edge = |from: usize, to: usize| RuleEdge { rule, from, to };
     let pairs = || (0..all.len()).flat_map(|a| (0..all.len()).map(move |b| (a, b))).filter(|(a, b)| a != b);
     let same = |x: Option<usize>, y: Option<usize>| x.is_some() && x == y;
     match rule {
@@ -338,7 +341,7 @@ fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<Edge> {
 
 /// True if the compare-and-swap of a pivot has the result that its rule is about. A comparison with a value that
 /// depends on itself may have either result, because these rules forbid such values.
-fn agrees(pivot: Edge, actions: &Actions, search: &Search<'_>, e: &Execution) -> bool {
+fn agrees(pivot: RuleEdge, actions: &Actions, search: &ExecutionSearch<'_>, e: &CoreRmaExecution) -> bool {
     let wanted = match pivot.rule {
         Rule::CasF => false,
         Rule::CasT => true,
@@ -355,18 +358,18 @@ mod tests {
     use super::*;
     use crate::core_rma::execution::outputs;
 
-    fn all(row: Row) -> Vec<Program> {
+    fn all(row: TableRow) -> Vec<Program> {
         programs(row, &|| false).all().expect("there is no limit")
     }
 
-    fn made(program: &Program, rule: Rule) -> Option<Test> {
+    fn made(program: &Program, rule: Rule) -> Option<GeneratedTest> {
         test(program, rule, &|| false).expect("there is no limit")
     }
 
     /// The result is complete or an error, at whichever call the time runs out.
     #[test]
     fn a_late_clock_makes_no_tests() {
-        let row = Row { rule: Rule::Lo, processes: 1, size: 5 };
+        let row = TableRow { rule: Rule::Lo, processes: 1, size: 5 };
         let left = std::cell::Cell::new(0_usize);
         let expired = || left.replace(left.get().saturating_sub(1)) == 0;
         let whole = all(row);
@@ -387,28 +390,28 @@ mod tests {
         assert!(late > 0 && known > 0 && late + known == 400, "{late} {known}");
     }
 
-    fn place(variable: usize) -> Place {
-        Place { variable, atomic: true }
+    fn place(variable: usize) -> SharedAccess {
+        SharedAccess { variable, atomic: true }
     }
 
-    fn read(register: usize, x: usize) -> Statement {
-        Statement::Read { register, from: place(x) }
+    fn read(register: usize, x: usize) -> CoreRmaStatement {
+        CoreRmaStatement::Read { register, from: place(x) }
     }
 
-    fn write(x: usize, value: i64) -> Statement {
-        Statement::Write { to: place(x), value: Expr::Int(value) }
+    fn write(x: usize, value: i64) -> CoreRmaStatement {
+        CoreRmaStatement::Write { to: place(x), value: LocalExpr::Int(value) }
     }
 
-    fn put(z: usize, x: usize) -> Statement {
-        Statement::Put { to: place(z), from: place(x) }
+    fn put(z: usize, x: usize) -> CoreRmaStatement {
+        CoreRmaStatement::Put { to: place(z), from: place(x) }
     }
 
-    fn get(x: usize, z: usize) -> Statement {
-        Statement::Get { to: place(x), from: place(z) }
+    fn get(x: usize, z: usize) -> CoreRmaStatement {
+        CoreRmaStatement::Get { to: place(x), from: place(z) }
     }
 
     /// True if a program, up to names and values, is among the tests of a row.
-    fn is_generated(row: Row, owners: &[usize], processes: &[&[Statement]]) -> bool {
+    fn is_generated(row: TableRow, owners: &[usize], processes: &[&[CoreRmaStatement]]) -> bool {
         let variables = owners.iter().map(|&owner| Variable { owner, init: 0 }).collect();
         let wanted = Program { variables, processes: processes.iter().map(|p| p.to_vec()).collect() };
         // Reversing twice restores the order of processes, and numbers variables by their first use.
@@ -420,21 +423,21 @@ mod tests {
 
     #[test]
     fn the_papers_examples_are_generated() {
-        let flush = Statement::Flush { process: 0 };
-        let row = Row { rule: Rule::Ir, processes: 2, size: 9 };
+        let flush = CoreRmaStatement::Flush { process: 0 };
+        let row = TableRow { rule: Rule::Ir, processes: 2, size: 9 };
         assert!(is_generated(row, &[0, 1], &[&[read(0, 0)], &[put(0, 1), get(1, 0), flush, read(0, 1)]]), "Fig. 6");
-        let row = Row { rule: Rule::Ir, processes: 2, size: 11 };
+        let row = TableRow { rule: Rule::Ir, processes: 2, size: 11 };
         let first = [read(0, 0), write(0, 3), read(1, 0)];
         assert!(is_generated(row, &[0, 1], &[&first, &[get(1, 0), put(0, 1), flush, read(0, 1)]]), "Fig. 8");
         let second = [put(0, 1), get(1, 0), write(1, 3), flush, read(0, 1), read(1, 1)];
         // Both reads of Y come after both writes, so they read the same write, and no read has the other one as its
         // source.
         assert!(!is_generated(row, &[0, 1], &[&[read(0, 0)], &second]), "Fig. 9");
-        let cas = Statement::Cas { to: place(1), at: place(1), old: place(0), new: place(1) };
-        let row = Row { rule: Rule::CasF, processes: 1, size: 10 };
+        let cas = CoreRmaStatement::Cas { to: place(1), at: place(1), old: place(0), new: place(1) };
+        let row = TableRow { rule: Rule::CasF, processes: 1, size: 10 };
         assert!(is_generated(row, &[0, 0], &[&[cas, read(0, 1), read(1, 1)]]), "Fig. 7, left");
-        let rga = Statement::Rga { to: place(1), at: place(1), add: place(0) };
-        let row = Row { rule: Rule::Ga, processes: 1, size: 10 };
+        let rga = CoreRmaStatement::Rga { to: place(1), at: place(1), add: place(0) };
+        let row = TableRow { rule: Rule::Ga, processes: 1, size: 10 };
         let statements = [get(1, 1), read(0, 1), rga, read(1, 1), read(2, 1)];
         assert!(is_generated(row, &[0, 0], &[&statements]), "Fig. 7, right");
     }
@@ -443,8 +446,8 @@ mod tests {
     fn a_forbidden_output_comes_back_without_the_rule() {
         for (rule, size) in [(Rule::F1, 8), (Rule::F2, 8), (Rule::Ir, 9), (Rule::Lo, 6), (Rule::R2, 6)] {
             let processes = if rule == Rule::Ir { 2 } else { 1 };
-            let all = all(Row { rule, processes, size });
-            let telling: Vec<Test> =
+            let all = all(TableRow { rule, processes, size });
+            let telling: Vec<GeneratedTest> =
                 all.iter().filter_map(|p| made(p, rule)).filter(|t| t.forbidden.is_some()).collect();
             assert!(!telling.is_empty(), "{rule}");
             for t in telling {
@@ -458,7 +461,7 @@ mod tests {
 
     #[test]
     fn in_order_routing_says_nothing_about_one_process() {
-        let row = Row { rule: Rule::Ir, processes: 1, size: 8 };
+        let row = TableRow { rule: Rule::Ir, processes: 1, size: 8 };
         assert!(all(row).iter().all(|p| made(p, row.rule).is_none()));
     }
 }

@@ -9,7 +9,7 @@ pub const MOST: usize = 64;
 
 /// An access to a shared variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
+pub struct SharedAccess {
     /// The variable, by position in [`Program::variables`].
     pub variable: usize,
     /// Whether the access is atomic. A race leaves undefined values if one of its accesses is not atomic.
@@ -27,7 +27,7 @@ pub struct Variable {
 
 /// The expression of a local statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Expr {
+pub enum LocalExpr {
     /// A number.
     Int(i64),
     /// A register of the process plus a number. A register that nothing set holds 0.
@@ -36,61 +36,61 @@ pub enum Expr {
 
 /// A statement (CORERMA Table 1). Registers are numbered from 0 in each process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Statement {
+pub enum CoreRmaStatement {
     /// `u := x`.
     Read {
         /// u.
         register: usize,
         /// x, of this process.
-        from: Place,
+        from: SharedAccess,
     },
     /// `x := expr`.
     Write {
         /// x, of this process.
-        to: Place,
+        to: SharedAccess,
         /// expr.
-        value: Expr,
+        value: LocalExpr,
     },
     /// `u := expr`, which touches no memory.
     Set {
         /// u.
         register: usize,
         /// expr.
-        value: Expr,
+        value: LocalExpr,
     },
     /// `x := get(z)`.
     Get {
         /// x, of this process.
-        to: Place,
+        to: SharedAccess,
         /// z, of any process.
-        from: Place,
+        from: SharedAccess,
     },
     /// `put(z, x)`.
     Put {
         /// z, of any process.
-        to: Place,
+        to: SharedAccess,
         /// x, of this process.
-        from: Place,
+        from: SharedAccess,
     },
     /// `x := rga(z, y)`: adds y to z, and stores the old value of z in x.
     Rga {
         /// x, of this process.
-        to: Place,
+        to: SharedAccess,
         /// z, of any process.
-        at: Place,
+        at: SharedAccess,
         /// y, of this process.
-        add: Place,
+        add: SharedAccess,
     },
     /// `x := cas(z, y, w)`: sets z to w if z equals y, and stores the old value of z in x.
     Cas {
         /// x, of this process.
-        to: Place,
+        to: SharedAccess,
         /// z, of any process.
-        at: Place,
+        at: SharedAccess,
         /// y, of this process.
-        old: Place,
+        old: SharedAccess,
         /// w, of this process.
-        new: Place,
+        new: SharedAccess,
     },
     /// `flush(dst)`: waits until all remote operations of this process to `process` are complete.
     Flush {
@@ -105,7 +105,7 @@ pub struct Program {
     /// The shared variables.
     pub variables: Vec<Variable>,
     /// The statements of each process.
-    pub processes: Vec<Vec<Statement>>,
+    pub processes: Vec<Vec<CoreRmaStatement>>,
 }
 
 /// The type of an action (CORERMA §4).
@@ -144,7 +144,7 @@ impl fmt::Display for ActionType {
 
 /// A value that the text of the program determines: a number, or the value that an action reads plus a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
+pub enum TextValue {
     /// A number.
     Int(i64),
     /// r_val of an action, plus a number.
@@ -157,7 +157,7 @@ pub enum Data {
     /// None: the action does not write.
     Nothing,
     /// The value of a local statement.
-    Local(Source),
+    Local(TextValue),
     /// The value that another action read.
     Copy(usize),
     /// The value that this action reads plus the value that another action read.
@@ -206,17 +206,17 @@ impl Action {
 pub struct Actions {
     /// The actions.
     pub all: Vec<Action>,
-    /// The actions of each remote statement in order; the one that acts in the target process is [`Remote::at`].
-    pub remote: Vec<Remote>,
+    /// The actions of each remote statement in order; the one that acts in the target process is [`RemoteActions::at`].
+    pub remote: Vec<RemoteActions>,
     /// For each process the last value of each register.
-    pub registers: Vec<Vec<Source>>,
+    pub registers: Vec<Vec<TextValue>>,
 }
 
 /// The actions of a remote statement.
 #[derive(Clone, Debug)]
-pub struct Remote {
+pub struct RemoteActions {
     /// The statement.
-    pub statement: Statement,
+    pub statement: CoreRmaStatement,
     /// All its actions: eactions(e).
     pub all: std::ops::Range<usize>,
     /// The action in Remote: the one that acts on the variable of the target process.
@@ -227,7 +227,7 @@ impl Program {
     /// Returns its size: the number of actions, including initial writes (CORERMA §6.1).
     #[must_use]
     pub fn size(&self) -> usize {
-        self.variables.len() + self.processes.iter().flatten().map(Statement::actions).sum::<usize>()
+        self.variables.len() + self.processes.iter().flatten().map(CoreRmaStatement::actions).sum::<usize>()
     }
 
     /// Translates the program into actions.
@@ -246,7 +246,7 @@ impl Program {
             reads: None,
             writes: Some(x),
             atomic: true,
-            data: Data::Local(Source::Int(v.init)),
+            data: Data::Local(TextValue::Int(v.init)),
         };
         let all = self.variables.iter().enumerate().map(init).collect();
         let mut actions = Actions { all, remote: Vec::new(), registers: Vec::new() };
@@ -264,62 +264,64 @@ impl Program {
     fn translate(
         &self,
         actions: &mut Actions,
-        registers: &mut Vec<Source>,
+        registers: &mut Vec<TextValue>,
         (src, statement): (usize, usize),
-        s: &Statement,
+        s: &CoreRmaStatement,
     ) {
         use ActionType::{ExternalRead, ExternalReadWrite, ExternalWrite};
-        let value = |registers: &[Source], e: Expr| match e {
-            Expr::Int(i) => Source::Int(i),
-            Expr::Register(r, k) => match registers.get(r) {
-                None => Source::Int(k),
-                Some(Source::Int(i)) => Source::Int(i + k),
-                Some(Source::Read(a, plus)) => Source::Read(*a, plus + k),
+        let value = |registers: &[TextValue], e: LocalExpr| match e {
+            LocalExpr::Int(i) => TextValue::Int(i),
+            LocalExpr::Register(r, k) => match registers.get(r) {
+                None => TextValue::Int(k),
+                Some(TextValue::Int(i)) => TextValue::Int(i + k),
+                Some(TextValue::Read(a, plus)) => TextValue::Read(*a, plus + k),
             },
         };
-        let set = |registers: &mut Vec<Source>, register: usize, source: Source| {
-            registers.resize(registers.len().max(register + 1), Source::Int(0));
+        let set = |registers: &mut Vec<TextValue>, register: usize, source: TextValue| {
+            registers.resize(registers.len().max(register + 1), TextValue::Int(0));
             registers[register] = source;
         };
         let first = actions.all.len();
-        let mut add = |kind: ActionType, place: Place, data: Data| {
+        let mut add = |kind: ActionType, place: SharedAccess, data: Data| {
             let reads = matches!(kind, ActionType::Read | ExternalRead | ExternalReadWrite).then_some(place.variable);
             let writes = (data != Data::Nothing).then_some(place.variable);
             let dst = self.variables[place.variable].owner;
             actions.all.push(Action { kind, src, dst, statement, reads, writes, atomic: place.atomic, data });
         };
         let at = match *s {
-            Statement::Read { register, from } => {
+            CoreRmaStatement::Read { register, from } => {
                 add(ActionType::Read, from, Data::Nothing);
-                return set(registers, register, Source::Read(first, 0));
+                return set(registers, register, TextValue::Read(first, 0));
             }
-            Statement::Write { to, value: e } => return add(ActionType::Write, to, Data::Local(value(registers, e))),
-            Statement::Set { register, value: e } => {
+            CoreRmaStatement::Write { to, value: e } => {
+                return add(ActionType::Write, to, Data::Local(value(registers, e)));
+            }
+            CoreRmaStatement::Set { register, value: e } => {
                 let source = value(registers, e);
                 return set(registers, register, source);
             }
-            Statement::Flush { process: dst } => {
+            CoreRmaStatement::Flush { process: dst } => {
                 let (kind, data) = (ActionType::Flush, Data::Nothing);
                 let flush = Action { kind, src, dst, statement, reads: None, writes: None, atomic: true, data };
                 return actions.all.push(flush);
             }
-            Statement::Get { to, from } => {
+            CoreRmaStatement::Get { to, from } => {
                 add(ExternalRead, from, Data::Nothing);
                 add(ExternalWrite, to, Data::Copy(first));
                 first
             }
-            Statement::Put { to, from } => {
+            CoreRmaStatement::Put { to, from } => {
                 add(ExternalRead, from, Data::Nothing);
                 add(ExternalWrite, to, Data::Copy(first));
                 first + 1
             }
-            Statement::Rga { to, at, add: y } => {
+            CoreRmaStatement::Rga { to, at, add: y } => {
                 add(ExternalRead, y, Data::Nothing);
                 add(ExternalReadWrite, at, Data::Sum(first));
                 add(ExternalWrite, to, Data::Copy(first + 1));
                 first + 1
             }
-            Statement::Cas { to, at, old, new } => {
+            CoreRmaStatement::Cas { to, at, old, new } => {
                 add(ExternalRead, old, Data::Nothing);
                 add(ExternalRead, new, Data::Nothing);
                 add(ExternalReadWrite, at, Data::Swap { old: first, new: first + 1 });
@@ -328,11 +330,11 @@ impl Program {
             }
         };
         let all = first..actions.all.len();
-        actions.remote.push(Remote { statement: *s, all, at });
+        actions.remote.push(RemoteActions { statement: *s, all, at });
     }
 }
 
-impl Statement {
+impl CoreRmaStatement {
     /// Returns the number of actions that it has.
     #[must_use]
     pub fn actions(&self) -> usize {

@@ -8,7 +8,7 @@ use mowgli_core::event::Call;
 use mowgli_core::value::Val;
 
 use super::machine::Machine;
-use super::state::{Asked, Local, State};
+use super::state::{LocalWrite, PendingEvent, State};
 use crate::stamp::Qp;
 use crate::tso::{Method, identifier, queue_pair, told};
 
@@ -20,7 +20,7 @@ pub(super) fn take(state: &mut State, t: usize, pair: usize, at: usize) {
     queue.come = queue.come.saturating_sub(1);
     match queue.before.checked_sub(1) {
         Some(before) => queue.before = before,
-        None if state.asked[t] == Asked::Open => state.asked[t] = Asked::Raised,
+        None if state.asked[t] == PendingEvent::Open => state.asked[t] = PendingEvent::Raised,
         None => {}
     }
 }
@@ -55,7 +55,7 @@ impl Machine<'_> {
         let pair = self.pair(t, q);
         let Some(queue) = state.pairs.get(pair) else { return Vec::new() };
         let taken = |at: usize| {
-            let Local::Confirmation(part) = queue.local[at] else { return None };
+            let LocalWrite::Confirmation(part) = queue.local[at] else { return None };
             let mut after = state.clone();
             take(&mut after, t, pair, at);
             Some((identifier(q, part.nth as usize), after))
@@ -94,13 +94,13 @@ impl Machine<'_> {
                 let queue = &mut after.pairs[pair];
                 queue.come = come;
                 match after.asked[t] {
-                    Asked::No => queue.before = come,
-                    _ if come > queue.before => after.asked[t] = Asked::Raised,
+                    PendingEvent::No => queue.before = come,
+                    _ if come > queue.before => after.asked[t] = PendingEvent::Raised,
                     _ => {}
                 }
             }
-            if after.asked[t] == Asked::No {
-                after.asked[t] = Asked::Open;
+            if after.asked[t] == PendingEvent::No {
+                after.asked[t] = PendingEvent::Open;
             }
             after
         };
@@ -111,7 +111,7 @@ impl Machine<'_> {
     fn woken(&self, state: &State, t: usize) -> Vec<State> {
         let pairs: Vec<usize> = self.queue_pairs(state).map(|q| self.pair(t, q)).collect();
         let mut after = state.clone();
-        after.asked[t] = Asked::No;
+        after.asked[t] = PendingEvent::No;
         pairs.iter().for_each(|&pair| after.pairs[pair].before = 0);
         let by = |&pair: &usize| {
             let queue = &state.pairs[pair];
@@ -120,9 +120,9 @@ impl Machine<'_> {
             (self.confirmed(state, pair) > queue.before).then_some(after)
         };
         match state.asked[t] {
-            Asked::No => Vec::new(),
-            Asked::Raised => vec![after],
-            Asked::Open => pairs.iter().filter_map(by).collect(),
+            PendingEvent::No => Vec::new(),
+            PendingEvent::Raised => vec![after],
+            PendingEvent::Open => pairs.iter().filter_map(by).collect(),
         }
     }
 }

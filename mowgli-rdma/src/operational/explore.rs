@@ -18,7 +18,7 @@
 //! those of [`Machine::explore_slowly`], which does not reduce, and with the axioms (SYNC Theorem 7).
 //!
 //! **Cost**: one copy and one look-up of a state for each step. The number of states grows exponentially with the
-//! writes and operations that are under way at the same time. [`Runs`] has the number of states and their average size.
+//! writes and operations that are under way at the same time. [`MachineRuns`] has the number of states and their average size.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -31,14 +31,14 @@ use rustc_hash::FxHashSet;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Arrived, Buffered, Entry, Local, State};
+use super::state::{Arrived, Buffered, LocalWrite, PipeEntry, State};
 use super::step::Step;
 use super::stuck::{Standstill, Visited};
 use crate::stamp::Qp;
 
 /// The result of an exploration.
 #[derive(Clone, Debug, Default)]
-pub struct Runs {
+pub struct MachineRuns {
     /// The outcomes of the runs that end.
     pub outcomes: BTreeSet<Outcome>,
     /// The number of states that were explored. With the reduction only settled states count.
@@ -53,17 +53,23 @@ pub struct Runs {
 
 impl Machine<'_> {
     /// Explores every state, with the reduction. Stops after `limit` states, or when `expired` returns true.
-    pub fn explore(&mut self, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
+    pub fn explore(&mut self, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> MachineRuns {
         self.explore_all(true, observed, limit, expired)
     }
 
     /// Explores every state without the reduction, so that tests can compare the two.
-    pub fn explore_slowly(&mut self, observed: &[Cell], limit: usize) -> Runs {
+    pub fn explore_slowly(&mut self, observed: &[Cell], limit: usize) -> MachineRuns {
         self.explore_all(false, observed, limit, &|| false)
     }
 
-    fn explore_all(&mut self, reduced: bool, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
-        let mut runs = Runs::default();
+    fn explore_all(
+        &mut self,
+        reduced: bool,
+        observed: &[Cell],
+        limit: usize,
+        expired: &dyn Fn() -> bool,
+    ) -> MachineRuns {
+        let mut runs = MachineRuns::default();
         let mut first = self.start();
         if reduced {
             first = self.settled(first);
@@ -245,7 +251,7 @@ impl Machine<'_> {
             let is_cut_off = self.world.may_stop(Tid::from_index(t)) || self.world.crashes.nodes.contains(q.to);
             // A queue pair that is cut off may leave entries in its pipe. But writes that have arrived reach memory,
             // and an atomic operation that has read also writes, because it is indivisible at its node.
-            let is_done = |e: &Entry| is_cut_off && !matches!(e, Entry::AtomicWrite(..));
+            let is_done = |e: &PipeEntry| is_cut_off && !matches!(e, PipeEntry::AtomicWrite(..));
             pair.pipe.iter().all(is_done) && pair.remote.is_empty() && !pair.has_local_write()
         };
         let all_over = |t: usize| self.queue_pairs(state).all(|q| is_over(t, q));
@@ -270,9 +276,9 @@ impl Machine<'_> {
                 let q = &state.pairs[self.pair(t, pair)];
                 let name = |part: &str| format!("{thread} to {}, {part}:", pair.in_words());
                 let remote = |w: &Arrived| format!("{} := {}", w.x, w.v);
-                let local = |l: &Local| match l {
-                    Local::Write(x, v, _) => format!("{x} := {v}"),
-                    Local::Confirmation(_) => "done".to_owned(),
+                let local = |l: &LocalWrite| match l {
+                    LocalWrite::Write(x, v, _) => format!("{x} := {v}"),
+                    LocalWrite::Confirmation(_) => "done".to_owned(),
                 };
                 lines.extend(list(&name("pipe"), q.pipe.iter().map(ToString::to_string).collect()));
                 lines.extend(list(&name("remote writes"), q.remote.iter().map(remote).collect()));

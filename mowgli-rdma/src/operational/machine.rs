@@ -8,7 +8,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::world::World;
 
 use super::programs::Programs;
-use super::state::{Asked, QueuePair, State};
+use super::state::{PendingEvent, QueuePair, State};
 use crate::error::Error;
 use crate::stamp::Qp;
 use crate::switches::Switches;
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),
             locked: NodeSet::default(),
-            asked: vec![Asked::No; threads],
+            asked: vec![PendingEvent::No; threads],
         }
     }
 

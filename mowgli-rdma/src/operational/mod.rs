@@ -20,8 +20,8 @@ mod step;
 mod stuck;
 
 pub use self::driven::Driven;
-pub use self::explore::Runs;
+pub use self::explore::MachineRuns;
 pub use self::machine::Machine;
-pub use self::state::Entry;
+pub use self::state::PipeEntry;
 pub use self::step::{Act, Step};
-pub use self::stuck::{Rest, Standstill};
+pub use self::stuck::{Standstill, StuckThread};

@@ -34,7 +34,7 @@ pub(super) enum Next {
 }
 
 /// A place of a program.
-struct Place {
+struct ProgramPlace {
     next: Next,
     /// The calls so far, without those of idle iterations.
     earlier: Vec<Event>,
@@ -48,7 +48,7 @@ pub(super) struct Programs<'a> {
     world: Arc<World>,
     /// The limit on the iterations of a loop that are not idle.
     pub(super) rounds: usize,
-    places: Vec<Place>,
+    places: Vec<ProgramPlace>,
     known: BTreeMap<(usize, u32, Val), u32>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Programs<'a> {
     /// Returns the place of a thread after these calls, the last of which it made at `before`.
     pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
         let tid = Tid::from_index(thread);
-        let next = Replay { world: &self.world, thread: tid, rounds: self.rounds, events: &earlier, at: 0 }
+        let next = MachineReplay { world: &self.world, thread: tid, rounds: self.rounds, events: &earlier, at: 0 }
             .next(&self.programs[thread]);
         let next = match next {
             Next::Call(call) => match fault(&self.world, tid, &call) {
@@ -76,7 +76,7 @@ impl<'a> Programs<'a> {
             return place;
         }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        self.places.push(Place { next, earlier, before });
+        self.places.push(ProgramPlace { next, earlier, before });
         place
     }
 
@@ -127,7 +127,7 @@ fn only_looks(event: &Event) -> bool {
 }
 
 /// A program that is run with given results of its calls.
-struct Replay<'a> {
+struct MachineReplay<'a> {
     world: &'a World,
     thread: Tid,
     rounds: usize,
@@ -136,35 +136,35 @@ struct Replay<'a> {
     at: usize,
 }
 
-enum Value {
+enum ReplayValue {
     Done(Val, usize),
     Stopped(Next),
 }
 
-impl Replay<'_> {
+impl MachineReplay<'_> {
     /// Returns the next step after all these calls.
     fn next(mut self, program: &Prog) -> Next {
         match self.run(program) {
-            Value::Done(v, 0) => Next::End(v),
-            Value::Done(..) => Next::Discarded,
-            Value::Stopped(next) => next,
+            ReplayValue::Done(v, 0) => Next::End(v),
+            ReplayValue::Done(..) => Next::Discarded,
+            ReplayValue::Stopped(next) => next,
         }
     }
 
-    fn run(&mut self, program: &Prog) -> Value {
+    fn run(&mut self, program: &Prog) -> ReplayValue {
         match program {
-            Prog::Val(v) => Value::Done(*v, 0),
-            Prog::Break(k, v) => Value::Done(*v, *k),
+            Prog::Val(v) => ReplayValue::Done(*v, 0),
+            Prog::Break(k, v) => ReplayValue::Done(*v, *k),
             Prog::Bound => self.cut(),
             Prog::Call(call) => match self.events.get(self.at) {
                 Some(event) => {
                     self.at += 1;
-                    Value::Done(event.ret, 0)
+                    ReplayValue::Done(event.ret, 0)
                 }
-                None => Value::Stopped(Next::Call(Call::clone(call))),
+                None => ReplayValue::Stopped(Next::Call(Call::clone(call))),
             },
             Prog::Let(both) => match self.run(&both.first) {
-                Value::Done(v, 0) => self.run(&(both.then)(v)),
+                ReplayValue::Done(v, 0) => self.run(&(both.then)(v)),
                 other => other,
             },
             Prog::Loop(body) => self.rounds(body),
@@ -172,10 +172,10 @@ impl Replay<'_> {
     }
 
     /// Returns the stop for a loop that reaches the bound on iterations.
-    fn cut(&self) -> Value {
+    fn cut(&self) -> ReplayValue {
         let last = self.events.last();
         let after = last.map_or_else(String::new, |last| format!(" after {last}"));
-        Value::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
+        ReplayValue::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
     }
 
     /// True if the last iteration gets words of other nodes and takes the completions of exactly these gets, beside
@@ -190,22 +190,22 @@ impl Replay<'_> {
             && !Tso::PUBLISHED.remembers(self.world, earlier, own)
     }
 
-    fn rounds(&mut self, body: &Prog) -> Value {
+    fn rounds(&mut self, body: &Prog) -> ReplayValue {
         let mut done = 0;
         loop {
             let start = self.at;
             match self.run(body) {
-                Value::Done(_, 0) => {}
-                Value::Done(v, breaks) => return Value::Done(v, breaks - 1),
-                stopped @ Value::Stopped(_) => return stopped,
+                ReplayValue::Done(_, 0) => {}
+                ReplayValue::Done(v, breaks) => return ReplayValue::Done(v, breaks - 1),
+                stopped @ ReplayValue::Stopped(_) => return stopped,
             }
             let own = &self.events[start..self.at];
             // Only these calls look at memory or completions. Without them an iteration has the same results for ever.
             let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
             match own.iter().all(only_looks) {
-                true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),
-                false if self.looks_remotely(start) => return Value::Stopped(Next::Again(start)),
-                true => return Value::Stopped(Next::Spin),
+                true if own.iter().any(reads) => return ReplayValue::Stopped(Next::Again(start)),
+                false if self.looks_remotely(start) => return ReplayValue::Stopped(Next::Again(start)),
+                true => return ReplayValue::Stopped(Next::Spin),
                 false if done >= self.rounds => return self.cut(),
                 false => done += 1,
             }

@@ -14,12 +14,12 @@ use crate::switches::Switches;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Buffered {
     Write(Loc, Val),
-    Operation(Qp, Entry),
+    Operation(Qp, PipeEntry),
 }
 
 /// The part that an entry of a pipe plays in its operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Part {
+pub struct EntryPart {
     /// Whether the operation has a completion.
     pub signalled: bool,
     /// Whether the entry before it is another word of the same operation.
@@ -32,35 +32,35 @@ pub struct Part {
 
 /// An entry of a pipe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Entry {
+pub enum PipeEntry {
     /// A remote fence.
     Rfence,
     /// A put that has not read yet: to, from. An operation of several words has one entry for each word.
-    Put(Loc, Loc, Part),
+    Put(Loc, Loc, EntryPart),
     /// The write of a put that has read.
-    RemoteWrite(Loc, Val, Part),
+    RemoteWrite(Loc, Val, EntryPart),
     /// The acknowledgement of an operation that is over, before its completion.
-    Ack(Part),
+    Ack(EntryPart),
     /// A get that has not read yet: to, from. An operation of several words has one entry for each word.
-    Get(Loc, Loc, Part),
+    Get(Loc, Loc, EntryPart),
     /// The local write of a value that came back.
-    LocalWrite(Loc, Val, Part),
+    LocalWrite(Loc, Val, EntryPart),
     /// A compare-and-swap that has not read yet: to, on, the expected and the new value.
-    Rcas(Loc, Loc, Val, Val, Part),
+    Rcas(Loc, Loc, Val, Val, EntryPart),
     /// A fetch-and-add that has not read yet: to, on, the number to add.
-    Rfaa(Loc, Loc, Val, Part),
+    Rfaa(Loc, Loc, Val, EntryPart),
     /// An exchange that has not read yet: to, on, the new value.
-    Rxchg(Loc, Loc, Val, Part),
+    Rxchg(Loc, Loc, Val, EntryPart),
     /// The remote write of an atomic operation, with the number of earlier operations.
     AtomicWrite(Loc, Val, u32),
 }
 
 /// An entry of the buffer of local writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Local {
+pub(super) enum LocalWrite {
     /// A write, with the number of operations before its own.
     Write(Loc, Val, u32),
-    Confirmation(Part),
+    Confirmation(EntryPart),
 }
 
 /// A write in the buffer of remote writes.
@@ -77,9 +77,9 @@ pub(super) struct Arrived {
 /// A queue pair of a thread; the oldest entry of each buffer is the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct QueuePair {
-    pub(super) pipe: Vec<Entry>,
+    pub(super) pipe: Vec<PipeEntry>,
     pub(super) remote: VecDeque<Arrived>,
-    pub(super) local: VecDeque<Local>,
+    pub(super) local: VecDeque<LocalWrite>,
     /// The number of operations that were posted.
     pub(super) posted: u32,
     /// The messages that have arrived and that no thread has taken.
@@ -92,7 +92,7 @@ pub(super) struct QueuePair {
 
 /// The event that a thread has asked for and has not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) enum Asked {
+pub(super) enum PendingEvent {
     /// The thread has not asked for an event.
     #[default]
     No,
@@ -106,9 +106,9 @@ impl QueuePair {
     /// Returns the positions of the confirmations that may have come into the completion queue. If operations complete
     /// in order, each but the first comes after the one before it.
     pub(super) fn confirmed(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
-        let is_over = move |(at, local): (usize, &Local)| match local {
-            Local::Confirmation(part) => Some((at, self.is_over(at, *part, network))),
-            Local::Write(..) => None,
+        let is_over = move |(at, local): (usize, &LocalWrite)| match local {
+            LocalWrite::Confirmation(part) => Some((at, self.is_over(at, *part, network))),
+            LocalWrite::Write(..) => None,
         };
         let all = self.local.iter().enumerate().filter_map(is_over);
         let may_come =
@@ -117,12 +117,12 @@ impl QueuePair {
     }
 
     /// True if the operation of the confirmation at this position is over.
-    fn is_over(&self, at: usize, part: Part, network: Network) -> bool {
+    fn is_over(&self, at: usize, part: EntryPart, network: Network) -> bool {
         let is_awaited = |nth: u32| match network.completes_in_order {
             true => network.returns >= Order::Issued || nth <= part.nth,
             false => nth == part.nth,
         };
-        let blocks = |local: &Local| matches!(*local, Local::Write(.., nth) if is_awaited(nth));
+        let blocks = |local: &LocalWrite| matches!(*local, LocalWrite::Write(.., nth) if is_awaited(nth));
         let is_placed = part.delivered || network.completion == Completion::Placed;
         let is_under_way = |w: &Arrived| w.nth == part.nth && w.of == Remote::Write;
         let is_open = self.local.iter().take(at).any(blocks) || is_placed && self.remote.iter().any(is_under_way);
@@ -132,16 +132,17 @@ impl QueuePair {
     /// Returns the position of the confirmation of the oldest operation whose confirmation was not taken, if it has
     /// come.
     pub(super) fn oldest_confirmed(&self, network: Network) -> Option<usize> {
-        let number = |at: &usize| if let Local::Confirmation(part) = self.local[*at] { part.nth } else { u32::MAX };
+        let number =
+            |at: &usize| if let LocalWrite::Confirmation(part) = self.local[*at] { part.nth } else { u32::MAX };
         let oldest = self.confirmed(network).min_by_key(number)?;
         let is_older = |nth: u32| nth < number(&oldest);
-        let waits = |local: &Local| matches!(*local, Local::Confirmation(part) if is_older(part.nth));
-        let is_open = |e: &Entry| e.signalled_number().is_some_and(is_older);
+        let waits = |local: &LocalWrite| matches!(*local, LocalWrite::Confirmation(part) if is_older(part.nth));
+        let is_open = |e: &PipeEntry| e.signalled_number().is_some_and(is_older);
         (!self.local.iter().any(waits) && !self.pipe.iter().any(is_open)).then_some(oldest)
     }
 
     pub(super) fn has_local_write(&self) -> bool {
-        self.local.iter().any(|l| matches!(l, Local::Write(..)))
+        self.local.iter().any(|l| matches!(l, LocalWrite::Write(..)))
     }
 
     /// Returns the positions of the remote writes that may go to memory: those that no write has to precede.
@@ -155,8 +156,8 @@ impl QueuePair {
     /// not order them.
     pub(super) fn local_writes(&self, network: Network) -> impl Iterator<Item = (usize, Loc, Val)> + '_ {
         let writes = self.local.iter().enumerate().filter_map(|(place, local)| match *local {
-            Local::Write(x, v, _) => Some((place, x, v)),
-            Local::Confirmation(_) => None,
+            LocalWrite::Write(x, v, _) => Some((place, x, v)),
+            LocalWrite::Confirmation(_) => None,
         });
         writes.take(if network.returns == Order::Placed { 1 } else { usize::MAX })
     }
@@ -164,10 +165,11 @@ impl QueuePair {
     /// Returns the positions in the pipe of remote fences that are over (rule 1) and of acknowledgements that become
     /// confirmations (rule 4).
     pub(super) fn done(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
-        let is_silent = move |e: &Entry| matches!(e, Entry::RemoteWrite(..)) && network.completion == Completion::Sent;
+        let is_silent =
+            move |e: &PipeEntry| matches!(e, PipeEntry::RemoteWrite(..)) && network.completion == Completion::Sent;
         (0..self.pipe.len()).filter(move |&place| match self.pipe[place] {
-            Entry::Ack(_) => !network.completes_in_order || self.pipe[..place].iter().all(is_silent),
-            Entry::Rfence => {
+            PipeEntry::Ack(_) => !network.completes_in_order || self.pipe[..place].iter().all(is_silent),
+            PipeEntry::Rfence => {
                 let is_placed = self.remote.is_empty() && !self.has_local_write();
                 may_pass(&self.pipe[..place], Place::Fence, network) && (is_placed || network.fence != Fence::All)
             }
@@ -177,20 +179,20 @@ impl QueuePair {
 
     /// Lets the put at this place, whose last word was read, complete if its completion says no more.
     pub(super) fn complete_if_sent(&mut self, place: usize, network: Network) {
-        let end = (place + 1..).find(|&p| !self.pipe.get(p).is_some_and(Entry::is_joined)).expect("pipes end");
+        let end = (place + 1..).find(|&p| !self.pipe.get(p).is_some_and(PipeEntry::is_joined)).expect("pipes end");
         let beginning = self.beginning(place);
         let words = &mut self.pipe[beginning..end];
-        let Some(&Entry::RemoteWrite(.., part)) = words.last() else { return };
+        let Some(&PipeEntry::RemoteWrite(.., part)) = words.last() else { return };
         let is_sent = part.signalled && !part.delivered && network.completion == Completion::Sent;
-        if is_sent && words.iter().all(|e| matches!(e, Entry::RemoteWrite(..))) {
-            words.iter_mut().filter_map(Entry::part_mut).for_each(|part| part.signalled = false);
-            self.pipe.insert(end, Entry::Ack(part));
+        if is_sent && words.iter().all(|e| matches!(e, PipeEntry::RemoteWrite(..))) {
+            words.iter_mut().filter_map(PipeEntry::part_mut).for_each(|part| part.signalled = false);
+            self.pipe.insert(end, PipeEntry::Ack(part));
         }
     }
 
     /// True if an atomic operation has read this word and not yet written it.
     fn updates(&self, x: Loc) -> bool {
-        self.pipe.iter().any(|e| matches!(e, Entry::AtomicWrite(on, ..) if *on == x))
+        self.pipe.iter().any(|e| matches!(e, PipeEntry::AtomicWrite(on, ..) if *on == x))
             || self.remote.iter().any(|w| w.of == Remote::Atomic && w.x == x)
     }
 
@@ -201,7 +203,7 @@ impl QueuePair {
 
     /// Removes the entry of a word that is over. Returns whether the whole operation is over.
     pub(super) fn end_word(&mut self, place: usize) -> bool {
-        let others = self.pipe.get(place + 1).is_some_and(Entry::is_joined);
+        let others = self.pipe.get(place + 1).is_some_and(PipeEntry::is_joined);
         let is_over = !others && !self.pipe[place].is_joined();
         if others && !self.pipe[place].is_joined() {
             self.pipe[place + 1].part_mut().expect("it is joined").joined = false;
@@ -211,7 +213,7 @@ impl QueuePair {
     }
 }
 
-impl Entry {
+impl PipeEntry {
     /// Returns the value that a remote read-modify-write writes if it succeeds and has read `old`; `None` if the two
     /// have no sum.
     pub(super) fn updated(&self, old: Val) -> Option<Val> {
@@ -227,7 +229,7 @@ impl Entry {
         entry.part_mut().is_some_and(|part| part.joined)
     }
 
-    fn part_mut(&mut self) -> Option<&mut Part> {
+    fn part_mut(&mut self) -> Option<&mut EntryPart> {
         match self {
             Self::Put(_, _, part)
             | Self::RemoteWrite(_, _, part)
@@ -272,8 +274,8 @@ impl Entry {
 }
 
 /// True if the network does not issue a part of these older entries before this one.
-fn may_pass(older: &[Entry], next: Place, network: Network) -> bool {
-    older.iter().flat_map(Entry::left).all(|&part| !network.issues(part, next))
+fn may_pass(older: &[PipeEntry], next: Place, network: Network) -> bool {
+    older.iter().flat_map(PipeEntry::left).all(|&part| !network.issues(part, next))
 }
 
 /// True if the entry at this place of a pipe can act, other than at once. The conditions are those of rules 2, 3, 6, 7
@@ -286,18 +288,18 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches
     let Some(&next) = entry.left().first() else { return false };
     let reads = |kind: Remote| !queue.remote.iter().any(|w| network.flushes(w.of, kind));
     let is_ready = match *entry {
-        Entry::Put(..) => !queue.has_local_write(),
-        Entry::Get(..) => {
+        PipeEntry::Put(..) => !queue.has_local_write(),
+        PipeEntry::Get(..) => {
             let words_before = &queue.pipe[beginning..older.len()];
-            reads(Remote::Read) && !words_before.iter().any(|e| matches!(e, Entry::Get(..)))
+            reads(Remote::Read) && !words_before.iter().any(|e| matches!(e, PipeEntry::Get(..)))
         }
-        Entry::Rcas(..) | Entry::Rfaa(..) | Entry::Rxchg(..) => reads(Remote::Atomic) && !is_locked,
+        PipeEntry::Rcas(..) | PipeEntry::Rfaa(..) | PipeEntry::Rxchg(..) => reads(Remote::Atomic) && !is_locked,
         // The result of an atomic operation comes back after its own write.
-        Entry::LocalWrite(.., part) => {
-            !older.iter().any(|e| matches!(e, Entry::AtomicWrite(.., nth) if *nth == part.nth))
+        PipeEntry::LocalWrite(.., part) => {
+            !older.iter().any(|e| matches!(e, PipeEntry::AtomicWrite(.., nth) if *nth == part.nth))
         }
-        Entry::RemoteWrite(..) | Entry::AtomicWrite(..) => true,
-        Entry::Rfence | Entry::Ack(_) => false,
+        PipeEntry::RemoteWrite(..) | PipeEntry::AtomicWrite(..) => true,
+        PipeEntry::Rfence | PipeEntry::Ack(_) => false,
     };
     is_ready && may_pass(older, next, network)
 }
@@ -314,7 +316,7 @@ pub(super) struct State {
     /// The nodes whose remote-atomic lock is taken.
     pub(super) locked: NodeSet,
     /// The event of each thread.
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<PendingEvent>,
 }
 
 impl State {
@@ -334,10 +336,10 @@ impl State {
             Buffered::Operation(by, entry) if *by == q => Some(entry),
             _ => None,
         });
-        queue.pipe.iter_mut().chain(buffered).filter_map(Entry::number_mut).for_each(&mut *visit);
+        queue.pipe.iter_mut().chain(buffered).filter_map(PipeEntry::number_mut).for_each(&mut *visit);
         queue.remote.iter_mut().for_each(|write| visit(&mut write.nth));
         queue.local.iter_mut().for_each(|local| match local {
-            Local::Write(.., nth) | Local::Confirmation(Part { nth, .. }) => visit(nth),
+            LocalWrite::Write(.., nth) | LocalWrite::Confirmation(EntryPart { nth, .. }) => visit(nth),
         });
     }
 
@@ -350,9 +352,9 @@ impl State {
     pub(super) fn bytes(&self) -> usize {
         let of_pair = |q: &QueuePair| {
             size_of_val(q)
-                + q.pipe.capacity() * size_of::<Entry>()
+                + q.pipe.capacity() * size_of::<PipeEntry>()
                 + q.remote.capacity() * size_of::<Arrived>()
-                + q.local.capacity() * size_of::<Local>()
+                + q.local.capacity() * size_of::<LocalWrite>()
                 + q.received.capacity() * size_of::<Val>()
         };
         let of_buffer = |b: &VecDeque<Buffered>| size_of_val(b) + b.capacity() * size_of::<Buffered>();
@@ -364,7 +366,7 @@ impl State {
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for PipeEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rfence => f.write_str("rfence"),

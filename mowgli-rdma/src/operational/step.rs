@@ -28,7 +28,7 @@ use mowgli_core::value::Val;
 use super::completions;
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Arrived, Buffered, Entry, Local, Part, State, can_act};
+use super::state::{Arrived, Buffered, EntryPart, LocalWrite, PipeEntry, State, can_act};
 use crate::crash::{self, CRASH};
 use crate::message::{self, MESSAGE, QUEUE};
 use crate::network::Remote;
@@ -53,9 +53,9 @@ pub enum Act {
     /// The oldest write of the store buffer goes to memory.
     StoreBuffer(Loc, Val),
     /// The oldest operation of the store buffer goes into the pipe to a node.
-    Issue(Qp, Entry),
+    Issue(Qp, PipeEntry),
     /// An entry of the pipe to a node acts.
-    Pipe(Qp, Entry),
+    Pipe(Qp, PipeEntry),
     /// The oldest remote write at a node goes to memory; by rule 13 if it belongs to an atomic operation, else by rule
     /// 5.
     Remote(Qp, Loc, Val, bool),
@@ -72,16 +72,18 @@ impl fmt::Display for Step {
             Act::StoreBuffer(x, v) => write!(f, "{x} := {v} leaves the store buffer"),
             Act::Issue(q, entry) => write!(f, "{entry} is issued to {}", q.in_words()),
             Act::Pipe(q, entry) => match entry {
-                Entry::Rfence => write!(f, "the remote fence to {} is over (rule 1)", q.in_words()),
-                Entry::Put(to, from, _) => write!(f, "the put of {to} reads {from} (rule 2)"),
-                Entry::RemoteWrite(to, v, _) => write!(f, "{to} := {v} arrives at {} (rule 3)", q.in_words()),
-                Entry::Ack(_) => write!(f, "the acknowledgement of {} is there (rule 4)", q.in_words()),
-                Entry::Get(to, from, _) => write!(f, "the get of {to} reads {from} on {} (rule 6)", q.in_words()),
-                Entry::LocalWrite(to, v, _) => write!(f, "{to} := {v} has come back from {} (rule 7)", q.in_words()),
-                Entry::Rcas(_, on, ..) => write!(f, "the RCAS on {} reads {on} (rule 9 or 10)", q.in_words()),
-                Entry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
-                Entry::Rxchg(_, on, ..) => write!(f, "the exchange on {} reads {on} (rule 11)", q.in_words()),
-                Entry::AtomicWrite(on, v, _) => {
+                PipeEntry::Rfence => write!(f, "the remote fence to {} is over (rule 1)", q.in_words()),
+                PipeEntry::Put(to, from, _) => write!(f, "the put of {to} reads {from} (rule 2)"),
+                PipeEntry::RemoteWrite(to, v, _) => write!(f, "{to} := {v} arrives at {} (rule 3)", q.in_words()),
+                PipeEntry::Ack(_) => write!(f, "the acknowledgement of {} is there (rule 4)", q.in_words()),
+                PipeEntry::Get(to, from, _) => write!(f, "the get of {to} reads {from} on {} (rule 6)", q.in_words()),
+                PipeEntry::LocalWrite(to, v, _) => {
+                    write!(f, "{to} := {v} has come back from {} (rule 7)", q.in_words())
+                }
+                PipeEntry::Rcas(_, on, ..) => write!(f, "the RCAS on {} reads {on} (rule 9 or 10)", q.in_words()),
+                PipeEntry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
+                PipeEntry::Rxchg(_, on, ..) => write!(f, "the exchange on {} reads {on} (rule 11)", q.in_words()),
+                PipeEntry::AtomicWrite(on, v, _) => {
                     write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words())
                 }
             },
@@ -149,8 +151,8 @@ impl Machine<'_> {
         let queue = &mut state.pairs[self.pair(t, q)];
         let place = queue.done(self.switches.network).next()?;
         let entry = queue.pipe.remove(place);
-        if let Entry::Ack(part) = entry {
-            queue.local.push_back(Local::Confirmation(part));
+        if let PipeEntry::Ack(part) = entry {
+            queue.local.push_back(LocalWrite::Confirmation(part));
         }
         Some(Step { thread: Tid::from_index(t), act: Act::Pipe(q, entry) })
     }
@@ -178,9 +180,9 @@ impl Machine<'_> {
         let (usual, way) = Method::of(call).usual();
         let by = queue_pair(&self.world, call);
         let nth = by.filter(|_| is_remote(usual)).map_or(0, |q| self.next_number(state, t, q));
-        let first = Part { signalled: way.signalled, joined: false, delivered: way.delivered, nth };
-        let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
-            let joined = |at| Part { joined: at > 0, ..first };
+        let first = EntryPart { signalled: way.signalled, joined: false, delivered: way.delivered, nth };
+        let rows = |to: Val, from: Val, entry: fn(Loc, Loc, EntryPart) -> PipeEntry| -> Vec<PipeEntry> {
+            let joined = |at| EntryPart { joined: at > 0, ..first };
             (0..)
                 .zip(words(to).into_iter().zip(words(from)))
                 .map(|(at, (to, from))| entry(to, from, joined(at)))
@@ -201,14 +203,14 @@ impl Machine<'_> {
                 completions::take(state, t, pair, oldest);
                 return result;
             }
-            Method::Rfence { .. } => vec![Entry::Rfence],
-            Method::Put { x, y } => vec![Entry::Put(x, y, first)],
-            Method::Get { x, y } => vec![Entry::Get(x, y, first)],
-            Method::PutWords { xs, ys, .. } => rows(xs, ys, Entry::Put),
-            Method::GetWords { xs, ys, .. } => rows(xs, ys, Entry::Get),
-            Method::RCAS { x, y, v1, v2 } => vec![Entry::Rcas(x, y, v1, v2, first)],
-            Method::RFAA { x, y, v } => vec![Entry::Rfaa(x, y, v, first)],
-            Method::RXchg { x, y, v } => vec![Entry::Rxchg(x, y, v, first)],
+            Method::Rfence { .. } => vec![PipeEntry::Rfence],
+            Method::Put { x, y } => vec![PipeEntry::Put(x, y, first)],
+            Method::Get { x, y } => vec![PipeEntry::Get(x, y, first)],
+            Method::PutWords { xs, ys, .. } => rows(xs, ys, PipeEntry::Put),
+            Method::GetWords { xs, ys, .. } => rows(xs, ys, PipeEntry::Get),
+            Method::RCAS { x, y, v1, v2 } => vec![PipeEntry::Rcas(x, y, v1, v2, first)],
+            Method::RFAA { x, y, v } => vec![PipeEntry::Rfaa(x, y, v, first)],
+            Method::RXchg { x, y, v } => vec![PipeEntry::Rxchg(x, y, v, first)],
             _ => return None,
         };
         let q = by?;
@@ -224,9 +226,9 @@ impl Machine<'_> {
             return None;
         };
         let q = message::queue_pair(call)?;
-        let part = Part { signalled: false, joined: false, delivered: false, nth: self.next_number(state, t, q) };
+        let part = EntryPart { signalled: false, joined: false, delivered: false, nth: self.next_number(state, t, q) };
         state.pairs[self.pair(t, q)].posted += 1;
-        state.buffers[t].push_back(Buffered::Operation(q, Entry::RemoteWrite(QUEUE, v, part)));
+        state.buffers[t].push_back(Buffered::Operation(q, PipeEntry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)
     }
 
@@ -311,40 +313,42 @@ impl Machine<'_> {
         let own = &mut after.pairs[pair];
         let memory = |x: Loc| state.memory[self.word(x)];
         match own.pipe[place] {
-            Entry::Put(to, from, part) => {
-                own.pipe[place] = Entry::RemoteWrite(to, memory(from), part);
+            PipeEntry::Put(to, from, part) => {
+                own.pipe[place] = PipeEntry::RemoteWrite(to, memory(from), part);
                 own.complete_if_sent(place, network);
             }
-            Entry::RemoteWrite(x, v, part) => {
+            PipeEntry::RemoteWrite(x, v, part) => {
                 if own.end_word(place) && part.signalled {
-                    own.pipe.insert(place, Entry::Ack(part));
+                    own.pipe.insert(place, PipeEntry::Ack(part));
                 }
                 own.remote.push_back(Arrived { x, v, of: Remote::Write, nth: part.nth });
             }
-            Entry::Get(to, from, part) => own.pipe[place] = Entry::LocalWrite(to, memory(from), part),
-            Entry::LocalWrite(to, v, part) => {
+            PipeEntry::Get(to, from, part) => own.pipe[place] = PipeEntry::LocalWrite(to, memory(from), part),
+            PipeEntry::LocalWrite(to, v, part) => {
                 let is_over = own.end_word(place) && part.signalled;
-                own.local.push_back(Local::Write(to, v, part.nth));
+                own.local.push_back(LocalWrite::Write(to, v, part.nth));
                 match place {
-                    0 => own.local.extend(is_over.then_some(Local::Confirmation(part))),
-                    _ if is_over => own.pipe.insert(place, Entry::Ack(part)),
+                    0 => own.local.extend(is_over.then_some(LocalWrite::Confirmation(part))),
+                    _ if is_over => own.pipe.insert(place, PipeEntry::Ack(part)),
                     _ => {}
                 }
             }
-            Entry::Rcas(to, on, old, _, part) if memory(on) != old => {
-                own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
+            PipeEntry::Rcas(to, on, old, _, part) if memory(on) != old => {
+                own.pipe[place] = PipeEntry::LocalWrite(to, memory(on), part);
             }
-            Entry::Rcas(to, on, .., part) | Entry::Rfaa(to, on, _, part) | Entry::Rxchg(to, on, _, part) => {
+            PipeEntry::Rcas(to, on, .., part)
+            | PipeEntry::Rfaa(to, on, _, part)
+            | PipeEntry::Rxchg(to, on, _, part) => {
                 let new = own.pipe[place].updated(memory(on))?;
-                own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
-                own.pipe.insert(place, Entry::AtomicWrite(on, new, part.nth));
+                own.pipe[place] = PipeEntry::LocalWrite(to, memory(on), part);
+                own.pipe.insert(place, PipeEntry::AtomicWrite(on, new, part.nth));
                 after.locked = after.locked.with(q.to);
             }
-            Entry::AtomicWrite(x, v, nth) => {
+            PipeEntry::AtomicWrite(x, v, nth) => {
                 own.pipe.remove(place);
                 own.remote.push_back(Arrived { x, v, of: Remote::Atomic, nth });
             }
-            Entry::Rfence | Entry::Ack(_) => unreachable!("taken at once"),
+            PipeEntry::Rfence | PipeEntry::Ack(_) => unreachable!("taken at once"),
         }
         Some(after)
     }

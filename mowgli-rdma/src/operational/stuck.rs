@@ -9,21 +9,21 @@ use rustc_hash::FxHashMap;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Entry, State};
+use super::state::{PipeEntry, State};
 use super::step::{Act, Step};
 
 /// A way in which a run is stuck.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Standstill {
     /// For each thread its results, and whether it waits.
-    pub threads: Vec<Rest>,
+    pub threads: Vec<StuckThread>,
     /// The last values of the observed cells.
     pub finals: Vec<Val>,
 }
 
 /// A thread of a stuck run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Rest {
+pub struct StuckThread {
     /// The results of its calls in order, with those of one iteration of the loop in which it waits.
     pub results: Vec<Val>,
     /// Whether it waits, and then whether in a loop.
@@ -132,7 +132,7 @@ impl Machine<'_> {
         let Act::Pipe(q, entry) = step.act else { return false };
         let has_ended = matches!(self.programs.next(state.at[step.thread.index()]), Next::End(_));
         let is_cut_off = self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to);
-        has_ended && is_cut_off && !matches!(entry, Entry::AtomicWrite(..))
+        has_ended && is_cut_off && !matches!(entry, PipeEntry::AtomicWrite(..))
     }
 
     /// Lists the ways in which runs are stuck in the visited states.
@@ -158,15 +158,14 @@ impl Machine<'_> {
     /// Lists the ways in which a run is stuck in these states, which lead to each other and nowhere else.
     fn standstills_of(&mut self, states: &[&State], observed: &[Cell]) -> Vec<Standstill> {
         let finals: Vec<Val> = observed.iter().map(|c| states[0].memory[self.word(c.loc)]).collect();
-        let threads: Vec<Vec<Rest>> = (0..states[0].at.len()).map(|t| self.rests(states, t)).collect();
+        let threads: Vec<Vec<StuckThread>> = (0..states[0].at.len()).map(|t| self.rests(states, t)).collect();
         let all = threads.into_iter().multi_cartesian_product();
         all.map(|threads| Standstill { threads, finals: finals.clone() }).collect()
     }
 
     /// True if a card or a CPU is about to add to a value that has no sum.
     fn has_no_sum(&self, state: &State) -> bool {
-        let by_card =
-            |e: &Entry| matches!(e, Entry::Rfaa(_, on, ..) if e.updated(state.memory[self.word(*on)]).is_none());
+        let by_card = |e: &PipeEntry| matches!(e, PipeEntry::Rfaa(_, on, ..) if e.updated(state.memory[self.word(*on)]).is_none());
         let by_cpu = |place: &u32| match self.programs.next(*place) {
             Next::Call(call) if call.method.text() == "FAA" => {
                 let sum = |k: i64| state.memory[self.word(call.loc(0))].plus(k);
@@ -183,7 +182,7 @@ impl Machine<'_> {
     }
 
     /// Lists the ways in which a thread waits in these states, which lead to each other and nowhere else.
-    fn rests(&mut self, states: &[&State], t: usize) -> Vec<Rest> {
+    fn rests(&mut self, states: &[&State], t: usize) -> Vec<StuckThread> {
         let places: BTreeSet<u32> = states.iter().map(|s| s.at[t]).collect();
         let returned =
             |machine: &Self, place: u32| machine.programs.earlier(place).iter().map(|e| e.ret).collect::<Vec<_>>();
@@ -212,9 +211,9 @@ impl Machine<'_> {
         };
         self.add_rounds(t, (first, first), &results, &mut Vec::new(), &mut rounds);
         if rounds.is_empty() {
-            return vec![Rest { results: before, waits }];
+            return vec![StuckThread { results: before, waits }];
         }
-        let with = |round: Vec<Val>| Rest { results: [before.clone(), round].concat(), waits: Some(true) };
+        let with = |round: Vec<Val>| StuckThread { results: [before.clone(), round].concat(), waits: Some(true) };
         rounds.into_iter().map(with).collect()
     }
 

@@ -47,7 +47,7 @@ impl Type {
 
 /// An event of a pre-execution. A put is a local read and then a remote write, a get a remote read and then a local write.
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct PreEvent {
     thread: usize,
     /// The position of its call in its thread.
     call: usize,
@@ -90,22 +90,22 @@ pub enum NotATree {
 }
 
 /// A pre-execution `<E, po, pf>`: straight-line programs.
-pub struct Program<'a> {
+pub struct PreExecution<'a> {
     world: &'a World,
-    events: Vec<Event>,
+    events: Vec<PreEvent>,
     po: Matrix,
     pf: Matrix,
 }
 
 /// The position of a part of a call: thread, call, part.
-pub type Place = (usize, usize, usize);
+pub type PartPosition = (usize, usize, usize);
 
-impl<'a> Program<'a> {
+impl<'a> PreExecution<'a> {
     /// Returns the pairs of [`Self::gb`] by place. A put has its local read first, a get its remote read.
     #[must_use]
-    pub fn gb_by_place(&self, cpu: Cpu) -> Vec<(Place, Place)> {
+    pub fn gb_by_place(&self, cpu: Cpu) -> Vec<(PartPosition, PartPosition)> {
         let place = |e: usize| {
-            let Event { thread, call, .. } = self.events[e];
+            let PreEvent { thread, call, .. } = self.events[e];
             let first = self.events.iter().position(|o| (o.thread, o.call) == (thread, call)).expect("itself");
             (thread, call, e - first)
         };
@@ -124,7 +124,7 @@ impl<'a> Program<'a> {
             let mut open: BTreeMap<Node, std::collections::VecDeque<usize>> = BTreeMap::new();
             for (call, of) in calls.iter().enumerate() {
                 let to = towards(world, of);
-                let mut add = |is, loc, to| events.push(Event { thread, call, is, loc, to });
+                let mut add = |is, loc, to| events.push(PreEvent { thread, call, is, loc, to });
                 let loc = |position: usize| of.args[position].loc();
                 match of.method.text() {
                     "Read" => add(Type::CpuRead, loc(0), None),
@@ -249,7 +249,8 @@ impl<'a> Program<'a> {
     #[must_use]
     pub fn races(&self) -> Vec<Reordered> {
         let gb = self.gb(Cpu::Sc);
-        let conflict = |a: &Event, b: &Event| a.loc.is_some() && a.loc == b.loc && (a.is.writes() || b.is.writes());
+        let conflict =
+            |a: &PreEvent, b: &PreEvent| a.loc.is_some() && a.loc == b.loc && (a.is.writes() || b.is.writes());
         let races = self.po.pairs().filter(|&(a, b)| conflict(&self.events[a], &self.events[b]) && !gb.has(a, b));
         races.map(|(a, b)| self.reordered(a, b)).sorted().dedup().collect()
     }
@@ -273,7 +274,7 @@ impl<'a> Program<'a> {
     /// Computes `~>+` on nodes, by the public operations of threads other than `t`.
     fn communicate(&self, t: usize, public: &BTreeSet<Loc>) -> Matrix {
         let mut edges = Matrix::empty(usize::from(self.world.nodes) + 1);
-        let remote = |e: &&Event| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
+        let remote = |e: &&PreEvent| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
         let others = self.events.iter().filter(remote).filter(|e| e.thread != t);
         for e in others.filter(|e| e.loc.is_some_and(|x| public.contains(&x))) {
             if let Some(to) = e.to {
@@ -287,7 +288,7 @@ impl<'a> Program<'a> {
 
     /// Returns the queue pairs: thread and node.
     fn queue_pairs(&self) -> BTreeSet<(usize, Node)> {
-        let remote = |e: &&Event| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
+        let remote = |e: &&PreEvent| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
         self.events.iter().filter(remote).filter_map(|e| Some((e.thread, e.to?))).collect()
     }
 
@@ -296,7 +297,7 @@ impl<'a> Program<'a> {
     pub fn not_tree_fenced(&self, cpu: Cpu) -> Vec<NotATree> {
         use Type::{CpuRead, CpuWrite, LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
         let public = self.public();
-        let is_public = |e: &Event| e.loc.filter(|x| public.contains(x));
+        let is_public = |e: &PreEvent| e.loc.filter(|x| public.contains(x));
         let mut all = Vec::new();
         for e in self.events.iter().filter(|e| matches!(e.is, LocalRead | LocalWrite)) {
             all.extend(is_public(e).map(|x| NotATree::Public(Tid::from_index(e.thread), e.call, x)));

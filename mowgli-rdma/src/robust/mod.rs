@@ -1,7 +1,7 @@
 //! Robustness: conditions under which a program with polls has only sequentially consistent behaviours.
 //!
 //! ROBUST §4, §5 and App. B. The conditions depend only on program order and on which poll completes which operation:
-//! [`Program::gb`], [`Program::races`] (Def. 7), [`Program::unfenced`] (Defs. 8, 13), [`Program::not_tree_fenced`]
+//! [`PreExecution::gb`], [`PreExecution::races`] (Def. 7), [`PreExecution::unfenced`] (Defs. 8, 13), [`PreExecution::not_tree_fenced`]
 //! (Defs. 9, 14). Locally data-race free and fenced programs are robust (Theorems 5, 17). For other programs
 //! [`sc_cycle`] decides each execution. [`repairs`] finds insertions after which the theorems apply.
 //!
@@ -12,7 +12,7 @@ mod cycles;
 mod relations;
 mod repair;
 
-pub use conditions::{Cpu, NotATree, Place, Program, Reordered};
+pub use conditions::{Cpu, NotATree, PartPosition, PreExecution, Reordered};
 pub use cycles::{ScEdge, sc_cycle};
 pub use relations::{Relations, order};
 pub use repair::{Insertion, Repair, candidates, dummies, inserted, repairs, with_dummies};

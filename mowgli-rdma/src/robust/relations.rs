@@ -122,12 +122,12 @@ mod tests {
     use mowgli_core::soundness::client::{Bound, clients};
 
     use super::*;
-    use crate::robust::conditions::{Place, Program};
+    use crate::robust::conditions::{PartPosition, PreExecution};
     use crate::switches::Switches;
-    use crate::tso::{TSO, Words};
+    use crate::tso::{PollClients, TSO};
 
     /// Returns the place of a subevent: thread, call, part.
-    fn place(execution: &Execution, s: usize) -> Place {
+    fn place(execution: &Execution, s: usize) -> PartPosition {
         let event = execution.subs[s].event;
         let first = execution.subs.iter().position(|o| o.event == event).expect("itself");
         let thread = execution.events[event].thread;
@@ -140,10 +140,10 @@ mod tests {
         let libraries = tso::switched(Switches::OFF);
         let relations = Relations::default();
         let bound = Bound { threads: 1, nodes: 2, calls: 4, total: Some(4), ..Bound::default() };
-        let all = clients(&Words { rmw: false }, &bound, &|| false).expect("no limit");
+        let all = clients(&PollClients { rmw: false }, &bound, &|| false).expect("no limit");
         let mut seen = BTreeSet::new();
         for (world, client) in all.iter().step_by(7) {
-            let Some(program) = Program::new(world, &client.threads) else { continue };
+            let Some(program) = PreExecution::new(world, &client.threads) else { continue };
             let problem = Problem {
                 libraries: &libraries,
                 implementations: &Implementations::new(),
@@ -162,9 +162,10 @@ mod tests {
                     for cpu in [Cpu::Sc, Cpu::Tso] {
                         let base = relations.gb_base(cpu);
                         let pairs: Pairs = reading.pairs(&Relations::gb(&base));
-                        let found: BTreeSet<(Place, Place)> =
+                        let found: BTreeSet<(PartPosition, PartPosition)> =
                             pairs.iter().map(|&(a, b)| (place(&execution, a), place(&execution, b))).collect();
-                        let expected: BTreeSet<(Place, Place)> = program.gb_by_place(cpu).into_iter().collect();
+                        let expected: BTreeSet<(PartPosition, PartPosition)> =
+                            program.gb_by_place(cpu).into_iter().collect();
                         assert_eq!(found, expected, "{:?}", client.threads);
                         seen.extend(
                             base.iter().filter(|(_, part)| !reading.pairs(part).is_empty()).map(|(name, _)| *name),

@@ -8,7 +8,7 @@ use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::runs::Stop;
 use mowgli_core::world::World;
 
-use super::conditions::{Cpu, Program, Reordered};
+use super::conditions::{Cpu, PreExecution, Reordered};
 use crate::tso::{TSO, towards, word};
 
 /// A repair to insert before a call: P, F and GP of ROBUST Fig. 5, or a memory fence.
@@ -85,7 +85,7 @@ pub fn repairs(
 ) -> Result<Option<Vec<Insertion>>, Stop> {
     let world = with_dummies(world);
     let still = |threads: &[Vec<Call>], t: usize| {
-        let program = Program::new(&world, threads)?;
+        let program = PreExecution::new(&world, threads)?;
         let own = |r: &Reordered| r.thread.index() == t;
         Some(program.races().iter().any(own) || program.unfenced(cpu).iter().any(own))
     };

@@ -11,7 +11,7 @@ use super::herd::{IDENTIFIERS, Marks, NODES, PARTS, marks};
 use crate::error::{Code, InputError};
 use crate::litmus::condition::{Comparison, Condition, Side, Symbols};
 use crate::litmus::print::table;
-use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Sign, Statement, Test};
+use crate::litmus::test::{Arg, Observable, Quantifier, RegisterCondition, Sign, Statement, Test};
 
 /// The reason why a comparison by order has no form.
 const ORDER: &str = "herd compares with = and != only";
@@ -264,7 +264,7 @@ impl Column<'_> {
     }
 
     /// Returns a new register that is 1 if a condition holds, and else 0.
-    fn guard(&mut self, guard: &Guard) -> Result<String, String> {
+    fn guard(&mut self, guard: &RegisterCondition) -> Result<String, String> {
         let text = match guard {
             Condition::Compare(a, comparison, b) => {
                 let (a, b) = (self.value(a)?, self.value(b)?);
@@ -290,7 +290,7 @@ impl Column<'_> {
         Ok(self.computed(&format!("({operator} {a} {b})")))
     }
 
-    fn folded(&mut self, all: &[Guard], of_none: &str, by: &str) -> Result<String, String> {
+    fn folded(&mut self, all: &[RegisterCondition], of_none: &str, by: &str) -> Result<String, String> {
         let first = self.computed(of_none);
         all.iter().try_fold(first, |sum, part| {
             let part = self.guard(part)?;

@@ -35,7 +35,7 @@ pub(super) enum Placement {
 
 /// Bounds on the size of clients or programs.
 #[derive(Args, Default)]
-pub(super) struct Shape {
+pub(super) struct SizeBounds {
     /// At most this many threads.
     #[arg(long, value_name = "T", value_parser = at_least_one)]
     threads: Option<u64>,
@@ -47,7 +47,7 @@ pub(super) struct Shape {
     calls: Option<u64>,
 }
 
-impl Shape {
+impl SizeBounds {
     /// True if any of these arguments was given.
     pub(super) fn is_given(&self) -> bool {
         [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
@@ -68,7 +68,7 @@ impl Shape {
 #[derive(Args, Default)]
 pub(super) struct Within {
     #[command(flatten)]
-    shape: Shape,
+    shape: SizeBounds,
     /// At most this many calls of all threads together.
     #[arg(long, value_name = "C", value_parser = at_least_one)]
     total: Option<u64>,

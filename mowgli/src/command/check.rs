@@ -10,7 +10,7 @@ mod record;
 
 pub(super) use self::args::CheckArgs;
 use self::args::{bounds, chosen};
-pub(super) use self::asked::Asked;
+pub(super) use self::asked::CheckCommand;
 use self::estimates::estimates;
 pub(super) use self::estimates::seconds;
 use self::implementations::check_implementations;
@@ -21,8 +21,8 @@ use super::shards::Done;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::necessity::{self, Question};
-use crate::shards::book::Book;
+use crate::necessity::{self, ChangeKind};
+use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
 use mowgli_rdma::Network;
 
@@ -51,7 +51,7 @@ pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, Inpu
 }
 
 /// Checks this shard's share of the clients.
-pub(super) fn piece(args: &CheckArgs, catalogue: Catalogue, book: &Book) -> Done {
+pub(super) fn piece(args: &CheckArgs, catalogue: Catalogue, book: &ShardLog) -> Done {
     set_jobs(args);
     let deadline = Deadline::after(args.timeout);
     let result = if args.mutate_spec {
@@ -79,7 +79,7 @@ fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, Input
 }
 
 /// Runs the check; `book` holds the results of other processes.
-pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>) -> u8 {
+pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&ShardLog>) -> u8 {
     if args.list {
         return told_in(args.json, list(args, &catalogue));
     }
@@ -92,8 +92,8 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>)
     let result = match args {
         CheckArgs { estimate: true, .. } => estimates(args, &catalogue, deadline),
         CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
-        CheckArgs { necessity: true, .. } => check_changes(Question::Necessity, args, &catalogue, deadline),
-        CheckArgs { mutants: true, .. } => check_changes(Question::Mutants, args, &catalogue, deadline),
+        CheckArgs { necessity: true, .. } => check_changes(ChangeKind::Necessity, args, &catalogue, deadline),
+        CheckArgs { mutants: true, .. } => check_changes(ChangeKind::Mutants, args, &catalogue, deadline),
         CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline, book),
         CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
         _ => check_implementations(args, &catalogue, deadline, book),

@@ -7,16 +7,16 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::ledger::Shard;
 use mowgli_rdma::Network;
 
-use super::bounds::Shape;
+use super::bounds::SizeBounds;
 use super::out::{bar, moving, told_in};
-use super::shards::{Done, Shared, is_piece};
+use super::shards::{Done, SharedArgs, is_piece};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::check::shapes;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
 
 #[derive(Args)]
@@ -34,9 +34,9 @@ pub(super) struct CompareArgs {
     #[arg(long)]
     rmw: bool,
     #[command(flatten)]
-    shape: Shape,
+    shape: SizeBounds,
     #[command(flatten)]
-    shared: Shared,
+    shared: SharedArgs,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -63,14 +63,14 @@ pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
 }
 
 /// Compares the models on this shard's share of the programs.
-pub(super) fn piece(args: &CompareArgs, book: &Book) -> Done {
+pub(super) fn piece(args: &CompareArgs, book: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
     Done::of(compared(args, deadline, Some(book)), deadline.expired())
 }
 
 /// Compares two models. Returns 0 if the comparison was completed, 2 for bad arguments, 3 if a limit stopped it or no
 /// program ends.
-pub(super) fn compare(args: &CompareArgs, book: Option<&Book>) -> u8 {
+pub(super) fn compare(args: &CompareArgs, book: Option<&ShardLog>) -> u8 {
     compared(args, Deadline::after(args.timeout), book)
 }
 
@@ -98,7 +98,7 @@ fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
     }
 }
 
-fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&Book>) -> u8 {
+fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&ShardLog>) -> u8 {
     let [a, b] = match models(args) {
         Ok(models) => models,
         Err(error) => return told_in(args.json, Err(error)),

@@ -23,14 +23,14 @@ pub(super) struct ConvertArgs {
     file: PathBuf,
     /// The format to convert to.
     #[arg(long, value_enum, value_name = "FORM")]
-    to: Form,
+    to: ConvertForm,
     /// Seconds for all outcomes of the test, which a C program has to know.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum ConvertForm {
     /// herd's X86_64, for tests of CPU accesses on one node.
     Herd,
     /// LISA, for herd7 with the files that `mowgli cat MODEL --for herd` writes.
@@ -43,20 +43,20 @@ enum Form {
 
 pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
     let text = text_of(&args.file)?;
-    if args.to == Form::Mowgli {
+    if args.to == ConvertForm::Mowgli {
         return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
     // Only herd's formats lack stuck executions: a C program judges its own stuck runs (`hangs` in
     // `generate/verbs.rs`).
-    if let (Form::Herd | Form::Lisa, Some(Liveness { text, .. })) = (args.to, test.liveness.first()) {
+    if let (ConvertForm::Herd | ConvertForm::Lisa, Some(Liveness { text, .. })) = (args.to, test.liveness.first()) {
         let message = "herd does not speak of executions that are stuck: leave it out of the test that is converted";
         return Err(InputError::new(Code::Argument, format!("{}: {text}: {message}", args.file.display())).into());
     }
-    if args.to == Form::Herd {
+    if args.to == ConvertForm::Herd {
         return Ok(x86::to_herd(&test)?);
     }
-    if args.to == Form::Lisa {
+    if args.to == ConvertForm::Lisa {
         return Ok(to_lisa(&test)?.text);
     }
     let deadline = Deadline::after(args.timeout);

@@ -58,7 +58,7 @@ impl ExplainArgs {
 }
 
 /// A request: its arguments, libraries and limits.
-struct Asked<'a> {
+struct ExplainRequest<'a> {
     args: &'a ExplainArgs,
     catalogue: &'a Catalogue,
     limits: Limits<'a>,
@@ -77,8 +77,8 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Inpu
 }
 
 /// Explains assertions of a test of coreRMA, whose executions have actions in place of subevents.
-fn explained_core_rma(test: &Test, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), InputError> {
-    let Asked { args, limits, .. } = *asked;
+fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>) -> Result<(String, u8), InputError> {
+    let ExplainRequest { args, limits, .. } = *asked;
     if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
         return Err(InputError::new(Code::Argument, format!("of {} there is text only", test.model))
             .help("mowgli report draws its executions"));
@@ -120,8 +120,8 @@ fn line(explained: &explain::Explained) -> String {
 }
 
 /// Returns an explanation in the requested form, if it has that form, and the exit code.
-fn explanation(finding: explain::Finding, asked: &Asked<'_>) -> Result<(Option<String>, u8), Failure> {
-    let Asked { args, catalogue, limits } = *asked;
+fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<(Option<String>, u8), Failure> {
+    let ExplainRequest { args, catalogue, limits } = *asked;
     let explained = explain::explain(catalogue, finding, limits)?;
     let vacuous = vacuous_code(&explained.test, explained.vacuous);
     if args.json {
@@ -145,7 +145,7 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
-    let asked = Asked { args, catalogue, limits };
+    let asked = ExplainRequest { args, catalogue, limits };
     if args.file.extension().is_none_or(|x| x != "litmus") {
         let finding = explain::read(catalogue, &text).map_err(|e| e.within(&path))?;
         return explained_findings(vec![Ok(finding)], &asked);
@@ -167,8 +167,8 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
 }
 
 /// Returns the text about the stuck executions of a test, and the exit code.
-fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
-    let Asked { args, catalogue, limits } = *asked;
+fn explained_stuck(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
+    let ExplainRequest { args, catalogue, limits } = *asked;
     let path = args.file.display();
     let found = explain::standstills(catalogue, test, &args.implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
@@ -184,14 +184,19 @@ fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failu
 }
 
 /// Explains these assertions of a test.
-fn explained_test(test: &Test, text: &str, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), Failure> {
+fn explained_test(
+    test: &Test,
+    text: &str,
+    chosen: &[usize],
+    asked: &ExplainRequest<'_>,
+) -> Result<(String, u8), Failure> {
     let findings = explain::of_test(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
     let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
     explained_findings(findings.collect(), asked)
 }
 
 /// Explains findings: returns the text to print, and the exit code.
-fn explained_findings(findings: Vec<explain::Decided>, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
+fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_>) -> Result<(String, u8), Failure> {
     let args = asked.args;
     let path = args.file.display();
     if let Some(out) = &args.out {

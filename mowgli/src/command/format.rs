@@ -39,7 +39,7 @@ impl Format {
 
 /// The kind of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(super) enum Kind {
+pub(super) enum FindingKind {
     /// Something allowed that is probably a mistake.
     Warning,
     /// A limit stopped the search, executions are stuck, or no execution ends.
@@ -50,7 +50,7 @@ pub(super) enum Kind {
     BadInput,
 }
 
-impl Kind {
+impl FindingKind {
     const ALL: [Self; 4] = [Self::Warning, Self::Undecided, Self::Violated, Self::BadInput];
 
     fn word(self) -> &'static str {
@@ -82,8 +82,8 @@ impl Kind {
 
 /// A finding about a test or a check.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Finding {
-    pub(super) kind: Kind,
+pub(super) struct FormatFinding {
+    pub(super) kind: FindingKind,
     /// Line and column in the record's file, from 1.
     pub(super) place: Option<(usize, usize)>,
     /// One line.
@@ -92,7 +92,7 @@ pub(super) struct Finding {
     pub(super) details: String,
 }
 
-impl Finding {
+impl FormatFinding {
     /// The message and the details.
     fn text(&self) -> String {
         format!("{}\n\n{}", self.message, self.details).trim_end().to_owned()
@@ -109,7 +109,7 @@ pub(super) struct Record {
     /// The verdict in a few words, for example `unsound, as expected`.
     pub(super) verdict: String,
     pub(super) seconds: f64,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<FormatFinding>,
 }
 
 impl Record {
@@ -117,14 +117,14 @@ impl Record {
     pub(super) fn failed(name: String, file: Option<String>, failure: &Failure) -> Self {
         match failure {
             Failure::Input(error) => Self::bad_input(name, file, error),
-            Failure::Undecided(_) => Self::of_one(name, file, "undecided", Kind::Undecided, failure.to_string()),
-            Failure::Bug(_) => Self::of_one(name, file, "bad input", Kind::BadInput, failure.to_string()),
+            Failure::Undecided(_) => Self::of_one(name, file, "undecided", FindingKind::Undecided, failure.to_string()),
+            Failure::Bug(_) => Self::of_one(name, file, "bad input", FindingKind::BadInput, failure.to_string()),
         }
     }
 
     /// A record of input that cannot be read. The finding has the place of the error, if that is in the file of the record.
     pub(super) fn bad_input(name: String, file: Option<String>, error: &InputError) -> Self {
-        let mut record = Self::of_one(name, file, "bad input", Kind::BadInput, error.message.clone());
+        let mut record = Self::of_one(name, file, "bad input", FindingKind::BadInput, error.message.clone());
         record.findings[0].place = error.place.as_ref().map(|place| (place.line, place.column));
         let drawn = diagnostic::drawn(error, Colours::None);
         record.findings[0].details = drawn.split_once('\n').map_or(String::new(), |(_, lines)| lines.to_owned());
@@ -132,24 +132,24 @@ impl Record {
     }
 
     /// A record with one finding, which has one line.
-    fn of_one(name: String, file: Option<String>, verdict: &str, kind: Kind, message: String) -> Self {
-        let finding = Finding { kind, place: None, message, details: String::new() };
+    fn of_one(name: String, file: Option<String>, verdict: &str, kind: FindingKind, message: String) -> Self {
+        let finding = FormatFinding { kind, place: None, message, details: String::new() };
         Self { name, file, verdict: verdict.to_owned(), seconds: 0.0, findings: vec![finding] }
     }
 
     /// The record of a test or a check that the command did not begin before it was interrupted.
     pub(super) fn interrupted(name: String, file: Option<String>) -> Self {
         let message = "the command was interrupted before this".to_owned();
-        Self::of_one(name, file, "undecided", Kind::Undecided, message)
+        Self::of_one(name, file, "undecided", FindingKind::Undecided, message)
     }
 
     /// The worst finding beside warnings.
-    fn worst(&self) -> Option<&Finding> {
+    fn worst(&self) -> Option<&FormatFinding> {
         let first_of = |kind| self.findings.iter().find(move |f| f.kind == kind);
-        [Kind::BadInput, Kind::Violated, Kind::Undecided].into_iter().find_map(first_of)
+        [FindingKind::BadInput, FindingKind::Violated, FindingKind::Undecided].into_iter().find_map(first_of)
     }
 
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: FindingKind) -> bool {
         self.worst().is_some_and(|f| f.kind == kind)
     }
 }
@@ -187,7 +187,7 @@ fn one_line(text: &str) -> String {
 
 /// Writes a suite with a test case for each record. Input that cannot be read and open questions are errors, violations failures.
 fn junit(command: &str, records: &[Record]) -> String {
-    let failures = records.iter().filter(|r| r.has(Kind::Violated)).count();
+    let failures = records.iter().filter(|r| r.has(FindingKind::Violated)).count();
     let errors = records.iter().filter(|r| r.worst().is_some()).count() - failures;
     let counts = format!("tests=\"{}\" failures=\"{failures}\" errors=\"{errors}\"", records.len());
     let seconds: f64 = records.iter().map(|r| r.seconds).sum();
@@ -215,7 +215,7 @@ fn junit_case(out: &mut String, command: &str, record: &Record) {
         out.push_str("/>\n");
         return;
     };
-    let tag = if worst.kind == Kind::Violated { "failure" } else { "error" };
+    let tag = if worst.kind == FindingKind::Violated { "failure" } else { "error" };
     let texts: Vec<String> = record.findings.iter().map(|f| xml(&placed(record, f))).collect();
     let _ = writeln!(
         out,
@@ -227,7 +227,7 @@ fn junit_case(out: &mut String, command: &str, record: &Record) {
 }
 
 /// The text of a finding behind its place.
-fn placed(record: &Record, finding: &Finding) -> String {
+fn placed(record: &Record, finding: &FormatFinding) -> String {
     match (&record.file, finding.place) {
         (Some(file), Some((line, column))) => format!("{file}:{line}:{column}: {}", finding.text()),
         _ => finding.text(),
@@ -253,7 +253,7 @@ fn xml(text: &str) -> String {
 
 /// Writes a run with a result for each finding. The rules are the kinds of findings.
 fn sarif(records: &[Record]) -> String {
-    let rules: Vec<_> = Kind::ALL
+    let rules: Vec<_> = FindingKind::ALL
         .iter()
         .map(|kind| {
             json!({
@@ -279,7 +279,7 @@ fn sarif(records: &[Record]) -> String {
     format!("{log:#}\n")
 }
 
-fn sarif_result(record: &Record, finding: &Finding) -> serde_json::Value {
+fn sarif_result(record: &Record, finding: &FormatFinding) -> serde_json::Value {
     let mut location = json!({ "logicalLocations": [{ "name": record.name }] });
     if let Some(file) = &record.file {
         let (line, column) = finding.place.unwrap_or((1, 1));
@@ -288,7 +288,7 @@ fn sarif_result(record: &Record, finding: &Finding) -> serde_json::Value {
             "region": { "startLine": line, "startColumn": column },
         });
     }
-    let index = Kind::ALL.iter().position(|kind| *kind == finding.kind);
+    let index = FindingKind::ALL.iter().position(|kind| *kind == finding.kind);
     json!({
         "ruleId": finding.kind.word(),
         "ruleIndex": index,
@@ -318,10 +318,10 @@ fn markdown(records: &[Record]) -> String {
     for record in records {
         let sign = match record.worst().map(|f| f.kind) {
             None => "✅",
-            Some(Kind::Undecided | Kind::Warning) => "❓",
-            Some(Kind::Violated | Kind::BadInput) => "❌",
+            Some(FindingKind::Undecided | FindingKind::Warning) => "❓",
+            Some(FindingKind::Violated | FindingKind::BadInput) => "❌",
         };
-        let place = |f: &Finding| f.place.map_or(String::new(), |(line, _)| format!("line {line}: "));
+        let place = |f: &FormatFinding| f.place.map_or(String::new(), |(line, _)| format!("line {line}: "));
         let findings: Vec<String> = record.findings.iter().map(|f| place(f) + &markdown_text(&f.message)).collect();
         let (name, verdict) = (markdown_text(&record.name), markdown_text(&record.verdict));
         let file = record.file.as_deref().map(markdown_text).unwrap_or_default();

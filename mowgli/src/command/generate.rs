@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::generate::core_rma::{Made, TABLE_6, make};
+use crate::generate::core_rma::{RowTests, TABLE_6, make};
 use crate::generate::{Generated, axioms, verbs};
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::test::Model;
@@ -17,12 +17,12 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::ledger::Shard;
 use mowgli_core::unknown::Unknown;
 use mowgli_rdma::core_rma::execution::Rule;
-use mowgli_rdma::core_rma::generate::Row;
+use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::bounds::at_least_one;
 use super::out::{bar, moving, save, told};
 use super::shards::{Done, Share, is_piece};
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
 
 #[derive(Args)]
@@ -88,7 +88,7 @@ pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
 }
 
 /// Searches this shard's share of the programs.
-pub(super) fn piece(args: &GenerateArgs, book: &Book) -> Done {
+pub(super) fn piece(args: &GenerateArgs, book: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
     Done::of(told(generated(args, (deadline, Some(book)))), deadline.expired())
 }
@@ -104,14 +104,14 @@ enum Emit {
 }
 
 /// A deadline, and the results of other processes.
-type Shared<'a> = (Deadline, Option<&'a Book>);
+type ShardContext<'a> = (Deadline, Option<&'a ShardLog>);
 
 /// Generates tests; `book` holds the results of other processes.
-pub(super) fn generate(args: &GenerateArgs, book: Option<&Book>) -> Result<u8, Failure> {
+pub(super) fn generate(args: &GenerateArgs, book: Option<&ShardLog>) -> Result<u8, Failure> {
     generated(args, (Deadline::after(args.timeout), book))
 }
 
-fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
+fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
     if args.emit == Emit::CVerbs && args.out.is_none() {
         return Err(InputError::new(Code::Argument, "say where the C programs go, as --out DIR").into());
     }
@@ -142,7 +142,7 @@ fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
 }
 
 /// Makes the tests of a row, and shows a progress bar.
-fn made(row: Row, shared: Shared<'_>) -> Made {
+fn made(row: TableRow, shared: ShardContext<'_>) -> RowTests {
     let (deadline, book) = shared;
     let part = book.map(|book| book.part(format!("{} {} {}", row.rule, row.processes, row.size)));
     let bar = bar(row.rule.to_string(), "programs");
@@ -156,7 +156,7 @@ fn made(row: Row, shared: Shared<'_>) -> Made {
 }
 
 /// Makes the tests of the requested rows. The code is 3 if a limit stopped the search for them.
-fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Generated>), InputError> {
+fn of_core_rma(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
     let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
     let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
     if processes > 3 || size > 13 {
@@ -164,7 +164,7 @@ fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Gener
     }
     let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
-        let made = made(Row { rule, processes, size }, shared);
+        let made = made(TableRow { rule, processes, size }, shared);
         if !is_piece(shared.1) {
             eprintln!("{}", made.text());
         }
@@ -177,7 +177,7 @@ fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Gener
 }
 
 /// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
-fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, Vec<Generated>), InputError> {
+fn of_axioms(args: &GenerateArgs, (deadline, book): ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
     let known = axioms::pivots(args.model);
     let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
     if pivots.is_empty() {
@@ -255,7 +255,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
 }
 
 /// Prints the rows of CORERMA Table 6, with the paper's numbers beside ours.
-fn table_6(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
+fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
     let (start, deadline) = (Instant::now(), shared.0);
     let (mut code, mut all) = (0, Vec::new());
     let mut table = comfy_table::Table::new();

@@ -27,8 +27,8 @@ use serde::{Deserialize, Serialize};
 use super::format::{Format, Record};
 use super::network::on;
 use super::out::{all_files, bar, failure_code, parsed, shown, text_of, told_in, warnings, worst};
-use super::shards::{Done, Shared, is_piece};
-use crate::shards::book::Book;
+use super::shards::{Done, SharedArgs, is_piece};
+use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
 
 #[derive(Args)]
@@ -68,8 +68,8 @@ pub(super) struct LitmusArgs {
     engine: EngineArg,
     /// The network, in place of the one that a model names: rc, rc-relaxed, efa, cxi and others, or libfabric:BITS. For
     /// tests of CORE_RMA the network under whose rules they are solved: core, which is the default, or infiniband.
-    #[arg(long, value_name = "NAME", value_parser = Chosen::named)]
-    network: Option<Chosen>,
+    #[arg(long, value_name = "NAME", value_parser = ModelChoice::named)]
+    network: Option<ModelChoice>,
     /// Rules of CORE_RMA that are switched off, for example IR.
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     without: Vec<Rule>,
@@ -77,7 +77,7 @@ pub(super) struct LitmusArgs {
     #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
     #[command(flatten)]
-    shared: Shared,
+    shared: SharedArgs,
 }
 
 impl LitmusArgs {
@@ -113,19 +113,19 @@ fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(),
 }
 
 /// Solves this shard's share of the tests.
-pub(super) fn piece(args: &LitmusArgs, catalogue: &Catalogue, book: &Book) -> Done {
+pub(super) fn piece(args: &LitmusArgs, catalogue: &Catalogue, book: &ShardLog) -> Done {
     let code = litmus(args, catalogue, Some(book));
     Done::of(code, interrupt::requested())
 }
 
 /// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
 #[derive(Clone)]
-enum Chosen {
+enum ModelChoice {
     Network(Network),
     Rules(Rules),
 }
 
-impl Chosen {
+impl ModelChoice {
     fn named(name: &str) -> Result<Self, InputError> {
         let rules = Rules::preset(name).map(Self::Rules);
         rules.or_else(|rules| {
@@ -175,7 +175,7 @@ struct Printed {
 }
 
 /// Solves tests; `book` holds the results of other processes.
-pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Book>) -> u8 {
+pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&ShardLog>) -> u8 {
     if args.statements {
         print!("{}", reference(catalogue));
         return 0;
@@ -226,7 +226,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Boo
 fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, InputError> {
     let text = text_of(path)?;
     let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
-    is_wanted.then(|| on(path, &text, args.network.as_ref().and_then(Chosen::network))).transpose()
+    is_wanted.then(|| on(path, &text, args.network.as_ref().and_then(ModelChoice::network))).transpose()
 }
 
 fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
@@ -314,7 +314,8 @@ fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answe
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
-    let rules = if let Some(Chosen::Rules(rules)) = &args.network { rules.clone() } else { Rules::preset("core")? };
+    let rules =
+        if let Some(ModelChoice::Rules(rules)) = &args.network { rules.clone() } else { Rules::preset("core")? };
     let rules = args.without.iter().fold(rules, |rules, &rule| rules.without(rule));
     match args.engine.into() {
         Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),

@@ -51,7 +51,7 @@ use self::shards::Done;
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::{self, Failure};
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
 
 /// Returns the error for commands that are not split into shards.
@@ -88,7 +88,7 @@ enum Command {
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
     #[command(flatten)]
-    Asked(Box<check::Asked>),
+    Asked(Box<check::CheckCommand>),
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(walk::WalkArgs),
     /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
@@ -264,7 +264,7 @@ fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, InputError> {
 }
 
 /// Does a share of a command's work.
-fn part(command: &Command, catalogue: Catalogue, book: &Book) -> Done {
+fn part(command: &Command, catalogue: Catalogue, book: &ShardLog) -> Done {
     match command {
         Command::Check(args) => check::piece(args, catalogue, book),
         Command::Litmus(args) => litmus::piece(args, &catalogue, book),
@@ -296,7 +296,7 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
 }
 
 /// Runs a command; `book` holds the results of the shards of a run.
-fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
+fn done(command: Command, catalogue: Catalogue, book: Option<&ShardLog>) -> u8 {
     match command {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue, book),
         Command::Cat(args) => printed(cat::written(&args, &catalogue)),

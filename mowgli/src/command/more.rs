@@ -11,7 +11,7 @@ use super::{compare, convert, emit, generate, networks, prove, repair, report, r
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
 
 #[derive(Subcommand)]
@@ -100,7 +100,7 @@ impl More {
     }
 
     /// Does a share of a command's work.
-    pub(super) fn part(&self, book: &Book) -> Done {
+    pub(super) fn part(&self, book: &ShardLog) -> Done {
         match self {
             Self::Compare(args) => compare::piece(args, book),
             Self::Generate(args) => generate::piece(args, book),
@@ -109,7 +109,7 @@ impl More {
     }
 
     /// Runs a command. `book` holds the results of the shards of a run; `cli` is the command with all its arguments.
-    pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>, mut cli: clap::Command) -> u8 {
+    pub(super) fn done(self, catalogue: Catalogue, book: Option<&ShardLog>, mut cli: clap::Command) -> u8 {
         match self {
             Self::Prove(args) => told_in(args.is_json(), prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),

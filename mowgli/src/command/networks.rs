@@ -9,21 +9,21 @@ use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
-use mowgli_prove::solve::Program;
+use mowgli_prove::solve::SolverProgram;
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
 use super::out::{files, save, text_of, worst};
 use crate::catalogue::Catalogue;
-use crate::check::Options;
+use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::networks::cases::{self, Case};
+use crate::networks::cases::{self, NetworkCase};
 use crate::networks::shown::{Shown, is_good, repairs, table};
-use crate::networks::{Ask, Cell, decide};
+use crate::networks::{TableCell, TableRequest, decide};
 use crate::prove::solvers;
-use crate::report::{Matrix, MatrixCell, Page};
+use crate::report::{MatrixCell, Page, VerdictTable};
 
 #[derive(Args)]
 #[command(
@@ -100,23 +100,23 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
         return Err(InputError::of(Code::Argument, Error::NoNetwork(local.name)));
     }
     let limit = Duration::from_secs(args.timeout);
-    let prover = |solvers| mowgli_prove::prove::Options { solvers, limit, executions: limit, keep: false };
-    let prover = args.prove.then(|| solvers(&[Program::Z3]).map(prover)).transpose()?;
-    let ask = Ask {
+    let prover = |solvers| mowgli_prove::prove::ProofOptions { solvers, limit, executions: limit, keep: false };
+    let prover = args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
+    let ask = TableRequest {
         is_chosen: &|entry| args.names.is_empty() || is_named(entry),
         networks: &args.networks(),
         bound: &|entry| args.bound(entry),
         through: args.through,
         repair: args.repair,
         prove: prover.as_ref(),
-        options: &|| Options { deadline: Deadline::after(Some(args.timeout)), ..Options::default() },
+        options: &|| CheckOptions { deadline: Deadline::after(Some(args.timeout)), ..CheckOptions::default() },
     };
     let mut cells = Vec::new();
     decide(&mut entries, &ask, &mut |cell| {
         args.print(&cell);
         cells.push(cell);
     });
-    let shown = of_tests.iter().map(Case::shown).chain(cells.iter().map(Cell::shown)).collect_vec();
+    let shown = of_tests.iter().map(NetworkCase::shown).chain(cells.iter().map(TableCell::shown)).collect_vec();
     let code = shown.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 }).fold(0, worst);
     if !args.json {
         print!("{}{}", table(&shown), repairs(&shown));
@@ -129,12 +129,12 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
 }
 
 /// Decides the litmus tests.
-fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Result<Vec<Case>, InputError> {
+fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Result<Vec<NetworkCase>, InputError> {
     let mut all = Vec::new();
     let found: Vec<Vec<PathBuf>> = paths.iter().map(|path| files(Path::new(path), &["litmus"])).try_collect()?;
     for file in found.concat() {
         let deadline = Deadline::after(Some(args.timeout));
-        let ask = cases::Ask {
+        let ask = cases::CaseRequest {
             catalogue,
             networks: &args.networks(),
             repair: args.repair,
@@ -149,7 +149,7 @@ fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Resul
 }
 
 /// Returns a page with the table, what is wrong, and the repairs.
-fn page(tests: &[Case], cells: &[Cell]) -> Page {
+fn page(tests: &[NetworkCase], cells: &[TableCell]) -> Page {
     let mut page = Page { title: "Networks".to_owned(), ..Page::default() };
     let mut all: Vec<(Shown<'_>, MatrixCell)> = Vec::new();
     for case in tests {
@@ -173,6 +173,6 @@ fn page(tests: &[Case], cells: &[Cell]) -> Page {
         (network.to_owned(), own.map(cell).collect())
     };
     let rows = all.iter().map(|(shown, _)| shown.network).unique().map(row).collect();
-    page.matrix = Matrix { columns, rows };
+    page.matrix = VerdictTable { columns, rows };
     page
 }

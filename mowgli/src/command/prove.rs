@@ -11,15 +11,15 @@ use clap::Args;
 use itertools::Itertools;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_prove::prove::Options;
-use mowgli_prove::solve::Program;
+use mowgli_prove::prove::ProofOptions;
+use mowgli_prove::solve::SolverProgram;
 use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Failure;
-use crate::prove::{Found, proved, solvers};
-use crate::theorems::{THEOREMS, Theorem};
+use crate::prove::{ProofResult, proved, solvers};
+use crate::theorems::{NamedTheorem, THEOREMS};
 
 use super::bounds::at_least_one;
 use super::network::On;
@@ -42,8 +42,8 @@ pub(super) struct ProveArgs {
     #[command(flatten)]
     on: On,
     /// The solver; with both, both must show each obligation.
-    #[arg(long, value_enum, default_value_t = Solver::Z3)]
-    solver: Solver,
+    #[arg(long, value_enum, default_value_t = SolverArg::Z3)]
+    solver: SolverArg,
     /// Seconds for one question to a solver.
     #[arg(long, value_name = "S", default_value_t = 60, value_parser = at_least_one)]
     timeout: u64,
@@ -66,7 +66,7 @@ impl ProveArgs {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Solver {
+enum SolverArg {
     /// Z3.
     Z3,
     /// cvc5.
@@ -75,12 +75,12 @@ enum Solver {
     Both,
 }
 
-impl Solver {
-    fn programs(self) -> &'static [Program] {
+impl SolverArg {
+    fn programs(self) -> &'static [SolverProgram] {
         match self {
-            Self::Z3 => &[Program::Z3],
-            Self::Cvc5 => &[Program::Cvc5],
-            Self::Both => &[Program::Z3, Program::Cvc5],
+            Self::Z3 => &[SolverProgram::Z3],
+            Self::Cvc5 => &[SolverProgram::Cvc5],
+            Self::Both => &[SolverProgram::Z3, SolverProgram::Cvc5],
         }
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         let error = InputError::new(Code::Unknown, format!("no library {what}"));
         return Err(error.help("see mowgli check --list").into());
     }
-    let options = Options {
+    let options = ProofOptions {
         solvers: solvers(args.solver.programs())?,
         limit: Duration::from_secs(args.timeout),
         executions: Duration::from_secs(EXECUTIONS),
@@ -123,7 +123,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         .chain(theorems.iter().map(|(t, variant)| question(args.json, || t.told(variant, &options, search))));
     let mut code = 0;
     let mut contradiction = None;
-    in_order(&questions.collect::<Vec<Question<'_>>>(), |said| {
+    in_order(&questions.collect::<Vec<ProofQuestion<'_>>>(), |said| {
         let done = said.and_then(|said| {
             print!("{}", said.printed);
             contradiction.clone_from(&said.contradiction);
@@ -136,7 +136,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
 }
 
 /// The answer about a library or a theorem.
-struct Said {
+struct PrintedAnswer {
     printed: String,
     /// The files of its obligations: names and contents.
     files: Vec<(String, String)>,
@@ -147,14 +147,14 @@ struct Said {
 }
 
 /// A question about one library or theorem.
-type Question<'a> = Box<dyn Fn() -> Result<Said, Failure> + Sync + 'a>;
+type ProofQuestion<'a> = Box<dyn Fn() -> Result<PrintedAnswer, Failure> + Sync + 'a>;
 
 /// The stack size of a thread that answers questions: that of a process's first thread.
 const STACK: usize = 8 << 20;
 
 /// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. Calls `visit`
 /// with the answers in the order of the questions. After `visit` returns false no further question is begun.
-fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Failure>) -> bool) {
+fn in_order(questions: &[ProofQuestion<'_>], mut visit: impl FnMut(Result<PrintedAnswer, Failure>) -> bool) {
     let lanes = thread::available_parallelism().map_or(1, usize::from).min(questions.len());
     let next = AtomicUsize::new(0);
     let (send, receive) = channel();
@@ -222,10 +222,11 @@ fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Ent
 fn chosen_theorems<'a>(
     args: &'a ProveArgs,
     catalogue: &Catalogue,
-) -> Result<Vec<(&'static Theorem, &'a str)>, InputError> {
+) -> Result<Vec<(&'static NamedTheorem, &'a str)>, InputError> {
     let is_published = args.on.network.is_none_or(|network| network == Network::RC);
     let all = is_published && args.over.is_empty() && catalogue.usual().count() == catalogue.names().len();
-    let is_wanted = |t: &&Theorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
+    let is_wanted =
+        |t: &&NamedTheorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
     let variant = args.variant.as_deref().unwrap_or("published");
     let mut found = Vec::new();
     for theorem in THEOREMS.iter().filter(is_wanted) {
@@ -251,11 +252,11 @@ fn chosen_theorems<'a>(
 }
 
 /// Makes a question that runs `found` and formats its result.
-fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, Failure> + Sync + 'a) -> Question<'a> {
+fn question<'a, F: ProofResult>(json: bool, found: impl Fn() -> Result<F, Failure> + Sync + 'a) -> ProofQuestion<'a> {
     Box::new(move || {
         let found = found()?;
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
-        Ok(Said { printed, files: found.files(), code: found.code(), contradiction: found.contradiction() })
+        Ok(PrintedAnswer { printed, files: found.files(), code: found.code(), contradiction: found.contradiction() })
     })
 }
 

@@ -7,16 +7,16 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::named;
-use mowgli_prove::solve::Program;
+use mowgli_prove::solve::SolverProgram;
 
 use super::bounds::{Within, at_least_one};
 use super::network::On;
 use super::out::{all_files, bar, moving, parsed, save, told_in, worst};
 use crate::catalogue::Catalogue;
-use crate::check::Options;
+use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline, Failure};
-use crate::repair::{Ask, Costs, bodies, repair};
+use crate::repair::{Costs, RepairRequest, bodies, repair};
 
 #[derive(Args)]
 #[command(
@@ -106,11 +106,12 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(600)));
     let bar = bar(format!("{name} {}", variant.name), "clients");
     let progress = moving(&bar);
-    let options = Options { deadline, progress: &progress, entries: catalogue.entries(), ..Options::default() };
-    let solvers: Vec<Program> = [Program::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
+    let options =
+        CheckOptions { deadline, progress: &progress, entries: catalogue.entries(), ..CheckOptions::default() };
+    let solvers: Vec<SolverProgram> = [SolverProgram::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
     let (limit, executions) = (Duration::from_secs(10), Duration::from_secs(30));
-    let prove = mowgli_prove::prove::Options { solvers, limit, executions, keep: false };
-    let ask = bodies::Ask {
+    let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions, keep: false };
+    let ask = bodies::BodyRepairRequest {
         costs,
         weaken: args.weaken,
         limit: Limit { insertions: args.most as usize, repairs: args.first as usize, ..Limit::default() },
@@ -131,7 +132,7 @@ fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> 
     let test = parsed(Catalogue::builtin(), path, &text)?;
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(60)));
     let expired = || deadline.expired();
-    let ask = Ask {
+    let ask = RepairRequest {
         costs,
         weaken: args.weaken,
         limit: Limit { insertions: args.most as usize, ..Limit::default() },

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::Catalogue;
-use crate::check::{Checked, Options};
+use crate::check::{CheckOptions, Checked};
 use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{self, Deadline, Failure};
 use crate::repair::Costs;
-use crate::repair::bodies::{Answer, Ask, repair};
+use crate::repair::bodies::{BodyRepairRequest, BodyRepairs, repair};
 use crate::report::{CheckRow, Drawn, FindingRow, Page, RepairRow, TestRow};
 use clap::Args;
 use mowgli_core::problem::Limits;
@@ -55,7 +55,7 @@ pub(super) struct ReportArgs {
 }
 
 /// The arguments of a request, and its libraries.
-type Asked<'a> = (&'a ReportArgs, &'a Catalogue);
+type ReportRequest<'a> = (&'a ReportArgs, &'a Catalogue);
 
 /// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
 /// something open.
@@ -96,13 +96,13 @@ pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, Inpu
     Ok(code)
 }
 
-fn add_files(page: &mut Page, path: &Path, asked: Asked<'_>) -> Result<(), Vec<Failure>> {
+fn add_files(page: &mut Page, path: &Path, asked: ReportRequest<'_>) -> Result<(), Vec<Failure>> {
     let files = files(path, &["litmus", "snap"]).map_err(|message| vec![message.into()])?;
     let failed: Vec<Failure> = files.iter().filter_map(|file| add_file(page, file, asked).err()).collect();
     if failed.is_empty() { Ok(()) } else { Err(failed) }
 }
 
-fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Result<(), Failure> {
+fn add_file(page: &mut Page, file: &Path, (args, catalogue): ReportRequest<'_>) -> Result<(), Failure> {
     let name = file.display().to_string();
     let text = text_of(file)?;
     let is_test = file.extension().is_some_and(|x| x == "litmus");
@@ -133,7 +133,7 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
     Ok(())
 }
 
-fn add_library(page: &mut Page, name: &str, (args, catalogue): Asked<'_>) -> Result<(), Vec<Failure>> {
+fn add_library(page: &mut Page, name: &str, (args, catalogue): ReportRequest<'_>) -> Result<(), Vec<Failure>> {
     let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
     let added = match named(catalogue.entries(), library) {
         Ok(entry) => add_checks(page, entry, variant, args),
@@ -154,27 +154,27 @@ fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &Repo
     };
     for variant in variants {
         let loopback = args.placement == Placement::Any;
-        let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
+        let options = CheckOptions { deadline: Deadline::after(args.timeout), loopback, ..CheckOptions::default() };
         let first = page.checks.len();
         let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
         check_bounds(entry, variant, &variant.bounds, &options, None, &mut each)?;
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|row| row.is_small() && loopback) {
             // Without network accesses to the own node a counterexample needs more threads, so it is more typical.
-            let options = Options { deadline: Deadline::after(args.timeout), loopback: false, ..options };
+            let options = CheckOptions { deadline: Deadline::after(args.timeout), loopback: false, ..options };
             check_bounds(entry, variant, &variant.bounds, &options, None, &mut |checked| row.add_typical(&checked))?;
         }
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|_| args.repair) {
-            let options = Options { deadline: Deadline::after(Some(args.timeout.unwrap_or(600))), ..options };
+            let options = CheckOptions { deadline: Deadline::after(Some(args.timeout.unwrap_or(600))), ..options };
             row.repair = Some(RepairRow::of_bodies(&repaired(entry, variant, &options)?));
         }
     }
     Ok(())
 }
 
-fn repaired(entry: &Entry, variant: &Variant, options: &Options<'_>) -> Result<Answer, Failure> {
-    let ask = Ask {
+fn repaired(entry: &Entry, variant: &Variant, options: &CheckOptions<'_>) -> Result<BodyRepairs, Failure> {
+    let ask = BodyRepairRequest {
         costs: &Costs::default(),
         weaken: false,
         limit: Limit { repairs: REPAIRS, ..Limit::default() },

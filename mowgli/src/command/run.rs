@@ -14,11 +14,11 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::test::Test;
-use crate::run::{Ask, Over, run, stack};
+use crate::run::{RunOver, RunRequest, run, stack};
 
 /// The fabrics over which a test can run.
 #[derive(Clone, Copy, ValueEnum)]
-enum Fabric {
+enum FabricArg {
     /// Threads with shared memory: fast, and nothing weak is seen.
     Local,
     /// The machine of RDMA_TSO with a seed: as adverse as it can be, and each run can be had again.
@@ -29,7 +29,7 @@ enum Fabric {
     Shm,
 }
 
-impl Fabric {
+impl FabricArg {
     fn provider(self) -> Option<Provider> {
         match self {
             Self::Local | Self::Machine => None,
@@ -57,8 +57,8 @@ pub(super) struct RunArgs {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The fabric to run over.
-    #[arg(long, value_enum, default_value_t = Fabric::Machine)]
-    fabric: Fabric,
+    #[arg(long, value_enum, default_value_t = FabricArg::Machine)]
+    fabric: FabricArg,
     /// The number of runs of each test.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
@@ -122,17 +122,17 @@ fn one(
     let in_file = |e: InputError| e.about(&path.display());
     let started;
     let over = match (args.fabric, args.fabric.provider(), joined) {
-        (_, Some(provider), Some(company)) => Over::Processes(company, provider),
+        (_, Some(provider), Some(company)) => RunOver::Processes(company, provider),
         (_, Some(provider), None) => {
             // Checks the implementations here, so that an error is reported once and not by each process.
             stack(catalogue, &test, variants).map_err(in_file)?;
             started = company(path, args, &test, provider).map_err(in_file)?;
-            Over::Processes(&started, provider)
+            RunOver::Processes(&started, provider)
         }
-        (Fabric::Machine, ..) => Over::Machine(args.seed),
-        _ => Over::Local,
+        (FabricArg::Machine, ..) => RunOver::Machine(args.seed),
+        _ => RunOver::Local,
     };
-    let ask = Ask {
+    let ask = RunRequest {
         over,
         times: args.times,
         variants,

@@ -56,7 +56,7 @@ pub(super) struct ServeArgs {
 
 /// A question about a test, beside its outcomes.
 #[derive(Args, Clone, Default)]
-struct Asked {
+struct ServeQuestion {
     /// Find the least to insert, too.
     #[arg(long)]
     repair: bool,
@@ -68,7 +68,7 @@ struct Asked {
     implemented: Vec<String>,
 }
 
-impl Asked {
+impl ServeQuestion {
     /// Parses the path and the query of a request; `None` if the server has nothing at this path.
     fn of(request: &Request) -> Option<Self> {
         let names = request.query.strip_prefix("implemented=").unwrap_or_default();
@@ -94,7 +94,7 @@ impl Asked {
 #[derive(Args)]
 pub(super) struct SolveArgs {
     #[command(flatten)]
-    asked: Asked,
+    asked: ServeQuestion,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -144,7 +144,7 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, 
     if !is_local(request, port) {
         return http::write(stream, "403 Forbidden", "text/plain", b"for this machine only");
     }
-    match (request.method.as_str(), request.path.as_str(), Asked::of(request)) {
+    match (request.method.as_str(), request.path.as_str(), ServeQuestion::of(request)) {
         ("GET", "/", _) => http::write(stream, "200 OK", "text/html; charset=utf-8", page.as_bytes()),
         ("POST", _, Some(asked)) => {
             let page = solved(stream, request, &asked, bounds).unwrap_or_else(|e| failed(&e.to_string()));
@@ -155,7 +155,7 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, 
 }
 
 /// Solves the test in a request, and returns the page's data as JSON.
-fn solved(stream: &TcpStream, request: &Request, asked: &Asked, bounds: Bounds) -> Result<String, InputError> {
+fn solved(stream: &TcpStream, request: &Request, asked: &ServeQuestion, bounds: Bounds) -> Result<String, InputError> {
     let test = request
         .body
         .as_deref()
@@ -174,7 +174,7 @@ fn failed(message: &str) -> String {
 }
 
 /// Solves a test in a process of its own, and kills it when nobody waits for the answer any more.
-fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) -> Result<String, InputError> {
+fn solved_apart(stream: &TcpStream, text: &[u8], asked: &ServeQuestion, bounds: Bounds) -> Result<String, InputError> {
     let own = std::env::current_exe().map_err(system)?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let network = bounds.on.network.map(|network| format!("--network={network}"));

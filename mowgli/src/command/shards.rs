@@ -11,7 +11,7 @@ use mowgli_core::soundness::ledger::Shard;
 use super::out::{bar, told};
 use crate::error::{Code, InputError};
 use crate::interrupt;
-use crate::shards::book::{Book, Merged, merged};
+use crate::shards::book::{Merged, ShardLog, merged};
 use crate::shards::identity::{Hash, Identity};
 
 /// Parses a share, for example `3/16`.
@@ -42,7 +42,7 @@ impl Share {
 
 /// The same, for a command that writes no other file.
 #[derive(Args)]
-pub(super) struct Shared {
+pub(super) struct SharedArgs {
     #[command(flatten)]
     share: Share,
     /// With --shard, where its lines go.
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     out: Option<PathBuf>,
 }
 
-impl Shared {
+impl SharedArgs {
     /// Returns the share, and the file for its lines.
     pub(super) fn share(&self) -> Option<(Shard, PathBuf)> {
         self.share.with(self.out.as_deref())
@@ -83,9 +83,14 @@ fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, In
 }
 
 /// Does one share of a command's work, and writes the results to a file.
-pub(super) fn piece(piece: Shard, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, InputError> {
+pub(super) fn piece(
+    piece: Shard,
+    out: &Path,
+    hash: Hash,
+    work: impl FnOnce(&ShardLog) -> Done,
+) -> Result<u8, InputError> {
     let run = Identity::new(question(std::env::args_os().skip(1))?, hash);
-    let book = Book::open(out, &run, piece)?;
+    let book = ShardLog::open(out, &run, piece)?;
     let done = if book.is_over() { Done::All } else { work(&book) };
     let (number, of, lines, out) = (piece.number(), piece.of(), book.lines(), out.display());
     match done {
@@ -104,7 +109,7 @@ pub(super) fn piece(piece: Shard, out: &Path, hash: Hash, work: impl FnOnce(&Boo
 }
 
 /// True if this process does one share of several.
-pub(super) fn is_piece(book: Option<&Book>) -> bool {
+pub(super) fn is_piece(book: Option<&ShardLog>) -> bool {
     book.is_some_and(|book| book.piece().is_some())
 }
 

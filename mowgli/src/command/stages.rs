@@ -9,9 +9,9 @@ use mowgli_libraries::entry::{Entry, Variant};
 
 use super::out::{bar, moving};
 use super::shards::is_piece;
-use crate::check::{Checked, Options, check};
+use crate::check::{CheckOptions, Checked, check};
 use crate::error::InputError;
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 
 /// Checks a variant at one bound after the other, up to the first bound at which it is not sound. Each check shows a
 /// progress bar. If processes share the work, `book` holds their results.
@@ -19,8 +19,8 @@ pub(super) fn check_bounds(
     entry: &Entry,
     variant: &Variant,
     bounds: &[Bound],
-    options: &Options<'_>,
-    book: Option<&Book>,
+    options: &CheckOptions<'_>,
+    book: Option<&ShardLog>,
     each: &mut dyn FnMut(Checked),
 ) -> Result<(), InputError> {
     for (number, bound) in (1..).zip(bounds) {
@@ -28,7 +28,7 @@ pub(super) fn check_bounds(
         let ledger = part.as_ref().map(|part| part as _);
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
-        let mut checked = check(entry, variant, bound, &Options { progress: &progress, ledger, ..*options })?;
+        let mut checked = check(entry, variant, bound, &CheckOptions { progress: &progress, ledger, ..*options })?;
         bar.finish_and_clear();
         checked.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
         // A share may have only clients that never end, so this verdict says nothing about all clients.

@@ -26,7 +26,7 @@ use crate::litmus::order::{cells, without};
 use crate::litmus::print;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
-use crate::shards::book::Part;
+use crate::shards::book::RunPart;
 
 /// A part of a model that can be removed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,7 +86,7 @@ fn weaker(model: Model, pivot: &Pivot) -> Libraries {
 
 /// The result for one pivot.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct PivotResult {
     /// The pivot.
     pub pivot: Pivot,
     /// The smallest programs, each with an outcome that only the pivot forbids, and with all allowed outcomes. Empty if
@@ -99,9 +99,9 @@ pub struct Found {
 
 /// The result of a search for tests.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct FoundTests {
     /// The result for each pivot.
-    pub found: Vec<Found>,
+    pub found: Vec<PivotResult>,
     /// The number of programs that were searched.
     pub programs: usize,
     /// The limit that stopped the search, if any.
@@ -134,7 +134,7 @@ fn families(library: &dyn Hints, (world, client): &(World, Client)) -> BTreeSet<
 const GROUP: usize = 256;
 
 /// A model, whole and without each pivot.
-struct Asked<'a> {
+struct PivotModels<'a> {
     model: Model,
     library: &'a dyn Hints,
     whole: Under,
@@ -145,19 +145,19 @@ struct Asked<'a> {
 
 /// The answer for one program: the allowed outcomes and, for each pivot that can matter, an outcome that only the pivot
 /// forbids, if any.
-struct Answer {
+struct PivotOutcomes {
     allowed: BTreeSet<Outcome>,
     only_without: Vec<(usize, Option<Outcome>)>,
 }
 
-impl Asked<'_> {
+impl PivotModels<'_> {
     /// Computes the answer of a program for these pivots.
-    fn of(&self, program: &(World, Client), wanted: &[usize]) -> Result<Answer, Stop> {
+    fn of(&self, program: &(World, Client), wanted: &[usize]) -> Result<PivotOutcomes, Stop> {
         let outcomes = |under: &Under| outcomes(under, self.model, program, &|| (self.expired)());
         let pairs = families(self.library, program);
         let matters = |p: &Pivot| !matches!(p, Pivot::To(a, b) if !pairs.contains(&(a.clone(), b.clone())));
         let wanted = wanted.iter().copied().filter(|&i| matters(&self.pivots[i])).collect_vec();
-        let mut answer = Answer { allowed: BTreeSet::new(), only_without: Vec::new() };
+        let mut answer = PivotOutcomes { allowed: BTreeSet::new(), only_without: Vec::new() };
         if !wanted.is_empty() {
             answer.allowed = outcomes(&self.whole)?;
         }
@@ -172,35 +172,35 @@ impl Asked<'_> {
 /// The result of one program as a shard stores it: the pivots that can matter, and whether one forbids an outcome. A
 /// limit that left that open counts as yes.
 #[derive(Serialize, Deserialize)]
-struct Seen {
+struct StoredProgram {
     matter: Vec<usize>,
     tells: bool,
 }
 
-impl Asked<'_> {
+impl PivotModels<'_> {
     /// Returns the stored result of a program, or computes it. If a pivot forbids an outcome it is computed again,
     /// because the outcomes are not stored.
     fn known_or(
         &self,
-        part: &Part<'_>,
+        part: &RunPart<'_>,
         number: usize,
         program: &(World, Client),
         wanted: &[usize],
-    ) -> Result<Answer, Stop> {
+    ) -> Result<PivotOutcomes, Stop> {
         let mut now = None;
         let seen = part.unit(number, &|| (self.expired)(), || {
             let answer = now.insert(self.of(program, wanted));
-            let Ok(answer) = answer else { return Seen { matter: Vec::new(), tells: true } };
+            let Ok(answer) = answer else { return StoredProgram { matter: Vec::new(), tells: true } };
             let matter = answer.only_without.iter().map(|(i, _)| *i).collect();
-            Seen { matter, tells: answer.only_without.iter().any(|(_, outcome)| outcome.is_some()) }
+            StoredProgram { matter, tells: answer.only_without.iter().any(|(_, outcome)| outcome.is_some()) }
         });
         match (now, seen) {
             (Some(answer), _) => answer,
-            (None, Some(Seen { tells: true, .. })) => self.of(program, wanted),
+            (None, Some(StoredProgram { tells: true, .. })) => self.of(program, wanted),
             (None, seen) => {
                 let matter = seen.map(|seen| seen.matter).unwrap_or_default();
                 let only_without = matter.into_iter().filter(|i| wanted.contains(i)).map(|i| (i, None)).collect();
-                Ok(Answer { allowed: BTreeSet::new(), only_without })
+                Ok(PivotOutcomes { allowed: BTreeSet::new(), only_without })
             }
         }
     }
@@ -214,14 +214,14 @@ pub fn search(
     rmw: bool,
     pivots: &[Pivot],
     (bound, most): (&Bound, usize),
-    (expired, part): (&(dyn Fn() -> bool + Sync), Option<&Part<'_>>),
+    (expired, part): (&(dyn Fn() -> bool + Sync), Option<&RunPart<'_>>),
     progress: &dyn Fn(usize, usize),
-) -> Search {
+) -> FoundTests {
     let library: &dyn Hints = if model == Model::RDMA_WAIT { &Wait } else { &Tso::PUBLISHED };
     let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
-    let asked = Asked { model, library, whole: (model, whole(model)), pivots, weaker, expired };
-    let none = |pivot: &Pivot| Found { pivot: pivot.clone(), programs: Vec::new(), occurs: false };
-    let mut search = Search { found: pivots.iter().map(none).collect(), programs: 0, stop: None };
+    let asked = PivotModels { model, library, whole: (model, whole(model)), pivots, weaker, expired };
+    let none = |pivot: &Pivot| PivotResult { pivot: pivot.clone(), programs: Vec::new(), occurs: false };
+    let mut search = FoundTests { found: pivots.iter().map(none).collect(), programs: 0, stop: None };
     let subject = subject(model, rmw);
     for total in 1..=bound.total.unwrap_or(bound.threads * bound.calls) {
         // Only pivots without a program need larger programs.
@@ -260,11 +260,11 @@ pub fn search(
     search
 }
 
-impl Search {
+impl FoundTests {
     /// Adds the answer of a program.
-    fn add(&mut self, (world, client): &(World, Client), answer: Result<Answer, Stop>, most: usize) {
+    fn add(&mut self, (world, client): &(World, Client), answer: Result<PivotOutcomes, Stop>, most: usize) {
         self.programs += 1;
-        let Answer { allowed, only_without } = match answer {
+        let PivotOutcomes { allowed, only_without } = match answer {
             Ok(answer) => answer,
             Err(stop) => {
                 self.stop.get_or_insert(stop);
@@ -281,7 +281,7 @@ impl Search {
     }
 }
 
-impl Found {
+impl PivotResult {
     /// Returns the programs as tests with names and expectations.
     #[must_use]
     pub fn generated(&self, model: Model) -> Vec<Generated> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 use mowgli_rdma::core_rma::execution::{Rule, Value};
-use mowgli_rdma::core_rma::generate::{Row, Test, programs, test};
+use mowgli_rdma::core_rma::generate::{GeneratedTest, TableRow, programs, test};
 use mowgli_rdma::core_rma::program::Program;
 use rayon::iter::Either;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Generated;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::core_rma::{condition, names, text};
-use crate::shards::book::Part;
+use crate::shards::book::RunPart;
 
 /// The numbers that the paper has in a row of Table 6: the bound on the size, tests, outputs, and milliseconds a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -74,18 +74,18 @@ pub const TABLE_6: [Published; 24] = {
 impl Published {
     /// Returns the row.
     #[must_use]
-    pub fn row(self) -> Row {
-        Row { rule: self.rule, processes: self.processes, size: self.size }
+    pub fn row(self) -> TableRow {
+        TableRow { rule: self.rule, processes: self.processes, size: self.size }
     }
 }
 
 /// The tests of a row, and the time that they took.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct RowTests {
     /// The row.
-    pub row: Row,
+    pub row: TableRow,
     /// Its tests.
-    pub tests: Vec<Test>,
+    pub tests: Vec<GeneratedTest>,
     /// The time that they took, with all their outputs.
     pub time: Duration,
     /// The limit that stopped the generation, if any.
@@ -96,12 +96,17 @@ pub struct Made {
 const TOLD: usize = 256;
 
 /// The test that a program gives: its outputs, and one that only the pivot forbids, if any.
-type Found = (Vec<Vec<Value>>, Option<Vec<Value>>);
+type PivotTest = (Vec<Vec<Value>>, Option<Vec<Value>>);
 
 /// Makes the tests of a row, with all expected outputs. `progress` is a callback `(done, total)` for the programs. If
 /// processes share the work, `part` holds their results.
 #[must_use]
-pub fn make(row: Row, deadline: Deadline, part: Option<&Part<'_>>, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
+pub fn make(
+    row: TableRow,
+    deadline: Deadline,
+    part: Option<&RunPart<'_>>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> RowTests {
     let start = Instant::now();
     let found = programs(row, &|| deadline.expired());
     let (programs, stop) = found.so_far();
@@ -115,27 +120,27 @@ pub fn make(row: Row, deadline: Deadline, part: Option<&Part<'_>>, progress: &(d
         if number.is_multiple_of(TOLD) {
             progress(number, programs.len());
         }
-        let found: Option<Result<Option<Found>, Stop>> = match part {
+        let found: Option<Result<Option<PivotTest>, Stop>> = match part {
             Some(part) => part.unit(place, &|| deadline.expired(), || made(program)),
             None => Some(made(program)),
         };
-        let test = |(outputs, forbidden): Found| {
+        let test = |(outputs, forbidden): PivotTest| {
             let (program, outputs) = (program.clone(), outputs.into_iter().collect());
-            Test { program, outputs, forbidden }
+            GeneratedTest { program, outputs, forbidden }
         };
         found.unwrap_or(Ok(None)).map(|found| found.map(test))
     };
-    let (made, stops): (Vec<Option<Test>>, Vec<Stop>) =
+    let (made, stops): (Vec<Option<GeneratedTest>>, Vec<Stop>) =
         programs.par_iter().enumerate().map(of).partition_map(|found| match found {
             Ok(made) => Either::Left(made),
             Err(stop) => Either::Right(stop),
         });
     let tests = made.into_iter().flatten().collect();
     let stop = stop.cloned().or(stops.into_iter().next()).map(cause);
-    Made { row, tests, time: start.elapsed(), stop }
+    RowTests { row, tests, time: start.elapsed(), stop }
 }
 
-impl Made {
+impl RowTests {
     /// Counts the outputs of all tests.
     #[must_use]
     pub fn outputs(&self) -> usize {
@@ -151,7 +156,7 @@ impl Made {
     /// Returns one line of text.
     #[must_use]
     pub fn text(&self) -> String {
-        let Row { rule, processes, size } = self.row;
+        let TableRow { rule, processes, size } = self.row;
         let so_far = match &self.stop {
             Some(stop) if self.tests.is_empty() => {
                 return format!("{rule}, {processes} processes, up to {size} actions: no test was found before {stop}");
@@ -222,7 +227,7 @@ impl Made {
 
     /// Returns the tests with names and expectations.
     pub fn generated(&self) -> impl Iterator<Item = Generated> {
-        let Row { rule, processes, .. } = self.row;
+        let TableRow { rule, processes, .. } = self.row;
         (1..).zip(&self.tests).map(move |(number, test)| {
             let name = format!("{rule}-{processes}p-{number:04}").to_lowercase();
             let one = |output: &Vec<Value>| condition(output);

@@ -17,7 +17,7 @@ use crate::error::{Code, InputError};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::condition::{Condition, Side, Symbols};
 use crate::litmus::run::Answer;
-use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Statement, Test, Thread};
+use crate::litmus::test::{Arg, Observable, Quantifier, RegisterCondition, Statement, Test, TestThread};
 
 /// The name of the header that every program includes, and its text.
 pub const HEADER: (&str, &str) = ("mowgli_verbs.h", include_str!("mowgli_verbs.h"));
@@ -35,7 +35,7 @@ pub const MAKEFILE: (&str, &str) = (
      \trm -f $(PROGRAMS)\n",
 );
 
-struct Names {
+struct CNames {
     words: Vec<(Loc, Node, i64)>,
     identifiers: BTreeMap<Name, usize>,
     /// The first register of each thread.
@@ -70,7 +70,7 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     let words = test.world.objects.iter().map(word).collect::<Result<Vec<_>, String>>()?;
     let mut first = vec![0];
     test.threads.iter().for_each(|t| first.push(first[first.len() - 1] + t.registers.len()));
-    let mut names = Names { words, identifiers: BTreeMap::new(), first };
+    let mut names = CNames { words, identifiers: BTreeMap::new(), first };
     let bodies: Vec<String> =
         (0..test.threads.len()).map(|t| names.body(t, &test.threads[t])).collect::<Result<_, String>>()?;
     let registers = names.first[test.threads.len()];
@@ -124,7 +124,7 @@ fn hangs(test: &Test, answer: &Answer) -> String {
     format!("int hangs(int thread, int line)\n{{\n\t(void)thread, (void)line;\n{cases}\treturn {other};\n}}\n")
 }
 
-impl Names {
+impl CNames {
     /// Returns the position at which the C program keeps a value that the test shows.
     fn slot(&self, test: &Test, o: &Observable) -> usize {
         match *o {
@@ -146,7 +146,7 @@ impl Names {
         condition.text(&Symbols::C, &|a, by, b| Ok(format!("{} {} {}", side(a)?, by.in_c(), side(b)?)))
     }
 
-    fn body(&mut self, thread: usize, t: &Thread) -> Result<String, String> {
+    fn body(&mut self, thread: usize, t: &TestThread) -> Result<String, String> {
         let mut out = format!("\nstatic void thread_{thread}(struct ctx *c)\n{{\n\t(void)c;\n");
         let in_c = |names: &Self, r: &Name| {
             let position = t.registers.iter().position(|o| o == r).expect("every register that is set");
@@ -195,7 +195,7 @@ impl Names {
         }
     }
 
-    fn guard(&self, guard: &Guard, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
+    fn guard(&self, guard: &RegisterCondition, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         let side = |arg: &Arg| self.number(arg, register);
         guard.text(&Symbols::C, &|a, by, b| Ok(format!("{} {} {}", side(a)?, by.in_c(), side(b)?)))
     }

@@ -17,7 +17,7 @@ use crate::interrupt::Deadline;
 
 /// A cell of `to`, and the tests whose answers change when its pairs are no longer ordered.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Cell {
+pub struct OrderCell {
     /// The family of the earlier stamp: the row.
     pub earlier: String,
     /// The family of the later stamp: the column.
@@ -46,7 +46,7 @@ const MODELS: [Model; 3] = [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc];
 /// Finds for each cell the tests whose answers change without it. Tests of models with other stamps, or without stamps,
 /// do not take part.
 #[must_use]
-pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<Cell> {
+pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<OrderCell> {
     let expired = || deadline.expired();
     let limits = || Limits { expired: &expired, ..Limits::default() };
     let tests: Vec<&Test> = tests.iter().filter(|t| MODELS.contains(&t.model)).collect();
@@ -67,7 +67,7 @@ pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<Cell> {
             }
         }
         let [noticed_by, undecided] = [noticed, undecided].map(|names| names.into_iter().collect());
-        Cell { earlier, later, noticed_by, undecided, stopped }
+        OrderCell { earlier, later, noticed_by, undecided, stopped }
     };
     cells(&Libraries::over(to)).into_par_iter().map(of_cell).collect()
 }
@@ -93,7 +93,7 @@ pub fn without(libraries: &Libraries, cell: &(String, String)) -> Libraries {
     })
 }
 
-impl Cell {
+impl OrderCell {
     /// Returns one line of text.
     #[must_use]
     pub fn text(&self) -> String {

@@ -8,11 +8,11 @@ use serde::Serialize;
 use mowgli_core::value::Val;
 
 use super::run::{Answer, WHY_NONE};
-use super::stuck::{self, Kind};
+use super::stuck::{self, StuckKind};
 use super::test::{Quantifier, Test, Warning};
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct ReportLine<'a> {
     name: &'a str,
     model: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) 
         let names = test.shown.iter().map(|(name, _)| name.as_str());
         names.zip(values.iter().map(ToString::to_string)).collect()
     };
-    let stuck = |(kind, whys): (&Kind, &'a Vec<String>)| {
+    let stuck = |(kind, whys): (&StuckKind, &'a Vec<String>)| {
         let wait = |(thread, why): (usize, &'a String)| {
             let (line, statement) = kind.statement(test, thread)?;
             Some((test.threads[thread].name.text(), WaitLine { line, statement, why }))
@@ -80,7 +80,7 @@ pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) 
     };
     let liveness = test.liveness.iter().zip(&answer.liveness);
     let assertions = test.assertions.iter().zip(&answer.holds);
-    let line = Line {
+    let line = ReportLine {
         name: &test.name,
         model: test.model.to_string(),
         rules: answer.rules.as_ref().map(ToString::to_string),

@@ -15,7 +15,7 @@ use crate::error::{Code, InputError, Place};
 
 use super::condition::{Condition, Side, Symbols};
 use super::print::table;
-use super::test::{Arg, Observable, Quantifier, Sign, Statement, Test, Thread};
+use super::test::{Arg, Observable, Quantifier, Sign, Statement, Test, TestThread};
 
 #[allow(missing_docs, reason = "generated")]
 mod grammar {
@@ -96,7 +96,7 @@ pub fn to_herd(test: &Test) -> Result<String, InputError> {
     Ok(out)
 }
 
-fn register(thread: &Thread, r: &Name) -> Result<(&'static str, &'static str), String> {
+fn register(thread: &TestThread, r: &Name) -> Result<(&'static str, &'static str), String> {
     let position = thread.registers.iter().position(|o| o == r).expect("every register that is set");
     REGISTERS[1..13].get(position).copied().ok_or_else(|| format!("more than 12 registers in {}", thread.name))
 }
@@ -105,7 +105,7 @@ fn register(thread: &Thread, r: &Name) -> Result<(&'static str, &'static str), S
 const SUM: &str = "%r15d";
 
 /// Returns the instructions that load a value into a register.
-fn load(thread: &Thread, arg: &Arg, to: &str) -> Result<Vec<String>, String> {
+fn load(thread: &TestThread, arg: &Arg, to: &str) -> Result<Vec<String>, String> {
     let own = |r: &Name| register(thread, r).map(|(_, short)| format!("%{short}"));
     Ok(match arg {
         Arg::Val(Val::Int(i)) => vec![format!("movl ${i},{to}")],
@@ -123,7 +123,7 @@ fn load(thread: &Thread, arg: &Arg, to: &str) -> Result<Vec<String>, String> {
     })
 }
 
-fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, String> {
+fn instructions(thread: &TestThread, statement: &Statement) -> Result<Vec<String>, String> {
     let own = |r: &Name| register(thread, r).map(|(_, short)| format!("%{short}"));
     let load = |arg: &Arg, to: &str| load(thread, arg, to);
     let word = |arg: &Arg| match arg {

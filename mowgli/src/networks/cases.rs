@@ -1,6 +1,6 @@
 //! Litmus tests on networks: whether what a test asserts holds, and the cheapest repair where it does not.
 //!
-//! **Computes**: a [`Case`] for each network.
+//! **Computes**: a [`NetworkCase`] for each network.
 //! **Example**: a READ behind a WRITE makes it visible on `rc`. On `cxi` a fence between them does that, for a cost of 2.
 //! **Correct because**: the outcomes are those of `litmus --network`, and the repair is that of `repair --network`. The
 //! repaired text is parsed and solved once more.
@@ -15,18 +15,18 @@ use mowgli_core::repair::Limit;
 use mowgli_rdma::Network;
 use serde::Serialize;
 
-use super::shown::{Repair, Shown, head};
+use super::shown::{CheapestRepair, Shown, head};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::litmus::parse::{on_network, parse_in};
 use crate::litmus::run::solve_in;
 use crate::litmus::test::Test;
-use crate::repair::{Ask as Edits, Costs, repair};
+use crate::repair::{Costs, RepairRequest, repair};
 use crate::report::{Drawn, RepairRow, TestRow};
 
 /// The verdict on a test on a network.
 #[derive(Clone, Debug, Serialize)]
-pub struct Case {
+pub struct NetworkCase {
     /// The test.
     pub test: String,
     /// The network.
@@ -41,14 +41,14 @@ pub struct Case {
     pub reason: Option<String>,
     /// The cheapest repair if an assertion fails, if it was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub repair: Option<Repair>,
+    pub repair: Option<CheapestRepair>,
     /// The test on a page, if an assertion fails and the page was requested.
     #[serde(skip)]
     pub row: Option<TestRow>,
 }
 
 /// A request about a test.
-pub struct Ask<'a> {
+pub struct CaseRequest<'a> {
     /// The libraries that it may name.
     pub catalogue: &'a Catalogue,
     /// The networks.
@@ -65,9 +65,9 @@ pub struct Ask<'a> {
 ///
 /// # Errors
 /// If the text is a test on none of the networks.
-pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, InputError> {
+pub fn decide(path: &Path, text: &str, ask: &CaseRequest<'_>) -> Result<Vec<NetworkCase>, InputError> {
     let path = path.display().to_string();
-    let mut known: BTreeMap<Network, Case> = BTreeMap::new();
+    let mut known: BTreeMap<Network, NetworkCase> = BTreeMap::new();
     let (mut all, mut wrong) = (Vec::new(), None);
     for &network in ask.networks {
         let promises = Network { name: "", ..network };
@@ -76,13 +76,13 @@ pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, Input
             Entry::Vacant(place) => place.insert(match moved(&path, text, network, ask) {
                 Ok(test) => case(&path, &test, network, ask)?,
                 Err(error) => {
-                    let case = Case::undefined(name(text), network, error.to_string());
+                    let case = NetworkCase::undefined(name(text), network, error.to_string());
                     wrong.get_or_insert(error);
                     case
                 }
             }),
         };
-        all.push(Case { network: network.name, ..case.clone() });
+        all.push(NetworkCase { network: network.name, ..case.clone() });
     }
     match wrong.filter(|_| all.iter().all(|case| case.verdict == UNDEFINED)) {
         Some(error) => Err(error),
@@ -91,7 +91,7 @@ pub fn decide(path: &Path, text: &str, ask: &Ask<'_>) -> Result<Vec<Case>, Input
 }
 
 /// Parses a test on a network. Also returns its text there.
-fn moved(path: &str, text: &str, network: Network, ask: &Ask<'_>) -> Result<(Test, String), InputError> {
+fn moved(path: &str, text: &str, network: Network, ask: &CaseRequest<'_>) -> Result<(Test, String), InputError> {
     let text = on_network(path, text, network)?;
     Ok((parse_in(ask.catalogue, path, &text)?, text))
 }
@@ -105,7 +105,12 @@ fn name(text: &str) -> String {
 }
 
 /// Decides a test that was moved to a network.
-fn case(path: &str, (test, text): &(Test, String), network: Network, ask: &Ask<'_>) -> Result<Case, InputError> {
+fn case(
+    path: &str,
+    (test, text): &(Test, String),
+    network: Network,
+    ask: &CaseRequest<'_>,
+) -> Result<NetworkCase, InputError> {
     let answer = solve_in(ask.catalogue, test, &[], ask.limits);
     let failing = test.assertions.iter().zip(&answer.holds).filter(|(_, holds)| **holds == Some(false));
     let fails: Vec<String> = failing.map(|(a, _)| format!("{} ({})", a.quantifier, a.text)).collect();
@@ -115,7 +120,8 @@ fn case(path: &str, (test, text): &(Test, String), network: Network, ask: &Ask<'
         () => "holds",
     };
     let reason = answer.stop().map(ToString::to_string);
-    let mut case = Case { fails, verdict, reason, ..Case::undefined(test.name.clone(), network, String::new()) };
+    let mut case =
+        NetworkCase { fails, verdict, reason, ..NetworkCase::undefined(test.name.clone(), network, String::new()) };
     if verdict != "fails" {
         return Ok(case);
     }
@@ -124,33 +130,39 @@ fn case(path: &str, (test, text): &(Test, String), network: Network, ask: &Ask<'
     }
     if ask.repair {
         let limit = Limit { repairs: 1, ..Limit::default() };
-        let edits = Edits { costs: &Costs::default(), weaken: false, limit, limits: ask.limits };
+        let edits = RepairRequest { costs: &Costs::default(), weaken: false, limit, limits: ask.limits };
         let found = repair(test, text, &edits)?;
         case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
         case.repair = Some(match found.repairs.first() {
             Some(told) => again(path, told.cost, &told.insert, &told.fixed, ask)?,
-            None => Repair::none(head(&found.text())),
+            None => CheapestRepair::none(head(&found.text())),
         });
     }
     Ok(case)
 }
 
 /// Solves a repaired test.
-fn again(path: &str, cost: u64, insert: &[String], fixed: &str, ask: &Ask<'_>) -> Result<Repair, InputError> {
+fn again(
+    path: &str,
+    cost: u64,
+    insert: &[String],
+    fixed: &str,
+    ask: &CaseRequest<'_>,
+) -> Result<CheapestRepair, InputError> {
     let test = parse_in(ask.catalogue, path, fixed)?;
     let answer = solve_in(ask.catalogue, &test, &[], ask.limits);
     let holds = answer.holds.iter().all(|holds| *holds == Some(true));
     let verdict = if holds { "holds" } else { "not shown to hold" };
-    Ok(Repair {
+    Ok(CheapestRepair {
         cost: holds.then_some(cost),
         insert: insert.to_vec(),
         text: vec![fixed.to_owned()],
         verdict: verdict.to_owned(),
-        ..Repair::default()
+        ..CheapestRepair::default()
     })
 }
 
-impl Case {
+impl NetworkCase {
     /// The case of a test that is no test on a network, with the reason.
     fn undefined(test: String, network: Network, reason: String) -> Self {
         let (network, verdict, reason) = (network.name, UNDEFINED, Some(reason));

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The cheapest repair of a library or a test that is wrong on a network.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Repair {
+pub struct CheapestRepair {
     /// The cost of all insertions; `None` if there is no repair.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Repair {
     pub open: Vec<String>,
 }
 
-impl Repair {
+impl CheapestRepair {
     /// Returns a note that there is no repair, with the reason.
     pub(super) fn none(reason: impl Into<String>) -> Self {
         Self { verdict: reason.into(), ..Self::default() }
@@ -41,7 +41,7 @@ pub struct Shown<'a> {
     /// The prover's verdict for every client, if it was asked.
     pub proved: Option<&'a str>,
     /// Its cheapest repair, if it was searched.
-    pub repair: Option<&'a Repair>,
+    pub repair: Option<&'a CheapestRepair>,
 }
 
 impl Shown<'_> {
@@ -88,7 +88,7 @@ pub fn table(cells: &[Shown<'_>]) -> String {
 #[must_use]
 pub fn repairs(cells: &[Shown<'_>]) -> String {
     let mended = cells.iter().filter_map(|cell| Some((cell, cell.repair?)));
-    let text = |(cell, repair): &(&Shown<'_>, &Repair)| {
+    let text = |(cell, repair): &(&Shown<'_>, &CheapestRepair)| {
         let lines = repair.insert.iter().map(|line| format!("  {line}\n"));
         let end = match repair.cost {
             Some(cost) => format!("cost {cost}, then {}\n{}", repair.verdict, lines.format("")),

@@ -77,7 +77,7 @@ impl Sources {
 }
 
 /// The parts of an example.
-struct Parts {
+struct ExampleParts {
     /// Its name, which is that of its litmus test.
     name: &'static str,
     /// The library's name.
@@ -101,7 +101,7 @@ const X86: (&str, &str) = ("mowgli-x86", "mowgli-x86");
 const PROOFS: (&str, &str) = ("mowgli-proofs", "proofs");
 const COMMAND_CRATE: (&str, &str) = ("mowgli", "mowgli");
 
-impl Parts {
+impl ExampleParts {
     /// Returns the instructions for seeing a failure.
     fn break_it(&self) -> String {
         match self.to_break {
@@ -128,9 +128,9 @@ impl Example {
         self.parts().library
     }
 
-    fn parts(self) -> Parts {
+    fn parts(self) -> ExampleParts {
         match self {
-            Self::Latch => Parts {
+            Self::Latch => ExampleParts {
                 name: "latch",
                 library: "latch",
                 source: include_str!("../../examples/latch.rs"),
@@ -140,7 +140,7 @@ impl Example {
                 broken: "no-fence",
                 to_break: Some(("Shared::gf(all_nodes());", "")),
             },
-            Self::Ticketlock => Parts {
+            Self::Ticketlock => ExampleParts {
                 name: "ticketlock",
                 library: "ticket",
                 source: include_str!("../../examples/ticketlock.rs"),
@@ -150,7 +150,7 @@ impl Example {
                 broken: "two-steps",
                 to_break: Some(("turn == ticket", "turn <= ticket")),
             },
-            Self::Stack => Parts {
+            Self::Stack => ExampleParts {
                 name: "stack",
                 library: "stack",
                 source: include_str!("../../examples/stack.rs"),
@@ -160,7 +160,7 @@ impl Example {
                 broken: "push-writes",
                 to_break: Some(("if (found == first) { break }", "break")),
             },
-            Self::Counter => Parts {
+            Self::Counter => ExampleParts {
                 name: "counter",
                 library: "tally",
                 source: include_str!("../../examples/counter.rs"),
@@ -203,7 +203,7 @@ pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<Pat
 }
 
 /// Returns the files of a crate, each with its text.
-fn files(name: &str, sources: &Sources, parts: &Parts) -> Vec<(String, String)> {
+fn files(name: &str, sources: &Sources, parts: &ExampleParts) -> Vec<(String, String)> {
     let dependencies: String = parts.dependencies.iter().map(|&crate_| sources.dependency(crate_)).collect();
     let fill = |text: &str| {
         // Only libraries over RDMA can run.

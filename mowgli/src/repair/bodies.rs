@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::repair::{Incomplete, Insertions, Limit, Repairable, Repairs};
+use mowgli_core::repair::{Insertions, Limit, MoreRepairs, Repairable, Repairs};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::places::{Alike, CalledBodies, Unit};
@@ -28,15 +28,15 @@ use serde::Serialize;
 
 use super::Costs;
 use super::edits::MOVE;
-use crate::check::{self, Options, check, with_question};
+use crate::check::{self, CheckOptions, check, with_question};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, Failure, cause};
 use crate::litmus::print;
-use crate::prove::{Found, proved};
+use crate::prove::{ProofResult, proved};
 
 /// A request for repairs.
-pub struct Ask<'a> {
+pub struct BodyRepairRequest<'a> {
     /// The costs.
     pub costs: &'a Costs,
     /// Whether to search for calls that can be left out, in place of insertions.
@@ -50,13 +50,13 @@ pub struct Ask<'a> {
     /// Whether the search stops, once there is a repair, after ten times the time of its check.
     pub is_brief: bool,
     /// The options of each check.
-    pub options: &'a Options<'a>,
+    pub options: &'a CheckOptions<'a>,
     /// The options for a proof of a weaker implementation, if it is to be proved.
-    pub prove: Option<&'a mowgli_prove::prove::Options>,
+    pub prove: Option<&'a mowgli_prove::prove::ProofOptions>,
 }
 
 /// A client that had no g with some set of insertions.
-struct Seen {
+struct FailingClient {
     bound: Bound,
     world: World,
     client: Client,
@@ -68,28 +68,28 @@ struct Seen {
 
 /// Whether calls return wherever the specification lets them.
 #[derive(Clone)]
-enum Returns {
+enum Termination {
     Yes,
     No(&'static str),
     Unknown(Stop),
 }
 
 /// A change of bodies.
-enum Changed<'s> {
+enum BodyChange<'s> {
     Units(&'s Insertions),
     Swapped(&'s Alike),
 }
 
-struct Search<'a> {
+struct BodySearch<'a> {
     entry: &'a Entry,
     variant: &'a Variant,
-    ask: &'a Ask<'a>,
+    ask: &'a BodyRepairRequest<'a>,
     bodies: CalledBodies,
     units: Vec<Unit>,
     /// The calls that are left out unless a unit puts them back.
     gone: BTreeSet<Alike>,
-    seen: Vec<Seen>,
-    returns: BTreeMap<Insertions, Returns>,
+    seen: Vec<FailingClient>,
+    returns: BTreeMap<Insertions, Termination>,
     /// The number of checks of all clients that were begun.
     checks: usize,
     /// The error if the entry cannot be checked.
@@ -98,9 +98,9 @@ struct Search<'a> {
     deadline: Deadline,
 }
 
-impl<'a> Search<'a> {
+impl<'a> BodySearch<'a> {
     /// Makes a search. Also returns the limit that kept it from knowing all bodies, if any.
-    fn new(entry: &'a Entry, variant: &'a Variant, ask: &'a Ask<'a>) -> (Self, Option<Stop>) {
+    fn new(entry: &'a Entry, variant: &'a Variant, ask: &'a BodyRepairRequest<'a>) -> (Self, Option<Stop>) {
         let deadline = ask.options.deadline;
         let found = own_calls(entry, &ask.bounds, &|| deadline.expired());
         let stop = found.as_ref().err().cloned().map(cause);
@@ -116,18 +116,18 @@ impl<'a> Search<'a> {
         (search, stop)
     }
 
-    fn implementation(&self, changed: &Changed<'_>) -> Arc<dyn Implementation> {
+    fn implementation(&self, changed: &BodyChange<'_>) -> Arc<dyn Implementation> {
         match changed {
-            Changed::Units(set) if set.is_empty() && self.gone.is_empty() => self.variant.implementation.clone(),
-            Changed::Units(set) => {
+            BodyChange::Units(set) if set.is_empty() && self.gone.is_empty() => self.variant.implementation.clone(),
+            BodyChange::Units(set) => {
                 let units = set.iter().map(|&i| self.units[i].clone()).collect();
                 Arc::new(self.bodies.with(units, self.gone.clone()))
             }
-            Changed::Swapped(moved) => Arc::new(self.bodies.swapped((*moved).clone())),
+            BodyChange::Swapped(moved) => Arc::new(self.bodies.swapped((*moved).clone())),
         }
     }
 
-    fn changed(&self, changed: &Changed<'_>) -> Variant {
+    fn changed(&self, changed: &BodyChange<'_>) -> Variant {
         Variant {
             name: self.variant.name,
             about: "with other bodies",
@@ -138,8 +138,8 @@ impl<'a> Search<'a> {
     }
 
     /// True if a client that was seen before has no g with this variant. False also if a limit stops the check.
-    fn fails(&self, variant: &Variant, seen: &Seen, time: Duration) -> bool {
-        let options = Options { deadline: self.deadline.after_at_most(time), ..*self.ask.options };
+    fn fails(&self, variant: &Variant, seen: &FailingClient, time: Duration) -> bool {
+        let options = CheckOptions { deadline: self.deadline.after_at_most(time), ..*self.ask.options };
         let sound = with_question(self.entry, variant, &seen.bound, &options, |question| {
             question.is_locally_sound(&seen.world, &seen.client)
         });
@@ -154,10 +154,11 @@ impl<'a> Search<'a> {
     }
 
     /// Checks every client. Returns `None` if the variant is not locally sound, and otherwise whether calls return.
-    fn check(&mut self, variant: &Variant) -> Result<Option<Returns>, Stop> {
+    fn check(&mut self, variant: &Variant) -> Result<Option<Termination>, Stop> {
         self.checks += 1;
-        let options = Options { ask: check::Ask::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
-        let mut returns = Returns::Yes;
+        let options =
+            CheckOptions { ask: check::CheckQuestion::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
+        let mut returns = Termination::Yes;
         // Bounds at which a client was wrong before come first, because another is most likely to be wrong there.
         let was_right = |bound: &&Bound| self.seen.iter().all(|seen| seen.bound != **bound);
         for bound in self.ask.bounds.iter().sorted_by_key(was_right) {
@@ -167,18 +168,26 @@ impl<'a> Search<'a> {
             })?;
             if let Some((world, client, violation)) = checked.report.violation {
                 let reason = violation.reason.to_string();
-                self.seen.push(Seen { bound: bound.clone(), world, client, reason, most: Cell::new(usize::MAX) });
+                self.seen.push(FailingClient {
+                    bound: bound.clone(),
+                    world,
+                    client,
+                    reason,
+                    most: Cell::new(usize::MAX),
+                });
                 return Ok(None);
             }
             match (checked.report.verdict, checked.report.progress) {
-                (Verdict::Undecided(Stop::Vacuous), _) => returns = Returns::No("no client ends"),
+                (Verdict::Undecided(Stop::Vacuous), _) => returns = Termination::No("no client ends"),
                 (Verdict::Undecided(stop), _) => return Err(stop),
-                (_, Progress::Blocks(..)) => returns = Returns::No("a client never ends"),
-                (_, Progress::Stuck(..)) => returns = Returns::No("an execution is stuck"),
-                (_, Progress::Undecided(stop)) if matches!(returns, Returns::Yes) => returns = Returns::Unknown(stop),
+                (_, Progress::Blocks(..)) => returns = Termination::No("a client never ends"),
+                (_, Progress::Stuck(..)) => returns = Termination::No("an execution is stuck"),
+                (_, Progress::Undecided(stop)) if matches!(returns, Termination::Yes) => {
+                    returns = Termination::Unknown(stop)
+                }
                 _ => {}
             }
-            if matches!(returns, Returns::No(_)) {
+            if matches!(returns, Termination::No(_)) {
                 break;
             }
         }
@@ -186,16 +195,16 @@ impl<'a> Search<'a> {
     }
 
     /// Returns a known client that fails without one of the units of a set.
-    fn without(&self, set: &Insertions, unit: usize) -> Option<&Seen> {
+    fn without(&self, set: &Insertions, unit: usize) -> Option<&FailingClient> {
         let less: Insertions = set.iter().copied().filter(|i| *i != unit).collect();
-        let variant = self.changed(&Changed::Units(&less));
+        let variant = self.changed(&BodyChange::Units(&less));
         self.seen.iter().find(|seen| self.fails(&variant, seen, ONE))
     }
 }
 
-impl Repairable for Search<'_> {
+impl Repairable for BodySearch<'_> {
     fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
-        let variant = self.changed(&Changed::Units(set));
+        let variant = self.changed(&BodyChange::Units(set));
         if self.fails_as_before(&variant)? {
             return Ok(true);
         }
@@ -219,11 +228,11 @@ impl Repairable for Search<'_> {
         if !self.returns.contains_key(set) {
             self.is_wrong(set)?;
         }
-        Ok(!matches!(self.returns.get(set), Some(Returns::No(_))))
+        Ok(!matches!(self.returns.get(set), Some(Termination::No(_))))
     }
 
     fn is_known_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
-        let variant = self.changed(&Changed::Units(set));
+        let variant = self.changed(&BodyChange::Units(set));
         if self.deadline.expired() {
             return Err(cause(Stop::Time));
         }
@@ -256,7 +265,7 @@ impl Repairable for Search<'_> {
 
 /// A repair of bodies in words.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
+pub struct BodyRepair {
     /// The cost.
     pub cost: u64,
     /// The insertions, each at one of the named places.
@@ -303,7 +312,7 @@ impl Repaired {
 
 /// The result of a search for repairs of an implementation.
 #[derive(Clone, Debug, Serialize)]
-pub struct Answer {
+pub struct BodyRepairs {
     /// The library.
     pub library: &'static str,
     /// The variant.
@@ -314,7 +323,7 @@ pub struct Answer {
     /// open.
     pub is_done: Option<bool>,
     /// The repairs, cheapest first.
-    pub repairs: Vec<Told>,
+    pub repairs: Vec<BodyRepair>,
     /// The minimal sets that are sound, but with which calls do not return, each with the way in which this shows.
     pub spoiling: Vec<(Vec<String>, &'static str)>,
     /// Whether not even all insertions together suffice.
@@ -347,7 +356,7 @@ const LEAST: Duration = Duration::from_secs(5);
 /// # Errors
 /// If the entry cannot be checked, a cost has an unknown kind, or an implementation is to be weakened that is not
 /// sound.
-pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer, Failure> {
+pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> Result<BodyRepairs, Failure> {
     if ask.bounds.iter().any(|bound| bound.crashes > 0) {
         let message = format!("{}: bodies are repaired where nobody crashes", entry.name);
         return Err(InputError::new(Code::Unsupported, message).into());
@@ -355,11 +364,11 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     let known = entry.below.names().filter_map(remedies_of).flat_map(|r| r.costs());
     let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
-    let (mut search, stop) = Search::new(entry, variant, ask);
+    let (mut search, stop) = BodySearch::new(entry, variant, ask);
     let unit_costs: Vec<u64> = search.units.iter().map(|u| costs[u.kind]).collect();
     let whole: Insertions = if ask.weaken { (0..unit_costs.len()).collect() } else { Insertions::new() };
     let found = match stop {
-        Some(stop) => Repairs { open: Some(Incomplete::Stopped(stop)), ..Repairs::default() },
+        Some(stop) => Repairs { open: Some(MoreRepairs::Stopped(stop)), ..Repairs::default() },
         None => searched(&mut search, &unit_costs, &whole)?,
     };
     if let Some(fault) = search.fault {
@@ -372,7 +381,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     let is_late = search.deadline.expired() && !ask.options.deadline.expired();
     // The reasons and the swaps get the rest of the whole time.
     search.deadline = ask.options.deadline;
-    let mut repairs: Vec<(Vec<Insertions>, Told)> = Vec::new();
+    let mut repairs: Vec<(Vec<Insertions>, BodyRepair)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
         // A printed repair lists several places for one insertion only, because two insertions need not be right in
         // every combination of their places.
@@ -388,7 +397,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     for (alike, told) in &mut repairs {
         told.insert = places(&search.units, alike);
     }
-    let mut repairs: Vec<Told> = repairs.into_iter().map(|(_, told)| told).collect();
+    let mut repairs: Vec<BodyRepair> = repairs.into_iter().map(|(_, told)| told).collect();
     let mut undecided = found.open.as_ref().map(ToString::to_string);
     if let (true, Some(why)) = (is_late, &mut undecided) {
         *why = format!("{CHECKS} times the time of one check is up; --timeout gives more");
@@ -404,10 +413,10 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
     }
     let text = |set: &Insertions| set.iter().map(|&i| search.units[i].to_string()).collect_vec();
     let how = |set: &Insertions| match search.returns.get(set) {
-        Some(Returns::No(how)) => *how,
+        Some(Termination::No(how)) => *how,
         _ => "calls do not return",
     };
-    Ok(Answer {
+    Ok(BodyRepairs {
         library: entry.name,
         variant: variant.name,
         bounds: ask.bounds.clone(),
@@ -424,7 +433,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer,
 }
 
 /// Finds the minimal sets. For a weakening all units together must be sound, and the sets cost at most as much.
-fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Insertions) -> Result<Repairs, InputError> {
+fn searched(search: &mut BodySearch<'_>, costs: &[u64], whole: &Insertions) -> Result<Repairs, InputError> {
     let mut limit = search.ask.limit;
     if search.ask.weaken {
         limit.cost = Repairs::cost(whole, costs);
@@ -437,7 +446,7 @@ fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Insertions) -> Resul
                     format!("{library} ({variant}) is not sound as it is: repair it first, without --weaken"),
                 ));
             }
-            Err(stop) => return Ok(Repairs { open: Some(Incomplete::Stopped(cause(stop))), ..Repairs::default() }),
+            Err(stop) => return Ok(Repairs { open: Some(MoreRepairs::Stopped(cause(stop))), ..Repairs::default() }),
         }
     }
     Ok(Repairs::of(search, costs, limit))
@@ -467,57 +476,57 @@ fn places(units: &[Unit], alike: &[Insertions]) -> Vec<String> {
     first.iter().map(text).collect()
 }
 
-fn told(search: &Search<'_>, set: &Insertions, whole: &Insertions, costs: &[u64]) -> Result<Told, Failure> {
+fn told(search: &BodySearch<'_>, set: &Insertions, whole: &Insertions, costs: &[u64]) -> Result<BodyRepair, Failure> {
     let because = |&i: &usize| {
-        let Seen { world, client, reason, .. } = search.without(set, i)?;
+        let FailingClient { world, client, reason, .. } = search.without(set, i)?;
         let threads = print::statements(client, &[]).into_iter().zip(&world.threads);
         let threads = threads.map(|(calls, node)| format!("@{node}: {}", calls.join("; "))).join(" | ");
         Some(format!("without {}: {threads}, as {reason}", search.units[i]))
     };
     let progress = match search.returns.get(set) {
-        Some(Returns::Unknown(stop)) => Some(stop.to_string()),
+        Some(Termination::Unknown(stop)) => Some(stop.to_string()),
         _ => None,
     };
     let proved = search.ask.prove.filter(|_| search.ask.weaken).map(|options| {
-        let variant = search.changed(&Changed::Units(set));
+        let variant = search.changed(&BodyChange::Units(set));
         let found = proved(search.entry, &variant, options, Duration::ZERO)?;
         found.contradiction().map_or_else(|| Ok(found.word().text()), |bug| Err(Failure::Bug(bug)))
     });
-    Ok(Told {
+    Ok(BodyRepair {
         cost: Repairs::cost(set, costs),
         insert: Vec::new(),
         leave_out: whole.difference(set).map(|&i| search.units[i].to_string()).collect(),
         because: set.iter().filter_map(because).collect(),
         progress,
         proved: proved.transpose()?,
-        with: Repaired(search.implementation(&Changed::Units(set))),
+        with: Repaired(search.implementation(&BodyChange::Units(set))),
     })
 }
 
 /// Finds the swaps that are a repair, each alone.
-fn moves(search: &mut Search<'_>, cost: u64) -> Result<Vec<Told>, Stop> {
+fn moves(search: &mut BodySearch<'_>, cost: u64) -> Result<Vec<BodyRepair>, Stop> {
     let mut all = Vec::new();
     for moved in search.bodies.alike.clone() {
-        let variant = search.changed(&Changed::Swapped(&moved));
+        let variant = search.changed(&BodyChange::Swapped(&moved));
         if search.fails_as_before(&variant)? {
             continue;
         }
         let returns = match search.check(&variant) {
-            Ok(Some(Returns::No(_)) | None) => continue,
+            Ok(Some(Termination::No(_)) | None) => continue,
             Ok(Some(returns)) => returns,
             // The changed body may do nothing at all, or make a call that has no meaning there.
             Err(Stop::IllDefined(_)) => continue,
             Err(stop) => return Err(stop),
         };
-        let progress = if let Returns::Unknown(stop) = returns { Some(stop.to_string()) } else { None };
+        let progress = if let Termination::Unknown(stop) = returns { Some(stop.to_string()) } else { None };
         let insert = vec![format!("{}: {moved} after what follows it", moved.method)];
         let with = Repaired(variant.implementation);
-        all.push(Told { cost, insert, leave_out: Vec::new(), because: Vec::new(), progress, proved: None, with });
+        all.push(BodyRepair { cost, insert, leave_out: Vec::new(), because: Vec::new(), progress, proved: None, with });
     }
     Ok(all)
 }
 
-impl Answer {
+impl BodyRepairs {
     /// Returns the exit code: 0 if nothing is to be done, 1 if something is or no repair exists, 3 if a limit left that
     /// open.
     #[must_use]
@@ -585,7 +594,7 @@ mod tests {
     use mowgli_libraries::entry::bound;
     use mowgli_libraries::lock::Method as Lock;
     use mowgli_libraries::sv::Method as Sv;
-    use mowgli_prove::solve::Program;
+    use mowgli_prove::solve::SolverProgram;
 
     /// On small implementations the search finds the minimal repairs that a check of every subset of insertions finds.
     #[test]
@@ -599,8 +608,8 @@ mod tests {
             let variant = entry.variant(variant).unwrap();
             let least = entry.through().calls;
             let bounds = vec![Bound { threads: 2, nodes: 2, calls: least, ..variant.bounds[0].clone() }];
-            let (costs, options, limit) = (Costs::default(), Options::default(), Limit::default());
-            let ask = Ask {
+            let (costs, options, limit) = (Costs::default(), CheckOptions::default(), Limit::default());
+            let ask = BodyRepairRequest {
                 costs: &costs,
                 weaken: false,
                 limit,
@@ -610,7 +619,7 @@ mod tests {
                 options: &options,
                 prove: None,
             };
-            let (mut search, _) = Search::new(entry, variant, &ask);
+            let (mut search, _) = BodySearch::new(entry, variant, &ask);
             // Waits are of no use here, and there are many.
             search.units.retain(|u| u.at.method == method && u.kind != "wait");
             search.units.truncate(6);
@@ -620,9 +629,9 @@ mod tests {
                 (0..1_u32 << costs.len()).map(|bits| (0..costs.len()).filter(|i| bits >> i & 1 == 1).collect());
             let mut good: Vec<Insertions> = Vec::new();
             for set in subsets {
-                let changed = search.changed(&Changed::Units(&set));
+                let changed = search.changed(&BodyChange::Units(&set));
                 if let Some(returns) = search.check(&changed).unwrap() {
-                    assert!(matches!(returns, Returns::Yes), "{name}");
+                    assert!(matches!(returns, Termination::Yes), "{name}");
                     good.push(set);
                 }
             }
@@ -643,11 +652,11 @@ mod tests {
         let fence = calls!(|acq| Lock::Acq { .. } => acq.then(Sv::gf(all_nodes())));
         let careful = published.implementation.clone().replace(fence);
         let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
-        let solvers: Vec<_> = [Program::Z3].into_iter().filter(|p| p.is_there()).collect();
+        let solvers: Vec<_> = [SolverProgram::Z3].into_iter().filter(|p| p.is_there()).collect();
         let limit = Duration::from_secs(20);
-        let prove = mowgli_prove::prove::Options { solvers, limit, executions: limit, keep: false };
-        let (costs, options) = (Costs::default(), Options::default());
-        let ask = Ask {
+        let prove = mowgli_prove::prove::ProofOptions { solvers, limit, executions: limit, keep: false };
+        let (costs, options) = (Costs::default(), CheckOptions::default());
+        let ask = BodyRepairRequest {
             costs: &costs,
             weaken: true,
             limit: Limit::default(),

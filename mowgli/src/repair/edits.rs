@@ -13,7 +13,7 @@ use mowgli_core::search::refute::CycleEnd;
 use mowgli_core::value::Val;
 
 use crate::litmus::print::statement;
-use crate::litmus::test::{Arg, Statement, Test, Thread};
+use crate::litmus::test::{Arg, Statement, Test, TestThread};
 
 /// The cost of a move of a statement that only orders, under the name by which `--cost` changes it.
 pub(super) const MOVE: (&str, u64) = ("move", 1);
@@ -26,7 +26,7 @@ pub(super) type Prices = BTreeMap<&'static str, u64>;
 
 /// Something that an edit puts into a gap.
 #[derive(Clone)]
-pub(super) enum What {
+pub(super) enum Insertion {
     /// New calls.
     Calls(Offer),
     /// A statement of the test, by its position.
@@ -35,22 +35,22 @@ pub(super) enum What {
 
 /// An edit of a thread.
 #[derive(Clone)]
-pub(super) struct Edit {
+pub(super) struct ThreadEdit {
     pub(super) thread: usize,
     /// The statement that follows the gap.
     pub(super) before: usize,
-    pub(super) what: What,
+    pub(super) what: Insertion,
     /// The statement that is taken out.
     pub(super) takes: Option<usize>,
     pub(super) cost: u64,
 }
 
 /// A test, with edits to choose from.
-pub(super) struct Program<'a> {
+pub(super) struct EditableTest<'a> {
     pub(super) test: &'a Test,
     /// The statements that are left out unless an edit puts them back.
     pub(super) gone: BTreeSet<(usize, usize)>,
-    pub(super) edits: Vec<Edit>,
+    pub(super) edits: Vec<ThreadEdit>,
 }
 
 /// The origin of a statement of a test with edits.
@@ -63,13 +63,13 @@ pub(super) struct Origin {
 }
 
 /// A test with edits.
-pub(super) struct Repaired {
+pub(super) struct RepairedTest {
     pub(super) test: Test,
     /// The origin of each statement, by thread.
     pub(super) origins: Vec<Vec<Origin>>,
 }
 
-impl<'a> Program<'a> {
+impl<'a> EditableTest<'a> {
     /// Returns a test with all insertions; `is_everywhere` is that of [`Gap`].
     pub(super) fn insertions(
         test: &'a Test,
@@ -77,7 +77,7 @@ impl<'a> Program<'a> {
         prices: &Prices,
         is_everywhere: bool,
     ) -> Self {
-        let places = Place::all(test, remedies);
+        let places = GapPlace::all(test, remedies);
         let edits = places.flat_map(|place| {
             let offers = place.offers(is_everywhere);
             offers.into_iter().map(move |offer| place.insertion(offer, prices)).collect_vec()
@@ -89,13 +89,14 @@ impl<'a> Program<'a> {
     /// is tried alone.
     pub(super) fn others(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let moves = (0..test.threads.len()).flat_map(|thread| {
-            let moved =
-                |cost| move |(from, before)| Edit { thread, before, what: What::Own(from), takes: Some(from), cost };
+            let moved = |cost| {
+                move |(from, before)| ThreadEdit { thread, before, what: Insertion::Own(from), takes: Some(from), cost }
+            };
             let swaps = swaps(test, thread, remedies).into_iter().map(moved(prices[SWAP.0]));
             moves(test, thread, remedies).into_iter().map(moved(prices[MOVE.0])).chain(swaps)
         });
-        let atomics = Place::all(test, remedies).flat_map(|place| {
-            let instead = |offer| Edit { takes: Some(place.at), ..place.insertion(offer, prices) };
+        let atomics = GapPlace::all(test, remedies).flat_map(|place| {
+            let instead = |offer| ThreadEdit { takes: Some(place.at), ..place.insertion(offer, prices) };
             let inserted = place.atomics().into_iter().map(|offer| place.insertion(offer, prices));
             let replaced = place.instead().into_iter().chain(place.stronger());
             inserted.chain(replaced.map(instead)).collect_vec()
@@ -106,11 +107,11 @@ impl<'a> Program<'a> {
     /// Returns a test without the statements that only order. Edits put each back, or a cheaper one in its place.
     pub(super) fn weakenings(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let (mut gone, mut edits) = (BTreeSet::new(), Vec::new());
-        for place in Place::all(test, remedies) {
+        for place in GapPlace::all(test, remedies) {
             let Some(kind) = place.kind() else { continue };
             let (thread, at, cost) = (place.thread, place.at, prices[kind]);
             gone.insert((thread, at));
-            edits.push(Edit { thread, before: at, what: What::Own(at), takes: None, cost });
+            edits.push(ThreadEdit { thread, before: at, what: Insertion::Own(at), takes: None, cost });
             let cheaper = place.offers(false).into_iter().filter(|o| prices[o.kind] < cost);
             edits.extend(cheaper.map(|offer| place.insertion(offer, prices)));
         }
@@ -123,16 +124,16 @@ impl<'a> Program<'a> {
 
     /// The edits that put statements back: together they make a weakening the test as it stands.
     pub(super) fn whole(&self) -> Insertions {
-        self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, What::Own(_))).collect()
+        self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, Insertion::Own(_))).collect()
     }
 
     /// The test with these edits.
-    pub(super) fn with(&self, set: &Insertions) -> Repaired {
+    pub(super) fn with(&self, set: &Insertions) -> RepairedTest {
         let mut test = self.test.clone();
         let mut origins = Vec::new();
         for (t, thread) in test.threads.iter_mut().enumerate() {
             let edits = set.iter().map(|&i| (i, &self.edits[i])).filter(|(_, e)| e.thread == t).collect_vec();
-            let mut edited = Edited::new(&self.test.threads[t], &edits);
+            let mut edited = EditedThread::new(&self.test.threads[t], &edits);
             for at in 0..edited.old.statements.len() {
                 edits.iter().filter(|(_, e)| e.before == at).for_each(|(i, e)| edited.apply(*i, e));
                 if !self.gone.contains(&(t, at)) && edits.iter().all(|(_, e)| e.takes != Some(at)) {
@@ -144,12 +145,12 @@ impl<'a> Program<'a> {
         }
         let offers = set.iter().filter_map(|&i| self.edits[i].offer());
         test.world.objects.extend(offers.flat_map(|offer| offer.objects.iter().cloned()));
-        Repaired { test, origins }
+        RepairedTest { test, origins }
     }
 
     /// Prints an edit: the new statement, its place, and the statement that it replaces.
     pub(super) fn text(&self, i: usize) -> String {
-        let Edit { thread, before, what, takes, .. } = &self.edits[i];
+        let ThreadEdit { thread, before, what, takes, .. } = &self.edits[i];
         let own = &self.test.threads[*thread];
         let placed = |at: usize| format!("{} (line {})", own.source[at].1, own.source[at].0);
         let gap = match own.statements[*before] {
@@ -167,22 +168,22 @@ impl<'a> Program<'a> {
                 .join("; ")
         };
         let text = match (what, takes) {
-            (What::Calls(offer), Some(at)) => format!("{} in place of {}", calls(offer), placed(*at)),
-            (What::Calls(offer), None) => format!("{} {gap}", calls(offer)),
-            (What::Own(at), Some(_)) => format!("move {} {gap}", placed(*at)),
-            (What::Own(at), None) => placed(*at),
+            (Insertion::Calls(offer), Some(at)) => format!("{} in place of {}", calls(offer), placed(*at)),
+            (Insertion::Calls(offer), None) => format!("{} {gap}", calls(offer)),
+            (Insertion::Own(at), Some(_)) => format!("move {} {gap}", placed(*at)),
+            (Insertion::Own(at), None) => placed(*at),
         };
         format!("{}: {text}", own.name)
     }
 }
 
-impl Edit {
+impl ThreadEdit {
     fn offer(&self) -> Option<&Offer> {
-        if let What::Calls(offer) = &self.what { Some(offer) } else { None }
+        if let Insertion::Calls(offer) = &self.what { Some(offer) } else { None }
     }
 }
 
-impl Repaired {
+impl RepairedTest {
     /// The edit that put the call of this event there. In a thread that branches, it is known only of a call that occurs once.
     pub(super) fn edit(&self, end: &CycleEnd) -> Option<usize> {
         let t = end.thread.index();
@@ -200,8 +201,8 @@ impl Repaired {
 }
 
 /// A thread that is written anew, with edits.
-struct Edited {
-    old: Thread,
+struct EditedThread {
+    old: TestThread,
     statements: Vec<Statement>,
     source: Vec<(usize, String)>,
     origins: Vec<Origin>,
@@ -209,8 +210,8 @@ struct Edited {
     calls: Vec<(usize, Call)>,
 }
 
-impl Edited {
-    fn new(old: &Thread, edits: &[(usize, &Edit)]) -> Self {
+impl EditedThread {
+    fn new(old: &TestThread, edits: &[(usize, &ThreadEdit)]) -> Self {
         let mut old = old.clone();
         for (position, argument, id) in edits.iter().filter_map(|(_, e)| e.offer()?.named) {
             if let Statement::Call { args, .. } = &mut old.statements[position] {
@@ -220,10 +221,10 @@ impl Edited {
         Self { old, statements: Vec::new(), source: Vec::new(), origins: Vec::new(), calls: Vec::new() }
     }
 
-    fn apply(&mut self, edit: usize, Edit { before, what, .. }: &Edit) {
+    fn apply(&mut self, edit: usize, ThreadEdit { before, what, .. }: &ThreadEdit) {
         let offer = match what {
-            What::Own(at) => return self.keep(*at, *before, Some(edit)),
-            What::Calls(offer) => offer,
+            Insertion::Own(at) => return self.keep(*at, *before, Some(edit)),
+            Insertion::Calls(offer) => offer,
         };
         let earlier = self.calls.iter().filter(|(at, _)| runs_before(&self.old, *at, *before));
         for inserted in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
@@ -246,7 +247,7 @@ impl Edited {
 
 /// A gap of a test, with those who know what to put there.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'t> {
+pub(super) struct GapPlace<'t> {
     pub(super) test: &'t Test,
     pub(super) remedies: &'t [Box<dyn Remedies>],
     pub(super) thread: usize,
@@ -257,14 +258,14 @@ pub(super) struct Place<'t> {
 /// A question to a memory model about a gap.
 type Asks<'q> = &'q dyn Fn(&dyn Remedies, &Gap<'_>) -> Vec<Offer>;
 
-impl<'t> Place<'t> {
+impl<'t> GapPlace<'t> {
     /// All gaps of a test.
     fn all(test: &'t Test, remedies: &'t [Box<dyn Remedies>]) -> impl Iterator<Item = Self> {
         let gaps = test.threads.iter().enumerate().flat_map(|(t, thread)| gaps(thread).map(move |at| (t, at)));
         gaps.map(move |(thread, at)| Self { test, remedies, thread, at })
     }
 
-    fn own(&self) -> &'t Thread {
+    fn own(&self) -> &'t TestThread {
         &self.test.threads[self.thread]
     }
 
@@ -273,9 +274,9 @@ impl<'t> Place<'t> {
         kind(&self.own().statements[self.at], self.remedies)
     }
 
-    fn insertion(&self, offer: Offer, prices: &Prices) -> Edit {
+    fn insertion(&self, offer: Offer, prices: &Prices) -> ThreadEdit {
         let cost = prices[offer.kind];
-        Edit { thread: self.thread, before: self.at, what: What::Calls(offer), takes: None, cost }
+        ThreadEdit { thread: self.thread, before: self.at, what: Insertion::Calls(offer), takes: None, cost }
     }
 
     pub(super) fn offers(&self, is_everywhere: bool) -> Vec<Offer> {
@@ -336,7 +337,7 @@ impl<'t> Place<'t> {
 }
 
 /// The gaps of a thread, each by the statement that follows: before calls, before blocks, and at the ends of blocks.
-fn gaps(thread: &Thread) -> impl Iterator<Item = usize> {
+fn gaps(thread: &TestThread) -> impl Iterator<Item = usize> {
     thread.statements.iter().positions(|s| !matches!(s, Statement::Set(..) | Statement::Assume(_)))
 }
 
@@ -418,19 +419,19 @@ fn kind(s: &Statement, remedies: &[Box<dyn Remedies>]) -> Option<&'static str> {
 }
 
 /// Whether a call or gap at `at` is in the first block of the `if` at `opener`, or in the second one.
-fn is_first(thread: &Thread, opener: usize, at: usize) -> Option<bool> {
+fn is_first(thread: &TestThread, opener: usize, at: usize) -> Option<bool> {
     let is_inside = matches!(thread.statements[opener], Statement::If(_)) && opener < at && at <= thread.end(opener);
     is_inside.then(|| at <= thread.other(opener))
 }
 
 /// Whether the call at `earlier` may run before the gap at `at`, which comes later in the text.
-fn may_run_before(thread: &Thread, earlier: usize, at: usize) -> bool {
+fn may_run_before(thread: &TestThread, earlier: usize, at: usize) -> bool {
     let is_other = |o| is_first(thread, o, earlier) == Some(true) && is_first(thread, o, at) == Some(false);
     !(0..earlier).any(is_other)
 }
 
 /// The same on one way through the thread: of two blocks that have ended, it goes through the longer one.
-fn runs_before(thread: &Thread, earlier: usize, at: usize) -> bool {
+fn runs_before(thread: &TestThread, earlier: usize, at: usize) -> bool {
     let is_passed_by = |o: usize| {
         let Some(is_first) = is_first(thread, o, earlier).filter(|_| thread.end(o) < at) else { return false };
         let (first, second) = (thread.other(o) - o, thread.end(o) - thread.other(o));

@@ -11,37 +11,37 @@ use mowgli_core::search::refute::{CycleEnd, Edge};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 
-use super::edits::{Program, Repaired};
-use crate::explain::Words;
+use super::edits::{EditableTest, RepairedTest};
+use crate::explain::ProgramWords;
 use crate::interrupt::cause;
 use crate::litmus::run::{libraries, stuck_kinds, with_problem};
-use crate::litmus::stuck::Kind;
+use crate::litmus::stuck::StuckKind;
 use crate::litmus::test::{Assertion, Quantifier, Test};
 use crate::show::Names;
 
 /// The question, of a program over the libraries of its model.
-pub(super) struct Question<'a> {
-    pub(super) program: &'a Program<'a>,
+pub(super) struct RepairQuestion<'a> {
+    pub(super) program: &'a EditableTest<'a>,
     libraries: mowgli_core::library::Libraries,
     limits: Limits<'a>,
     /// The sets with which no execution ends.
     pub(super) endless: BTreeSet<Insertions>,
     /// The executions of the test as it stands that are stuck, if they were asked for.
-    stuck: Option<BTreeSet<Standstill>>,
+    stuck: Option<BTreeSet<TestStandstill>>,
     /// The sets with which further executions are stuck.
     pub(super) hanging: BTreeSet<Insertions>,
 }
 
 /// The place in which a thread is stuck: it has ended, or waits in a statement of the test, or in one that is new.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rest {
+enum StuckAt {
     Ended,
     Own(usize),
     New,
 }
 
 /// The places of all threads of a stuck execution, and what the test shows then.
-type Standstill = (Vec<Rest>, Vec<Val>);
+type TestStandstill = (Vec<StuckAt>, Vec<Val>);
 
 /// True if an assertion of a test excludes an outcome.
 fn is_wrong(test: &Test, values: &[Val]) -> bool {
@@ -52,8 +52,8 @@ fn is_wrong(test: &Test, values: &[Val]) -> bool {
     })
 }
 
-impl<'a> Question<'a> {
-    pub(super) fn new(program: &'a Program<'a>, limits: Limits<'a>) -> Self {
+impl<'a> RepairQuestion<'a> {
+    pub(super) fn new(program: &'a EditableTest<'a>, limits: Limits<'a>) -> Self {
         let libraries = libraries(program.test.model);
         Self { program, libraries, limits, endless: BTreeSet::new(), stuck: None, hanging: BTreeSet::new() }
     }
@@ -98,18 +98,18 @@ impl<'a> Question<'a> {
     }
 
     /// Lists the ways in which executions of a test with edits are stuck.
-    fn standstills(&self, repaired: &Repaired) -> Result<BTreeSet<Standstill>, Stop> {
+    fn standstills(&self, repaired: &RepairedTest) -> Result<BTreeSet<TestStandstill>, Stop> {
         let kinds = stuck_kinds(&self.libraries, &repaired.test, self.limits).all().map_err(cause)?;
         let rest = |(t, at): (usize, &Option<usize>)| match at {
-            None => Rest::Ended,
-            Some(at) => repaired.origins[t][*at].own.map_or(Rest::New, Rest::Own),
+            None => StuckAt::Ended,
+            Some(at) => repaired.origins[t][*at].own.map_or(StuckAt::New, StuckAt::Own),
         };
-        let rests = |kind: &Kind| kind.waits.iter().enumerate().map(rest).collect();
+        let rests = |kind: &StuckKind| kind.waits.iter().enumerate().map(rest).collect();
         Ok(kinds.into_keys().map(|kind| (rests(&kind), kind.shown)).collect())
     }
 
     /// True if an execution of a test with edits is stuck in a way in which none is stuck without them.
-    fn hangs(&mut self, repaired: &Repaired) -> Result<bool, Stop> {
+    fn hangs(&mut self, repaired: &RepairedTest) -> Result<bool, Stop> {
         let now = self.standstills(repaired)?;
         if now.is_empty() {
             return Ok(false);
@@ -123,7 +123,7 @@ impl<'a> Question<'a> {
     /// Returns for each edit, in words, the first edges through it of a cycle that forbids a wrong outcome. An edit may
     /// have no such cycle: a poll may only let the next poll complete the next operation. Then the reasons say so; if
     /// no edit has a cycle, they begin with a whole cycle.
-    pub(super) fn reasons(&self, set: &Insertions, repaired: &Repaired) -> Vec<String> {
+    pub(super) fn reasons(&self, set: &Insertions, repaired: &RepairedTest) -> Vec<String> {
         let test = &repaired.test;
         let wanted = |o: &Outcome| is_wrong(test, &test.values(o));
         let refutations =
@@ -140,7 +140,7 @@ impl<'a> Question<'a> {
         if told.is_empty() {
             told.extend(refutations.so_far().0.iter().take(1).flat_map(|r| &r.edges));
         }
-        let words = Words { statements: test.texts(), names: Names::of(test) };
+        let words = ProgramWords { statements: test.texts(), names: Names::of(test) };
         let whole = self.program.whole();
         let missed = without.iter().filter(|i| !whole.contains(i));
         let missed = match set.difference(&whole).count() {
@@ -156,7 +156,7 @@ impl<'a> Question<'a> {
 /// The most ways to get an outcome that are searched for reasons.
 const WAYS: usize = 20;
 
-impl Repairable for Question<'_> {
+impl Repairable for RepairQuestion<'_> {
     fn is_wrong(&mut self, set: &Insertions) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
         self.explore(&test, &mut |values| is_wrong(&test, &values))

@@ -9,7 +9,7 @@ use mowgli_core::repair::{Offer, Repairable};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::WAIT;
 
-use super::edits::{Edit, Place, What};
+use super::edits::{GapPlace, Insertion, ThreadEdit};
 use super::*;
 use crate::error::InputError;
 use crate::litmus::parse::parse;
@@ -56,9 +56,9 @@ fn random(model: Model, random: &mut fastrand::Rng) -> Option<(Test, String)> {
     Some((parse("t", &text).unwrap(), text))
 }
 
-fn is_as_by_force(program: &Program<'_>, text: &str) -> usize {
+fn is_as_by_force(program: &EditableTest<'_>, text: &str) -> usize {
     let limits = Limits::default();
-    let mut question = Question::new(program, limits);
+    let mut question = RepairQuestion::new(program, limits);
     let costs = program.costs();
     let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
     let all: Vec<Insertions> =
@@ -72,14 +72,14 @@ fn is_as_by_force(program: &Program<'_>, text: &str) -> usize {
 }
 
 /// Makes an edit that inserts calls before a statement.
-fn inserted(thread: usize, before: usize, offer: Offer) -> Edit {
-    Edit { thread, before, what: What::Calls(offer), takes: None, cost: 1 }
+fn inserted(thread: usize, before: usize, offer: Offer) -> ThreadEdit {
+    ThreadEdit { thread, before, what: Insertion::Calls(offer), takes: None, cost: 1 }
 }
 
 /// Computes the outcomes of a test with one call before a statement.
 fn outcomes(test: &Test, thread: usize, before: usize, call: Option<Call>) -> BTreeSet<Vec<Val>> {
     let edits = call.map(|c| inserted(thread, before, Offer::call("fence", c))).into_iter().collect();
-    let program = Program { test, gone: BTreeSet::new(), edits };
+    let program = EditableTest { test, gone: BTreeSet::new(), edits };
     let inserted = program.with(&(0..program.edits.len()).collect()).test;
     solve(&inserted, &[], Limits::default()).outcomes.into_keys().collect()
 }
@@ -123,7 +123,7 @@ fn a_fence_that_is_not_offered_is_of_no_more_use_than_one_that_is() {
             let with = places.clone().map(|at| outcomes(&test, thread, at, Some(fence.clone()))).collect_vec();
             for is_everywhere in [true, false] {
                 let is_offered = |at: usize| {
-                    let all = Place { test: &test, remedies: &remedies, thread, at }.offers(is_everywhere);
+                    let all = GapPlace { test: &test, remedies: &remedies, thread, at }.offers(is_everywhere);
                     all.iter().any(|o| (o.calls)(&[]) == [fence.clone()])
                 };
                 let (offered, others): (Vec<usize>, Vec<usize>) = places.clone().partition(|at| is_offered(*at));
@@ -150,7 +150,7 @@ fn minimal_repairs_are_those_that_brute_force_finds() {
     for model in [Model::X86Tso, Model::RDMA_TSO, Model::RDMA_WAIT, Model::RdmaSc].into_iter().cycle().take(120) {
         let Some((test, text)) = random(model, &mut rng) else { continue };
         let remedies = remedies(model);
-        let program = Program::insertions(&test, &remedies, &Costs::default().of(&remedies).unwrap(), false);
+        let program = EditableTest::insertions(&test, &remedies, &Costs::default().of(&remedies).unwrap(), false);
         if program.edits.len() > 6 {
             continue;
         }
@@ -217,7 +217,7 @@ fn fuzzed(seed: u64) -> Option<(Test, String)> {
 
 /// Returns the insertions of all fences and flushes of a model, before every statement. One to three polls follow a
 /// get, because up to two other operations could be open.
-fn anything(test: &Test) -> Vec<Edit> {
+fn anything(test: &Test) -> Vec<ThreadEdit> {
     let library = test.model.memory();
     let (here, there) = (|t: usize| Loc::new(&format!("here{t}")), |n: Node| Loc::new(&format!("there{n}")));
     let word = |node| if library == WAIT { mowgli_rdma::wait::word(node) } else { mowgli_rdma::tso::word(node) };
@@ -266,7 +266,7 @@ enum Fuzzed {
 /// The repair that is wrong, or that was not found.
 fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let costs = Costs::default();
-    let ask = Ask { costs: &costs, weaken: false, limit: Limit::default(), limits: Limits::default() };
+    let ask = RepairRequest { costs: &costs, weaken: false, limit: Limit::default(), limits: Limits::default() };
     let found = repair(test, text, &ask).map_err(|e| e.to_string())?;
     for told in &found.repairs {
         recheck(test, &told.fixed)?;
@@ -275,8 +275,8 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let remedies = remedies(test.model);
     let prices = costs.of(&remedies).map_err(|e| e.to_string())?;
     for is_everywhere in [false, true] {
-        let program = Program::insertions(test, &remedies, &prices, is_everywhere);
-        let mut question = Question::new(&program, Limits::default());
+        let program = EditableTest::insertions(test, &remedies, &prices, is_everywhere);
+        let mut question = RepairQuestion::new(&program, Limits::default());
         for set in Repairs::of(&mut question, &program.costs(), Limit::default()).minimal {
             let parts = set.iter().copied().powerset().filter(|part| part.len() < set.len());
             none_repairs(&mut question, parts.map(|part| part.into_iter().collect()))?;
@@ -289,8 +289,8 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     if !has_none {
         return Ok(if found.repairs.is_empty() { Fuzzed::Open } else { Fuzzed::Repaired });
     }
-    let program = Program { test, gone: BTreeSet::new(), edits: anything(test) };
-    let mut question = Question::new(&program, Limits::default());
+    let program = EditableTest { test, gone: BTreeSet::new(), edits: anything(test) };
+    let mut question = RepairQuestion::new(&program, Limits::default());
     none_repairs(&mut question, (0..program.edits.len()).map(|i| Insertions::from([i])))?;
     Ok(Fuzzed::NoRepair)
 }
@@ -307,7 +307,7 @@ fn recheck(test: &Test, fixed: &str) -> Result<(), String> {
 }
 
 /// Finds out that none of these sets is a repair.
-fn none_repairs(question: &mut Question<'_>, sets: impl Iterator<Item = Insertions>) -> Result<(), String> {
+fn none_repairs(question: &mut RepairQuestion<'_>, sets: impl Iterator<Item = Insertions>) -> Result<(), String> {
     for set in sets {
         if question.is_wrong(&set) == Ok(false) && question.keeps(&set) == Ok(true) {
             return Err(format!("this is a repair: {}", set.iter().map(|&i| question.program.text(i)).join("; ")));

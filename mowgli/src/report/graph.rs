@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::explain::{Explained, Words};
+use crate::explain::{Explained, ProgramWords};
 use crate::litmus::test::Test;
 use crate::litmus::{core_rma, print};
 use crate::show::{Scene, line, named, reduced};
@@ -18,12 +18,12 @@ use serde::Serialize;
 
 /// The picture of an execution, as data for the page.
 #[derive(Clone, Debug, Serialize)]
-pub struct Graph {
+pub struct Drawing {
     title: String,
-    threads: Vec<Thread>,
+    threads: Vec<DrawnThread>,
     /// In program order, thread by thread.
-    calls: Vec<Call>,
-    relations: Vec<Relation>,
+    calls: Vec<DrawnCall>,
+    relations: Vec<DrawnRelation>,
     /// The subevents in an order in which they can take effect: one that extends hb. Empty where none is known.
     run: Vec<usize>,
     refutations: Vec<Cycle>,
@@ -34,34 +34,34 @@ pub struct Graph {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Thread {
+struct DrawnThread {
     name: String,
     node: u8,
 }
 
 /// A call of the client with the events that carry it out.
 #[derive(Clone, Debug, Serialize)]
-struct Call {
+struct DrawnCall {
     thread: usize,
     label: String,
     /// Whether it has a result that programs can use.
     returns: bool,
-    events: Vec<Event>,
+    events: Vec<DrawnEvent>,
     /// The stamps that its specification promises in a cycle, and that none of its events has.
     missing: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Event {
+struct DrawnEvent {
     label: String,
     /// The line of the body that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<String>,
-    subs: Vec<Sub>,
+    subs: Vec<DrawnSub>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Sub {
+struct DrawnSub {
     id: usize,
     stamp: String,
     text: String,
@@ -70,7 +70,7 @@ struct Sub {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Relation {
+struct DrawnRelation {
     name: String,
     library: String,
     pairs: Vec<(usize, usize)>,
@@ -79,27 +79,27 @@ struct Relation {
 /// One way to get an outcome, and the cycle that it makes.
 #[derive(Clone, Debug, Serialize)]
 struct Cycle {
-    steps: Vec<Edge>,
+    steps: Vec<DrawnEdge>,
     end: String,
 }
 
 /// A call, by position, and the stamp of one of its subevents.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-struct Place {
+struct DrawnEnd {
     call: usize,
     stamp: String,
 }
 
 /// An edge between subevents of two calls.
 #[derive(Clone, Debug, Serialize)]
-struct Edge {
-    from: Place,
-    to: Place,
+struct DrawnEdge {
+    from: DrawnEnd,
+    to: DrawnEnd,
     relation: &'static str,
     sentence: String,
 }
 
-impl Call {
+impl DrawnCall {
     fn new(thread: usize, label: String) -> Self {
         Self { thread, label, returns: false, events: Vec::new(), missing: Vec::new() }
     }
@@ -113,7 +113,7 @@ impl Call {
     }
 }
 
-impl Graph {
+impl Drawing {
     /// Returns the graph of an execution.
     #[must_use]
     pub fn new(title: &str, scene: &Scene<'_>) -> Self {
@@ -126,7 +126,7 @@ impl Graph {
             }
             Some(call)
         };
-        let mut calls: Vec<Call> = Vec::new();
+        let mut calls: Vec<DrawnCall> = Vec::new();
         for thread in execution.world.tids() {
             let mut open = None;
             for e in execution.of_thread(thread) {
@@ -135,7 +135,7 @@ impl Graph {
                 if call.is_none() || call != open {
                     let made = call.map_or(event, |c| &execution.calls[c].event);
                     let returns = print::has_result(&made.call, Some(made.ret));
-                    calls.push(Call { returns, ..Call::new(thread.index(), names.statement(made)) });
+                    calls.push(DrawnCall { returns, ..DrawnCall::new(thread.index(), names.statement(made)) });
                 }
                 open = call;
                 let subs = execution.subs.iter().enumerate().filter(|(_, s)| s.event == e).map(|(id, s)| {
@@ -143,21 +143,26 @@ impl Graph {
                     let wrote = s.wrote.map_or(String::new(), |v| format!(" wrote {v}"));
                     let cell = s.sub.cell.map(|cell| format!("{} on node {}", cell.loc, cell.node));
                     let write = cell.zip(s.wrote.map(|v| v.to_string()));
-                    Sub { id, stamp: s.sub.stamp.to_string(), text: format!("{}{read}{wrote}", s.sub.stamp), write }
+                    DrawnSub {
+                        id,
+                        stamp: s.sub.stamp.to_string(),
+                        text: format!("{}{read}{wrote}", s.sub.stamp),
+                        write,
+                    }
                 });
                 // An event that is the whole call needs no name of its own.
                 let label = call.map_or_else(String::new, |_| names.statement(event));
                 let last = calls.last_mut().expect("one was begun");
-                last.events.push(Event { label, line: line(execution, e), subs: subs.collect() });
+                last.events.push(DrawnEvent { label, line: line(execution, e), subs: subs.collect() });
             }
         }
-        let relations = named(scene).into_iter().map(|(library, name, pairs)| Relation {
+        let relations = named(scene).into_iter().map(|(library, name, pairs)| DrawnRelation {
             name,
             library,
             pairs: reduced(&pairs).into_iter().collect(),
         });
         let world = &execution.world;
-        let threads = world.tids().map(|t| Thread { name: names.thread(t), node: world.node_of(t).0 }).collect();
+        let threads = world.tids().map(|t| DrawnThread { name: names.thread(t), node: world.node_of(t).0 }).collect();
         let about = execution.subs.iter().map(|s| (s.sub.stamp.to_string(), s.sub.stamp.about()));
         let about = about.filter(|(_, words)| !words.is_empty()).collect();
         let run = extended(&scene.judged.hb, execution.subs.len());
@@ -181,24 +186,24 @@ impl Graph {
     #[must_use]
     pub fn of_core_rma(test: &Test, witness: &Witness) -> Self {
         let nodes = &test.world.threads;
-        let threads = test.threads.iter().zip(nodes).map(|(t, n)| Thread { name: t.name.to_string(), node: n.0 });
+        let threads = test.threads.iter().zip(nodes).map(|(t, n)| DrawnThread { name: t.name.to_string(), node: n.0 });
         let mut calls = Vec::new();
         for (thread, (t, &node)) in test.threads.iter().zip(nodes).enumerate() {
             for (statement, (_, label)) in t.source.iter().enumerate() {
-                let subs = core_rma::of_statement(witness, node, statement).map(|id| Sub {
+                let subs = core_rma::of_statement(witness, node, statement).map(|id| DrawnSub {
                     id,
                     stamp: witness.actions[id].kind.to_string(),
                     text: core_rma::action(test, witness, id),
                     write: None,
                 });
-                let events = vec![Event { label: String::new(), line: None, subs: subs.collect() }];
-                calls.push(Call { events, ..Call::new(thread, label.clone()) });
+                let events = vec![DrawnEvent { label: String::new(), line: None, subs: subs.collect() }];
+                calls.push(DrawnCall { events, ..DrawnCall::new(thread, label.clone()) });
             }
         }
         let is_shown = |a: usize| witness.actions[a].kind != ActionType::Init;
         let relations = core_rma::relations(witness).into_iter().map(|(name, mut pairs)| {
             pairs.retain(|&(a, b)| is_shown(a) && is_shown(b));
-            Relation { name, library: CORE_RMA.to_string(), pairs }
+            DrawnRelation { name, library: CORE_RMA.to_string(), pairs }
         });
         let relations = relations.filter(|r| !r.pairs.is_empty()).collect();
         Self { threads: threads.collect(), calls, relations, ..Self::empty(&test.name) }
@@ -210,7 +215,7 @@ impl Graph {
     pub fn with_refutations(
         mut self,
         libraries: &Libraries,
-        words: &Words,
+        words: &ProgramWords,
         refutations: &Found<Vec<Refutation>>,
     ) -> Self {
         let (found, stop) = refutations.so_far();
@@ -235,10 +240,10 @@ impl Graph {
                     self.calls[call].promise(&end.stamp);
                     let about = stamps.get(&end.stamp).filter(|words| !words.is_empty());
                     self.about.extend(about.map(|words| (end.stamp.clone(), words.clone())));
-                    Some(Place { call, stamp: end.stamp.clone() })
+                    Some(DrawnEnd { call, stamp: end.stamp.clone() })
                 };
                 let (Some(from), Some(to)) = (place(&edge.from), place(&edge.to)) else { continue };
-                steps.push(Edge { from, to, relation: edge.relation, sentence: words.sentence(edge) });
+                steps.push(DrawnEdge { from, to, relation: edge.relation, sentence: words.sentence(edge) });
             }
             let end = match refutation.demand {
                 _ if refutation.edges.is_empty() => "No write has the values that are then to be read.".to_owned(),
@@ -265,16 +270,15 @@ impl Graph {
             Some(scene) => Self::new(title, &scene),
             None => {
                 let world = &explained.test.world;
-                let thread = |(t, thread): (Tid, &crate::litmus::test::Thread)| Thread {
+                let thread = |(t, thread): (Tid, &crate::litmus::test::TestThread)| DrawnThread {
                     name: thread.name.to_string(),
                     node: world.node_of(t).0,
                 };
                 let threads = world.tids().zip(&explained.test.threads).map(thread).collect();
-                let calls = words
-                    .statements
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(thread, texts)| texts.iter().map(move |label| Call::new(thread, label.clone())));
+                let calls =
+                    words.statements.iter().enumerate().flat_map(|(thread, texts)| {
+                        texts.iter().map(move |label| DrawnCall::new(thread, label.clone()))
+                    });
                 Self { threads, calls: calls.collect(), ..Self::empty(title) }
             }
         };

@@ -26,7 +26,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
 use serde::Serialize;
 
-pub use graph::Graph;
+pub use graph::Drawing;
 
 use crate::catalogue::Catalogue;
 use crate::check::Checked;
@@ -49,8 +49,8 @@ pub struct Page {
     /// The data of a page that can ask a server to solve tests; `None` for other pages.
     pub playground: Option<Playground>,
     /// Verdicts by network.
-    #[serde(skip_serializing_if = "Matrix::is_empty")]
-    pub matrix: Matrix,
+    #[serde(skip_serializing_if = "VerdictTable::is_empty")]
+    pub matrix: VerdictTable,
     /// Checks of libraries.
     pub checks: Vec<CheckRow>,
     /// Litmus tests.
@@ -65,14 +65,14 @@ pub struct Page {
 
 /// A table of verdicts by network. A cell opens the check or the test that it is about.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Matrix {
+pub struct VerdictTable {
     /// The names of libraries and tests.
     pub columns: Vec<String>,
     /// A network in each row, with its cells.
     pub rows: Vec<(String, Vec<MatrixCell>)>,
 }
 
-/// A cell of a [`Matrix`].
+/// A cell of a [`VerdictTable`].
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MatrixCell {
     /// The verdict.
@@ -85,7 +85,7 @@ pub struct MatrixCell {
     pub test: Option<usize>,
 }
 
-impl Matrix {
+impl VerdictTable {
     fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -99,13 +99,13 @@ pub struct Playground {
     models: Vec<String>,
     /// The implementations of all libraries, as `--implemented` takes them.
     implementations: Vec<String>,
-    examples: Vec<Example>,
+    examples: Vec<ExampleTest>,
     grammar: &'static str,
 }
 
 /// A test of the catalogue of questions, or of a paper.
 #[derive(Clone, Debug, Serialize)]
-struct Example {
+struct ExampleTest {
     group: String,
     name: String,
     text: String,
@@ -119,9 +119,13 @@ impl Playground {
         let of_papers = PAPERS.files().filter_map(|file| {
             let (name, text) = (file.path().file_stem()?.to_str()?, file.contents_utf8()?);
             let is_test = file.path().extension()? == "litmus";
-            is_test.then(|| Example { group: "The papers".to_owned(), name: name.to_owned(), text: text.to_owned() })
+            is_test.then(|| ExampleTest {
+                group: "The papers".to_owned(),
+                name: name.to_owned(),
+                text: text.to_owned(),
+            })
         });
-        let mut of_papers: Vec<Example> = of_papers.collect();
+        let mut of_papers: Vec<ExampleTest> = of_papers.collect();
         of_papers.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             seconds,
@@ -147,11 +151,11 @@ const GRAMMAR: &str = include_str!("../../data/grammar.md");
 static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/data/papers");
 
 /// Returns the tests of a text, each with the heading above it.
-fn examples(text: &str) -> Vec<Example> {
+fn examples(text: &str) -> Vec<ExampleTest> {
     let sections = text.split("\n## ").skip(1).filter_map(|section| section.split_once('\n'));
     let of_section = |(question, rest): (&str, &str)| {
         let blocks = rest.split("```litmus\n").skip(1).filter_map(|block| block.split_once("```"));
-        let example = |(block, _): (&str, &str)| Example {
+        let example = |(block, _): (&str, &str)| ExampleTest {
             group: question.to_owned(),
             name: block.split_whitespace().nth(1).unwrap_or_default().to_owned(),
             text: block.to_owned(),
@@ -187,21 +191,21 @@ pub struct CheckRow {
     concretisation: Vec<String>,
     seconds: f64,
     /// The findings, the most typical first.
-    found: Vec<Shown>,
+    found: Vec<ShownFinding>,
     /// The least change of the bodies, if it was requested.
     pub repair: Option<RepairRow>,
 }
 
 /// A counterexample, or another finding.
 #[derive(Clone, Debug, Serialize)]
-struct Shown {
+struct ShownFinding {
     title: &'static str,
     /// The client, with the wrong outcome.
     litmus: Option<String>,
     /// The wrong outcome.
     outcome: Option<String>,
     explanation: String,
-    graph: Option<Graph>,
+    graph: Option<Drawing>,
     /// Whether threads of several nodes take part.
     is_typical: bool,
 }
@@ -259,14 +263,14 @@ struct AssertionRow {
     condition: String,
     holds: Option<bool>,
     explanation: Option<String>,
-    graph: Option<Graph>,
+    graph: Option<Drawing>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct OutcomeRow {
     values: Vec<String>,
     executions: u64,
-    graph: Option<Graph>,
+    graph: Option<Drawing>,
 }
 
 /// One finding that was kept.
@@ -275,7 +279,7 @@ pub struct FindingRow {
     title: String,
     explanation: String,
     stopped: Option<String>,
-    graph: Option<Graph>,
+    graph: Option<Drawing>,
 }
 
 /// Returns the libraries below, and the network if it is not that of the papers.
@@ -305,7 +309,7 @@ impl CheckRow {
             expected: checked.is_expected(),
             concretisation: checked.concretisation(),
             seconds: checked.time.as_secs_f64(),
-            found: Vec::from_iter(Shown::new(checked)),
+            found: Vec::from_iter(ShownFinding::new(checked)),
             repair: None,
         }
     }
@@ -324,13 +328,13 @@ impl CheckRow {
 
     /// Adds a counterexample of the same implementation in front, if threads of several nodes take part in it.
     pub fn add_typical(&mut self, checked: &Checked) {
-        let Some(typical) = Shown::new(checked).filter(|shown| shown.is_typical) else { return };
+        let Some(typical) = ShownFinding::new(checked).filter(|shown| shown.is_typical) else { return };
         self.found[0].title = "The smallest counterexample";
-        self.found.insert(0, Shown { title: "A typical counterexample", ..typical });
+        self.found.insert(0, ShownFinding { title: "A typical counterexample", ..typical });
     }
 }
 
-impl Shown {
+impl ShownFinding {
     /// Returns the finding of a check; `None` if it found nothing wrong.
     ///
     /// # Panics
@@ -339,7 +343,7 @@ impl Shown {
         let scene = |execution: &Execution| {
             let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
             let (libraries, names) = (&checked.libraries, &Names::default());
-            Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
+            Drawing::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
         };
         let found = checked.counterexample();
         let shown = |c: &Counterexample| {
@@ -367,8 +371,8 @@ impl Shown {
 impl RepairRow {
     /// Makes the row for the repairs of a test.
     #[must_use]
-    pub fn of_test(found: &repair::Answer) -> Self {
-        let way = |told: &repair::Told| WayRow {
+    pub fn of_test(found: &repair::TestRepairs) -> Self {
+        let way = |told: &repair::TestRepair| WayRow {
             cost: told.cost,
             changes: told.insert.clone(),
             because: told.because.clone(),
@@ -379,8 +383,8 @@ impl RepairRow {
 
     /// Makes the row for the repairs of the bodies of an implementation.
     #[must_use]
-    pub fn of_bodies(found: &bodies::Answer) -> Self {
-        let way = |told: &bodies::Told| WayRow {
+    pub fn of_bodies(found: &bodies::BodyRepairs) -> Self {
+        let way = |told: &bodies::BodyRepair| WayRow {
             cost: told.cost,
             changes: told.insert.clone(),
             because: told.because.clone(),
@@ -413,13 +417,13 @@ fn graphs(
     chain: &[Arc<dyn Implementation>],
     wanted: &dyn Fn(&Vec<Val>) -> bool,
     limits: Limits<'_>,
-) -> Found<BTreeMap<Vec<Val>, Graph>> {
+) -> Found<BTreeMap<Vec<Val>, Drawing>> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
             let (found, stop) = witnesses.so_far();
             let wanted = found.iter().filter(|(o, _)| wanted(o));
-            let drawn = wanted.map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
+            let drawn = wanted.map(|(o, w)| (o.clone(), Drawing::of_core_rma(test, w))).collect();
             Found::new(drawn, stop.cloned())
         }
         model => graphs_over(&catalogue.libraries(model), test, chain, wanted, limits),
@@ -432,7 +436,7 @@ fn graphs_over(
     chain: &[Arc<dyn Implementation>],
     wanted: &dyn Fn(&Vec<Val>) -> bool,
     limits: Limits<'_>,
-) -> Found<BTreeMap<Vec<Val>, Graph>> {
+) -> Found<BTreeMap<Vec<Val>, Drawing>> {
     let mut found = BTreeMap::new();
     let names = Names::of(test);
     let explored = with_problem(all, test, chain, limits, |problem| {
@@ -442,7 +446,10 @@ fn graphs_over(
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     let drawn = |judged| {
-                        Graph::new(&test.name, &Scene { libraries: all, execution: &e, judged: &judged, names: &names })
+                        Drawing::new(
+                            &test.name,
+                            &Scene { libraries: all, execution: &e, judged: &judged, names: &names },
+                        )
                     };
                     found.extend(judge(all, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }
@@ -455,16 +462,22 @@ fn graphs_over(
 }
 
 /// The reason why an assertion holds or fails, and the graph that shows it.
-type Reason = Result<(String, Option<Graph>), Failure>;
+type ShownReason = Result<(String, Option<Drawing>), Failure>;
 
 /// Explains each assertion of a test.
-fn reasons(catalogue: &Catalogue, test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Vec<Reason> {
+fn reasons(
+    catalogue: &Catalogue,
+    test: &Test,
+    text: &str,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Vec<ShownReason> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
             let (found, _) = witnesses.so_far();
             let graph = |a: &Assertion| {
-                found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, w)| Graph::of_core_rma(test, w))
+                found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, w)| Drawing::of_core_rma(test, w))
             };
             let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
             test.assertions.iter().map(reason).collect()
@@ -479,8 +492,8 @@ fn reasons_over(
     text: &str,
     implemented: &[String],
     limits: Limits<'_>,
-) -> Vec<Reason> {
-    let reason = |found: Decided| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
+) -> Vec<ShownReason> {
+    let reason = |found: Decided| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Drawing::explained(&e))));
     match of_test(catalogue, test, text, implemented, limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
         Err(error) => vec![Err(error.into())],
@@ -568,7 +581,8 @@ impl TestRow {
             );
             return Self { repair: Some(RepairRow { found, ways: Vec::new() }), ..self };
         }
-        let ask = repair::Ask { costs: &repair::Costs::default(), weaken: false, limit: Limit::default(), limits };
+        let ask =
+            repair::RepairRequest { costs: &repair::Costs::default(), weaken: false, limit: Limit::default(), limits };
         let found = repair::repair(test, &self.text, &ask);
         let row = found.map_or_else(
             |error| RepairRow { found: error.to_string(), ways: Vec::new() },
@@ -597,7 +611,7 @@ impl FindingRow {
     pub fn new(explained: &Explained) -> Self {
         let title = explained.finding.title.clone();
         let stopped = explained.stop().map(ToString::to_string);
-        Self { title, explanation: explained.text(), stopped, graph: Some(Graph::explained(explained)) }
+        Self { title, explanation: explained.text(), stopped, graph: Some(Drawing::explained(explained)) }
     }
 
     /// Makes the row of a reviewed snapshot, with its execution if it describes one.
@@ -608,7 +622,7 @@ impl FindingRow {
         // insta's head is between two lines of dashes.
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
         let explained = of_snapshot(catalogue, body, limits)?.map(|f| explain(catalogue, f, limits)).transpose()?;
-        let graph = explained.as_ref().map(Graph::explained);
+        let graph = explained.as_ref().map(Drawing::explained);
         let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
         let stopped = explained.as_ref().and_then(|e| e.stop().map(ToString::to_string));

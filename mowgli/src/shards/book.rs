@@ -22,7 +22,7 @@ use crate::error::{Code, InputError, Place};
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head {
+struct LogHead {
     /// The number of the shard, from 1.
     shard: usize,
     /// The number of shards.
@@ -34,7 +34,7 @@ struct Head {
 /// The result of one unit of work.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+pub enum UnitResult {
     /// The result of a client of a check.
     Client(Box<ClientLine>),
     /// The result of a unit of work that is known by its number.
@@ -46,12 +46,12 @@ pub enum Found {
     },
 }
 
-impl Found {
+impl UnitResult {
     /// Returns the key of the unit of work.
-    fn key(&self) -> Key {
+    fn key(&self) -> UnitKey {
         match self {
-            Self::Client(line) => Key::Work(line.work),
-            Self::Unit { number, .. } => Key::Unit(*number),
+            Self::Client(line) => UnitKey::Work(line.work),
+            Self::Unit { number, .. } => UnitKey::Unit(*number),
         }
     }
 
@@ -65,7 +65,7 @@ impl Found {
 
 /// The key of a unit of work in its part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Key {
+enum UnitKey {
     Work(Work),
     Unit(usize),
 }
@@ -73,28 +73,28 @@ enum Key {
 /// A line after the first.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum Record {
+enum LogLine {
     Found {
         /// The part of the run, for example the check of a variant within a bound.
         part: String,
         /// The seconds since the line before.
         seconds: f64,
-        found: Found,
+        found: UnitResult,
     },
     /// The shard is complete.
     End,
 }
 
 /// The content of a file.
-struct Read {
-    head: Head,
-    records: Vec<Record>,
+struct LogContent {
+    head: LogHead,
+    records: Vec<LogLine>,
     /// The number of its bytes that are whole lines.
     whole: usize,
 }
 
 /// Reads a book; `None` if its first line is not whole.
-fn read(path: &Path) -> Result<Option<Read>, InputError> {
+fn read(path: &Path) -> Result<Option<LogContent>, InputError> {
     let bytes = std::fs::read(path).map_err(|e| InputError::file(path, e))?;
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
     let damaged = |number: usize, why: &dyn std::fmt::Display| {
@@ -105,34 +105,34 @@ fn read(path: &Path) -> Result<Option<Read>, InputError> {
     let text = str::from_utf8(&bytes[..whole]).map_err(|e| damaged(1, &e))?;
     let mut lines = (1..).zip(text.lines());
     let Some((_, first)) = lines.next() else { return Ok(None) };
-    let head: Head = serde_json::from_str(first).map_err(|e| damaged(1, &e))?;
+    let head: LogHead = serde_json::from_str(first).map_err(|e| damaged(1, &e))?;
     if Shard::new(head.shard, head.of).is_none() {
         return Err(damaged(1, &format!("there is no shard {} of {}", head.shard, head.of)));
     }
     let record = |(number, line): (usize, &str)| match serde_json::from_str(line) {
-        Ok(Record::Found { seconds, found, .. }) if !(found.is_sane() && (0.0..1e9).contains(&seconds)) => {
+        Ok(LogLine::Found { seconds, found, .. }) if !(found.is_sane() && (0.0..1e9).contains(&seconds)) => {
             Err(damaged(number, &"its numbers are out of range"))
         }
         Ok(record) => Ok(record),
         Err(e) => Err(damaged(number, &e)),
     };
-    let records: Vec<Record> = lines.map(record).collect::<Result<_, _>>()?;
-    Ok(Some(Read { head, records, whole }))
+    let records: Vec<LogLine> = lines.map(record).collect::<Result<_, _>>()?;
+    Ok(Some(LogContent { head, records, whole }))
 }
 
 /// The known results of the parts of a run.
 #[derive(Default)]
-struct Known {
-    found: BTreeMap<String, BTreeMap<Key, Found>>,
+struct KnownResults {
+    found: BTreeMap<String, BTreeMap<UnitKey, UnitResult>>,
     seconds: BTreeMap<String, f64>,
     is_over: bool,
 }
 
-impl Known {
-    fn add(&mut self, record: Record) {
+impl KnownResults {
+    fn add(&mut self, record: LogLine) {
         match record {
-            Record::End => self.is_over = true,
-            Record::Found { part, seconds, found } => {
+            LogLine::End => self.is_over = true,
+            LogLine::Found { part, seconds, found } => {
                 *self.seconds.entry(part.clone()).or_default() += seconds;
                 self.found.entry(part).or_default().insert(found.key(), found);
             }
@@ -161,9 +161,9 @@ impl Pen {
 }
 
 /// The known results of a run: the book of one shard, which grows, or the books of all.
-pub struct Book {
+pub struct ShardLog {
     piece: Option<Shard>,
-    known: Mutex<Known>,
+    known: Mutex<KnownResults>,
     pen: Option<Mutex<Pen>>,
 }
 
@@ -172,16 +172,16 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-impl Book {
+impl ShardLog {
     /// Opens the book of a shard of a run: a new file, or one to continue.
     ///
     /// # Errors
     /// If the file cannot be written, is damaged, or of another shard.
     pub fn open(path: &Path, run: &Identity, piece: Shard) -> Result<Self, InputError> {
         let at = |e: std::io::Error| InputError::file(path, e);
-        let head = Head { shard: piece.number(), of: piece.of(), run: run.clone() };
+        let head = LogHead { shard: piece.number(), of: piece.of(), run: run.clone() };
         let before = if path.exists() { read(path)? } else { None };
-        if let Some(Read { head: of_file, .. }) = before.as_ref().filter(|before| before.head != head) {
+        if let Some(LogContent { head: of_file, .. }) = before.as_ref().filter(|before| before.head != head) {
             let why =
                 run.difference(&of_file.run).unwrap_or_else(|| format!("is shard {}/{}", of_file.shard, of_file.of));
             let error = InputError::new(Code::File, format!("{}: the file {why}", path.display()));
@@ -193,7 +193,7 @@ impl Book {
         if before.is_none() {
             pen.write(&head);
         }
-        let mut known = Known::default();
+        let mut known = KnownResults::default();
         before.into_iter().flat_map(|before| before.records).for_each(|record| known.add(record));
         Ok(Self { piece: Some(piece), known: Mutex::new(known), pen: Some(Mutex::new(pen)) })
     }
@@ -206,11 +206,11 @@ impl Book {
 
     /// Returns a part of the run; its time is counted from now.
     #[must_use]
-    pub fn part(&self, name: String) -> Part<'_> {
+    pub fn part(&self, name: String) -> RunPart<'_> {
         if let Some(pen) = &self.pen {
             held(pen).last = Instant::now();
         }
-        Part { book: self, name }
+        RunPart { book: self, name }
     }
 
     /// Counts the lines with results.
@@ -243,7 +243,7 @@ impl Book {
         let mut known = held(&self.known);
         if pen.failure.is_none() && !known.is_over {
             known.is_over = true;
-            pen.write(&Record::End);
+            pen.write(&LogLine::End);
         }
         drop((known, pen));
         self.failure()
@@ -251,12 +251,12 @@ impl Book {
 }
 
 /// A part of a run, for example the check of one variant within one bound.
-pub struct Part<'a> {
-    book: &'a Book,
+pub struct RunPart<'a> {
+    book: &'a ShardLog,
     name: String,
 }
 
-impl Part<'_> {
+impl RunPart<'_> {
     /// Returns the seconds that all processes took for this part.
     #[must_use]
     pub fn seconds(&self) -> f64 {
@@ -280,7 +280,7 @@ impl Part<'_> {
         if self.book.piece.is_some_and(|piece| !piece.has(number)) {
             return None;
         }
-        if let Some(Found::Unit { value, .. }) = self.known(Key::Unit(number))
+        if let Some(UnitResult::Unit { value, .. }) = self.known(UnitKey::Unit(number))
             && let Ok(known) = serde_json::from_value(value)
         {
             return Some(known);
@@ -288,16 +288,16 @@ impl Part<'_> {
         let found = find();
         if !expired() {
             let value = serde_json::to_value(&found).expect("strings and numbers");
-            self.add(Found::Unit { number, value });
+            self.add(UnitResult::Unit { number, value });
         }
         Some(found)
     }
 
-    fn known(&self, key: Key) -> Option<Found> {
+    fn known(&self, key: UnitKey) -> Option<UnitResult> {
         held(&self.book.known).found.get(&self.name)?.get(&key).cloned()
     }
 
-    fn add(&self, found: Found) {
+    fn add(&self, found: UnitResult) {
         let Some(pen) = &self.book.pen else { return };
         // A shard that continues checks failing clients again, and their lines are in the book already.
         if self.known(found.key()).is_some() {
@@ -306,26 +306,26 @@ impl Part<'_> {
         let mut pen = held(pen);
         let seconds = pen.last.elapsed().as_secs_f64();
         pen.last = Instant::now();
-        let record = Record::Found { part: self.name.clone(), seconds, found };
+        let record = LogLine::Found { part: self.name.clone(), seconds, found };
         pen.write(&record);
         held(&self.book.known).add(record);
     }
 }
 
-impl Ledger for Part<'_> {
+impl Ledger for RunPart<'_> {
     fn piece(&self) -> Option<Shard> {
         self.book.piece
     }
 
     fn line(&self, work: Work) -> Option<ClientLine> {
-        match self.known(Key::Work(work))? {
-            Found::Client(line) => Some(*line),
-            Found::Unit { .. } => None,
+        match self.known(UnitKey::Work(work))? {
+            UnitResult::Client(line) => Some(*line),
+            UnitResult::Unit { .. } => None,
         }
     }
 
     fn keep(&self, line: ClientLine) {
-        self.add(Found::Client(Box::new(line)));
+        self.add(UnitResult::Client(Box::new(line)));
     }
 }
 
@@ -334,7 +334,7 @@ pub struct Merged {
     /// The run.
     pub run: Identity,
     /// The results of all of them.
-    pub book: Book,
+    pub book: ShardLog,
     /// The number of shards.
     pub of: usize,
     /// The shards without a book, and those that are not complete, with the number of their lines.
@@ -346,14 +346,14 @@ pub struct Merged {
 /// # Errors
 /// If a file cannot be read, is damaged, or of another run than the first.
 pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
-    let mut all: Vec<(&Path, Read)> = Vec::new();
+    let mut all: Vec<(&Path, LogContent)> = Vec::new();
     for path in paths.iter().filter(|path| path.exists()) {
         all.extend(read(path)?.map(|read| (path.as_path(), read)));
     }
-    let Some((first, Read { head: Head { of, run, .. }, .. })) = all.first() else { return Ok(None) };
+    let Some((first, LogContent { head: LogHead { of, run, .. }, .. })) = all.first() else { return Ok(None) };
     let (first, of, run) = (*first, *of, run.clone());
     let mut seen: BTreeMap<usize, &Path> = BTreeMap::new();
-    for (path, Read { head, .. }) in &all {
+    for (path, LogContent { head, .. }) in &all {
         let other = run
             .difference(&head.run)
             .or_else(|| (head.of != of).then(|| format!("is one of {} shards, not {of}", head.of)));
@@ -370,10 +370,10 @@ pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
             .help("leave one out"));
         }
     }
-    let mut known = Known::default();
+    let mut known = KnownResults::default();
     let mut lines: BTreeMap<usize, (bool, usize)> = BTreeMap::new();
-    for (_, Read { head, records, .. }) in all {
-        lines.insert(head.shard, (records.contains(&Record::End), records.len()));
+    for (_, LogContent { head, records, .. }) in all {
+        lines.insert(head.shard, (records.contains(&LogLine::End), records.len()));
         records.into_iter().for_each(|record| known.add(record));
     }
     let missing = (1..=of).filter_map(|shard| match lines.get(&shard) {
@@ -382,7 +382,7 @@ pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
         None => Some((shard, None)),
     });
     let missing = missing.collect();
-    Ok(Some(Merged { run, book: Book { piece: None, known: Mutex::new(known), pen: None }, of, missing }))
+    Ok(Some(Merged { run, book: ShardLog { piece: None, known: Mutex::new(known), pen: None }, of, missing }))
 }
 
 impl Merged {

@@ -10,7 +10,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 use serde::Serialize;
 
 use super::sample::{Cost, Sample};
-use crate::check::{Ask, Options, with_question};
+use crate::check::{CheckOptions, CheckQuestion, with_question};
 use crate::entry;
 use crate::error::InputError;
 
@@ -64,14 +64,14 @@ pub fn estimate(
     entry: &Entry,
     variant: &Variant,
     bound: &Bound,
-    options: &Options<'_>,
+    options: &CheckOptions<'_>,
     sampled: Duration,
 ) -> Result<Estimate, InputError> {
     let start = Instant::now();
-    let options = Options { deadline: options.deadline.after_at_most(LONGER * sampled), ..*options };
+    let options = CheckOptions { deadline: options.deadline.after_at_most(LONGER * sampled), ..*options };
     entry::fault(entry, bound, &|| options.deadline.expired())?;
     with_question(entry, variant, bound, &options, |question| {
-        let plan = if options.ask == Ask::Through { Plan::of_outcomes(question) } else { Plan::of(question) };
+        let plan = if options.ask == CheckQuestion::Through { Plan::of_outcomes(question) } else { Plan::of(question) };
         let (plan, stop) = plan.into_parts();
         let setup = start.elapsed().as_secs_f64();
         let sample = look(&plan, sampled, &|| options.deadline.expired());
@@ -81,7 +81,7 @@ pub fn estimate(
             library: entry.name,
             variant: variant.name,
             bound: entry.covered(bound, &|| options.deadline.expired()),
-            through: options.ask == Ask::Through,
+            through: options.ask == CheckQuestion::Through,
             clients: plan.clients(),
             executions: all.executions.round() as u64,
             seconds: setup + all.seconds / threads as f64,
@@ -135,7 +135,7 @@ pub fn largest(
     entry: &Entry,
     variant: &Variant,
     bound: &Bound,
-    options: &Options<'_>,
+    options: &CheckOptions<'_>,
     budget: Duration,
 ) -> Result<Option<Estimate>, InputError> {
     let start = Instant::now();

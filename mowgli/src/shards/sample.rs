@@ -39,7 +39,7 @@ impl Cost {
 
 /// The sample of one shape.
 #[derive(Clone, Default)]
-struct Shape {
+struct ShapeSample {
     weight: usize,
     /// The number of clients of each class.
     sizes: Vec<usize>,
@@ -54,7 +54,7 @@ struct Shape {
     given_up: f64,
 }
 
-impl Shape {
+impl ShapeSample {
     /// Returns the number of all its clients.
     fn all(&self) -> f64 {
         self.sizes.iter().sum::<usize>() as f64
@@ -77,7 +77,7 @@ impl Shape {
 /// A sample of the classes of each shape.
 pub struct Sample {
     /// Light ones first.
-    shapes: Vec<Shape>,
+    shapes: Vec<ShapeSample>,
     /// The number of shapes that were begun from the light end, and from the heavy end.
     ends: [usize; 2],
     /// The seconds that the shapes of each end took.
@@ -88,7 +88,7 @@ impl Sample {
     /// Returns an empty sample of shapes, the light ones first, with their weights and the number of clients of each
     /// class.
     pub fn of(shapes: impl Iterator<Item = (usize, Vec<usize>)>) -> Self {
-        let shapes = shapes.map(|(weight, sizes)| Shape { weight, sizes, ..Shape::default() }).collect();
+        let shapes = shapes.map(|(weight, sizes)| ShapeSample { weight, sizes, ..ShapeSample::default() }).collect();
         Self { shapes, ends: [0, 0], spent: [0.0, 0.0] }
     }
 
@@ -139,7 +139,7 @@ impl Sample {
     /// Estimates the cost of all classes.
     pub fn all(&self) -> Cost {
         let known = self.known();
-        let of_shape = |shape: &Shape| {
+        let of_shape = |shape: &ShapeSample| {
             let mean = if shape.looked_at > 0 { shape.mean() } else { at(&known, shape.weight) };
             let all = mean.times(shape.all());
             Cost { seconds: all.seconds.max(shape.given_up * shape.sizes.len() as f64), ..all }
@@ -151,7 +151,7 @@ impl Sample {
     fn known(&self) -> Vec<(usize, Cost)> {
         let seen = self.shapes.iter().filter(|shape| shape.looked_at > 0);
         let of_weight = seen.chunk_by(|shape| shape.weight);
-        let mean = |shapes: Vec<&Shape>| {
+        let mean = |shapes: Vec<&ShapeSample>| {
             let sum = shapes.iter().map(|s| s.mean().times(s.all())).fold(Cost::default(), Cost::and);
             sum.times(1.0 / shapes.iter().map(|s| s.all()).sum::<f64>())
         };

@@ -14,7 +14,7 @@ use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_prove::robust::Dropped;
-use mowgli_rdma::robust::{Cpu, Program, sc_cycle};
+use mowgli_rdma::robust::{Cpu, PreExecution, sc_cycle};
 use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, WaitByPolls};
 use mowgli_rdma::wait;
@@ -26,7 +26,7 @@ use crate::litmus::test::Model;
 
 /// A program that shows that a variant of a theorem is false.
 #[derive(Clone, Debug)]
-pub struct Refutation {
+pub struct RefutingProgram {
     /// The program, as a litmus test.
     pub litmus: String,
     /// The outcome that it should not have, and why it has it.
@@ -70,8 +70,8 @@ fn each(
 fn smallest(
     subject: &(dyn Subject + Sync),
     expired: &(dyn Fn() -> bool + Sync),
-    find: impl Fn(&World, &Client) -> Option<Refutation> + Sync,
-) -> Option<Refutation> {
+    find: impl Fn(&World, &Client) -> Option<RefutingProgram> + Sync,
+) -> Option<RefutingProgram> {
     (1..=4).find_map(|calls| {
         let all = of_size(subject, &bounds(), calls, expired).ok()?;
         all.par_iter().find_map_first(|(world, client)| if expired() { None } else { find(world, client) })
@@ -85,19 +85,19 @@ pub(super) fn not_robust(
     libraries: &Libraries,
     dropped: Dropped,
     expired: &(dyn Fn() -> bool + Sync),
-) -> Option<Refutation> {
+) -> Option<RefutingProgram> {
     let meets = |world: &World, client: &Client| {
         // The program must violate each dropped condition, because otherwise the theorem covers it.
-        let program = Program::new(world, &client.threads);
+        let program = PreExecution::new(world, &client.threads);
         program.is_some_and(|p| p.races().is_empty() != dropped.ldrf && p.unfenced(cpu).is_empty() != dropped.fenced)
     };
-    smallest(&tso::Words { rmw: false }, expired, |world, client| {
+    smallest(&tso::PollClients { rmw: false }, expired, |world, client| {
         if meets(world, client) { weak(cpu, libraries, world, client, expired) } else { None }
     })
 }
 
 /// Searches for a program with an outcome that it has only if this compiler replaces its waits by polls.
-pub(super) fn not_included(by: WaitByPolls, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
+pub(super) fn not_included(by: WaitByPolls, expired: &(dyn Fn() -> bool + Sync)) -> Option<RefutingProgram> {
     let (waits, polls) = (wait::switched(Switches::OFF), tso::switched(Switches::OFF));
     smallest(&*subject(Model::RDMA_WAIT, false), expired, |world, client| {
         if waits_for_something(client) { beyond(by, (&waits, &polls), world, client, expired) } else { None }
@@ -119,7 +119,7 @@ fn beyond(
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
-) -> Option<Refutation> {
+) -> Option<RefutingProgram> {
     let written = programs(client);
     let mut with_waits: BTreeSet<Vec<Val>> = BTreeSet::new();
     each(waits, world, &written, expired, &mut |shown, _| _ = with_waits.insert(shown));
@@ -132,7 +132,7 @@ fn beyond(
     });
     let shown = new.filter(|_| !expired())?;
     let why = format!("Compiled to polls it can end with {}, as it cannot with waits.\n", said(world, &shown));
-    Some(Refutation { litmus: print::program(Model::RDMA_WAIT, "not-included", None, world, client), why })
+    Some(RefutingProgram { litmus: print::program(Model::RDMA_WAIT, "not-included", None, world, client), why })
 }
 
 fn weak(
@@ -141,7 +141,7 @@ fn weak(
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
-) -> Option<Refutation> {
+) -> Option<RefutingProgram> {
     let mut taken_in_turns: BTreeSet<Vec<Val>> = BTreeSet::new();
     let mut others: Vec<(Vec<Val>, Execution)> = Vec::new();
     each(libraries, world, &programs(client), expired, &mut |shown, execution| match sc_cycle(libraries, &execution) {
@@ -170,7 +170,7 @@ fn weak(
         "It can end with {}, as in no execution in which its threads take turns; sc has the cycle\n{cycle}",
         said(world, shown)
     );
-    Some(Refutation { litmus: print::program(model, "not-robust", None, world, client), why })
+    Some(RefutingProgram { litmus: print::program(model, "not-robust", None, world, client), why })
 }
 
 /// Returns an outcome in words.
@@ -194,7 +194,7 @@ mod tests {
         for cpu in [Cpu::Sc, Cpu::Tso] {
             let found = |variant: &str| not_robust(cpu, &libraries(cpu, variant), Dropped::of(variant), &|| false);
             for variant in ["racy", "unfenced", "poll-before-write"] {
-                let Refutation { litmus, why } = found(variant).expect("a program");
+                let RefutingProgram { litmus, why } = found(variant).expect("a program");
                 assert!(litmus.contains("P1@1") && why.contains("sc has the cycle"), "{variant}: {litmus}{why}");
                 assert_eq!(litmus.contains("poll"), variant == "poll-before-write", "{litmus}");
             }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn compilers_that_are_broken_are_refuted_by_programs() {
         for (variant, by) in &COMPILERS[1..] {
-            let Refutation { litmus, why } = not_included(*by, &|| false).expect("a program");
+            let RefutingProgram { litmus, why } = not_included(*by, &|| false).expect("a program");
             assert!(litmus.contains("wait(d)") && why.contains("as it cannot with waits"), "{variant}: {litmus}{why}");
             let puts = *variant == "puts-not-added";
             assert!(litmus.contains(if puts { "put(" } else { "get(" }), "{variant}: {litmus}");

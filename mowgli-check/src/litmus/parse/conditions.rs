@@ -9,7 +9,7 @@ use mowgli_core::world::DeclarationPart;
 use super::{Footers, Parsed, Reader, Rule, Tree, advise, at, fail, node_name, number, part, parts};
 use crate::error::{Code, InputError};
 use crate::litmus::condition::{Comparison, Condition, Side};
-use crate::litmus::test::{Arg, Assertion, Claim, Guard, Liveness, Observable, Quantifier};
+use crate::litmus::test::{Arg, Assertion, Claim, Liveness, Observable, Quantifier, RegisterCondition};
 
 impl Reader<'_> {
     /// Reads the observed cells and the assertions below the table.
@@ -168,7 +168,7 @@ impl Reader<'_> {
     }
 
     /// Reads a condition on the registers of a thread.
-    pub(super) fn guard(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Guard> {
+    pub(super) fn guard(&self, thread: usize, tree: &Tree<'_>) -> Parsed<RegisterCondition> {
         Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.side(thread, side)))
     }
 

@@ -9,14 +9,14 @@ use mowgli_rdma::completions::PAIRS;
 
 use super::{Parsed, Reader, Tree, advise};
 use crate::error::{Code, Place};
-use crate::litmus::test::{Arg, Statement, Thread, Warning};
+use crate::litmus::test::{Arg, Statement, TestThread, Warning};
 
 /// A statement, by thread and position.
-type Position = (usize, usize);
+type StatementPosition = (usize, usize);
 
 /// A call that carries an identifier.
 struct Marked {
-    at: Position,
+    at: StatementPosition,
     library: Name,
     is_wait: bool,
     identifier: Name,
@@ -31,12 +31,12 @@ impl Reader<'_> {
     /// Returns a warning for each wait that no operation before it in its thread can end.
     pub(super) fn warnings(&self, path: &str, parts_of_file: &[Tree<'_>]) -> Vec<Warning> {
         let text = parts_of_file[0].get_input();
-        let mut places: Vec<((usize, usize), Position)> = Vec::new();
+        let mut places: Vec<((usize, usize), StatementPosition)> = Vec::new();
         for (thread, spans) in self.spans.iter().enumerate() {
             places.extend(spans.iter().copied().zip((0..).map(|position| (thread, position))));
         }
         places.sort_unstable();
-        let warning = |((start, end), at): ((usize, usize), Position)| {
+        let warning = |((start, end), at): ((usize, usize), StatementPosition)| {
             let message = self.waits_for_nothing(at)?;
             Some(Warning { place: Place::of(path, text, start..end), message })
         };
@@ -51,7 +51,7 @@ impl Reader<'_> {
             }
             _ => None,
         };
-        let asks = |t: &&Thread| t.statements.iter().any(|s| matches!(s, Statement::Call { method: "Arm", .. }));
+        let asks = |t: &&TestThread| t.statements.iter().any(|s| matches!(s, Statement::Call { method: "Arm", .. }));
         for thread in self.threads.iter().filter(asks) {
             let others =
                 thread.statements.iter().filter_map(numbers).map(|way| way.queue).filter(|q| *q > 1).unique().count();
@@ -72,7 +72,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn marked(&self, at: Position) -> Option<Marked> {
+    fn marked(&self, at: StatementPosition) -> Option<Marked> {
         let Statement::Call { library, method, args, .. } = &self.threads[at.0].statements[at.1] else { return None };
         let identifier = args.iter().find_map(|arg| match arg {
             Arg::Val(Val::Wid(Wid(d))) => Some(*d),
@@ -82,7 +82,7 @@ impl Reader<'_> {
         Some(Marked { at, library: *library, is_wait, identifier })
     }
 
-    fn waits_for_no_identifier(&self, (thread, position): Position) -> bool {
+    fn waits_for_no_identifier(&self, (thread, position): StatementPosition) -> bool {
         let statement = &self.threads[thread].statements[position];
         matches!(statement, Statement::Call { args, .. } if args[..] == [Arg::Val(Val::NoWid)])
     }
@@ -101,7 +101,7 @@ impl Reader<'_> {
     }
 
     /// Returns the warning about a statement, if it is a wait for nothing.
-    fn waits_for_nothing(&self, at: Position) -> Option<String> {
+    fn waits_for_nothing(&self, at: StatementPosition) -> Option<String> {
         if self.waits_for_no_identifier(at) {
             return Some(
                 "_ is no identifier, and this waits for nothing: give the operation one, as put(z, x, d)".into(),

@@ -14,45 +14,45 @@ mod witness;
 
 pub use self::outputs::{Outputs, outcomes, outputs};
 pub(crate) use self::rules::fixed_edges;
-pub use self::rules::{Edge, Preset, Rule, Rules};
-pub(crate) use self::search::{Execution, Search};
+pub use self::rules::{Preset, Rule, RuleEdge, Rules};
+pub(crate) use self::search::{CoreRmaExecution, ExecutionSearch};
 pub use self::values::Value;
 pub use self::witness::{Witness, witnesses};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core_rma::program::{Expr, Place, Program, Statement, Variable};
+    use crate::core_rma::program::{CoreRmaStatement, LocalExpr, Program, SharedAccess, Variable};
 
-    const X: Place = Place { variable: 0, atomic: true };
-    const Y: Place = Place { variable: 1, atomic: true };
+    const X: SharedAccess = SharedAccess { variable: 0, atomic: true };
+    const Y: SharedAccess = SharedAccess { variable: 1, atomic: true };
 
-    fn plain(place: Place) -> Place {
-        Place { atomic: false, ..place }
+    fn plain(place: SharedAccess) -> SharedAccess {
+        SharedAccess { atomic: false, ..place }
     }
 
-    fn read(register: usize, from: Place) -> Statement {
-        Statement::Read { register, from }
+    fn read(register: usize, from: SharedAccess) -> CoreRmaStatement {
+        CoreRmaStatement::Read { register, from }
     }
 
-    fn write(to: Place, value: i64) -> Statement {
-        Statement::Write { to, value: Expr::Int(value) }
+    fn write(to: SharedAccess, value: i64) -> CoreRmaStatement {
+        CoreRmaStatement::Write { to, value: LocalExpr::Int(value) }
     }
 
-    fn put(to: Place, from: Place) -> Statement {
-        Statement::Put { to, from }
+    fn put(to: SharedAccess, from: SharedAccess) -> CoreRmaStatement {
+        CoreRmaStatement::Put { to, from }
     }
 
-    fn get(to: Place, from: Place) -> Statement {
-        Statement::Get { to, from }
+    fn get(to: SharedAccess, from: SharedAccess) -> CoreRmaStatement {
+        CoreRmaStatement::Get { to, from }
     }
 
-    fn flush(process: usize) -> Statement {
-        Statement::Flush { process }
+    fn flush(process: usize) -> CoreRmaStatement {
+        CoreRmaStatement::Flush { process }
     }
 
     /// X on the first process and Y on the second.
-    fn two(x: i64, y: i64, first: &[Statement], second: &[Statement]) -> Program {
+    fn two(x: i64, y: i64, first: &[CoreRmaStatement], second: &[CoreRmaStatement]) -> Program {
         let variables = vec![Variable { owner: 0, init: x }, Variable { owner: 1, init: y }];
         Program { variables, processes: vec![first.to_vec(), second.to_vec()] }
     }
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(under(&Rules::core(), &racing), [[None]]);
         let b = two(0, 0, &[put(Y, X), write(X, 1)], &[read(0, Y)]);
         assert_eq!(under(&Rules::core(), &b), defined(&[[0], [1]]));
-        let c = |place: fn(Place) -> Place| {
+        let c = |place: fn(SharedAccess) -> SharedAccess| {
             let (x, y) = (place(X), place(Y));
             two(1, 0, &[put(y, x), get(x, y), flush(1), read(0, x)], &[])
         };
@@ -124,21 +124,21 @@ mod tests {
 
     #[test]
     fn portals_surprises_of_fig_7_are_not_expected() {
-        let cas = Statement::Cas { to: Y, at: Y, old: X, new: Y };
-        let alone = |x, y, statements: &[Statement]| Program {
+        let cas = CoreRmaStatement::Cas { to: Y, at: Y, old: X, new: Y };
+        let alone = |x, y, statements: &[CoreRmaStatement]| Program {
             variables: vec![Variable { owner: 0, init: x }, Variable { owner: 0, init: y }],
             processes: vec![statements.to_vec()],
         };
         let left = alone(1, 0, &[cas, read(1, Y), read(0, Y)]);
         assert_eq!(under(&Rules::portals(), &left), defined(&[[0, 0]]));
-        let rga = Statement::Rga { to: Y, at: Y, add: X };
+        let rga = CoreRmaStatement::Rga { to: Y, at: Y, add: X };
         let right = alone(0, 1, &[get(Y, Y), read(1, Y), rga, read(2, Y), read(0, Y)]);
         assert_eq!(under(&Rules::portals(), &right), defined(&[[1, 1, 1]]));
     }
 
     #[test]
     fn an_undefined_value_may_equal_any_other() {
-        let cas = Statement::Cas { to: Y, at: X, old: plain(Y), new: Y };
+        let cas = CoreRmaStatement::Cas { to: Y, at: X, old: plain(Y), new: Y };
         let racing = Program {
             variables: vec![Variable { owner: 0, init: 1 }, Variable { owner: 0, init: 5 }],
             processes: vec![vec![cas, write(plain(Y), 1), flush(0), read(0, X)]],
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn rules_for_one_result_of_a_compare_and_swap() {
-        let cas = Statement::Cas { to: Y, at: X, old: Y, new: Y };
+        let cas = CoreRmaStatement::Cas { to: Y, at: X, old: Y, new: Y };
         let program = |x| two(x, 0, &[], &[cas, flush(0), read(0, Y)]);
         let without = Rules::core().without(Rule::CasF);
         assert_eq!(under(&without, &program(0)), under(&Rules::core(), &program(0)));

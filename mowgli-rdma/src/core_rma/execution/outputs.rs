@@ -7,8 +7,8 @@ use mowgli_core::problem::Found;
 use mowgli_core::runs::Stop;
 
 use super::rules::Rules;
-use super::search::Search;
-use super::values::{Value, Values};
+use super::search::ExecutionSearch;
+use super::values::{ComputedValues, Value};
 use crate::core_rma::program::Program;
 use crate::error::Error;
 
@@ -35,10 +35,10 @@ pub(super) fn each_output<T>(
     rules: &Rules,
     observed: &[usize],
     expired: &dyn Fn() -> bool,
-    note: impl Fn(&mut BTreeMap<Vec<Value>, T>, Vec<Value>, &mut Values<'_>),
+    note: impl Fn(&mut BTreeMap<Vec<Value>, T>, Vec<Value>, &mut ComputedValues<'_>),
 ) -> Result<Outputs<T>, Error> {
     let actions = program.actions()?;
-    let search = Search::new(&actions, rules, expired);
+    let search = ExecutionSearch::new(&actions, rules, expired);
     let mut found = BTreeMap::new();
     let ended = search.each(&mut |e| {
         search.values(e).try_for_each(|mut values| {

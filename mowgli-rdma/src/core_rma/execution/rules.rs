@@ -6,7 +6,7 @@ use std::fmt;
 use itertools::Itertools;
 use mowgli_core::unknown::Unknown;
 
-use crate::core_rma::program::{Action, ActionType, Actions, Statement};
+use crate::core_rma::program::{Action, ActionType, Actions, CoreRmaStatement};
 
 /// A rule that orders actions (CORERMA Fig. 4), or a promise of one network beyond those (CORERMA §7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -166,7 +166,7 @@ impl fmt::Display for Rules {
 
 /// One application of a rule: an edge of happens-before. An application of WS stands for the pair in either order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Edge {
+pub struct RuleEdge {
     /// The rule.
     pub rule: Rule,
     /// The action that is before.
@@ -177,12 +177,12 @@ pub struct Edge {
 
 /// Returns the edges that need no choice: those of all rules except R1, R2 and WS. The edges of a compare-and-swap
 /// appear twice, for CAS-F and for CAS-T.
-pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
+pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<RuleEdge> {
     let all = &actions.all;
     let mut edges = Vec::new();
     let mut add = |rule: Rule, from: usize, to: usize| {
         if rules.has(rule) {
-            edges.push(Edge { rule, from, to });
+            edges.push(RuleEdge { rule, from, to });
         }
     };
     let remote_of = |a: usize| actions.remote.iter().find(|r| r.all.contains(&a));
@@ -203,7 +203,8 @@ pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
             if one.kind == ActionType::Flush && towards(one, b) {
                 add(Rule::F3, a, b);
             }
-            let source_of_put = remote_of(a).is_some_and(|r| matches!(r.statement, Statement::Put { .. }) && r.at != a);
+            let source_of_put =
+                remote_of(a).is_some_and(|r| matches!(r.statement, CoreRmaStatement::Put { .. }) && r.at != a);
             if source_of_put && other.statement != one.statement {
                 add(Rule::Inline, a, b);
             }
@@ -214,8 +215,8 @@ pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
             pairs.iter().for_each(|(a, b)| add(rule, one.all.start + a, one.all.start + b));
         };
         match one.statement {
-            Statement::Rga { .. } => inside(Rule::Ga, &[(0, 1), (1, 2)]),
-            Statement::Cas { .. } => {
+            CoreRmaStatement::Rga { .. } => inside(Rule::Ga, &[(0, 1), (1, 2)]),
+            CoreRmaStatement::Cas { .. } => {
                 [Rule::CasF, Rule::CasT].into_iter().for_each(|rule| inside(rule, &[(0, 2), (1, 2), (2, 3)]));
             }
             _ => inside(Rule::Pg, &[(0, 1)]),
@@ -225,8 +226,8 @@ pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
             if a.src == b.src && a.dst == b.dst && a.dst != a.src {
                 add(Rule::Ir, one.at, other.at);
                 match (one.statement, other.statement) {
-                    (Statement::Put { .. }, Statement::Put { .. }) => add(Rule::PutPut, one.at, other.at),
-                    (Statement::Get { .. }, Statement::Get { .. }) => add(Rule::GetGet, one.at, other.at),
+                    (CoreRmaStatement::Put { .. }, CoreRmaStatement::Put { .. }) => add(Rule::PutPut, one.at, other.at),
+                    (CoreRmaStatement::Get { .. }, CoreRmaStatement::Get { .. }) => add(Rule::GetGet, one.at, other.at),
                     _ => {}
                 }
             }

@@ -3,7 +3,7 @@
 //! **Computes**: every consistent execution under the rules: happens-before, and the source of each read that has no
 //! race.
 //!
-//! **Invariant**: `hb` is acyclic and transitively closed. It contains the fixed edges, and [`Search::extend`] adds all
+//! **Invariant**: `hb` is acyclic and transitively closed. It contains the fixed edges, and [`ExecutionSearch::extend`] adds all
 //! edges of R1 for the decided atomic reads before it branches.
 //!
 //! **Example**: two atomic writes w1 and w2 of two processes to one variable, and an atomic read r in a third one. The
@@ -22,8 +22,8 @@ use std::ops::ControlFlow;
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
-use super::rules::{Edge, Rule, Rules, fixed_edges};
-use crate::core_rma::program::{Action, ActionType, Actions, MOST, Statement};
+use super::rules::{Rule, RuleEdge, Rules, fixed_edges};
+use crate::core_rma::program::{Action, ActionType, Actions, CoreRmaStatement, MOST};
 
 /// Happens-before: a transitive relation, kept closed.
 #[derive(Clone)]
@@ -53,7 +53,7 @@ impl Hb {
 
 /// An execution: happens-before and, for each reader, the write that it reads.
 #[derive(Clone)]
-pub(crate) struct Execution {
+pub(crate) struct CoreRmaExecution {
     pub(crate) hb: Hb,
     pub(crate) rf: [Option<u8>; MOST],
     /// The atomic readers whose source is chosen.
@@ -64,12 +64,12 @@ pub(crate) struct Execution {
 }
 
 /// The consistent executions of a program.
-pub(crate) struct Search<'a> {
+pub(crate) struct ExecutionSearch<'a> {
     pub(crate) actions: &'a Actions,
     pub(crate) rules: &'a Rules,
-    pub(crate) fixed: Vec<Edge>,
+    pub(crate) fixed: Vec<RuleEdge>,
     /// The application of a rule that this search leaves out.
-    pub(crate) dropped: Option<Edge>,
+    pub(crate) dropped: Option<RuleEdge>,
     /// The test whether the time is up.
     expired: &'a dyn Fn() -> bool,
     pub(super) writers: Vec<u64>,
@@ -78,7 +78,7 @@ pub(crate) struct Search<'a> {
     pub(super) atomic: u64,
 }
 
-impl<'a> Search<'a> {
+impl<'a> ExecutionSearch<'a> {
     pub(crate) fn new(actions: &'a Actions, rules: &'a Rules, expired: &'a dyn Fn() -> bool) -> Self {
         let all = &actions.all;
         let set = |holds: &dyn Fn(&Action) -> bool| {
@@ -104,20 +104,24 @@ impl<'a> Search<'a> {
         self.dropped.is_some_and(|d| match rule {
             Rule::CasF | Rule::CasT => (d.from, d.to) == (from, to) && matches!(d.rule, Rule::CasF | Rule::CasT),
             Rule::Ws => d.rule == rule && [(d.from, d.to), (d.to, d.from)].contains(&(from, to)),
-            _ => d == Edge { rule, from, to },
+            _ => d == RuleEdge { rule, from, to },
         })
     }
 
     /// Visits every consistent execution, until the visitor breaks off or the time is up.
-    pub(crate) fn each(&self, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
-        let cas = self.actions.remote.iter().filter(|r| matches!(r.statement, Statement::Cas { .. })).count();
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&CoreRmaExecution) -> ControlFlow<()>) -> ControlFlow<()> {
+        let cas = self.actions.remote.iter().filter(|r| matches!(r.statement, CoreRmaStatement::Cas { .. })).count();
         if self.rules.has(Rule::CasF) == self.rules.has(Rule::CasT) {
             return self.begin(None, visit);
         }
         (0..1 << cas).try_for_each(|success| self.begin(Some(success), visit))
     }
 
-    fn begin(&self, success: Option<u64>, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn begin(
+        &self,
+        success: Option<u64>,
+        visit: &mut dyn FnMut(&CoreRmaExecution) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if (self.expired)() {
             return ControlFlow::Break(());
         }
@@ -127,7 +131,7 @@ impl<'a> Search<'a> {
         for a in inits..n {
             (0..inits).for_each(|init| _ = hb.order(init, a));
         }
-        let cas = self.actions.remote.iter().filter(|r| matches!(r.statement, Statement::Cas { .. }));
+        let cas = self.actions.remote.iter().filter(|r| matches!(r.statement, CoreRmaStatement::Cas { .. }));
         let cas: Vec<_> = cas.map(|r| r.all.clone()).collect();
         for edge in &self.fixed {
             let happens = match (edge.rule, success) {
@@ -141,8 +145,8 @@ impl<'a> Search<'a> {
                 return ControlFlow::Continue(());
             }
         }
-        let mut execution = Execution { hb, rf: [None; MOST], decided: 0, success };
-        if let Some(Edge { rule: Rule::R2, from, to }) = self.dropped {
+        let mut execution = CoreRmaExecution { hb, rf: [None; MOST], decided: 0, success };
+        if let Some(RuleEdge { rule: Rule::R2, from, to }) = self.dropped {
             execution.rf[to] = Some(from as u8);
             execution.decided |= 1 << to;
         }
@@ -150,7 +154,7 @@ impl<'a> Search<'a> {
     }
 
     /// Applies R1 until nothing changes. Returns `false` if that closes a cycle.
-    fn overtaken(&self, e: &mut Execution) -> bool {
+    fn overtaken(&self, e: &mut CoreRmaExecution) -> bool {
         if !self.rules.has(Rule::R1) {
             return true;
         }
@@ -175,7 +179,11 @@ impl<'a> Search<'a> {
     }
 
     /// Chooses the order of atomic writes, then the sources of atomic reads, then those of the others.
-    fn extend(&self, mut e: Execution, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn extend(
+        &self,
+        mut e: CoreRmaExecution,
+        visit: &mut dyn FnMut(&CoreRmaExecution) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if (self.expired)() {
             return ControlFlow::Break(());
         }
@@ -209,7 +217,7 @@ impl<'a> Search<'a> {
         ControlFlow::Continue(())
     }
 
-    fn unordered_writes(&self, e: &Execution) -> Option<(usize, usize)> {
+    fn unordered_writes(&self, e: &CoreRmaExecution) -> Option<(usize, usize)> {
         let pairs = self.writers.iter().flat_map(|w| WordOnes(w & self.atomic).tuple_combinations());
         let is_open = |&(a, b): &(usize, usize)| !e.hb.has(a, b) && !e.hb.has(b, a);
         let wanted = |&(a, b): &(usize, usize)| self.rules.has(Rule::Ws) && !self.is_dropped(Rule::Ws, a, b);
@@ -217,7 +225,11 @@ impl<'a> Search<'a> {
     }
 
     /// Chooses sources for the reads that have none; happens-before is complete by now.
-    fn others(&self, e: Execution, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
+    fn others(
+        &self,
+        e: CoreRmaExecution,
+        visit: &mut dyn FnMut(&CoreRmaExecution) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if (self.expired)() {
             return ControlFlow::Break(());
         }
@@ -260,15 +272,15 @@ impl<'a> Search<'a> {
     }
 
     /// Whether a local read reads each write of the program.
-    pub(crate) fn is_seen(&self, e: &Execution) -> bool {
+    pub(crate) fn is_seen(&self, e: &CoreRmaExecution) -> bool {
         let seen = WordOnes(self.local_readers).filter_map(|r| e.rf[r]).fold(0_u64, |s, w| s | 1 << w);
         let inits = self.writers.len();
         self.writers.iter().all(|writers| writers >> inits & !(seen >> inits) == 0)
     }
 
     /// True if the left-out application of a rule closes a cycle in this execution.
-    pub(crate) fn is_closed_by(&self, e: &Execution, pivot: Edge) -> bool {
-        let Edge { rule, from, to } = pivot;
+    pub(crate) fn is_closed_by(&self, e: &CoreRmaExecution, pivot: RuleEdge) -> bool {
+        let RuleEdge { rule, from, to } = pivot;
         match rule {
             Rule::R1 => {
                 e.rf[from].is_some_and(|w1| usize::from(w1) != to && e.hb.has(w1.into(), to) && e.hb.has(to, from))

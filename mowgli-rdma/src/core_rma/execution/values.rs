@@ -3,47 +3,47 @@
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
-use super::search::{Execution, Search};
-use crate::core_rma::program::{Data, MOST, Source};
+use super::search::{CoreRmaExecution, ExecutionSearch};
+use crate::core_rma::program::{Data, MOST, TextValue};
 
 /// A value read; `None` is the undefined value, top.
 pub type Value = Option<i64>;
 
 /// A value that depends on itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Loop;
+pub(crate) struct SelfDependent;
 
 /// The values of one execution, computed on demand.
-pub(crate) struct Values<'a> {
-    pub(super) search: &'a Search<'a>,
-    pub(super) execution: Execution,
+pub(crate) struct ComputedValues<'a> {
+    pub(super) search: &'a ExecutionSearch<'a>,
+    pub(super) execution: CoreRmaExecution,
     pub(super) coins: u64,
-    pub(super) known: [Option<Result<Value, Loop>>; MOST],
+    pub(super) known: [Option<Result<Value, SelfDependent>>; MOST],
 }
 
-impl Search<'_> {
+impl ExecutionSearch<'_> {
     /// Returns the values in an execution: one set of them for each way in which comparisons with undefined values can
     /// go.
-    pub(super) fn values(&self, e: &Execution) -> impl Iterator<Item = Values<'_>> {
+    pub(super) fn values(&self, e: &CoreRmaExecution) -> impl Iterator<Item = ComputedValues<'_>> {
         let is_defined = self.atomic.count_ones() as usize == self.actions.all.len();
         let cas = self.actions.all.iter().filter(|a| matches!(a.data, Data::Swap { .. })).count();
         let coins = if is_defined { 1 } else { 1 << cas };
-        (0..coins).map(|coins| Values { coins, ..self.values_of(e) })
+        (0..coins).map(|coins| ComputedValues { coins, ..self.values_of(e) })
     }
 
     /// Returns the values in an execution without races.
-    pub(crate) fn values_of(&self, e: &Execution) -> Values<'_> {
-        Values { search: self, execution: e.clone(), coins: 0, known: [None; MOST] }
+    pub(crate) fn values_of(&self, e: &CoreRmaExecution) -> ComputedValues<'_> {
+        ComputedValues { search: self, execution: e.clone(), coins: 0, known: [None; MOST] }
     }
 }
 
-impl Values<'_> {
+impl ComputedValues<'_> {
     /// Computes r_val, by rules no-C and C.
-    pub(crate) fn read(&mut self, r: usize) -> Result<Value, Loop> {
+    pub(crate) fn read(&mut self, r: usize) -> Result<Value, SelfDependent> {
         if let Some(known) = self.known[r] {
             return known;
         }
-        self.known[r] = Some(Err(Loop));
+        self.known[r] = Some(Err(SelfDependent));
         let hb = &self.execution.hb;
         let value = match self.execution.rf[r].map(usize::from) {
             Some(w) if !self.search.conflicts(hb, r) && !self.search.write_conflicts(hb, w) => self.written(w),
@@ -54,7 +54,7 @@ impl Values<'_> {
     }
 
     /// Computes w_val.
-    pub(super) fn written(&mut self, w: usize) -> Result<Value, Loop> {
+    pub(super) fn written(&mut self, w: usize) -> Result<Value, SelfDependent> {
         match self.search.actions.all[w].data {
             Data::Nothing => Ok(None),
             Data::Local(source) => self.source(source),
@@ -70,15 +70,15 @@ impl Values<'_> {
         }
     }
 
-    fn source(&mut self, source: Source) -> Result<Value, Loop> {
+    fn source(&mut self, source: TextValue) -> Result<Value, SelfDependent> {
         match source {
-            Source::Int(i) => Ok(Some(i)),
-            Source::Read(a, plus) => Ok(self.read(a)?.map(|v| v.wrapping_add(plus))),
+            TextValue::Int(i) => Ok(Some(i)),
+            TextValue::Read(a, plus) => Ok(self.read(a)?.map(|v| v.wrapping_add(plus))),
         }
     }
 
     /// True if the compare-and-swap with this read-write succeeds.
-    pub(crate) fn succeeds(&mut self, erw: usize) -> Result<bool, Loop> {
+    pub(crate) fn succeeds(&mut self, erw: usize) -> Result<bool, SelfDependent> {
         let Data::Swap { old, .. } = self.search.actions.all[erw].data else { return Ok(false) };
         let values = self.read(old)?.zip(self.read(erw)?);
         Ok(values.map_or(self.coins >> self.which(erw) & 1 == 1, |(y, z)| y == z))
@@ -91,7 +91,7 @@ impl Values<'_> {
 
     /// Returns the values of the registers of all processes, then of these variables at the end. Returns `None` if a
     /// comparison contradicts the result that the execution assumes for its compare-and-swap.
-    pub(crate) fn shown(&mut self, observed: &[usize]) -> Result<Option<Vec<Value>>, Loop> {
+    pub(crate) fn shown(&mut self, observed: &[usize]) -> Result<Option<Vec<Value>>, SelfDependent> {
         let actions = self.search.actions;
         if let Some(success) = self.execution.success {
             for erw in (0..actions.all.len()).filter(|&a| matches!(actions.all[a].data, Data::Swap { .. })) {
@@ -114,7 +114,7 @@ impl Values<'_> {
 
     /// Returns the value that a read after the end would read. It is undefined if no single write is last, or if that
     /// write races.
-    fn last(&mut self, x: usize) -> Result<Value, Loop> {
+    fn last(&mut self, x: usize) -> Result<Value, SelfDependent> {
         let (hb, writers) = (&self.execution.hb, self.search.writers[x]);
         match WordOnes(writers).filter(|&w| hb.after[w] & writers == 0).exactly_one() {
             Ok(w) if !self.search.write_conflicts(hb, w) => self.written(w),

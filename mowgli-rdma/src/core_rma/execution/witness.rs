@@ -4,8 +4,8 @@ use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
 use super::outputs::{Outputs, each_output};
-use super::rules::{Edge, Rule, Rules};
-use super::values::{Value, Values};
+use super::rules::{Rule, RuleEdge, Rules};
+use super::values::{ComputedValues, Value};
 use crate::core_rma::program::{Action, ActionType, Program};
 use crate::error::Error;
 
@@ -19,7 +19,7 @@ pub struct Witness {
     /// The value that each action wrote; `None` for an action that does not write.
     pub wrote: Vec<Option<Value>>,
     /// The applications of rules, without those from or to initial writes.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<RuleEdge>,
     /// The pairs of reads-from: a write, and the action that reads it.
     pub rf: Vec<(usize, usize)>,
     /// The races: unordered accesses to one variable, one of them a write and one not atomic. A read in a race has an
@@ -42,7 +42,7 @@ pub fn witnesses(
     })
 }
 
-impl Values<'_> {
+impl ComputedValues<'_> {
     /// Builds the witness of this execution.
     fn witness(&mut self) -> Witness {
         let (search, all) = (self.search, &self.search.actions.all);
@@ -56,7 +56,7 @@ impl Values<'_> {
         // CAS-F and CAS-T give the same edges, so one of them suffices. The value that was written shows the result.
         edges.retain(|e| e.rule != Rule::CasF || !search.rules.has(Rule::CasT));
         for &(w, r) in &rf {
-            let add = |rule: Rule, from, to| search.rules.has(rule).then_some(Edge { rule, from, to });
+            let add = |rule: Rule, from, to| search.rules.has(rule).then_some(RuleEdge { rule, from, to });
             if is_atomic(w) && is_atomic(r) {
                 edges.extend(add(Rule::R2, w, r));
             }
@@ -70,7 +70,7 @@ impl Values<'_> {
             for w in WordOnes(atomic).filter(|_| search.rules.has(Rule::Ws)) {
                 let later = atomic & e.hb.after[w];
                 let next = WordOnes(later).find(|&o| later & e.hb.before[o] == 0);
-                edges.extend(next.map(|to| Edge { rule: Rule::Ws, from: w, to }));
+                edges.extend(next.map(|to| RuleEdge { rule: Rule::Ws, from: w, to }));
             }
         }
         edges.retain(|e| all[e.from].kind != ActionType::Init && all[e.to].kind != ActionType::Init);

@@ -13,7 +13,7 @@ use super::super::format::Format;
 use super::super::network::On;
 use super::super::shards::Share;
 use crate::catalogue::Catalogue;
-use crate::check::{Ask, Options};
+use crate::check::{CheckOptions, CheckQuestion};
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 
@@ -95,9 +95,16 @@ impl CheckArgs {
     }
 
     /// Returns the options of a check of implementations; `entries` are the libraries of the stack.
-    pub(super) fn options<'a>(&self, entries: &'a [Entry], deadline: Deadline) -> Options<'a> {
-        let ask = if self.through { Ask::Through } else { Ask::Soundness };
-        Options { deadline, loopback: self.loopback(), ask, ends: !self.no_progress, entries, ..Options::default() }
+    pub(super) fn options<'a>(&self, entries: &'a [Entry], deadline: Deadline) -> CheckOptions<'a> {
+        let ask = if self.through { CheckQuestion::Through } else { CheckQuestion::Soundness };
+        CheckOptions {
+            deadline,
+            loopback: self.loopback(),
+            ask,
+            ends: !self.no_progress,
+            entries,
+            ..CheckOptions::default()
+        }
     }
 
     /// Whether clients may reach memory of their own node through the network.

@@ -11,23 +11,23 @@ use super::args::CheckArgs;
 
 /// The questions.
 #[derive(Subcommand)]
-pub(in super::super) enum Asked {
+pub(in super::super) enum CheckCommand {
     /// Check specifications themselves: are they monotone, decomposable and satisfiable? Names may be memory models too.
     #[command(after_help = "Examples:\n  mowgli spec wlock\n  mowgli spec rdma-wait")]
     Spec(Common),
     /// Change each operation of an implementation in every way that the method tables give: which mistakes does the check
     /// notice?
     #[command(after_help = "Examples:\n  mowgli mutants sv\n  mowgli mutants bal --threads 2 --nodes 2")]
-    Mutants(Changed),
+    Mutants(ChangeArgs),
     /// Leave out and weaken each operation of an implementation in turn: which are needed?
     #[command(after_help = "Examples:\n  mowgli necessity bal\n  mowgli necessity nlock --json")]
-    Necessity(Changed),
+    Necessity(ChangeArgs),
     /// Find the smallest client that distinguishes two specifications of one library.
     #[command(after_help = "Examples:\n  mowgli distinguish rbl rbl-weak")]
     Distinguish(Common),
     /// Weaken a specification in one place at a time: which broken variants are then no longer caught?
     #[command(after_help = "Examples:\n  mowgli worth nlock\n  mowgli worth bal --shard 1/2 --out 1.shard")]
-    Worth(Worth),
+    Worth(WorthArgs),
     /// Compare outcomes of the whole stack, down to the memory model, with the specification.
     #[command(after_help = "Examples:\n  mowgli through slock\n  mowgli through counter --crashes 1 --threads 2")]
     Through(Through),
@@ -53,7 +53,7 @@ pub(in super::super) struct Common {
 
 /// Arguments of questions about changes of an implementation.
 #[derive(Args)]
-pub(in super::super) struct Changed {
+pub(in super::super) struct ChangeArgs {
     #[command(flatten)]
     common: Common,
     /// A variant of the implementation, for example no-fence.
@@ -67,7 +67,7 @@ pub(in super::super) struct Changed {
 
 /// Arguments of the question about the worth of a specification's parts.
 #[derive(Args)]
-pub(in super::super) struct Worth {
+pub(in super::super) struct WorthArgs {
     #[command(flatten)]
     common: Common,
     /// With --shard, the file for its lines.
@@ -81,7 +81,7 @@ pub(in super::super) struct Worth {
 #[derive(Args)]
 pub(in super::super) struct Through {
     #[command(flatten)]
-    changed: Changed,
+    changed: ChangeArgs,
     /// Print on standard error which clients were explored and which were dropped, and counts of the search.
     #[arg(long, conflicts_with = "shard")]
     stats: bool,
@@ -96,7 +96,7 @@ pub(in super::super) struct Through {
     share: Share,
 }
 
-impl Asked {
+impl CheckCommand {
     /// Returns the arguments of `check` for this question.
     pub(in super::super) fn of_check(self) -> CheckArgs {
         match self {
@@ -104,7 +104,7 @@ impl Asked {
             Self::Mutants(changed) => CheckArgs { mutants: true, ..changed.of_check() },
             Self::Necessity(changed) => CheckArgs { necessity: true, ..changed.of_check() },
             Self::Distinguish(common) => CheckArgs { distinguish: true, ..common.of_check() },
-            Self::Worth(Worth { common, out, share }) => {
+            Self::Worth(WorthArgs { common, out, share }) => {
                 CheckArgs { mutate_spec: true, out, share, ..common.of_check() }
             }
             Self::Through(Through { changed, stats, format, out, share }) => {
@@ -121,7 +121,7 @@ impl Common {
     }
 }
 
-impl Changed {
+impl ChangeArgs {
     fn of_check(self) -> CheckArgs {
         let Self { common, variant, placement } = self;
         CheckArgs { variant, placement, ..common.of_check() }

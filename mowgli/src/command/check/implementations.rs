@@ -16,7 +16,7 @@ use crate::check::Checked;
 use crate::error::InputError;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 
 /// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
 /// verdicts come early.
@@ -34,9 +34,9 @@ pub(super) fn check_implementations(
     args: &CheckArgs,
     catalogue: &Catalogue,
     deadline: Deadline,
-    book: Option<&Book>,
+    book: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
-    let mut shown = Shown::default();
+    let mut shown = ShownResults::default();
     let chosen = match chosen(args, catalogue) {
         Ok(chosen) => chosen,
         Err(wrong) => {
@@ -60,7 +60,7 @@ pub(super) fn check_implementations(
 }
 
 /// The results of checks so far.
-struct Shown {
+struct ShownResults {
     /// Counterexamples as text; they are printed after all verdicts.
     details: String,
     table: Table,
@@ -70,7 +70,7 @@ struct Shown {
     code: u8,
 }
 
-impl Default for Shown {
+impl Default for ShownResults {
     fn default() -> Self {
         let mut table = Table::new();
         table.load_preset(presets::UTF8_FULL_CONDENSED);
@@ -93,14 +93,14 @@ impl Default for Shown {
     }
 }
 
-impl Shown {
+impl ShownResults {
     /// Checks entries, and prints each verdict.
     fn check(
         &mut self,
         chosen: &Entries<'_>,
         entries: &[Entry],
         args: &CheckArgs,
-        (deadline, book): (Deadline, Option<&Book>),
+        (deadline, book): (Deadline, Option<&ShardLog>),
     ) {
         for &(entry, variant) in chosen {
             if interrupt::requested() {

@@ -9,12 +9,12 @@ use super::super::out::{bar, moving, stopped_line, worst};
 use super::super::shards::is_piece;
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
-use crate::check::{Options, shapes};
+use crate::check::{CheckOptions, shapes};
 use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, Undecided};
-use crate::necessity::{Needed, Question};
+use crate::necessity::{ChangeKind, Needed};
 use crate::properties::{Specification, specifications};
-use crate::shards::book::Book;
+use crate::shards::book::ShardLog;
 use crate::{distinguish, mutation, necessity};
 
 /// Checks specifications themselves.
@@ -55,7 +55,7 @@ pub(super) fn check_specifications(
 
 /// Checks changed implementations.
 pub(super) fn check_changes(
-    question: Question,
+    question: ChangeKind,
     args: &CheckArgs,
     catalogue: &Catalogue,
     deadline: Deadline,
@@ -65,16 +65,16 @@ pub(super) fn check_changes(
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
-        let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
+        let options = CheckOptions { deadline, loopback, progress: &progress, ..CheckOptions::default() };
         let bounds = match question {
-            Question::Necessity => args.within.limited(necessity::bounds(entry)),
-            Question::Mutants => bounds(entry, variant, args),
+            ChangeKind::Necessity => args.within.limited(necessity::bounds(entry)),
+            ChangeKind::Mutants => bounds(entry, variant, args),
         };
         if !args.json {
             let covered: Vec<Bound> = bounds.iter().map(|b| entry.covered(b, &|| deadline.expired())).collect();
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&covered));
         }
-        let mut each = |row: &necessity::Row| {
+        let mut each = |row: &necessity::ChangeResult| {
             bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text(question) }));
         };
         let found = necessity::necessity(question, entry, variant, bounds, &options, &mut each)?;
@@ -85,11 +85,11 @@ pub(super) fn check_changes(
         if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
             code = 3;
         }
-        if !args.json && question == Question::Mutants {
+        if !args.json && question == ChangeKind::Mutants {
             println!("  {}", found.score());
             found.advice().iter().for_each(|advice| println!("  {advice}"));
         }
-        if !args.json && question == Question::Necessity {
+        if !args.json && question == ChangeKind::Necessity {
             for row in &found.rows {
                 if let Some(litmus) = row.checked.litmus() {
                     println!("\n{}, {}:\n\n{litmus}", row.site, row.change);
@@ -114,14 +114,14 @@ pub(super) fn check_mutations(
     args: &CheckArgs,
     catalogue: Catalogue,
     deadline: Deadline,
-    book: Option<&Book>,
+    book: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
     let names: Vec<&str> = chosen(args, &catalogue)?.iter().map(|(entry, _)| entry.name).collect();
     let mut code = 0;
     let is_shown = !is_piece(book);
     for entry in catalogue.into_entries().into_iter().filter(|entry| names.contains(&entry.name)) {
         let bar = bar(entry.name.to_owned(), "clients");
-        let options = Options { deadline, ..Options::default() };
+        let options = CheckOptions { deadline, ..CheckOptions::default() };
         let bounds = args.within.limited(necessity::bounds(&entry));
         let name = entry.name;
         let mut each = |worth: &mutation::Worth| {

@@ -1,16 +1,16 @@
 //! The record of a check, for the formats of other tools.
 
-use super::super::format::{Finding, Kind, Record};
+use super::super::format::{FindingKind, FormatFinding, Record};
 use crate::check::Checked;
 
 /// Makes the record of a check. An expected verdict is not a finding.
 pub(super) fn record(checked: &Checked) -> Record {
     let kind = match checked.is_expected() {
         Some(true) => None,
-        Some(false) => Some(Kind::Violated),
-        None => Some(Kind::Undecided),
+        Some(false) => Some(FindingKind::Violated),
+        None => Some(FindingKind::Undecided),
     };
-    let finding = kind.map(|kind| Finding {
+    let finding = kind.map(|kind| FormatFinding {
         kind,
         place: None,
         message: format!("{} (expected {:?})", checked.title(), checked.expected),

@@ -2,7 +2,7 @@
 
 use mowgli_core::value::Val;
 
-use super::super::format::{Finding, Kind, Record};
+use super::super::format::{FindingKind, FormatFinding, Record};
 use crate::litmus::run::{Answer, WHY_NONE};
 use crate::litmus::stuck;
 use crate::litmus::test::{Assertion, Quantifier, Test};
@@ -14,44 +14,47 @@ pub(super) fn record(file: String, test: &Test, answer: &Answer, seconds: f64) -
     let mut findings = if is_vacuous { vec![vacuous(test, answer)] } else { violations(test, answer) };
     findings.extend(answer.stop().map(|stop| {
         let message = format!("the search did not end: {stop}");
-        finding(Kind::Undecided, (1, 1), message)
+        finding(FindingKind::Undecided, (1, 1), message)
     }));
     findings.extend(is_stuck.then(|| unexpected(test, answer)));
     let verdict = match () {
-        () if findings.iter().any(|f| f.kind == Kind::Violated) => "violated",
+        () if findings.iter().any(|f| f.kind == FindingKind::Violated) => "violated",
         () if is_vacuous => "vacuous",
         () if answer.stop().is_some() => "undecided",
         () if is_stuck => "stuck",
         () => "ok",
     };
     let warnings = test.warnings.iter();
-    findings.extend(warnings.map(|w| finding(Kind::Warning, (w.place.line, w.place.column), w.message.clone())));
+    findings.extend(warnings.map(|w| finding(FindingKind::Warning, (w.place.line, w.place.column), w.message.clone())));
     Record { name: test.name.clone(), file: Some(file), verdict: verdict.to_owned(), seconds, findings }
 }
 
-fn finding(kind: Kind, place: (usize, usize), message: String) -> Finding {
-    Finding { kind, place: Some(place), message, details: String::new() }
+fn finding(kind: FindingKind, place: (usize, usize), message: String) -> FormatFinding {
+    FormatFinding { kind, place: Some(place), message, details: String::new() }
 }
 
 /// Makes the finding for a test no execution of which ends, with the threads that wait.
-fn vacuous(test: &Test, answer: &Answer) -> Finding {
+fn vacuous(test: &Test, answer: &Answer) -> FormatFinding {
     let message = format!(
         "no execution ends, so assertions about all executions mean nothing: {WHY_NONE}; write a line `vacuous` if \
          that is intended"
     );
-    Finding { details: waits(test, answer), ..finding(Kind::Undecided, (first_wait(test, answer), 1), message) }
+    FormatFinding {
+        details: waits(test, answer),
+        ..finding(FindingKind::Undecided, (first_wait(test, answer), 1), message)
+    }
 }
 
 /// Makes the finding for stuck executions of a test that asserts nothing about them.
-fn unexpected(test: &Test, answer: &Answer) -> Finding {
+fn unexpected(test: &Test, answer: &Answer) -> FormatFinding {
     let message =
         format!("executions are stuck in which {}; write `may hang` if that is intended", waits(test, answer));
-    finding(Kind::Undecided, (first_wait(test, answer), 1), message)
+    finding(FindingKind::Undecided, (first_wait(test, answer), 1), message)
 }
 
 /// Returns the line at which a thread waits in the first kind of stuck executions, or else that of the header.
 fn first_wait(test: &Test, answer: &Answer) -> usize {
-    let statement = |kind: &stuck::Kind| (0..test.threads.len()).find_map(|thread| kind.statement(test, thread));
+    let statement = |kind: &stuck::StuckKind| (0..test.threads.len()).find_map(|thread| kind.statement(test, thread));
     answer.kinds().keys().next().and_then(statement).map_or(1, |(line, _)| line)
 }
 
@@ -62,17 +65,17 @@ fn waits(test: &Test, answer: &Answer) -> String {
 }
 
 /// Makes a finding for each assertion that does not hold.
-fn violations(test: &Test, answer: &Answer) -> Vec<Finding> {
+fn violations(test: &Test, answer: &Answer) -> Vec<FormatFinding> {
     let on_outcomes = test.assertions.iter().zip(&answer.holds).map(|(assertion, &holds)| {
         let reason = || format!("{assertion} does not hold: {}", reason(test, assertion, answer));
-        (holds == Some(false)).then(|| finding(Kind::Violated, (assertion.line, 1), reason()))
+        (holds == Some(false)).then(|| finding(FindingKind::Violated, (assertion.line, 1), reason()))
     });
     let on_stuck = test.liveness.iter().zip(&answer.liveness).map(|(liveness, &holds)| {
         let reason = || match answer.kinds().is_empty() {
             true => format!("{} does not hold: no execution is stuck", liveness.text),
             false => format!("{} does not hold: executions are stuck in which {}", liveness.text, waits(test, answer)),
         };
-        (holds == Some(false)).then(|| finding(Kind::Violated, (liveness.line, 1), reason()))
+        (holds == Some(false)).then(|| finding(FindingKind::Violated, (liveness.line, 1), reason()))
     });
     on_outcomes.chain(on_stuck).flatten().collect()
 }

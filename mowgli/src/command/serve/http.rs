@@ -35,7 +35,7 @@ pub(super) struct Request {
 }
 
 /// The head of a request, with the length of the body that follows.
-struct Head {
+struct RequestHead {
     request: Request,
     length: u64,
     /// True if the client asks before it sends its body.
@@ -54,7 +54,7 @@ pub(super) fn read(stream: &mut TcpStream, longest: u64) -> Option<Request> {
             None => more(stream, &mut bytes)?,
         }
     };
-    let Head { mut request, length, asks } = head;
+    let RequestHead { mut request, length, asks } = head;
     if asks {
         stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
     }
@@ -79,7 +79,7 @@ fn more(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
 
 /// Parses the head of a request, and returns it with its length. The inner `None` says that the end of the head has not
 /// come. The outer one says that this is not a request, or one whose length is not given.
-fn parsed(bytes: &[u8]) -> Option<Option<(Head, usize)>> {
+fn parsed(bytes: &[u8]) -> Option<Option<(RequestHead, usize)>> {
     let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     let httparse::Status::Complete(end) = parsed.parse(bytes).ok()? else { return Some(None) };
@@ -100,7 +100,7 @@ fn parsed(bytes: &[u8]) -> Option<Option<(Head, usize)>> {
         origin: field("Origin"),
         body: None,
     };
-    Some(Some((Head { request, length, asks: field("Expect").is_some() }, end)))
+    Some(Some((RequestHead { request, length, asks: field("Expect").is_some() }, end)))
 }
 
 /// Writes an answer, after which the connection is closed. A client that has gone needs none.
