@@ -60,7 +60,7 @@ fn row(entry: &Entry, variant: &str, (threads, calls): (usize, usize)) -> Option
         bound,
         asks_progress: false,
         crashing: None,
-        ledger: None,
+        log: None,
         expired: &|| start.elapsed().as_secs() >= LIMIT,
         progress: &|_, _| {},
     });

@@ -57,7 +57,7 @@ fn row(of: &Parallel<'_>, published: &str) -> Vec<String> {
         bound,
         asks_progress: false,
         crashing: None,
-        ledger: None,
+        log: None,
         expired: &|| start.elapsed().as_secs() >= 60,
         progress: &|_, _| {},
     });

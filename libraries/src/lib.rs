@@ -23,7 +23,7 @@
 //!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1], ..Bound::default() },
 //!     asks_progress: true,
 //!     crashing: None,
-//!     ledger: None,
+//!     log: None,
 //!     expired: &|| false,
 //!     progress: &|_, _| {},
 //! });

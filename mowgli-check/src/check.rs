@@ -12,8 +12,8 @@ use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::client_log::ClientLog;
 use mowgli_core::soundness::crashes::Crashing;
-use mowgli_core::soundness::ledger::Ledger;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::stuck::Stuck;
@@ -83,17 +83,17 @@ pub struct CheckOptions<'a> {
     /// The entries among which [`CheckQuestion::Through`] looks up the libraries below: the built-in ones and the user's.
     pub entries: &'a [Entry],
     /// The results about clients that several processes share, and the share of the clients that this one explores.
-    pub ledger: Option<&'a dyn Ledger>,
+    pub log: Option<&'a dyn ClientLog>,
     /// Progress callback: `(done, total)` clients.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Default for CheckOptions<'_> {
-    /// Returns options without a deadline, a progress callback, a ledger or entries of libraries below. All probes and
+    /// Returns options without a deadline, a progress callback, a log or entries of libraries below. All probes and
     /// the check of termination are on.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), CheckQuestion::Soundness);
-        Self { deadline, loopback: true, ask, ends: true, entries: &[], ledger: None, progress: &|_, _| {} }
+        Self { deadline, loopback: true, ask, ends: true, entries: &[], log: None, progress: &|_, _| {} }
     }
 }
 
@@ -230,7 +230,7 @@ pub fn with_question<T>(
         bound: bound.clone(),
         asks_progress: options.ends,
         crashing: crashing.cloned(),
-        ledger: options.ledger,
+        log: options.log,
         expired: &expired,
         progress: options.progress,
     }))

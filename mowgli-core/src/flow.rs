@@ -1,7 +1,39 @@
-//! The runs that a program can have, found by letting values flow.
+//! The runs that a program can have, found by letting values flow: no value is guessed.
 //!
-//! A thread goes on only when the result of its call is known, and a result is known only when some write that is there
-//! can have written it. See `docs/search.md` for why no execution is lost.
+//! **Computes** the runs of each thread, as skeletons, and the combinations of them that may belong to one execution.
+//! On request it also computes the states in which no thread continues. Sources and orders stay open:
+//! [`crate::search`] decides them.
+//!
+//! **Invariant.** A state is a sequence of steps. Each step moves one thread from a [`ThreadState`] to the next one. Its
+//! time is the number of steps before it. If the thread has read memory, the step has a [`Window`] for the source. In each
+//! state:
+//!  - each value that a call has returned is the initial value of its cell, or can be written by a write of the state;
+//!  - no derived pair breaks a demand, so [`Prefix`] cannot exclude that an execution begins with the state;
+//!  - each execution that begins with the state, and agrees with the windows, follows one of the branches.
+//!
+//! **Step.** First each thread runs up to a call whose result depends on memory. The search then takes a thread with the
+//! fewest ways to continue. It branches on each result that the call can have with the present writes (source up to
+//! now). It has one more branch, in which the thread is *suspended*: the source does not exist yet. A suspended thread
+//! continues only with a source that is newer than its suspension, so no execution is found on two branches.
+//!
+//! **Example.** Store buffering: P1 is `write(x, 1); read(y)`, and P2 is `write(y, 1); read(x)`. Both words are 0.
+//!  - Writes return nothing, so both threads run up to their reads at once. Both writes are in the first state, time 0.
+//!  - The values of `y` are 0, from the initial write, and 1, from P2. P1 and P2 have two ways each. The search takes P1.
+//!  - It branches on `read(y) = 0`, `read(y) = 1`, and "later". In the first two, P2 then has `read(x) = 0`,
+//!    `read(x) = 1`, and "later" again. Each result ends both threads: four runs together.
+//!  - In the branches "later", a thread waits for a write of its word after the present ones. No thread has one left, so
+//!    these branches end without a run.
+//!  - `may_end` keeps the outcome 0, 0 unless the specification orders each write before the read of its thread. If it
+//!    does, both reads come before the write of the other, which is a cycle, and three outcomes are left.
+//!
+//! **Correct because** an execution is lost only if all threads wait that have not ended. Each then waits for a write that
+//! comes after the read of another waiting thread. That is a cycle of program order, reads-from and copies. It cannot exist if one
+//! acyclic relation contains the three, which [`excludes_thin_air`] checks; otherwise the answer is `None`
+//! (docs/search.md, "No execution is missed"). The tests in `tests/tests/flow.rs` compare with a plain fixed point.
+//!
+//! **Cost.** One state for each sequence of results, in the worst case exponential in the number of reads. A step costs
+//! as much as its new pairs, since all states share one [`Prefix`]. [`crate::reachability`] prunes states in which a
+//! thread waits for a write that no thread makes.
 
 mod rounds;
 
@@ -11,49 +43,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
-use crate::ahead::{Reachability, ReachabilityCache, Reachable};
-use crate::causal::is_causal;
+use crate::coherence::{Coherence, WellFormedAt};
 use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::problem::{Found, Problem};
+use crate::reachability::{Reachability, ReachabilityCache, Reachable};
 use crate::runs::{Run, Skeleton, Stop, group};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
 use crate::search::solver::Flow;
-use crate::stale::{Coherence, WellFormedAt};
+use crate::thin_air::excludes_thin_air;
 use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
 use crate::value::Val;
 
 /// The runs that a program can have.
 pub struct Runs {
-    /// For each thread its skeletons.
+    /// The skeletons of each thread.
     pub threads: Vec<Vec<Skeleton>>,
-    /// Which of them occur together: their positions, in order.
+    /// The combinations that may belong to one execution: the position of a skeleton for each thread, in order.
     pub together: Vec<Vec<usize>>,
-    /// What was cut off.
+    /// The limit that cut the search off, if any.
     pub stop: Option<Stop>,
-    /// The bound on rounds that was reached, if one was and nothing read a round: then it matters only if some round is
-    /// observed at the end.
+    /// The bound on iterations, if the search reached it and nothing reads an iteration. It then matters only if an
+    /// iteration has the last write of an observed cell.
     pub bound: Option<String>,
-    /// States that were looked at.
+    /// The number of explored states.
     pub states: u64,
-    /// Runs in which some thread goes round in a loop while no other goes on, if it is known which there are; see [`idle`].
+    /// The runs in which some thread repeats a loop while no other continues; see [`idle`]. `None` if they are unknown.
     pub idle: Option<Vec<Vec<Idle>>>,
 }
 
-/// Which runs are looked for.
+/// The kind of runs that a search collects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wanted {
-    /// Those that end.
+    /// Runs that end.
     Ended,
-    /// Those in which no thread goes on, too. Those are not known in the end if no run ends.
+    /// Also runs in which no thread continues. These are unknown in the end if no run ends, because the search then stops
+    /// early.
     Both,
-    /// All in which no thread goes on, whether any run ends or not.
+    /// Runs in which no thread continues, whether any run ends or not.
     Idle,
-    /// The same as `Idle`, and all in which threads wait in calls that may wait for others.
+    /// The same as `Idle`, and runs in which threads wait in calls that may wait for others.
     Stuck,
 }
 
-/// The number of a thread, and the rounds that it can repeat.
+/// The number of a thread, and the iterations that it can repeat.
 type OfThread<'n> = (usize, Vec<LastIteration<'n>>);
 
 /// The loop or call in which a thread waits for ever.
@@ -70,7 +103,7 @@ pub struct EndlessWait {
 /// A loop or a call in which a thread waits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum WaitsAt {
-    /// In a loop: it repeats its events from this one on, the last round.
+    /// In a loop: it repeats its events from this one on, the last iteration.
     Loop(usize),
     /// In a call that it has begun and that does not return.
     Call(Call),
@@ -79,31 +112,31 @@ pub enum WaitsAt {
 /// A run of a thread, and what it does after that; `None` if it has ended.
 pub type Idle = (Run, Option<EndlessWait>);
 
-/// The last point of a thread in an idle state, and its wait; `None` if it has ended.
+/// The last state of a thread that continues no more, and its wait; `None` if it has ended.
 type Last<'n> = (&'n ThreadState<'n>, Option<EndlessWait>);
 
-/// What a search asked, and was told.
+/// All queries of a search with their answers, so that another client can be compared with this one.
 pub struct Transcript<'t, 'p, 'n> {
-    /// The threads, with all points to which they came.
+    /// The threads, with all states that they reached.
     pub threads: &'t Threads<'p, 'n>,
-    /// Where each thread stands before any result that has to be chosen.
+    /// The state of each thread before the first result that has to be chosen.
     pub starts: Vec<&'n ThreadState<'n>>,
-    /// The numbers of the points at which threads stood together.
+    /// The combinations of thread states that the search explored, as numbers.
     pub states: &'t BTreeSet<Vec<usize>>,
-    /// The libraries and points for which the search asked whether calls are well-formed, besides the states.
+    /// The libraries and thread states for which the search asked whether calls are well-formed, besides the states.
     pub heard: Vec<WellFormedAt>,
 }
 
-/// Who is given a [`Transcript`].
+/// The function that receives a [`Transcript`].
 pub type Note<'a> = &'a mut dyn FnMut(&Transcript<'_, '_, '_>);
 
-/// How far a thread is.
+/// The position of a thread in a state of the search.
 #[derive(Clone, Copy)]
 struct Position<'n> {
     point: &'n ThreadState<'n>,
-    /// Until when nothing came that the call returns.
+    /// The time of suspension: each write up to then is the source of another branch. `None` if the thread is not suspended.
     postponed: Option<u32>,
-    /// Whether it waits in its call for ever.
+    /// True if it waits in its call for ever.
     stays: bool,
 }
 
@@ -112,80 +145,83 @@ impl<'n> Position<'n> {
         Self { point, postponed: None, stays: false }
     }
 
-    fn looks(&self) -> bool {
-        matches!(self.point.stand, Frontier::Looks(_))
+    fn reads_memory(&self) -> bool {
+        matches!(self.point.frontier, Frontier::Reads(_))
     }
 
-    /// Whether it does nothing any more.
+    /// True if the thread makes no further step.
     fn rests(&self) -> bool {
-        self.stays || matches!(self.point.stand, Frontier::Ended | Frontier::Never(_) | Frontier::Spins(_))
+        self.stays || matches!(self.point.frontier, Frontier::Ended | Frontier::Never(_) | Frontier::Spins(_))
     }
 }
 
-/// A way in which a thread can go on.
+/// One way in which a thread can continue.
 struct Successor<'n> {
     to: Position<'n>,
     window: Option<Window>,
 }
 
-/// What comes after a state.
+/// The successors of a state.
 enum Successors<'n> {
-    /// This thread goes on, in these ways.
+    /// This thread continues, in these ways.
     Goes(usize, Vec<Successor<'n>>),
-    /// No thread goes on with what is there.
+    /// No thread can continue with the present writes.
     Waits,
-    /// No execution begins so.
+    /// No wanted execution begins with the state.
     Nothing,
 }
 
-/// How far all threads are.
+/// The positions of all threads.
 type Positions<'n> = Vec<Position<'n>>;
 
-/// One point of each thread, at its end.
+/// The last state of each thread.
 type Final<'n> = Vec<&'n ThreadState<'n>>;
 
 struct Explorer<'p, 'a, 'n> {
     problem: &'p Problem<'a>,
     threads: Threads<'p, 'n>,
-    /// How the threads have come to the present state.
+    /// The steps that lead to the present state.
     path: Vec<Advance<'n>>,
-    /// What is known of present states, by the libraries whose specifications say something of them.
+    /// The prefixes, by the libraries whose specifications apply: those whose calls so far are well-formed.
     prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n>>>,
-    /// Whether some state has more subevents than there is place for.
+    /// True if some state has more subevents than a prefix can hold.
     is_too_large: bool,
     wanted: Wanted,
     found: BTreeMap<Vec<usize>, Final<'n>>,
     stop: Option<Stop>,
     bound: Option<String>,
-    /// Whether something reads what a round of a loop writes that has ended without a break.
+    /// True if something may read a write of an iteration that ended without a break.
     reads_rounds: bool,
     states: u64,
-    /// What is known of what may come.
-    ahead: RefCell<ReachabilityCache<'n>>,
-    /// What is known of what a thread's own writes hide.
-    stale: RefCell<Coherence<'p, 'n>>,
-    /// Whether that showed, at the beginning, that some thread cannot end.
+    /// The cache of the writes that threads may still make.
+    reachability: RefCell<ReachabilityCache<'n>>,
+    /// The cache of the values that a thread's own writes hide.
+    coherence: RefCell<Coherence<'p, 'n>>,
+    /// True if reachability showed in the first state that some thread cannot end.
     cannot_end: bool,
     idle: BTreeSet<Vec<Idle>>,
-    /// The points at which threads stood together, where that is to be known.
+    /// The combinations of thread states that the search explored, if a [`Note`] wants them.
     together: BTreeSet<Vec<usize>>,
-    /// After how many states it is enough.
+    /// The largest number of states to explore.
     most: u64,
 }
 
-/// The runs that a program can have; if `idle`, those in which some thread goes round in a loop while no other goes on, too, if
-/// some run ends. If nothing was cut off, `note` is given what was asked. `None` if the program's libraries let values come
-/// out of nowhere: then some could be missed.
+/// Returns the runs that a program can have. With `idle` it also collects runs in which some thread repeats a loop while no
+/// other continues, provided that some run ends. If nothing was cut off, `note` gets the queries of the search.
+///
+/// `None` if the program's libraries allow values out of thin air, because runs could be missed then.
 pub fn runs(problem: &Problem<'_>, idle: bool, note: Option<Note<'_>>) -> Option<Runs> {
     explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, u64::MAX, note)
 }
 
-/// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
+/// Returns the runs in which some thread repeats a loop while no other continues, for [`crate::stuck`]; `None` as for
+/// [`runs`].
 pub fn idle(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
     without_motion(problem, Wanted::Idle)
 }
 
-/// Runs in which no thread goes on and some thread waits, in a loop or in a call, for [`crate::stuck`]; `None` as for [`runs`].
+/// Returns the runs in which no thread continues and some thread waits, in a loop or in a call, for [`crate::stuck`];
+/// `None` as for [`runs`].
 pub fn waiting(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
     without_motion(problem, Wanted::Stuck)
 }
@@ -195,7 +231,8 @@ fn without_motion(problem: &Problem<'_>, wanted: Wanted) -> Option<Found<Vec<Vec
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-/// Gives `note` what is asked in the first so many states of the search for runs; nothing where values may come out of nowhere.
+/// Explores the first `states` states of the search for runs, and passes its queries to `note`. Does not call it if values
+/// may come out of thin air.
 pub fn glance(problem: &Problem<'_>, states: u64, note: Note<'_>) {
     let _ = explored(problem, Wanted::Ended, states, Some(note));
 }
@@ -217,8 +254,8 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
         bound: None,
         reads_rounds: rounds == 0,
         states: 0,
-        ahead: RefCell::default(),
-        stale: RefCell::default(),
+        reachability: RefCell::default(),
+        coherence: RefCell::default(),
         cannot_end: false,
         idle: BTreeSet::new(),
         together: BTreeSet::new(),
@@ -231,12 +268,12 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
         explorer.state(starts.clone(), 0);
     }
-    if explorer.is_too_large || !is_causal(libraries, world, &explorer.threads.seen.borrow()) {
+    if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
     }
     if let (Some(note), None) = (note, &explorer.stop) {
         let starts = starts.iter().map(|p| p.point).collect();
-        let heard = explorer.stale.borrow().heard().cloned().collect();
+        let heard = explorer.coherence.borrow().heard().cloned().collect();
         note(&Transcript { threads: &explorer.threads, starts, states: &explorer.together, heard });
     }
     let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, .. } = explorer;
@@ -248,7 +285,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
     Some(Runs { threads, together, stop, bound, states, idle })
 }
 
-/// The skeletons of runs that were found, and which of them occur together.
+/// Returns the skeletons of the runs that were found, and the combinations of them.
 fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Vec<Skeleton>>, Vec<Vec<usize>>) {
     let of_thread = |t: usize| {
         let runs: BTreeSet<&Run> = found.values().map(|ends| ends[t].run()).collect();
@@ -268,7 +305,7 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Ve
 }
 
 impl<'n> Explorer<'_, '_, 'n> {
-    /// Looks at a state and at all that come after it.
+    /// Explores a state and all states after it.
     fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
         if self.states >= self.most {
             return Flow::Stop;
@@ -303,7 +340,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                     return Flow::Stop;
                 }
             }
-            if !state[t].looks() {
+            if !state[t].reads_memory() {
                 return Flow::Continue;
             }
             state[t].postponed = Some(now);
@@ -314,9 +351,9 @@ impl<'n> Explorer<'_, '_, 'n> {
         Flow::Continue
     }
 
-    /// Returns how far threads may get, or `None` if that takes too much work. Threads that wait go on with something new only,
-    /// the others with what is there. `is_first`: this is the first state of the search.
-    fn ahead(
+    /// Returns what threads may still do, or `None` if that takes too much work. A thread that waits continues only after a
+    /// new write, each other thread with the present ones. `is_first`: this is the first state of the search.
+    fn reachability(
         &self,
         state: &Positions<'n>,
         waits: &[bool],
@@ -327,29 +364,36 @@ impl<'n> Explorer<'_, '_, 'n> {
         let standing: Vec<_> = state.iter().map(|p| p.point).zip(waits.iter().copied()).collect();
         let now = |cell: Cell| self.values(prefix, any, cell);
         let by_others = |cell: Cell, t: usize| prefix.values_of_others(any, cell, t);
-        let is_gone = |t: usize, point: &'n ThreadState<'n>, cell: Cell, v: Val| {
+        let is_hidden = |t: usize, point: &'n ThreadState<'n>, cell: Cell, v: Val| {
             let mut others = state.iter().enumerate().filter(|(u, _)| *u != t).map(|(_, p)| p.point);
             let point = (Tid::from_index(t), point);
-            self.stale.borrow_mut().is_gone(&self.threads, point, &mut others, (cell, v))
+            self.coherence.borrow_mut().is_hidden(&self.threads, point, &mut others, (cell, v))
         };
-        let (threads, known) = (&self.threads, &self.ahead);
-        let ahead =
-            Reachability { threads, known, now: &now, by_others: &by_others, is_gone: &is_gone, standing: &standing };
-        ahead.reach(&prefix.open_copies(), is_first)
+        let (threads, known) = (&self.threads, &self.reachability);
+        let reachability = Reachability {
+            threads,
+            known,
+            now: &now,
+            by_others: &by_others,
+            is_hidden: &is_hidden,
+            standing: &standing,
+        };
+        reachability.reach(&prefix.open_copies(), is_first)
     }
 
-    /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
+    /// Returns the libraries whose specifications apply to a state: those whose calls so far are well-formed.
     fn heard(&self, state: &Positions<'n>) -> Vec<Name> {
         let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
-        let is_heard = |name: &Name| {
+        let is_well_formed_now = |name: &Name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
             let library = self.problem.libraries.get(*name).expect("a name of the set");
             !own.is_empty() && library.is_well_formed(self.problem.world, &own)
         };
-        self.problem.libraries.names().filter(is_heard).collect()
+        self.problem.libraries.names().filter(is_well_formed_now).collect()
     }
 
-    /// Looks at a new state: what can be written in it if something can come after it.
+    /// Enters a new state. Returns the values that its writes can have, or `None` if nothing continues from here. Then all
+    /// threads have ended, a limit is reached, or no execution begins with the state.
     fn arrive(&mut self, names: &[Name], now: u32, state: &Positions<'n>) -> Result<Option<Available>, Flow> {
         let mut prefixes = self.prefixes.borrow_mut();
         let (libraries, world) = (self.problem.libraries, self.problem.world);
@@ -372,7 +416,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 state.iter().enumerate().flat_map(|(t, p)| p.point.run().trace.rounds.iter().map(move |&r| (t, r)));
             self.reads_rounds = rounds.any(|(t, round)| prefix.is_read(t, round));
         }
-        if state.iter().all(|p| p.point.stand == Frontier::Ended) {
+        if state.iter().all(|p| p.point.frontier == Frontier::Ended) {
             let may_end = prefix.may_end(now);
             drop(prefixes);
             if may_end {
@@ -380,20 +424,21 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
             return Ok(None);
         }
-        let is_cut_off = |p: &&Position<'n>| matches!(p.point.stand, Frontier::Bound { .. } | Frontier::IllDefined(_));
+        let is_cut_off =
+            |p: &&Position<'n>| matches!(p.point.frontier, Frontier::Bound { .. } | Frontier::IllDefined(_));
         if let Some(place) = state.iter().find(is_cut_off) {
             drop(prefixes);
-            self.cut_off(&place.point.stand);
+            self.cut_off(&place.point.frontier);
             return Ok(None);
         }
         Ok(Some(prefix.available(None)))
     }
 
-    /// The thread that goes on in a state, and in which ways: one with the fewest.
+    /// Returns the thread that continues in a state, with its ways: a thread with the fewest, since fewer branches follow.
     fn next(&mut self, state: &mut Positions<'n>, names: &[Name], available: &Available, now: u32) -> Successors<'n> {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
-        // It has been where the threads went on from here.
+        // The prefix may be at a later state, of a branch that was explored from here.
         prefix.go_to(&self.path).expect("it has been here");
         let next = self.next_in(state, prefix, available, now);
         self.prefixes.replace(prefixes);
@@ -411,14 +456,14 @@ impl<'n> Explorer<'_, '_, 'n> {
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
             if place.rests() {
-                waits[t] = place.point.stand != Frontier::Ended;
+                waits[t] = place.point.frontier != Frontier::Ended;
                 continue;
             }
             let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
-                match place.point.stand {
+                match place.point.frontier {
                     Frontier::Free(..) => return Successors::Nothing,
-                    Frontier::Looks(_) => {
+                    Frontier::Reads(_) => {
                         waits[t] = true;
                         place.postponed.get_or_insert(now);
                     }
@@ -426,19 +471,19 @@ impl<'n> Explorer<'_, '_, 'n> {
                 }
                 continue;
             }
-            let count = ways.len() + usize::from(place.looks());
+            let count = ways.len() + usize::from(place.reads_memory());
             if best.as_ref().is_none_or(|(least, ..)| count < *least) {
                 best = Some((count, t, ways));
             }
         }
-        if self.is_in_vain(state, &waits, prefix, available, now) {
+        if self.is_blocked(state, &waits, prefix, available, now) {
             return Successors::Nothing;
         }
         best.map_or(Successors::Waits, |(_, t, ways)| Successors::Goes(t, ways))
     }
 
-    /// Whether nothing that is wanted begins with a state in which these threads wait.
-    fn is_in_vain(
+    /// True if no wanted execution begins with a state in which these threads wait, because some thread is blocked.
+    fn is_blocked(
         &mut self,
         state: &Positions<'n>,
         waits: &[bool],
@@ -447,31 +492,31 @@ impl<'n> Explorer<'_, '_, 'n> {
         now: u32,
     ) -> bool {
         let is_first = now == 0 && !waits.contains(&true);
-        // If no thread waits, a state is in vain only because some thread cannot end.
+        // If no thread waits, a state is pruned only because some thread cannot end.
         let asks_ends = is_first && matches!(self.wanted, Wanted::Ended | Wanted::Both);
         if !(asks_ends || waits.contains(&true)) {
             return false;
         }
-        // Where no thread goes on is asked next whether they go round for ever.
-        if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.stand == Frontier::Ended) {
+        // If no thread continues, the next question is whether they repeat their loops for ever.
+        if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.frontier == Frontier::Ended) {
             return false;
         }
-        let Some(reached) = self.ahead(state, waits, is_first, prefix, any) else { return false };
-        // Only the first state speaks of all executions. In a later one other branches may end, and a thread that waits may
-        // still repeat its loop for ever.
+        let Some(reached) = self.reachability(state, waits, is_first, prefix, any) else { return false };
+        // Only the first state is a beginning of all executions. From another state other branches may end, and a thread that
+        // waits may still repeat its loop for ever.
         if reached.ends.contains(&false) && (self.wanted == Wanted::Ended || is_first && self.wanted == Wanted::Both) {
             self.cannot_end |= is_first;
             return true;
         }
-        // Those that wait do not end, but may go round for ever.
+        // Threads that wait do not end, but may repeat a loop for ever.
         let (waits, is_open) = (|t: usize| !reached.goes_on[t], |cell: Cell| reached.writes(cell));
-        let is_in_vain = |(t, rounds): &OfThread<'n>| rounds.is_empty() && self.waits_in(&state[*t]).is_none();
-        self.going(state, &waits, &is_open, prefix, any).iter().any(is_in_vain)
+        let is_blocked = |(t, rounds): &OfThread<'n>| rounds.is_empty() && self.waits_in(&state[*t]).is_none();
+        self.going(state, &waits, &is_open, prefix, any).iter().any(is_blocked)
     }
 
-    /// Whether an execution that is wanted may have a thread that comes here.
+    /// True if a wanted execution may contain a thread in this state.
     fn may_come_to(&self, point: &ThreadState<'n>) -> bool {
-        match point.stand {
+        match point.frontier {
             Frontier::Nowhere | Frontier::Discarded => false,
             Frontier::Never(_) | Frontier::Spins(_) => self.wanted == Wanted::Stuck,
             _ => true,
@@ -480,11 +525,11 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// Returns the call, or the loop that reads nothing, in which a thread may wait for ever at its place.
     fn waits_in(&self, place: &Position<'n>) -> Option<EndlessWait> {
-        let at = match &place.point.stand {
+        let at = match &place.point.frontier {
             _ if self.wanted != Wanted::Stuck => return None,
             Frontier::Spins(start) => WaitsAt::Loop(*start),
             Frontier::Never(call) => WaitsAt::Call((**call).clone()),
-            Frontier::Free(call, _) | Frontier::Looks(call) if self.may_wait(call) => WaitsAt::Call((**call).clone()),
+            Frontier::Free(call, _) | Frontier::Reads(call) if self.may_wait(call) => WaitsAt::Call((**call).clone()),
             _ => return None,
         };
         Some(EndlessWait { at, within: place.point.within(), depth: place.point.depth() })
@@ -494,7 +539,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         self.wanted == Wanted::Stuck && self.problem.libraries.of(call).may_wait(call)
     }
 
-    /// What a cell can hold with what is there.
+    /// Returns the values that a cell can hold with the present writes.
     fn values(&self, prefix: &Prefix<'_, 'n>, any: &Available, cell: Cell) -> Vec<Val> {
         let initial = self.problem.initial(cell);
         let values: BTreeSet<Val> = prefix.values_of(any, cell).into_iter().chain([initial]).collect();
@@ -509,8 +554,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
     }
 
-    fn cut_off(&mut self, stand: &Frontier) {
-        match stand {
+    fn cut_off(&mut self, frontier: &Frontier) {
+        match frontier {
             Frontier::Bound { place, remembered: true, .. } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
             Frontier::Bound { place, .. } => _ = self.bound.get_or_insert(place.clone()),
             Frontier::IllDefined(why) => self.stop = Some(Stop::IllDefined(why.clone())),
@@ -518,7 +563,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
     }
 
-    /// The ways in which a thread can go on with what is there.
+    /// Returns the ways in which a thread can continue with the present writes.
     fn ways(
         &self,
         t: Tid,
@@ -531,19 +576,19 @@ impl<'n> Explorer<'_, '_, 'n> {
             let point = self.threads.after(place.point, t, ret, shape);
             self.may_come_to(point).then(|| Successor { to: Position::at(point), window })
         };
-        match &place.point.stand {
+        match &place.point.frontier {
             Frontier::Free(call, results) => {
                 let stays = Successor { to: Position { stays: true, ..place }, window: None };
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }
-            Frontier::Looks(call) => {
+            Frontier::Reads(call) => {
                 let (results, cells) = self.results(t, place, prefix, any);
                 let mut ways = Vec::new();
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
                         let reads = reads_of(shape, &cells);
-                        // What reads nothing of it was tried before.
+                        // A shape that reads none of these cells was explored before the suspension.
                         if reads == 0 && place.postponed.is_some() {
                             continue;
                         }
@@ -558,7 +603,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
     }
 
-    /// What a call can return with what is there, if it is not too old, and the cells that it looks at.
+    /// Returns the results that a call can have with the present writes, and the cells that it reads. If the thread is
+    /// suspended, a source must be newer than the suspension, because older ones belong to other branches.
     fn results(
         &self,
         t: Tid,

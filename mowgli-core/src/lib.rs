@@ -82,10 +82,9 @@
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```
 pub mod abstraction;
-mod ahead;
 pub mod body;
 pub mod cat;
-pub mod causal;
+mod coherence;
 pub mod denote;
 pub mod edit;
 pub mod enumerate;
@@ -100,6 +99,7 @@ pub mod outcome;
 pub mod parts;
 pub mod problem;
 pub mod program;
+mod reachability;
 pub mod relation;
 pub mod repair;
 pub mod runs;
@@ -107,8 +107,8 @@ pub mod search;
 pub mod shape;
 pub mod simple;
 pub mod soundness;
-mod stale;
 pub mod stuck;
+pub mod thin_air;
 pub mod thread;
 pub mod unknown;
 

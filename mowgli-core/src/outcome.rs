@@ -15,7 +15,7 @@ use crate::problem::{Found, Problem};
 use crate::program::Prog;
 use crate::runs::{Run, Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
-use crate::search::solver::{Cut, Flow, SearchEnd, Solver, Stats};
+use crate::search::solver::{Decision, Flow, SearchEnd, Solver, Stats};
 use crate::value::Val;
 
 /// The statistics of a search over all executions, and the reason why it stopped.
@@ -36,14 +36,14 @@ const PLAIN: usize = 64;
 impl Problem<'_> {
     /// Visits every class of consistent executions.
     pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow) -> Explored {
-        self.explore_until(&mut |_| Cut::Open, visit)
+        self.explore_until(&mut |_| Decision::Continue, visit)
     }
 
     /// Like [`Self::explore`], but skips a part where `settled` returns that no open decision matters any more: see
     /// [`Solver::explore_until`].
     pub fn explore_until(
         &self,
-        settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
+        settled: &mut dyn FnMut(&mut Solver<'_>) -> Decision,
         visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
     ) -> Explored {
         self.explore_runs(&self.runs(), settled, visit)
@@ -53,7 +53,7 @@ impl Problem<'_> {
     pub fn explore_runs(
         &self,
         runs: &Runs,
-        settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
+        settled: &mut dyn FnMut(&mut Solver<'_>) -> Decision,
         visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
     ) -> Explored {
         let Runs { threads, together, stop, bound, states, .. } = runs;
@@ -66,14 +66,14 @@ impl Problem<'_> {
             let choice = chosen(threads, choice);
             let mut settled = |solver: &mut Solver<'_>| {
                 if !self.admits(&events_of(solver)) {
-                    return Cut::Known;
+                    return Decision::Prune;
                 }
                 rounds_matter |= solver.has_rounds();
                 settled(solver)
             };
             match self.explore_one(choice, &mut explored, &mut settled, visit) {
                 SearchEnd::Searched => {}
-                SearchEnd::Told => {
+                SearchEnd::Enough => {
                     told = true;
                     break;
                 }
@@ -182,7 +182,7 @@ impl Problem<'_> {
         &self,
         choice: Vec<&Skeleton>,
         explored: &mut Explored,
-        settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
+        settled: &mut dyn FnMut(&mut Solver<'_>) -> Decision,
         visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
     ) -> SearchEnd {
         let graph = Graph::new(self.world, choice);
@@ -218,7 +218,7 @@ impl Problem<'_> {
 
     fn outcomes_of(&self, runs: Runs) -> Outcomes {
         let mut found = BTreeMap::new();
-        let explored = self.explore_runs(&runs, &mut |_| Cut::Open, &mut |solver| {
+        let explored = self.explore_runs(&runs, &mut |_| Decision::Continue, &mut |solver| {
             *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
             Flow::Continue
         });
@@ -234,7 +234,7 @@ impl Problem<'_> {
             if !found.contains(&outcome) && solver.is_consistent() {
                 found.insert(outcome);
             }
-            Cut::Known
+            Decision::Prune
         };
         let explored = self.explore_until(&mut settled, &mut |_| Flow::Continue);
         Found::new(found, explored.stop)

@@ -467,7 +467,7 @@ impl Problem<'_> {
             None => Flow::Continue,
         });
         match end {
-            SearchEnd::Told => Ok(true),
+            SearchEnd::Enough => Ok(true),
             SearchEnd::Searched => Ok(false),
             SearchEnd::Late => Err(Stop::Time),
         }

@@ -1,7 +1,8 @@
 //! One thread of a program, run as far as its results are known.
 //!
-//! A [`ThreadState`] is what a thread has done and where it stands. Points form a tree, by the results that the thread was
-//! given; each is made once, however often a search comes to it.
+//! A [`ThreadState`] has the events of a thread so far and the program that remains. The states of a thread form a tree,
+//! its *unfolding*: an edge is a result of the call at the frontier. Each state is made once, however often a search
+//! reaches it, so states can be compared by their numbers.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +12,6 @@ use std::sync::Arc;
 use itertools::Itertools;
 use typed_arena::Arena;
 
-use crate::causal::SeenStamps;
 use crate::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
 use crate::event::{self, Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
@@ -19,63 +19,65 @@ use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::{LONGEST, Let, Prog};
 use crate::runs::{Run, Skeleton, with_room};
+use crate::thin_air::SeenStamps;
 use crate::value::Val;
 use crate::world::World;
 
-/// Where a thread stands.
+/// The frontier of a thread: the reason why it cannot run on without a choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frontier {
     /// At a call whose result does not depend on memory: the results, each with the number of its shape.
     Free(Box<Call>, Vec<(Val, usize)>),
     /// At a call whose result depends on memory.
-    Looks(Box<Call>),
+    Reads(Box<Call>),
     /// At its end.
     Ended,
-    /// In a round of a loop that has only looked and does not break: what it has read since it came to that round leads nowhere.
+    /// In an iteration of a loop that has only read and does not break. Such an iteration is left out, so no execution has
+    /// the values that it has read.
     Nowhere,
-    /// Nowhere, as executions do not count in which a thread comes here.
+    /// At a break out of the whole program. Executions with such a thread do not count.
     Discarded,
     /// At a call that never returns, whatever others do.
     Never(Box<Call>),
-    /// At the end of a round of a loop that reads nothing, does nothing and does not break. It began at this event.
+    /// At the end of an iteration that reads nothing, does nothing and does not break. It began at this event.
     Spins(usize),
-    /// At the end of a round of a loop that does not break and began at this event; see [`Threads::rounds`].
+    /// At the end of an iteration that does not break and began at this event; see [`Threads::rounds`].
     Round(usize),
-    /// At the bound on rounds; the text says where. `remembered`: later results depend on the rounds.
+    /// At the bound on iterations.
     Bound {
-        /// After which event.
+        /// The thread, the loop and its last event, in words.
         place: String,
-        /// The first event of the last round.
+        /// The first event of the last iteration.
         start: usize,
-        /// Whether later results depend on the rounds.
+        /// True if later results depend on the iterations.
         remembered: bool,
     },
     /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
     IllDefined(String),
 }
 
-/// What a thread has done, and where it stands.
+/// A node of a thread's unfolding: its events so far, its frontier, and the program that remains.
 pub struct ThreadState<'n> {
-    /// What tells it from other points.
+    /// The number, which no other state of any thread has.
     pub id: usize,
     /// The events so far, with their shapes, as a skeleton of one run.
     pub skeleton: Skeleton,
     /// For each event the number of earlier events of the thread that are alike.
     pub alike: Vec<usize>,
-    /// Where it stands.
-    pub stand: Frontier,
+    /// The reason why the thread needs a choice here.
+    pub frontier: Frontier,
     control: Continuation,
     next: RefCell<BTreeMap<(Val, usize), &'n ThreadState<'n>>>,
     rounds: RefCell<BTreeMap<Val, Iterations<'n>>>,
-    /// What the call at which it stands was said to return, by what is in the cells that it was asked with; where
+    /// The results of the call at the frontier for each combination of values of cells that was tried, if
     /// [`Threads::notes`] is set.
     pub returned: RefCell<BTreeSet<Returned>>,
 }
 
-/// Values of cells, and what a call returns with those.
+/// Values of cells, and the results of a call with these values.
 type Returned = (Vec<(Cell, Vec<Val>)>, Vec<Val>);
 
-/// The number of a shape that no shape has: the thread went on beyond the bound on rounds.
+/// A number that no shape has. It marks the step of a thread beyond the bound on iterations.
 const BEYOND: usize = usize::MAX;
 
 impl<'n> ThreadState<'n> {
@@ -97,80 +99,80 @@ impl<'n> ThreadState<'n> {
         self.control.stack.len()
     }
 
-    /// The points that were asked for after this one: by what the call returned, and the number of its shape, or none where
-    /// the thread went on beyond the bound on rounds.
+    /// The successors made so far, each with the result of the call and the number of its shape. The number is `None` for the
+    /// step beyond the bound on iterations.
     #[must_use]
-    pub fn nexts(&self) -> Vec<(Val, Option<usize>, &'n Self)> {
+    pub fn successors(&self) -> Vec<(Val, Option<usize>, &'n Self)> {
         let next = self.next.borrow();
         next.iter().map(|(&(ret, shape), &p)| (ret, Some(shape).filter(|s| *s != BEYOND), p)).collect()
     }
 
-    /// The rounds that were asked for, by what the call returned.
+    /// The iterations computed so far, by the result of the call.
     #[must_use]
     pub fn known_rounds(&self) -> Vec<(Val, Iterations<'n>)> {
         self.rounds.borrow().iter().map(|(&ret, rounds)| (ret, Rc::clone(rounds))).collect()
     }
 }
 
-/// What is left to do.
+/// The continuation: the program that remains.
 #[derive(Clone)]
 struct Continuation {
     program: Prog,
-    /// What comes after the program, the innermost last.
+    /// The frames that follow the program, the innermost last.
     stack: Vec<Frame>,
     /// The innermost replaced call.
     group: Option<usize>,
-    /// Whether it stops at the end of a round.
+    /// True if it stops at the end of an iteration.
     one_round: bool,
-    /// How many instructions led here.
+    /// The number of instructions that led here.
     made: usize,
 }
 
-/// What a thread has done that goes round in a loop: the events of the last round are those from this one on.
+/// The state of a thread at the end of an iteration, and the first event of that iteration.
 pub type LastIteration<'n> = (&'n ThreadState<'n>, usize);
 
-/// The ways in which a thread can end a round.
+/// The ways in which a thread can end an iteration.
 pub type Iterations<'n> = Rc<[LastIteration<'n>]>;
 
 #[derive(Clone)]
 enum Frame {
     /// `let` of the program.
     Then(Arc<Let>),
-    /// `loop` of the program, after so many rounds that are kept; this one began at this event.
+    /// `loop` of the program, after `done` iterations that are kept. The present one began at event `start`.
     Loop { body: Arc<Prog>, done: usize, start: usize },
     /// The body of a replaced call, which began at this event.
     Body { call: usize, outer: Option<usize>, start: usize },
 }
 
 impl Frame {
-    /// Whether it is a loop in the round that begins with this event.
+    /// True for a loop in the iteration that begins with this event.
     fn is_round(&self, event: usize) -> bool {
         matches!(self, Self::Loop { start, .. } if *start == event)
     }
 }
 
-/// The points of all threads.
+/// The states of all threads.
 pub struct Threads<'a, 'n> {
     /// The libraries of the calls that are not replaced.
     pub libraries: &'a Libraries,
-    /// What replaces the other calls.
+    /// The implementations that replace the other calls.
     pub implementations: &'a Implementations,
     /// The surroundings.
     pub world: &'a World,
-    /// How many rounds of a loop with effects may end without a break.
+    /// The number of iterations of a loop with effects that may end without a break.
     pub rounds: usize,
-    /// Where points are kept.
+    /// The storage of the states.
     pub points: &'n Arena<ThreadState<'n>>,
-    /// What the calls were that threads have made.
+    /// The stamps of the calls that threads have made, for the check for thin air.
     pub seen: RefCell<BTreeMap<Name, SeenStamps>>,
-    /// Whether it is kept what calls are said to return.
+    /// True if results of calls are recorded in [`ThreadState::returned`].
     pub notes: bool,
-    /// Whether a thread stands at each call that may wait for others, even if it returns in one way only.
+    /// True if a thread stops at each call that may wait for others, even if the call has one result only.
     pub waits: bool,
 }
 
 impl<'n> Threads<'_, 'n> {
-    /// Where a thread stands before any result that has to be chosen.
+    /// Returns the state of a thread before the first result that has to be chosen.
     #[must_use]
     pub fn start(&self, thread: Tid, program: &Prog) -> &'n ThreadState<'n> {
         let nothing =
@@ -180,13 +182,13 @@ impl<'n> Threads<'_, 'n> {
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
 
-    /// Where a thread stands after its call has returned `ret`, and has happened in the shape of this number.
+    /// Returns the state of a thread after its call has returned `ret` in the shape of this number.
     #[must_use]
     pub fn after(&self, point: &'n ThreadState<'n>, thread: Tid, ret: Val, shape: usize) -> &'n ThreadState<'n> {
         if let Some(next) = point.next.borrow().get(&(ret, shape)) {
             return next;
         }
-        let (Frontier::Free(call, _) | Frontier::Looks(call)) = &point.stand else {
+        let (Frontier::Free(call, _) | Frontier::Reads(call)) = &point.frontier else {
             unreachable!("it stands at a call")
         };
         let event = Event { thread, call: (**call).clone(), ret };
@@ -198,7 +200,7 @@ impl<'n> Threads<'_, 'n> {
         next
     }
 
-    /// Where a thread that has come to the bound on rounds comes to if it goes on for one more round.
+    /// Returns the state of a thread at the bound on iterations after one more iteration.
     #[must_use]
     pub fn beyond(&self, point: &'n ThreadState<'n>, thread: Tid) -> &'n ThreadState<'n> {
         let key = (Val::Unit, BEYOND);
@@ -210,14 +212,14 @@ impl<'n> Threads<'_, 'n> {
         next
     }
 
-    /// The rounds that a thread can end without a break, after the call at which it stands has returned `ret`, without a
-    /// further result that depends on memory.
+    /// Returns the iterations that a thread can end after the call at its frontier has returned `ret`, without a break and
+    /// without a further read of memory.
     #[must_use]
     pub fn rounds(&self, point: &'n ThreadState<'n>, thread: Tid, ret: Val) -> Iterations<'n> {
         if let Some(rounds) = point.rounds.borrow().get(&ret) {
             return Rc::clone(rounds);
         }
-        let Frontier::Looks(call) = &point.stand else { unreachable!("it stands at a call") };
+        let Frontier::Reads(call) = &point.frontier else { unreachable!("it stands at a call") };
         let mut found = Vec::new();
         let control = Continuation { one_round: true, ..point.control.clone() };
         self.add_rounds(thread, (point.run(), &control), (call, ret), &mut found);
@@ -237,7 +239,7 @@ impl<'n> Threads<'_, 'n> {
             let (mut run, mut control) = (run.with_room(), control.clone());
             control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
             match self.advance(thread, &mut run, &mut control) {
-                stand @ Frontier::Round(start) => found.push((self.point(run, stand, control, None), start)),
+                frontier @ Frontier::Round(start) => found.push((self.point(run, frontier, control, None), start)),
                 Frontier::Free(call, ways) => {
                     let results = ways.iter().map(|(ret, _)| *ret).dedup();
                     results.for_each(|ret| self.add_rounds(thread, (&run, &control), (&call, ret), found));
@@ -247,9 +249,9 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// Whether a thread that goes round in a loop, at this depth, comes out of it with other results than those of its last round,
-    /// which begins with event `start`, where cells hold these values. A call that may return several things, with the same in
-    /// memory, does not return the same one for ever.
+    /// True if a thread can leave a loop, at this depth, while cells hold these values. The results must differ from those of
+    /// its last iteration, which begins with event `start`. A call with several results for the same memory does not return the
+    /// same one for ever, so such a loop ends.
     #[must_use]
     pub fn comes_out(
         &self,
@@ -261,7 +263,7 @@ impl<'n> Threads<'_, 'n> {
         let mut point = self.start(thread, program);
         loop {
             let position = point.run().trace.events.len();
-            let (Frontier::Looks(call) | Frontier::Free(call, _)) = &point.stand else { return false };
+            let (Frontier::Reads(call) | Frontier::Free(call, _)) = &point.frontier else { return false };
             if position >= start {
                 break;
             }
@@ -273,28 +275,29 @@ impl<'n> Threads<'_, 'n> {
             return false;
         }
         let control = Continuation { one_round: true, ..point.control.clone() };
-        self.leaves(thread, (point.run(), &control), &point.stand, (depth, start), cells)
+        self.leaves(thread, (point.run(), &control), &point.frontier, (depth, start), cells)
     }
 
-    /// Whether some results lead out of the round that begins with event `start`, of the loop at this place of the stack.
+    /// True if some results lead out of the iteration that begins with event `start`, of the loop at this depth of the stack.
     fn leaves(
         &self,
         thread: Tid,
         (run, control): (&Run, &Continuation),
-        stand: &Frontier,
+        frontier: &Frontier,
         (depth, start): (usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> bool {
-        if !matches!(stand, Frontier::Round(_)) && !control.stack.get(depth).is_some_and(|frame| frame.is_round(start))
+        if !matches!(frontier, Frontier::Round(_))
+            && !control.stack.get(depth).is_some_and(|frame| frame.is_round(start))
         {
             return true;
         }
-        let (call, results): (&Call, Vec<Val>) = match stand {
+        let (call, results): (&Call, Vec<Val>) = match frontier {
             Frontier::Round(_) | Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) => {
                 return false;
             }
             Frontier::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
-            Frontier::Looks(call) => {
+            Frontier::Reads(call) => {
                 (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, cells))
             }
             _ => return true,
@@ -303,16 +306,16 @@ impl<'n> Threads<'_, 'n> {
             self.shapes(thread, call, ret).into_iter().any(|shape| {
                 let (mut run, mut control) = (run.with_room(), control.clone());
                 control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
-                let stand = self.advance(thread, &mut run, &mut control);
-                self.leaves(thread, (&run, &control), &stand, (depth, start), cells)
+                let frontier = self.advance(thread, &mut run, &mut control);
+                self.leaves(thread, (&run, &control), &frontier, (depth, start), cells)
             })
         })
     }
 
-    /// What the call at which a thread stands can return, where cells can hold these values.
+    /// Returns the results of the call at the frontier, while cells can hold these values.
     #[must_use]
     pub fn returns(&self, thread: Tid, point: &ThreadState<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        let Frontier::Looks(call) = &point.stand else { return Vec::new() };
+        let Frontier::Reads(call) = &point.frontier else { return Vec::new() };
         let returns = |cells: &dyn Fn(Cell) -> Vec<Val>| {
             self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
         };
@@ -330,16 +333,16 @@ impl<'n> Threads<'_, 'n> {
         results
     }
 
-    /// Whether the call at which a thread stands can return `ret` in a shape of this number.
+    /// True if the call at the frontier can return `ret` in a shape of this number.
     #[must_use]
     pub fn is_way(&self, thread: Tid, point: &ThreadState<'n>, ret: Val, shape: usize) -> bool {
-        match &point.stand {
-            Frontier::Free(call, _) | Frontier::Looks(call) => shape < self.shapes(thread, call, ret).len(),
+        match &point.frontier {
+            Frontier::Free(call, _) | Frontier::Reads(call) => shape < self.shapes(thread, call, ret).len(),
             _ => false,
         }
     }
 
-    /// The ways in which a call can return `ret`.
+    /// Returns the ways in which a call can return `ret`.
     #[must_use]
     pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape> {
         self.libraries.of(call).shapes(self.world, &Event { thread, call: call.clone(), ret })
@@ -352,15 +355,15 @@ impl<'n> Threads<'_, 'n> {
         mut control: Continuation,
         before: Option<&'n ThreadState<'n>>,
     ) -> &'n ThreadState<'n> {
-        let stand = self.advance(thread, &mut run, &mut control);
+        let frontier = self.advance(thread, &mut run, &mut control);
         self.note(&run, before);
-        self.point(run, stand, control, before)
+        self.point(run, frontier, control, before)
     }
 
     fn point(
         &self,
         run: Run,
-        stand: Frontier,
+        frontier: Frontier,
         control: Continuation,
         before: Option<&ThreadState<'n>>,
     ) -> &'n ThreadState<'n> {
@@ -374,7 +377,7 @@ impl<'n> Threads<'_, 'n> {
             id: self.points.len(),
             skeleton,
             alike,
-            stand,
+            frontier,
             control,
             next,
             rounds,
@@ -382,10 +385,10 @@ impl<'n> Threads<'_, 'n> {
         })
     }
 
-    /// Notes what the calls do that a thread has made since it was at `before`.
+    /// Records the stamps of the calls that a thread has made since the state `before`.
     fn note(&self, run: &Run, before: Option<&'n ThreadState<'n>>) {
         let known = before.map_or(0, |p| p.run().shapes.len());
-        let looks = before.is_some_and(|p| matches!(p.stand, Frontier::Looks(_)));
+        let looks = before.is_some_and(|p| matches!(p.frontier, Frontier::Reads(_)));
         let calls = run.trace.events.iter().zip(&run.shapes).enumerate().skip(known);
         for (position, (event, shape)) in calls.filter(|(_, (_, shape))| shape.iter().any(|s| s.reads.is_some())) {
             let mut seen = self.seen.borrow_mut();
@@ -393,7 +396,7 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// Goes on until something has to be chosen, or there is nothing left to do.
+    /// Runs the thread until a result has to be chosen, or the program ends.
     fn advance(&self, thread: Tid, run: &mut Run, control: &mut Continuation) -> Frontier {
         while control.made < LONGEST {
             control.made += 1;
@@ -417,7 +420,7 @@ impl<'n> Threads<'_, 'n> {
             };
             match next {
                 Ok(program) => control.program = program,
-                Err(stand) => return stand,
+                Err(frontier) => return frontier,
             }
         }
         Frontier::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
@@ -447,7 +450,7 @@ impl<'n> Threads<'_, 'n> {
         };
         let results = library.returns(self.world, &run.trace.events, thread, &call, &cells);
         if looked.into_inner() {
-            return Err(Frontier::Looks(Box::new(call)));
+            return Err(Frontier::Reads(Box::new(call)));
         }
         let shapes = |ret: Val| self.shapes(thread, &call, ret).into_iter().enumerate().map(move |of| (ret, of));
         let mut ways: Vec<(Val, (usize, Shape))> = results.into_iter().flat_map(shapes).collect();
@@ -480,7 +483,7 @@ impl<'n> Threads<'_, 'n> {
         }
     }
 
-    /// A round of a loop that ends without a break.
+    /// Ends an iteration without a break.
     fn round(
         &self,
         thread: Tid,
@@ -503,7 +506,7 @@ impl<'n> Threads<'_, 'n> {
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
-            // Where it would go on.
+            // The continuation beyond the bound, for `beyond`.
             control.program = (*body).clone();
             control.stack.push(Frame::Loop { body, done, start: end });
             return Err(Frontier::Bound { place, start, remembered });
@@ -526,7 +529,7 @@ impl Continuation {
     }
 }
 
-/// A break out of `k` loops.
+/// Breaks out of `k` loops.
 fn broken(k: usize, v: Val, run: &Run, control: &mut Continuation) -> Result<Prog, Frontier> {
     match control.stack.pop() {
         None => Err(Frontier::Discarded),

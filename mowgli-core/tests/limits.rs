@@ -107,7 +107,7 @@ fn a_late_clock_is_never_a_verdict() {
             bound: Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() },
             asks_progress: false,
             crashing: None,
-            ledger: None,
+            log: None,
             expired: &expired,
             progress: &|_, _| {},
         });
@@ -329,7 +329,7 @@ fn too_many_values_are_no_failure_of_local_soundness() {
             bound: Bound { threads: 1, nodes: 1, calls: 1, ..Bound::default() },
             asks_progress: false,
             crashing: None,
-            ledger: None,
+            log: None,
             expired: &|| false,
             progress: &|_, _| {},
         });
@@ -367,7 +367,7 @@ fn too_many_clients_to_be_probed_are_no_verdict() {
             bound: Bound { values: (1..=values).collect(), ..Bound::default() },
             asks_progress: false,
             crashing: None,
-            ledger: None,
+            log: None,
             expired: &|| false,
             progress: &|_, _| {},
         });

@@ -61,7 +61,7 @@ fn checked(spin: Spin, calls: usize) -> Report {
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
         asks_progress: false,
         crashing: None,
-        ledger: None,
+        log: None,
         expired: &|| false,
         progress: &|_, _| {},
     })

@@ -60,7 +60,7 @@ fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static,
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
         asks_progress: true,
         crashing: None,
-        ledger: None,
+        log: None,
         expired: &|| false,
         progress: &|_, _| {},
     })

@@ -24,7 +24,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
-use mowgli_core::search::solver::{Cut, Flow, Solver};
+use mowgli_core::search::solver::{Decision, Flow, Solver};
 use mowgli_core::soundness::client::Client;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
@@ -356,7 +356,7 @@ impl Group {
             if !found.contains(&outcome) && solver.is_consistent() {
                 found.insert(outcome);
             }
-            Cut::Known
+            Decision::Prune
         };
         let stop = problem.explore_runs(&runs, &mut settled, &mut |_| Flow::Continue).stop;
         let key = |idle: &[Idle], _: &[Val]| idle.iter().map(rest).collect::<Vec<_>>();

@@ -13,7 +13,7 @@
 //!
 //! **Correct because** the set operation that defines an operator of [`Rel`] also evaluates it. So a reader can compare
 //! the code with the definition line by line. Tests compare the judge with the search on generated clients
-//! (docs/search.md, "What makes one believe it").
+//! (docs/search.md, "Why believe it").
 //!
 //! **Cost**: at least n^2 for each relation on n subevents. A relation that occurs several times is evaluated each
 //! time.

@@ -19,7 +19,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::runs::{Skeleton, skeletons};
-use mowgli_core::search::solver::{Cut, Flow};
+use mowgli_core::search::solver::{Decision, Flow};
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Spec};
@@ -792,7 +792,7 @@ fn executions_of(
 fn visit_some(problem: &Problem<'_>, runs: &Runs, visit: &mut dyn FnMut(&Execution) -> bool) -> bool {
     let mut goes_on = true;
     let mut left = OF_CLIENT;
-    let _ = problem.explore_runs(runs, &mut |_| Cut::Open, &mut |solver| {
+    let _ = problem.explore_runs(runs, &mut |_| Decision::Continue, &mut |solver| {
         let before = solver.snapshot();
         let execution = solver.complete().then(|| solver.execution()).flatten();
         solver.restore(before);

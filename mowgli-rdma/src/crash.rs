@@ -1,10 +1,12 @@
 //! Crashes: threads and nodes that stop at any point, of RDMA-TSO-RMW and RDMA-WAIT-RMW with the switch `crashes`.
 //!
-//! A thread that crashes makes the first of its calls, so many as there happen to be, and no more. What it wrote by the CPU gets to
-//! memory. What it issued may be cut off: by each of its queue pairs the card has done what it does in order up to some point, so what
-//! is missing is whatever comes after that in ib. A node that crashes takes its threads with it, and cuts off what others
-//! issued to it. That somebody has crashed is one more case of being slow: nobody notices, but by [`Method::Dead`], which stands for
-//! whatever a system has to tell it (a lease that is over, a service that counts its members), and tells of the CPU only.
+//! A thread that crashes makes some of its first calls, and no more. Its writes by the CPU reach memory, because the store
+//! buffer drains. The operations that it issued may be cut off. On each queue pair the card has done them in order up to
+//! some point, so the missing part is closed under `ib`: it has each later part, too.
+//!
+//! A node that crashes takes its threads with it, and cuts off the operations that others issued to it. A thread cannot
+//! distinguish a crashed thread from a slow one, except by [`Method::Dead`]. That call stands for the means of a system: a
+//! lease that has ended, or a service that counts members. It concerns the CPU only, since the card may still work.
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, events, same};
@@ -21,7 +23,7 @@ use mowgli_core::world::{DeclarationForm, World};
 use crate::stamp::RdmaStamp::{self, aCR, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
 methods! {
-    /// What threads do that may crash, and how others hear of it.
+    /// The points at which a thread may crash, its crash, and the call by which other threads notice it.
     pub enum Method of CRASH = "crash" as statements {
         /// `Goes()`: whether the thread goes on. It is made before each call of a thread that may crash.
         fn goes = Goes() -> Bool, looks;
@@ -36,20 +38,21 @@ methods! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crash;
 
-/// The program of a thread that may crash, as it is `made` with what stands before each of its calls: that ends the thread, with
-/// what it would put out there, so many loops further out.
+/// Returns the program of a thread that may crash. In `made` each call follows an [`or_stops`], which breaks out of all loops
+/// of the program with the output of the thread at that point.
 #[must_use]
 pub fn crashing(made: Prog) -> Prog {
     made.bind(|v| Prog::Break(1, v)).repeat().bind(|v| stop().map(move |_| v))
 }
 
-/// A point at which a thread may stop that is within so many loops of its program, with the output that it has then.
+/// Returns a program that may stop before `next`, inside `loops` loops of its thread. `output` is the output of the thread
+/// then.
 #[must_use]
 pub fn or_stops(next: Prog, output: Val, loops: usize) -> Prog {
     goes().bind(move |on| if on == Val::Bool(true) { next.clone() } else { Prog::Break(loops + 1, output) })
 }
 
-/// What a thread that may crash does beside its statements, in words.
+/// Describes the calls that a thread that may crash makes beside its statements.
 #[must_use]
 pub fn in_words(call: &Call) -> Option<&'static str> {
     match Method::of_any(call).filter(|_| call.library == CRASH)? {
@@ -67,7 +70,7 @@ fn tells(s: &SubView) -> bool {
     matches!(Method::of_any(&s.event.call), Some(Method::Dead { .. }))
 }
 
-/// Who has stopped, by its own last call or by one that tells of it.
+/// Returns the thread that has stopped: the caller of `Stop`, or the argument of `Dead`.
 fn who(s: &SubView) -> Option<Val> {
     match Method::of_any(&s.event.call)? {
         Method::Dead { t } => Some(t.into()),
@@ -99,13 +102,13 @@ impl Library for Crash {
         })
     }
 
-    /// Who is said to be dead has stopped.
+    /// True if each thread for which a `Dead` has returned has stopped.
     fn admits(&self, _: &World, events: &[&Event]) -> bool {
         let has_stopped = |t: Tid| events.iter().any(|e| e.thread == t && Method::of(&e.call) == Method::Stop {});
         events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
     }
 
-    /// A point of the thread that orders nothing but what is in order without it.
+    /// The stamps order no other subevents, because `aCR` and `aWT` order what is in order without them.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
             Goes {} => { aCR }
@@ -114,7 +117,7 @@ impl Library for Crash {
         })
     }
 
-    /// so = the end of a thread before what tells of it
+    /// so = the end of a thread before each call that reports it
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let dead = (events(stops).cross(&events(tells)) & same(who))
@@ -130,8 +133,8 @@ impl Hints for Crash {
     }
 }
 
-/// The shapes of an event of a memory model by its terms, where what an operation does may be cut off. That nothing at all is done is
-/// said once.
+/// Returns the shapes of an event of a memory model, where an operation may be cut off. The shape in which nothing is done is
+/// in the result once, because different shapes have it in common.
 pub(crate) fn cut_off(of: &impl Library, world: &World, event: &Event) -> Vec<Shape> {
     let shapes = of.shape_terms().map_or_else(Vec::new, |terms| terms.of(world, event));
     if world.crashes.is_empty() {
@@ -149,9 +152,10 @@ pub(crate) fn cut_off(of: &impl Library, world: &World, event: &Event) -> Vec<Sh
     all.collect()
 }
 
-/// The ways in which a shape may be cut off, itself first: what the card does may be missing part by part, of an operation of several
-/// words each word for itself. The parts that are missing have their stamps, and touch no memory. What writes something that
-/// another part reads is missing with that one, and what an atomic operation does to the remote word is one thing at its node.
+/// Returns the ways in which a shape may be cut off, the whole shape first. Parts of the card may be missing, in an operation
+/// of several words independently for each word. A missing part keeps its stamp, and accesses no memory. A write is missing
+/// if the read is missing whose value it writes. An atomic operation reads and writes its remote word together, so both
+/// parts are missing or none.
 #[must_use]
 pub fn cuts(whole: &Shape) -> Vec<Shape> {
     let of_part = |sub: &Sub| match is_of_card(sub) && sub.cell.is_some() {
@@ -162,7 +166,7 @@ pub fn cuts(whole: &Shape) -> Vec<Shape> {
     all.filter(|shape| is_cut(whole, shape)).map(Shape::from_iter).collect()
 }
 
-/// Whether what is there of a shape can be there without what is missing.
+/// True if the present parts of a shape can happen without the missing ones.
 fn is_cut(whole: &Shape, shape: &[Sub]) -> bool {
     let is_there = |at: usize| shape[at].cell == whole[at].cell;
     let has_source = |at: usize| match whole[at].writes {
@@ -178,23 +182,23 @@ fn is_cut(whole: &Shape, shape: &[Sub]) -> bool {
     (0..whole.len()).all(|at| (!is_there(at) || has_source(at)) && is_one(at))
 }
 
-/// Whether it is a part of an operation that the card does.
+/// True for a part of an operation that the card carries out.
 fn is_of_card(sub: &Sub) -> bool {
     is_issued(sub.stamp)
 }
 
-/// What the card does for a thread.
+/// True for the stamps of parts that the card carries out for a thread.
 #[must_use]
 pub fn is_issued(stamp: Stamp) -> bool {
     matches!(RdmaStamp::of(stamp), aNLR(_) | aNRW(_) | aNAR(_) | aNRR(_) | aNLW(_))
 }
 
-/// What the card has not done.
+/// True for a part that the card has not carried out.
 pub(crate) fn missing(s: &SubView) -> bool {
     is_of_card(s.sub) && s.sub.cell.is_none()
 }
 
-/// What has happened; a remote fence is over when what is after it has.
+/// True for a part that has happened. A remote fence is over when an operation after it has happened, so it never counts.
 pub(crate) fn happened(s: &SubView) -> bool {
     !missing(s) && !matches!(RdmaStamp::of(s.sub.stamp), aRF(_))
 }
@@ -207,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// What touches memory in each way in which a shape may be cut off, by stamp.
+    /// Returns the stamps of the parts that access memory, for each way in which a shape may be cut off.
     fn there(whole: &[Sub]) -> Vec<String> {
         let cuts = cuts(&Shape::from_iter(whole.to_vec()));
         assert!(

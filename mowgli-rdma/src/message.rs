@@ -1,10 +1,12 @@
-//! Messages to a node, of RDMA-TSO-RMW and RDMA-WAIT-RMW with the switch `messages`: what `IBV_WR_SEND` sends, or the number that
-//! comes with a WRITE with immediate.
+//! Messages to a node, of RDMA-TSO-RMW and RDMA-WAIT-RMW with the switch `messages`: the data of `IBV_WR_SEND`, or the
+//! number of a WRITE with immediate.
 //!
-//! A message goes by a queue pair of its sender, behind what went by it before, and threads of its node wait for a completion of it. So it
-//! has the stamp of a remote write, and one of those that wait takes it. A WRITE with immediate is a put and a message behind
-//! it: the completion at the target comes after the data. There is one receive queue for each node, which always has room; from one
-//! queue pair messages are taken in order, and between two there is no order. At its sender a message has no completion of its own.
+//! A message travels on a queue pair of its sender, behind the earlier operations, so it has the stamp of a remote write.
+//! The threads of its node wait for its completion, and one of them receives it. A WRITE with immediate is a put followed
+//! by a message, since its completion at the target comes after the data.
+//!
+//! Each node has one receive queue, which always has room. Messages of one queue pair are received in order, and those of
+//! different queue pairs in any order. A message has no completion of its own at its sender.
 
 use mowgli_core::algebra::{Spec, SubView, id, po, reads, same, writes};
 use mowgli_core::event::{Call, Cell, Event};
@@ -21,7 +23,7 @@ use crate::stamp::RdmaStamp::{aNRW, aWT};
 use crate::way::{Way, queue};
 
 methods! {
-    /// What is sent to nodes, and taken there.
+    /// The calls that send a message to a node, and the call that receives one.
     pub enum Method of MESSAGE = "message" as statements {
         /// `Send(n, v)`: sends v to node n.
         fn send = Send(n: Node, v: Value);

@@ -33,7 +33,7 @@ impl From<Node> for Qp {
     }
 }
 
-/// The node, and of another than the first its number: `2`, `2q3`.
+/// Prints the node, and the number of any queue pair but the first: `2`, `2q3`.
 impl fmt::Display for Qp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.to.fmt(f)?;
@@ -41,13 +41,13 @@ impl fmt::Display for Qp {
     }
 }
 
-/// What the members of a family are told apart by where an operation may have several words: its queue pair, and which of the words
-/// the subevent is about. The order `to` does not look at the word: words are of one operation, and there is no ppo within one.
+/// The index of a stamp in its family, if an operation may have several words: the queue pair, and the word that the subevent
+/// accesses. The order `to` ignores the word, because the words belong to one operation, and `ppo` is between operations.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StampIndex {
     /// The queue pair.
     pub by: Qp,
-    /// From 0, which is the only one of the papers' operations.
+    /// The number of the word, from 0. Operations of the papers have one word.
     pub word: u8,
 }
 
@@ -172,7 +172,7 @@ impl RdmaStamp {
         }
     }
 
-    /// Which of the words of its operation it is about, of what reads or writes one.
+    /// Returns the number of the word of its operation, for a stamp of a read or a write of the card.
     #[must_use]
     pub fn word(self) -> Option<u8> {
         match self {
@@ -254,9 +254,8 @@ impl StampKind for RdmaStamp {
         }
     }
 
-    /// Those of the first queue pair to each node. What another one does is ordered with nothing of these, as what goes to a
-    /// node that is not among them; so nothing is to be asked of it that is not asked of two nodes. Those of another word are ordered as
-    /// those of the first.
+    /// Returns the stamps of the first queue pair to each node. The stamps of another queue pair are ordered like those of
+    /// another node, so a check for two nodes covers them. The stamps of another word are ordered like those of the first.
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
         let first = StampIndex::from(Node(1));

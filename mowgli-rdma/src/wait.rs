@@ -1,8 +1,8 @@
 //! RDMA-WAIT-RMW: remote operations that are completed by waiting on their work identifier.
 //!
 //! SYNC §3.2; without `RCAS` and `RFAA` it is RDMA-WAIT (LOCO-X App. G.2), and the two agree there. A put reads its
-//! source and writes its target some time later; only a wait tells when the source may be overwritten, and nothing but
-//! a later remote read tells when the target has been written.
+//! source and writes its target some time after it is posted. Only a wait shows that the source may be overwritten. Only
+//! a later remote read shows that the write is placed.
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
@@ -88,8 +88,9 @@ pub fn word(node: Node) -> Object {
     Object::new(WAIT).at(node)
 }
 
-/// A memory word on `node` at which nobody looks, as that into which a fence gets something: so that no such get need travel where nothing
-/// is before it. It has size 0. What reads it, other than to bring it to another such word, has a fault.
+/// Returns a memory word on `node` that nothing reads, for example the word that a fence gets from. So such a get may be left
+/// out if no operation is before it. The word has size 0. A call that reads it is an error, unless it copies it to another
+/// such word.
 ///
 /// ```
 /// use mowgli_core::{event::Call, ids::{Loc, Node, Tid}, library::Library, value::Val, world::World};
@@ -122,7 +123,7 @@ pub struct Wait;
 /// The identifier of an operation or a wait, as a key.
 pub const WID: Key = Key::by("wid", &[Attribute::Identifier]);
 
-/// What is wrong with a call of the memory beyond what the table says: the way in which it is made.
+/// Returns the error of a call of the memory, if any: one that the table finds, or one in the way in which it is made.
 pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::Method]) -> Option<String> {
     let fault = method::fault(world, thread, call, methods);
     let way = |method: &method::Method| method.takes_way().then(|| Way::of(call.args[0]));
@@ -146,7 +147,7 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
     })
 }
 
-/// What is wrong with an operation of several words beyond what the table says.
+/// Returns the error of an operation of several words, if any, beside those that the table finds.
 fn of_words(methods: &[method::Method], call: &Call) -> Option<String> {
     let method = method::find(methods, call).filter(|m| m.takes_several())?;
     let rows: Vec<Vec<Loc>> = method
@@ -245,7 +246,7 @@ pub fn switched(switches: Switches) -> Libraries {
     if switches.messages { words.with(Message) } else { words }
 }
 
-/// How threads crash over RDMA-WAIT-RMW with these switches.
+/// Returns the model of crashing threads over RDMA-WAIT-RMW with these switches.
 #[must_use]
 pub fn crashing(switches: Switches) -> Crashing {
     let model = switched(Switches { crashes: true, ..switches });

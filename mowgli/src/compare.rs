@@ -31,7 +31,7 @@ use crate::interrupt::cause;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
 use crate::litmus::{core_rma, print};
-use crate::shards::book::RunPart;
+use crate::shards::log::RunPart;
 
 /// A program with an outcome that only one of two models has.
 #[derive(Clone, Debug)]

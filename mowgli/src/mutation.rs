@@ -14,7 +14,7 @@ use crate::check::{CheckOptions, CheckQuestion, check};
 use crate::entry::own_calls;
 use crate::error::{Code, InputError};
 use crate::interrupt::cause;
-use crate::shards::book::RunPart;
+use crate::shards::log::RunPart;
 
 /// The seconds for the check of one variant against one specification.
 const SECONDS: u64 = 20;

@@ -77,7 +77,7 @@ fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(Wo
         bound: bound.clone(),
         asks_progress: false,
         crashing: None,
-        ledger: None,
+        log: None,
         expired: &|| false,
         progress: &|_, _| {},
     };

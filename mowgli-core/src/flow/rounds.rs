@@ -1,4 +1,4 @@
-//! Stuck states: the rounds of loops that threads may repeat for ever when no thread goes on.
+//! Stuck states: the iterations of loops that threads may repeat for ever when no thread continues.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::thread::{Frontier, LastIteration, ThreadState};
 use crate::value::Val;
 
 impl<'n> Explorer<'_, '_, 'n> {
-    /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
-    /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
+    /// Returns the iterations that a thread can end without a break, while cells can hold these values. Only the call at its
+    /// frontier still depends on memory, because earlier reads of the iteration have returned.
     fn rounds_of(
         &self,
         thread: Tid,
@@ -35,7 +35,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 let wait = EndlessWait { at: WaitsAt::Loop(start), within: point.within(), depth: point.depth() };
                 (point, Some(wait))
             });
-            let ended = (place.point.stand == Frontier::Ended).then_some((place.point, None));
+            let ended = (place.point.frontier == Frontier::Ended).then_some((place.point, None));
             let waits = self.waits_in(place).map(|wait| (place.point, Some(wait)));
             rounds.chain(ended).chain(waits).collect()
         };
@@ -46,8 +46,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         self.prefixes.replace(prefixes);
     }
 
-    /// The rounds that each thread that `waits` can repeat, as far as what they read can be last: of cells that others may
-    /// still write (`is_open`) that is not known.
+    /// Returns the iterations that each thread that `waits` can repeat. Each value that they read must be a possible last value
+    /// of its cell. If others may still write the cell (`is_open`), any value is possible.
     pub(super) fn going(
         &self,
         state: &Positions<'n>,

@@ -1,8 +1,31 @@
-//! The beginning of larger executions, and what holds in all of them. It grows and shrinks as threads go on and back.
+//! The common beginning of many executions, and the facts that hold in all of them. It grows when a thread continues, and
+//! shrinks when the search returns to an earlier state.
 //!
-//! A read may read from what is not there yet, as far as its [`Window`] allows. Nothing is chosen here: sources and pairs of
-//! orders are decided only where they follow. Every pair of a relation stays, however the execution goes on
-//! (see `schema`), so what is impossible is impossible for ever.
+//! **Computes** three things for the events on a path of [`Advance`]s. Can an execution begin with them? Can one end with
+//! them? Which values can each write have?
+//!
+//! **Invariant.** Call an execution *an extension* if it begins with these events and agrees with their windows. After
+//! [`Prefix::go_to`] has returned true, each extension satisfies the following.
+//!  - It has every pair of the network: `(a, b) in r` for each relation `r` of the schema. No pair is lost by later events.
+//!  - Each subevent `s` reads a value in `reads[s]`, and writes one in `writes[s]`.
+//!  - The source of `s` is `sources[s]`, unless that is open. An open source is the initial write, or a write of the prefix
+//!    that is not in `excluded[s]` and whose time is at most `until[s]`. If `until[s] = MAX`, it may be a later write, too.
+//!
+//! If it has returned false, no extension exists. Nothing is guessed: a source or an order is decided only if it is the
+//! last one that is possible. `go_to` undoes: the state depends on the path only, not on earlier paths.
+//!
+//! **Example.** Store buffering: events `W(x, 1); R(y) = 0` of P1 and `W(y, 1); R(x) = 0` of P2. Both reads may still read
+//! from a write of 0 that does not exist yet, so `until = MAX` and the prefix is possible. [`Prefix::may_end`] sets `until`
+//! to the present time. One source is left for each read, the initial write. So `R(y)` is before `W(y)`, and `R(x)` before
+//! `W(x)`. With program order from each write to the read this is a cycle, so an execution cannot end here.
+//!
+//! **Correct because** an event adds only pairs that two subevents alone determine, and every operator is monotone except
+//! difference. A difference keeps only pairs that no later event takes away (see `schema`). So a derived pair is in every
+//! extension, and a broken demand is broken in each (docs/search.md, "Letting values flow"). Tests: the unit tests below,
+//! and those in `tests/tests/flow.rs`, which lose runs if a value or a source is excluded wrongly.
+//!
+//! **Cost.** An event costs its new pairs, each `n/64` words for `n` subevents, at most 128. Undo restores the trail of the
+//! network and copies the four lists of [`PrefixDomains`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,11 +38,11 @@ use super::network::RelationNetwork;
 use super::schema::{Fixed, Schema, SchemaChoice};
 use super::solver::Source;
 use super::values::{LIMIT, Numbering, Vals, intersect};
-use crate::ahead::Copied;
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
+use crate::reachability::Copied;
 use crate::thread::ThreadState;
 use crate::value::Val;
 use crate::world::World;
@@ -30,27 +53,27 @@ type Mask = u128;
 /// The most subevents.
 const MOST: usize = Mask::BITS as usize;
 
-/// When the sources of what a call looked at were there.
+/// The times at which the sources of a call's reads came to exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Window {
-    /// What the call looked at.
+    /// The cells that the call read.
     pub cells: SmallVec<[Cell; 1]>,
-    /// Its sources, and theirs, came until then.
+    /// The latest time of a source, and of the sources of copies that lead to it.
     pub until: u32,
-    /// They did not all come until then.
+    /// At least one source is newer than this time, if the thread was suspended.
     pub after: Option<u32>,
 }
 
-/// A thread that goes on.
+/// A step of a thread.
 #[derive(Clone)]
 pub struct Advance<'n> {
     /// The number of the thread.
     pub thread: usize,
-    /// Where it comes to.
+    /// The state that it reaches.
     pub point: &'n ThreadState<'n>,
-    /// When its events come.
+    /// The time of its new events.
     pub now: u32,
-    /// What is known of the sources of the first of them.
+    /// The window of the first of these events.
     pub window: Option<Window>,
 }
 
@@ -60,18 +83,18 @@ impl PartialEq for Advance<'_> {
     }
 }
 
-/// Why a beginning of an execution cannot be looked at.
+/// The reason why a prefix cannot hold a beginning of an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TooMany {
-    /// More values than can be told apart.
+    /// More values than a set of values can distinguish.
     Values,
-    /// More subevents than there is place for.
+    /// More subevents than a set of subevents can hold.
     Subevents,
 }
 
-/// What the writes of a prefix can write, as far as it is known where that comes from.
+/// The values that the writes of a prefix can have, from sources in the prefix.
 pub struct Available {
-    /// For each subevent what it can write.
+    /// The values that each subevent can write.
     any: Vec<Vals>,
 }
 
@@ -79,9 +102,9 @@ pub struct Available {
 pub struct LoneEvent<'n> {
     /// The event.
     pub event: &'n Event,
-    /// How many earlier ones of its thread are alike.
+    /// The number of earlier events of its thread that are alike.
     pub nth: usize,
-    /// How it happens.
+    /// The way in which it happens.
     pub shape: &'n Shape,
 }
 
@@ -95,23 +118,22 @@ struct EventSub {
     sub: Sub,
 }
 
-/// What a subevent writes depends on what another one of its call reads.
+/// A write whose value is a function of the value that another subevent of its event reads.
 struct ValueStep {
     event: usize,
     from: usize,
     to: usize,
-    /// For each number of a value that is read the value that is written; `None` where it has no number.
+    /// The written value for the number of each read value; `None` if the written value has no number yet.
     table: Vec<Option<Vals>>,
 }
 
-/// What changes when nothing is added.
+/// The knowledge that changes without new events.
 #[derive(Clone, Default)]
 struct PrefixDomains {
     reads: Vec<Vals>,
     writes: Vec<Vals>,
     sources: Vec<Source>,
-    /// For each read the time after which no write is its source that came then. [`u32::MAX`]: it may read from a write that
-    /// is not there yet.
+    /// The latest time of a source of each read. [`u32::MAX`] if it may read from a write that does not exist yet.
     until: Vec<u32>,
 }
 
@@ -128,25 +150,25 @@ struct Saved {
 
 struct Level<'n> {
     advance: Advance<'n>,
-    /// How many events the thread had.
+    /// The number of events that the thread had before.
     done: usize,
     before: Saved,
     is_possible: bool,
 }
 
-/// See the module's page.
+/// A prefix: see the module's documentation.
 pub struct Prefix<'p, 'n> {
     libraries: &'p Libraries,
     world: &'p World,
-    /// The libraries whose specifications are heard.
+    /// The libraries whose specifications apply.
     names: Vec<Name>,
     schema: Rc<Schema>,
     net: RelationNetwork,
     forbidden: Forbidden,
     levels: Vec<Level<'n>>,
-    /// The events, with how many earlier ones of their thread are alike.
+    /// The events, each with the number of earlier events of its thread that are alike.
     events: Vec<(&'n Event, usize)>,
-    /// How many events each thread has.
+    /// The number of events of each thread.
     done: Vec<usize>,
     subs: Vec<EventSub>,
     births: Vec<u32>,
@@ -155,19 +177,19 @@ pub struct Prefix<'p, 'n> {
     own: BTreeMap<Name, Mask>,
     members: Vec<Mask>,
     classes: Vec<BTreeMap<Val, Mask>>,
-    /// For each choice and read the writes of its cell; for each order and subevent what it is to be ordered with.
+    /// For each choice and subevent: the writes that a read may read from, or the subevents that an order must compare it with.
     partners: Vec<Vec<Mask>>,
     numbering: Numbering,
-    /// For each value how many steps it takes to make it.
+    /// The number of steps that it takes to make each value.
     depths: Vec<u8>,
     init: Vec<Vals>,
     steps: Vec<ValueStep>,
-    /// From a subevent that reads to one that writes the same.
+    /// Pairs of a subevent that reads and one that writes the same value.
     copies: Vec<(usize, usize)>,
     known: PrefixDomains,
 }
 
-/// How many subevents read one of these cells.
+/// Returns how many subevents read one of these cells.
 pub fn reads_of(shape: &Shape, cells: &[Cell]) -> usize {
     shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
 }
@@ -176,7 +198,7 @@ fn bit(s: usize) -> Mask {
     1 << s
 }
 
-/// The subevents before `s`, which may be all that a mask has room for.
+/// Returns the subevents before `s`, which may be as many as a mask can hold.
 fn below(s: usize) -> Mask {
     if s < MOST { bit(s) - 1 } else { Mask::MAX }
 }
@@ -198,7 +220,7 @@ fn mask_of(row: &[u64]) -> Mask {
 }
 
 impl<'p, 'n> Prefix<'p, 'n> {
-    /// Nothing yet, of executions in which the specifications of these libraries are heard.
+    /// Makes an empty prefix of executions to which the specifications of these libraries apply.
     #[must_use]
     pub fn new(libraries: &'p Libraries, world: &'p World, names: Vec<Name>) -> Self {
         Self::with_capacity(libraries, world, names, MOST / 2)
@@ -233,10 +255,10 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// Goes to where threads have gone on so, one after the other. Whether anything begins so.
+    /// Goes to the state after these steps, and returns whether an execution may begin with it.
     ///
     /// # Errors
-    /// If that is too large.
+    /// If the state has too many values or subevents.
     pub fn go_to(&mut self, path: &[Advance<'n>]) -> Result<bool, TooMany> {
         let common = self.levels.iter().zip(path).take_while(|(level, advance)| level.advance == **advance).count();
         while self.levels.len() > common {
@@ -263,7 +285,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         self.levels.last().is_none_or(|level| level.is_possible)
     }
 
-    /// Whether an execution can end here: nothing comes after `now`.
+    /// True if an execution can end here, without a write after the time `now`.
     pub fn may_end(&mut self, now: u32) -> bool {
         let before = self.save();
         self.known.until.iter_mut().for_each(|until| *until = now.min(*until));
@@ -343,20 +365,20 @@ impl<'p, 'n> Prefix<'p, 'n> {
         sub.reads.is_some() && sub.cell.is_some_and(|c| cells.contains(&c))
     }
 
-    /// Whether no execution has these events of a thread, in this order and perhaps among others, in which the last one
-    /// reads `cell` from what was there before the last but one wrote it: from one of those before, or the initial value.
-    pub fn forbids_stale(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> bool {
-        // Whose turn it is depends on events that are not here.
+    /// True if no execution, perhaps with further events, has these events of a thread such that the last one reads `cell` from
+    /// an old write. Old is the initial write, and each write of these events before the last but one.
+    pub fn forbids_overwritten(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> bool {
+        // A relation that pairs events in turn depends on events that are not in this prefix.
         if !self.schema.turns.is_empty() {
             return false;
         }
         let before = self.save();
-        let may = self.may_be_stale(events, cell);
+        let may = self.may_read_overwritten(events, cell);
         self.restore(before);
         may == Ok(false)
     }
 
-    fn may_be_stale(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> Result<bool, TooMany> {
+    fn may_read_overwritten(&mut self, events: &[LoneEvent<'n>], cell: Cell) -> Result<bool, TooMany> {
         let window = Window { cells: SmallVec::from_slice(&[cell]), until: 0, after: None };
         for (i, alone) in events.iter().enumerate() {
             let now = u32::from(i + 2 >= events.len());
@@ -426,7 +448,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         Ok(())
     }
 
-    /// Numbers every value that steps can make. Each of them happens once, so no value takes more than there are.
+    /// Numbers every value that steps can make. Each step happens once, so no value needs more steps than there are.
     fn number_steps(&mut self) -> Result<(), TooMany> {
         loop {
             let before = (self.numbering.len(), self.depths.clone());
@@ -529,7 +551,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// What the last subevent stands before and after in a relation, among subevents of its library.
+    /// Returns the row and the column of the last subevent in a relation, among subevents of its library.
     fn pairs_of(&self, schema: &Schema, fixed: &Fixed, s: usize) -> (Mask, Mask) {
         let both = |mask: Mask| (mask, mask);
         let has = |set: usize| self.members[set] >> s & 1 == 1;
@@ -573,7 +595,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// The subevents with the key of the last one.
+    /// Returns the subevents with the same key as `s`.
     fn class(&self, key: usize, s: usize) -> Mask {
         self.classes[key].values().copied().find(|class| class >> s & 1 == 1).unwrap_or(0)
     }
@@ -588,7 +610,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         (partner(from, to), partner(to, from))
     }
 
-    /// Derives everything that follows. `false`: nothing begins so.
+    /// Propagates until nothing changes. Returns false if no execution has this beginning.
     fn propagate(&mut self) -> bool {
         loop {
             if !self.net.settle() {
@@ -679,7 +701,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         if let Source::Write(w) = source { self.known.writes[w] } else { self.init[read] }
     }
 
-    /// The sources that an undecided read can still have among what is there.
+    /// Returns the sources in the prefix that an undecided read can still have.
     fn sources(&self, choice: usize, open: &SchemaChoice, read: usize) -> SmallVec<[Source; 4]> {
         let SchemaChoice::ReadsFrom { excluded, .. } = open else { unreachable!("only reads-from has reads") };
         let out = mask_of(self.net.row(*excluded, read));
@@ -702,7 +724,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// What a read took from a copy, the copy took no later.
+    /// Bounds the time of the read of a copy: the copy read no later than the read that has it as its source.
     fn close_copied(&mut self, read: usize, write: usize, changed: &mut bool) {
         if let Some(from) = self.copied(write) {
             let until = self.known.until[read];
@@ -713,7 +735,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// The read on which depends what a subevent writes.
+    /// Returns the read on which the value of a write depends.
     fn copied(&self, write: usize) -> Option<usize> {
         let placed = &self.subs[write];
         match placed.sub.writes? {
@@ -722,7 +744,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// Draws the consequences of what is forbidden for the choices.
+    /// Excludes choices that would add a forbidden pair, and decides orders of which one direction is forbidden.
     fn force(&mut self, changed: &mut bool) {
         let schema = Rc::clone(&self.schema);
         for (choice, (_, open)) in schema.choices.iter().enumerate() {
@@ -758,7 +780,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// Rules out sources of a read that came until `time`, as far as what they write was known then.
+    /// Excludes the sources of a read that existed at `time`, if their values do not depend on a read.
     fn rule_out_until(&mut self, read: usize, time: u32) {
         let schema = Rc::clone(&self.schema);
         for (choice, (_, open)) in schema.choices.iter().enumerate() {
@@ -775,8 +797,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// What each subevent can write, by chains of copies that are all there; with `since`, by those of them that have a
-    /// write that came after it.
+    /// Returns the values that each subevent can write, by chains of copies in the prefix. With `since`, it counts only chains
+    /// that contain a write after that time.
     #[must_use]
     pub fn available(&self, since: Option<u32>) -> Available {
         let n = self.subs.len();
@@ -797,7 +819,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         Available { any: fresh }
     }
 
-    /// Carries values along copies. A chain passes each copy once. `initial`: initial values too.
+    /// Passes values along copies. A chain passes each copy once. `initial`: initial values count, too.
     fn spread(&self, copies: &[(usize, usize)], sources: &[SmallVec<[Source; 4]>], any: &mut [Vals], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
@@ -818,14 +840,14 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// What a subevent writes, if the one on which it depends reads one of `read`.
+    /// Returns the values that a subevent writes if the read on which it depends has one of the values `read`.
     fn made(&self, write: usize, read: Vals) -> Vals {
         let Some(step) = self.steps.iter().find(|step| step.to == write) else { return read };
         let table = step.table.iter().enumerate().filter(|(number, _)| read >> number & 1 == 1);
         table.fold(0, |all, (_, made)| all | made.unwrap_or(0))
     }
 
-    /// The sources that a read can have among what is there.
+    /// Returns the sources in the prefix that a read can have.
     fn sources_of(&self, read: usize) -> SmallVec<[Source; 4]> {
         if self.known.sources[read] != Source::Open {
             return SmallVec::from_slice(&[self.known.sources[read]]);
@@ -839,7 +861,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         std::iter::once(Source::Initial).chain(bits(writes).map(Source::Write)).collect()
     }
 
-    /// The copies of which it is open whether they read what is not there yet.
+    /// Returns the copies that may read from a write that does not exist yet.
     #[must_use]
     pub fn open_copies(&self) -> Vec<Copied<'n>> {
         let of_steps = self.steps.iter().map(|step| (step.from, step.to, Some(self.events[step.event].0)));
@@ -895,9 +917,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
         is_possible
     }
 
-    /// What can be read of a cell when all is over, if nothing else is written: what its last write can write, or what these
-    /// events of a thread write to it, which are repeated, so that they copy what is last. `None` if nothing writes it.
-    /// `may_change`: the cells that others may still write.
+    /// Returns the last values of a cell if no event is added. They are those of a write that may be last, and of these events
+    /// of a thread. The thread repeats its events, so their copies have last values, too. `None` if no write of the cell exists.
+    /// `may_change`: the cells that other threads may still write.
     #[must_use]
     pub fn last_values(
         &self,
@@ -924,13 +946,13 @@ impl<'p, 'n> Prefix<'p, 'n> {
         (writes != 0).then(|| self.numbering.all(values).collect())
     }
 
-    /// The subevents that write a cell.
+    /// Returns the subevents that write a cell.
     fn writes_of(&self, cell: Cell) -> Mask {
         let is_write = |w: &usize| self.subs[*w].sub.cell == Some(cell) && self.subs[*w].sub.writes.is_some();
         (0..self.subs.len()).filter(is_write).fold(0, |all, w| all | bit(w))
     }
 
-    /// Whether one of these `writes` comes after this one.
+    /// True if one of these `writes` comes after this one.
     fn has_later(&self, w: usize, writes: Mask) -> bool {
         let mut choices = self.schema.choices.iter().zip(&self.partners);
         choices.any(|((_, open), partners)| match open {
@@ -939,19 +961,19 @@ impl<'p, 'n> Prefix<'p, 'n> {
         })
     }
 
-    /// The position of an event in its thread.
+    /// Returns the position of an event in its thread.
     fn position(&self, event: usize) -> usize {
         let thread = self.events[event].0.thread;
         self.events[..event].iter().filter(|(e, _)| e.thread == thread).count()
     }
 
-    /// What the writes of a cell can write.
+    /// Returns the values that the writes of a cell can have.
     #[must_use]
     pub fn values_of(&self, available: &Available, cell: Cell) -> Vec<Val> {
         self.values_where(available, cell, |_| true)
     }
 
-    /// The same, without what the thread of this number writes by itself.
+    /// The same, without the values that the thread of this number writes other than as copies.
     #[must_use]
     pub fn values_of_others(&self, available: &Available, cell: Cell, thread: usize) -> Vec<Val> {
         let is_own = |placed: &EventSub| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
@@ -977,7 +999,7 @@ mod tests {
         assert_eq!((below(0), below(1), below(MOST - 1), below(MOST)), (0, 1, Mask::MAX >> 1, Mask::MAX));
     }
 
-    /// Whether some execution begins with these events, and whether one has these events only.
+    /// Returns whether some execution begins with these events, and whether one has these events only.
     fn begins_and_ends(events: &[Event]) -> (bool, bool) {
         let (libraries, world) = (libraries(consistent), world(2));
         let shapes: Vec<Shape> = events.iter().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0)).collect();
@@ -1017,13 +1039,13 @@ mod tests {
         assert_eq!(begins_and_ends(&[event(1, read, 1), event(2, write, Val::Unit)]), (true, true));
     }
 
-    /// Whether no execution has these two events in which the read finds the initial value of `x`.
+    /// True if no execution has these two events such that the read finds the initial value of `x`.
     fn forbids_initial(events: [Event; 2], x: Loc) -> bool {
         let (libraries, world) = (libraries(consistent), world(2));
         let shapes = events.each_ref().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0));
         let alone: Vec<LoneEvent<'_>> =
             events.iter().zip(&shapes).map(|(event, shape)| LoneEvent { event, nth: 0, shape }).collect();
-        Prefix::new(&libraries, &world, vec![MEMORY]).forbids_stale(&alone, x.on(Node(1)))
+        Prefix::new(&libraries, &world, vec![MEMORY]).forbids_overwritten(&alone, x.on(Node(1)))
     }
 
     #[test]

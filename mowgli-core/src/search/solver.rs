@@ -1,9 +1,24 @@
-//! The search itself: decide what is read, then where from, then find out whether the orders can be completed.
+//! The search itself: it decides the values of reads, then their sources, and then completes the orders.
 //!
-//! Two rules derive decisions instead of guessing them. Values: a source that cannot hold what the read must yield is
-//! out. Order: a pair that would break a demand, given what holds already, is out ([`super::forbidden`]); of an order's
-//! pair the other direction then holds. Orders are split only where something still depends on them: when all sources
-//! are chosen, one completion is looked for, and the class of executions that agree on the sources is visited once.
+//! **Computes** every class of consistent executions with the given runs, each once. A class has the executions that agree
+//! on the source of every read.
+//!
+//! **Invariant.** Between two decisions, each consistent execution that agrees with the decisions has every pair of the
+//! network. Its values are in the domains, and its sources are those that are decided. The branches of a decision are
+//! disjoint, and together they have all executions of the state.
+//!
+//! **Example.** Store buffering: P1 is `write(x, 1); read(y)`, and P2 is `write(y, 1); read(x)`. Each thread has one run for
+//! each value of its read. The search first branches on the value of one read, 0 or 1, and propagates. Then one source is
+//! left for it, and likewise for the other read. If writes stay before later reads, the branch 0, 0 breaks the demand that
+//! `hb` has no cycle. The search prunes it, and visits three classes.
+//!
+//! **Correct because** propagation removes only values, sources and directions that occur in no execution of the state. A
+//! source is excluded if it cannot have the value of the read, or if its pair is forbidden ([`super::forbidden`]). If one
+//! direction of an order is forbidden, the other one holds. The orders of a leaf are completed once, since outcomes depend
+//! on sources only (docs/search.md, "Only sources are chosen"). `tests/tests/agreement.rs` compares with the judge.
+//!
+//! **Cost.** Exponential in the number of reads in the worst case. Statistics count leaves for each class; one is the least
+//! possible, and the papers' corpus needs 1.00.
 
 mod complete;
 mod decide;
@@ -76,8 +91,8 @@ pub enum Flow {
 pub enum SearchEnd {
     /// The search has visited everything.
     Searched,
-    /// The visitor had seen enough.
-    Told,
+    /// The visitor stopped it.
+    Enough,
     /// The deadline passed.
     Late,
 }
@@ -114,21 +129,21 @@ pub struct Solver<'a> {
 /// The function that is called for every class, with the orders completed in one way.
 pub type VisitClass<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Flow;
 
-/// The answer whether anything still depends on the open decisions of a state.
+/// The next step of the search at a state in which every thread has one run left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cut {
-    /// It does.
-    Open,
-    /// It does. The search should decide this pair of an order first.
-    On(RelationId, usize, usize),
-    /// Nothing does. The executions from here on are one class, if there is one.
-    Class,
-    /// Nothing does, and the result of these executions is already known.
-    Known,
+pub enum Decision {
+    /// The search decides whatever is open.
+    Continue,
+    /// The search branches on the direction of this pair of an order first.
+    Branch(RelationId, usize, usize),
+    /// The state is a leaf: nothing depends on its open decisions, so its executions are one class, if any is consistent.
+    Leaf,
+    /// The search prunes the state, because the result of its executions is already known.
+    Prune,
 }
 
-/// The function that decides whether anything still depends on the open decisions.
-pub type Settled<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Cut;
+/// The function that decides how the search continues at a state.
+pub type Settled<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Decision;
 
 impl<'a> Solver<'a> {
     /// Returns a search over `graph`, which also decides the last writes of `observed` cells. It asks `expired` now and
@@ -172,7 +187,7 @@ impl<'a> Solver<'a> {
 
     /// Visits every class of consistent executions once.
     pub fn explore(&mut self, visit: VisitClass<'_, 'a>) -> SearchEnd {
-        self.explore_until(&mut |_| Cut::Open, visit)
+        self.explore_until(&mut |_| Decision::Continue, visit)
     }
 
     /// Like [`Self::explore`], but stops without a visit at a state where `settled` returns that nothing depends on the
@@ -197,22 +212,22 @@ impl<'a> Solver<'a> {
                 return self.branch(options, |s, source| s.decide(choice, read, source), settled, visit);
             }
             match settled(self) {
-                Cut::Open => {}
-                Cut::On(raw, a, b) => {
+                Decision::Continue => {}
+                Decision::Branch(raw, a, b) => {
                     return self.branch(vec![(a, b), (b, a)], |s, (a, b)| s.order(raw, a, b), settled, visit);
                 }
-                Cut::Known => {
+                Decision::Prune => {
                     self.stats.leaves += 1;
                     return SearchEnd::Searched;
                 }
-                Cut::Class => {
+                Decision::Leaf => {
                     self.stats.leaves += 1;
                     self.stats.classes += u64::from(self.is_consistent());
                     return SearchEnd::Searched;
                 }
             }
         }
-        if let Some(read) = self.telling_read() {
+        if let Some(read) = self.distinguishing_read() {
             let least = self.domains.reads[read] & self.domains.reads[read].wrapping_neg();
             let parts = vec![least, self.domains.reads[read] & !least];
             return self.branch(parts, |s, values| s.domains.reads[read] = values, settled, visit);
@@ -310,7 +325,7 @@ impl<'a> Solver<'a> {
         let stats = self.stats;
         let end = self.explore(&mut |_| Flow::Stop);
         self.stats = stats;
-        end == SearchEnd::Told
+        end == SearchEnd::Enough
     }
 
     fn leaf(&mut self, visit: VisitClass<'_, 'a>) -> SearchEnd {
@@ -326,7 +341,7 @@ impl<'a> Solver<'a> {
         self.stats.classes += 1;
         match visit(self) {
             Flow::Continue => SearchEnd::Searched,
-            Flow::Stop => SearchEnd::Told,
+            Flow::Stop => SearchEnd::Enough,
         }
     }
 

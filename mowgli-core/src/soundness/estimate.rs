@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::client::{Client, MOST};
-use super::looked::Other;
+use super::client_results::Other;
 use super::orbits::Orbits;
 use super::question::Question;
 use super::renaming::{LibrarySide, Observers};

@@ -45,7 +45,7 @@ use crate::outcome::Explored;
 use crate::problem::Problem;
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
-use crate::search::solver::{Cut, Flow, Solver};
+use crate::search::solver::{Decision, Flow, Solver};
 use crate::value::Val;
 use crate::world::World;
 
@@ -126,7 +126,7 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
             if !outcomes.borrow().contains(&outcome) && solver.is_consistent() {
                 outcomes.borrow_mut().insert(outcome);
             }
-            return Cut::Class;
+            return Decision::Leaf;
         }
         prover.decide_next(solver)
     };
@@ -215,7 +215,7 @@ impl<'a> Prover<'a> {
     /// Chooses the next decision: the sources and the order of the subevents in the image of g, because so' must be
     /// inside hb between those. The subevents of calls that read nothing in the specification, for example the dummy
     /// words of a fence, seldom matter, so they come last.
-    fn decide_next(&self, solver: &mut Solver<'_>) -> Cut {
+    fn decide_next(&self, solver: &mut Solver<'_>) -> Decision {
         let mut rank = vec![1; solver.graph.len()];
         if let Some(known) = self.known.get(&runs(solver)) {
             known.images().iter().for_each(|&s| rank[s] = 0);
@@ -223,8 +223,8 @@ impl<'a> Prover<'a> {
         }
         solver.decide_by_rank(rank);
         match self.pair_of_images(solver) {
-            Some((raw, a, b)) if !solver.has_open_read_of_rank(0) => Cut::On(raw, a, b),
-            _ => Cut::Open,
+            Some((raw, a, b)) if !solver.has_open_read_of_rank(0) => Decision::Branch(raw, a, b),
+            _ => Decision::Continue,
         }
     }
 

@@ -2,14 +2,14 @@
 //! (Def. 3.10) where local soundness fails.
 
 pub mod client;
+pub mod client_log;
+mod client_results;
 pub mod crashes;
 pub mod edits;
 pub mod estimate;
 pub mod form;
 mod groups;
-pub mod ledger;
 pub mod local;
-mod looked;
 pub mod mutation;
 mod orbits;
 mod outcomes;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 
 use super::client::{self, Client};
+use super::client_log::{ClientLine, ClientLog, Work};
 use super::crashes::{has_returned, returned};
 use super::groups::{PROBED, until_first};
-use super::ledger::{ClientLine, Ledger, Work};
 use super::progress::{Progress, SpecifiedClient};
 use super::question::{Counterexample, Question, Report, Verdict};
 use crate::implementation::Implementations;
@@ -18,7 +18,7 @@ use crate::problem::{Found, Problem};
 use crate::program::Prog;
 use crate::runs::Stop;
 use crate::search::refute::Refutation;
-use crate::search::solver::{Cut, Flow, Solver};
+use crate::search::solver::{Decision, Flow, Solver};
 use crate::world::World;
 
 impl Question<'_> {
@@ -51,7 +51,7 @@ impl Question<'_> {
         &self,
         clients: &[(World, Client)],
         report: &mut Report,
-        shared: Option<&dyn Ledger>,
+        shared: Option<&dyn ClientLog>,
         otherwise: Verdict,
     ) -> Verdict {
         let mut queue: Vec<(World, Client)> = Vec::new();
@@ -98,11 +98,11 @@ impl Question<'_> {
         &self,
         group: &[(World, Client)],
         report: &mut Report,
-        shared: Option<&dyn Ledger>,
+        shared: Option<&dyn ClientLog>,
     ) -> Option<Counterexample> {
         let numbered: Vec<(usize, &(World, Client))> = (report.probed..).zip(group).collect();
         let ask = |(number, (world, client)): &(usize, &(World, Client))| match shared {
-            Some(ledger) => self.outcomes_known_or(ledger, *number, world, client),
+            Some(log) => self.outcomes_known_or(log, *number, world, client),
             None => self.wrong_outcome(world, client),
         };
         for answer in until_first(&numbered, ask, |answer| matches!(answer, Ok(Some(_)))) {
@@ -118,19 +118,19 @@ impl Question<'_> {
         None
     }
 
-    /// Returns the answer about the outcomes of a client from the ledger, or else computes it. For a client of another
+    /// Returns the answer about the outcomes of a client from the log, or else computes it. For a client of another
     /// process, it returns that none is wrong.
-    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> WrongOutcome {
-        if ledger.piece().is_some_and(|piece| !piece.has(number)) {
+    fn outcomes_known_or(&self, log: &dyn ClientLog, number: usize, world: &World, client: &Client) -> WrongOutcome {
+        if log.shard().is_some_and(|shard| !shard.has(number)) {
             return Ok(None);
         }
-        if let Some(line) = ledger.line(Work::Outcomes(number)).filter(|line| !line.fails) {
+        if let Some(line) = log.line(Work::Outcomes(number)).filter(|line| !line.fails) {
             return line.stop.map_or(Ok(None), Err);
         }
         let answer = self.wrong_outcome(world, client);
         if !(self.expired)() {
             let fails = matches!(answer, Ok(Some(_)));
-            ledger.keep(ClientLine::of_outcomes(number, fails, answer.as_ref().err().cloned()));
+            log.keep(ClientLine::of_outcomes(number, fails, answer.as_ref().err().cloned()));
         }
         answer
     }
@@ -232,7 +232,7 @@ impl Question<'_> {
         };
         let mut found = None;
         let mut settled = |solver: &mut Solver<'_>| {
-            if promised.contains(&problem.outcome_of(solver)) { Cut::Known } else { Cut::Open }
+            if promised.contains(&problem.outcome_of(solver)) { Decision::Prune } else { Decision::Continue }
         };
         let explored = problem.explore_until(&mut settled, &mut |solver| {
             let outcome = problem.outcome_of(solver);

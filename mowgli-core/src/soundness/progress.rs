@@ -16,7 +16,7 @@ use crate::library::Libraries;
 use crate::problem::{Found, Limits, Problem};
 use crate::relation::Matrix;
 use crate::runs::Stop;
-use crate::search::solver::{Cut, Flow, SearchEnd, Solver};
+use crate::search::solver::{Decision, Flow, SearchEnd, Solver};
 use crate::search::witness::each_completion;
 use crate::soundness::client::Client;
 use crate::stuck::Stuck;
@@ -134,10 +134,10 @@ impl SpecifiedClient<'_> {
                             if begins { Flow::Stop } else { Flow::Continue }
                         })
                     });
-                    found |= end == SearchEnd::Told;
+                    found |= end == SearchEnd::Enough;
                     solver.restore(snapshot);
                 }
-                Cut::Known
+                Decision::Prune
             };
             problem.explore_until(&mut settled, &mut |_| Flow::Continue)
         });

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::client::{Bound, Client, Subject, well_formed};
+use super::client_log::ClientLog;
 use super::crashes::{Crashing, Points, Stopping};
-use super::ledger::Ledger;
 use super::local::{ConcretisationText, LocalResult, Violation, check};
 use super::progress::Progress;
 use crate::execution::Execution;
@@ -52,7 +52,7 @@ pub struct Question<'a> {
     /// The crashes of threads, if [`Bound::crashes`] is not 0.
     pub crashing: Option<Crashing>,
     /// The results for clients and the share of this process, if several processes share the clients.
-    pub ledger: Option<&'a dyn Ledger>,
+    pub log: Option<&'a dyn ClientLog>,
     /// Whether the deadline has passed.
     pub expired: &'a (dyn Fn() -> bool + Sync),
     /// Progress callback: `(done, total)` clients, called after each group.

@@ -15,7 +15,7 @@
 //!
 //! **Correct because** the search learns about a client only from these answers, and never looks at a name. If all
 //! answers are equal under the renaming, the other search takes the same steps, by induction over its steps
-//! (docs/search.md, "Clients that differ by a renaming"). The tests are in `tests/tests/renaming.rs`.
+//! (docs/search.md, "Symmetric clients"). The tests are in `tests/tests/renaming.rs`.
 //!
 //! **Cost.** Each point and each state that the search visited is compared once, up to the first difference. The
 //! canonical form tries at most 4! orders of threads (`THREADS`).
@@ -438,7 +438,7 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
             && a.trace.groups == b.trace.groups
             && a.trace.rounds == b.trace.rounds
             && a.trace.calls.len() == b.trace.calls.len();
-        if !is_alike || !self.stand(&p.stand, &q.stand) || !self.value(a.trace.output, b.trace.output) {
+        if !is_alike || !self.frontier(&p.frontier, &q.frontier) || !self.value(a.trace.output, b.trace.output) {
             return false;
         }
         let groups = a.trace.calls.iter().zip(&b.trace.calls);
@@ -454,13 +454,13 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
                 return false;
             }
         }
-        if p.stand == Frontier::Ended && !self.ended(p, q) {
+        if p.frontier == Frontier::Ended && !self.ended(p, q) {
             return false;
         }
         self.points.insert(p.id, (p, q));
-        let nexts = p.nexts().into_iter().map(|(ret, shape, next)| StateComparison::Next(ret, shape, next));
+        let successors = p.successors().into_iter().map(|(ret, shape, next)| StateComparison::Next(ret, shape, next));
         let rounds = p.known_rounds().into_iter().map(|(ret, rounds)| StateComparison::Rounds(ret, rounds));
-        let steps = nexts.chain(rounds).chain([StateComparison::Returned]);
+        let steps = successors.chain(rounds).chain([StateComparison::Returned]);
         self.left.extend(steps.map(|step| (thread, p, q, step)));
         self.initial(thread, p, q)
     }
@@ -469,7 +469,7 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
     /// that no event names.
     fn initial(&mut self, thread: Tid, p: &ThreadState<'m>, q: &ThreadState<'n>) -> bool {
         let first = p.returned.borrow().iter().find_map(|(cells, _)| cells.first().map(|(cell, _)| *cell));
-        let (Some(a), Frontier::Looks(call)) = (first, &q.stand) else { return true };
+        let (Some(a), Frontier::Reads(call)) = (first, &q.frontier) else { return true };
         let library = self.threads.libraries.of(call);
         let asked = RefCell::new(None);
         let of = |cell: Cell| {
@@ -529,14 +529,14 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
         }
     }
 
-    fn stand(&mut self, a: &Frontier, b: &Frontier) -> bool {
+    fn frontier(&mut self, a: &Frontier, b: &Frontier) -> bool {
         match (a, b) {
             (Frontier::Free(a, ways), Frontier::Free(b, others)) => {
                 let image = |(ret, shape): &(Val, usize)| self.image(*ret).map(|ret| (ret, *shape));
                 let ways: Option<BTreeSet<_>> = ways.iter().map(image).collect();
                 ways == Some(others.iter().copied().collect()) && self.call(a, b)
             }
-            (Frontier::Looks(a), Frontier::Looks(b)) | (Frontier::Never(a), Frontier::Never(b)) => self.call(a, b),
+            (Frontier::Reads(a), Frontier::Reads(b)) | (Frontier::Never(a), Frontier::Never(b)) => self.call(a, b),
             (Frontier::Ended, Frontier::Ended)
             | (Frontier::Nowhere, Frontier::Nowhere)
             | (Frontier::Discarded, Frontier::Discarded) => true,
@@ -679,7 +679,7 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
         let a = points.iter().flat_map(|(p, _)| &p.run().trace.events).collect();
         let b = points.iter().flat_map(|(_, q)| &q.run().trace.events).collect();
         let is_same = self.say_the_same(self.below, [a, b]);
-        if !is_same || points.iter().any(|(p, _)| p.stand != Frontier::Ended) {
+        if !is_same || points.iter().any(|(p, _)| p.frontier != Frontier::Ended) {
             return is_same;
         }
         let of_ended = points.iter().map(|(p, q)| (replaced(p), replaced(q)));

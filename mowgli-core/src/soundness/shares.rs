@@ -11,7 +11,7 @@ use itertools::Itertools;
 use rayon::prelude::*;
 
 use super::client::Client;
-use super::ledger::Shard;
+use super::client_log::Shard;
 use super::orbits::Orbits;
 use super::question::Question;
 use super::renaming::{LibrarySide, relates};
@@ -20,18 +20,18 @@ use crate::ids::Name;
 use crate::value::Val;
 use crate::world::World;
 
-/// The number of heaviest classes, for each piece, whose beginnings are compared.
+/// The number of heaviest classes, for each shard, whose beginnings are compared.
 const HEAVY: usize = 8;
 
 /// The number of states of a beginning.
 const STATES: u64 = 4;
 
-/// Returns which of the clients a piece has. Clients that may be symmetric stay together, except heavy ones. All are
+/// Returns which of the clients a shard has. Clients that may be symmetric stay together, except heavy ones. All are
 /// dealt in turn, light ones first, and clients with the same calls one after another. So heavy clients, and clients
-/// that take about as long, go to different pieces.
+/// that take about as long, go to different shards.
 pub(super) fn dealt(
     question: &Question<'_>,
-    piece: Shard,
+    shard: Shard,
     clients: &[(World, Client)],
     orbits: &Orbits,
     sides: &[LibrarySide<'_>; 2],
@@ -40,7 +40,7 @@ pub(super) fn dealt(
     let mut classes = orbits.all_members();
     classes.sort_by_cached_key(|class| key(class[0]));
     let many = classes.iter().positions(|class| class.len() > 1).collect_vec();
-    let heavy = many.iter().rev().take(HEAVY * piece.of()).copied().collect_vec();
+    let heavy = many.iter().rev().take(HEAVY * shard.of()).copied().collect_vec();
     let split: Vec<Vec<Vec<usize>>> =
         heavy.par_iter().map(|&n| units(question, clients, &classes[n], orbits, sides)).collect();
     for (n, mut units) in heavy.into_iter().zip(split) {
@@ -49,7 +49,7 @@ pub(super) fn dealt(
     }
     classes.sort_by_cached_key(|unit| key(unit[0]));
     let mut is_here = vec![false; clients.len()];
-    for (_, unit) in classes.iter().enumerate().filter(|(place, _)| piece.has(*place)) {
+    for (_, unit) in classes.iter().enumerate().filter(|(place, _)| shard.has(*place)) {
         unit.iter().for_each(|&i| is_here[i] = true);
     }
     is_here

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::client_log::{ClientLog, Work};
+use super::client_results::{ClientResults, Other};
 use super::groups::{groups, until_first};
-use super::ledger::{Ledger, Work};
-use super::looked::{ClientResults, Other};
 use super::orbits::Orbits;
 pub use super::outcomes::WrongOutcome;
 use super::progress::Progress;
@@ -24,7 +24,7 @@ pub fn outcomes(question: &Question<'_>) -> Report {
         Ok((all, generated)) => {
             (report.generated, report.ill_formed) = (generated, generated - all.len());
             report.clients = all.len();
-            let verdict = question.probe(&all, &mut report, question.ledger, Verdict::NoWrongOutcome);
+            let verdict = question.probe(&all, &mut report, question.log, Verdict::NoWrongOutcome);
             report.progress = match &verdict {
                 Verdict::NoWrongOutcome if question.crashing.is_some() && question.asks_progress => {
                     let ask = |client: &_| question.progress_with_crashes(client);
@@ -47,7 +47,7 @@ pub fn outcomes(question: &Question<'_>) -> Report {
 /// with all results.
 pub fn run(question: &Question<'_>) -> Report {
     let mut report = local(question);
-    if question.ledger.is_some_and(|ledger| ledger.piece().is_some()) {
+    if question.log.is_some_and(|log| log.shard().is_some()) {
         return report;
     }
     if let (Verdict::NotLocallySound, Some((world, failing, _))) = (&report.verdict, &report.violation) {
@@ -69,7 +69,7 @@ pub fn local(question: &Question<'_>) -> Report {
     let sides = sides.map(|(libraries, asked)| LibrarySide { libraries, asked });
     // The clients that were searched, or are symmetric to one that was.
     let mut is_known = vec![false; all.len()];
-    let is_here = question.ledger.and_then(Ledger::piece).map(|piece| dealt(question, piece, &all, &orbits, &sides));
+    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(question, shard, &all, &orbits, &sides));
     let is_here = |i: usize| is_here.as_ref().is_none_or(|here| here[i]);
     let positions: Vec<usize> = (0..all.len()).collect();
     for group in groups(&positions) {

@@ -22,8 +22,8 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::necessity::{self, ChangeKind};
-use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 use mowgli_rdma::Network;
 
 /// Hashes the specifications, implementations and bounds that the command checks.
@@ -51,13 +51,13 @@ pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, Inpu
 }
 
 /// Checks this shard's share of the clients.
-pub(super) fn piece(args: &CheckArgs, catalogue: Catalogue, book: &ShardLog) -> Done {
+pub(super) fn shard(args: &CheckArgs, catalogue: Catalogue, log: &ShardLog) -> Done {
     set_jobs(args);
     let deadline = Deadline::after(args.timeout);
     let result = if args.mutate_spec {
-        check_mutations(args, catalogue, deadline, Some(book))
+        check_mutations(args, catalogue, deadline, Some(log))
     } else {
-        check_implementations(args, &catalogue, deadline, Some(book))
+        check_implementations(args, &catalogue, deadline, Some(log))
     };
     Done::of(told(result), deadline.expired())
 }
@@ -78,8 +78,8 @@ fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, Input
     args.on.of(catalogue)
 }
 
-/// Runs the check; `book` holds the results of other processes.
-pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&ShardLog>) -> u8 {
+/// Runs the check; `log` holds the results of other processes.
+pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
     if args.list {
         return told_in(args.json, list(args, &catalogue));
     }
@@ -94,9 +94,9 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&ShardL
         CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
         CheckArgs { necessity: true, .. } => check_changes(ChangeKind::Necessity, args, &catalogue, deadline),
         CheckArgs { mutants: true, .. } => check_changes(ChangeKind::Mutants, args, &catalogue, deadline),
-        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline, book),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline, log),
         CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
-        _ => check_implementations(args, &catalogue, deadline, book),
+        _ => check_implementations(args, &catalogue, deadline, log),
     };
     told_in(args.json, result)
 }

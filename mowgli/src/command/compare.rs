@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 use mowgli_rdma::Network;
 
 use super::bounds::SizeBounds;
 use super::out::{bar, moving, told_in};
-use super::shards::{Done, SharedArgs, is_piece};
+use super::shards::{Done, SharedArgs, is_shard};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::check::shapes;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
-use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 
 #[derive(Args)]
 #[command(
@@ -63,15 +63,15 @@ pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
 }
 
 /// Compares the models on this shard's share of the programs.
-pub(super) fn piece(args: &CompareArgs, book: &ShardLog) -> Done {
+pub(super) fn shard(args: &CompareArgs, log: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
-    Done::of(compared(args, deadline, Some(book)), deadline.expired())
+    Done::of(compared(args, deadline, Some(log)), deadline.expired())
 }
 
 /// Compares two models. Returns 0 if the comparison was completed, 2 for bad arguments, 3 if a limit stopped it or no
 /// program ends.
-pub(super) fn compare(args: &CompareArgs, book: Option<&ShardLog>) -> u8 {
-    compared(args, Deadline::after(args.timeout), book)
+pub(super) fn compare(args: &CompareArgs, log: Option<&ShardLog>) -> u8 {
+    compared(args, Deadline::after(args.timeout), log)
 }
 
 /// Returns the models that are compared, on the networks that are given.
@@ -98,7 +98,7 @@ fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
     }
 }
 
-fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&ShardLog>) -> u8 {
+fn compared(args: &CompareArgs, deadline: Deadline, log: Option<&ShardLog>) -> u8 {
     let [a, b] = match models(args) {
         Ok(models) => models,
         Err(error) => return told_in(args.json, Err(error)),
@@ -107,12 +107,12 @@ fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&ShardLog>) -> 
     if args.shape.is_given() {
         bounds = vec![args.shape.of(Bound { threads: 2, nodes: 2, calls: 2, ..Bound::default() })];
     }
-    let part = book.map(|book| book.part(format!("{a} {b}")));
+    let part = log.map(|log| log.part(format!("{a} {b}")));
     let expired = || deadline.expired();
     let bar = bar(format!("{a} {b}"), "programs");
     let found = crate::compare::compare((a, b), args.rmw, &bounds, &expired, part.as_ref(), &moving(&bar));
     bar.finish_and_clear();
-    if is_piece(book) {
+    if is_shard(log) {
         return 0;
     }
     if args.json {

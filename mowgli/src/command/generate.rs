@@ -14,16 +14,16 @@ use crate::litmus::{parse, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 use mowgli_core::unknown::Unknown;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::bounds::at_least_one;
 use super::out::{bar, moving, save, told};
-use super::shards::{Done, Share, is_piece};
-use crate::shards::book::ShardLog;
+use super::shards::{Done, Share, is_shard};
 use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 
 #[derive(Args)]
 #[command(
@@ -88,9 +88,9 @@ pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
 }
 
 /// Searches this shard's share of the programs.
-pub(super) fn piece(args: &GenerateArgs, book: &ShardLog) -> Done {
+pub(super) fn shard(args: &GenerateArgs, log: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
-    Done::of(told(generated(args, (deadline, Some(book)))), deadline.expired())
+    Done::of(told(generated(args, (deadline, Some(log)))), deadline.expired())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -106,9 +106,9 @@ enum Emit {
 /// A deadline, and the results of other processes.
 type ShardContext<'a> = (Deadline, Option<&'a ShardLog>);
 
-/// Generates tests; `book` holds the results of other processes.
-pub(super) fn generate(args: &GenerateArgs, book: Option<&ShardLog>) -> Result<u8, Failure> {
-    generated(args, (Deadline::after(args.timeout), book))
+/// Generates tests; `log` holds the results of other processes.
+pub(super) fn generate(args: &GenerateArgs, log: Option<&ShardLog>) -> Result<u8, Failure> {
+    generated(args, (Deadline::after(args.timeout), log))
 }
 
 fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
@@ -130,7 +130,7 @@ fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failur
         }
         _ => of_axioms(args, shared)?,
     };
-    if is_piece(shared.1) {
+    if is_shard(shared.1) {
         return Ok(0);
     }
     if all.is_empty() && code == 0 {
@@ -143,8 +143,8 @@ fn generated(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failur
 
 /// Makes the tests of a row, and shows a progress bar.
 fn made(row: TableRow, shared: ShardContext<'_>) -> RowTests {
-    let (deadline, book) = shared;
-    let part = book.map(|book| book.part(format!("{} {} {}", row.rule, row.processes, row.size)));
+    let (deadline, log) = shared;
+    let part = log.map(|log| log.part(format!("{} {} {}", row.rule, row.processes, row.size)));
     let bar = bar(row.rule.to_string(), "programs");
     let mut made = make(row, deadline, part.as_ref(), &moving(&bar));
     made.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
@@ -165,7 +165,7 @@ fn of_core_rma(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<(u8, Vec
     let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
         let made = made(TableRow { rule, processes, size }, shared);
-        if !is_piece(shared.1) {
+        if !is_shard(shared.1) {
             eprintln!("{}", made.text());
         }
         all.extend(made.generated().take(args.each.map_or(usize::MAX, |n| n as usize)));
@@ -177,7 +177,7 @@ fn of_core_rma(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<(u8, Vec
 }
 
 /// Makes the tests of the requested parts of a model. The code is 3 if a limit stopped the search for them.
-fn of_axioms(args: &GenerateArgs, (deadline, book): ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
+fn of_axioms(args: &GenerateArgs, (deadline, log): ShardContext<'_>) -> Result<(u8, Vec<Generated>), InputError> {
     let known = axioms::pivots(args.model);
     let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
     if pivots.is_empty() {
@@ -193,12 +193,12 @@ fn of_axioms(args: &GenerateArgs, (deadline, book): ShardContext<'_>) -> Result<
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
     let most = args.each.unwrap_or(1) as usize;
     let expired = || deadline.expired();
-    let part = book.map(|book| book.part(args.model.to_string()));
+    let part = log.map(|log| log.part(args.model.to_string()));
     let bar = bar(args.model.to_string(), "programs");
     let search =
         axioms::search(args.model, args.rmw, &pivots, (&bound, most), (&expired, part.as_ref()), &moving(&bar));
     bar.finish_and_clear();
-    if is_piece(book) {
+    if is_shard(log) {
         return Ok((0, Vec::new()));
     }
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
@@ -275,7 +275,7 @@ fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure>
     let (mut tests, mut outputs) = (0, 0);
     for published in TABLE_6 {
         let made = made(published.row(), shared);
-        if is_piece(shared.1) {
+        if is_shard(shared.1) {
             continue;
         }
         tests += made.tests.len();
@@ -291,7 +291,7 @@ fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure>
             all.extend(made.generated());
         }
     }
-    if is_piece(shared.1) {
+    if is_shard(shared.1) {
         return Ok(0);
     }
     if !args.json {

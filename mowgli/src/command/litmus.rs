@@ -16,7 +16,7 @@ use crate::litmus::{core_rma, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
@@ -27,9 +27,9 @@ use serde::{Deserialize, Serialize};
 use super::format::{Format, Record};
 use super::network::on;
 use super::out::{all_files, bar, failure_code, parsed, shown, text_of, told_in, warnings, worst};
-use super::shards::{Done, SharedArgs, is_piece};
-use crate::shards::book::ShardLog;
+use super::shards::{Done, SharedArgs, is_shard};
 use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 
 #[derive(Args)]
 #[command(
@@ -113,8 +113,8 @@ fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(),
 }
 
 /// Solves this shard's share of the tests.
-pub(super) fn piece(args: &LitmusArgs, catalogue: &Catalogue, book: &ShardLog) -> Done {
-    let code = litmus(args, catalogue, Some(book));
+pub(super) fn shard(args: &LitmusArgs, catalogue: &Catalogue, log: &ShardLog) -> Done {
+    let code = litmus(args, catalogue, Some(log));
     Done::of(code, interrupt::requested())
 }
 
@@ -174,8 +174,8 @@ struct Printed {
     record: Option<Record>,
 }
 
-/// Solves tests; `book` holds the results of other processes.
-pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&ShardLog>) -> u8 {
+/// Solves tests; `log` holds the results of other processes.
+pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&ShardLog>) -> u8 {
     if args.statements {
         print!("{}", reference(catalogue));
         return 0;
@@ -187,7 +187,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Sha
     }
     let bar = bar("litmus".to_owned(), "tests");
     bar.set_length(all.len() as u64);
-    let part = book.map(|book| book.part("litmus".to_owned()));
+    let part = log.map(|log| log.part("litmus".to_owned()));
     let one = |(number, path): (usize, &PathBuf)| {
         let solve = || one_file(path, args, catalogue);
         let printed = match &part {
@@ -199,7 +199,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Sha
     };
     let printed: Vec<Option<Printed>> = all.par_iter().enumerate().map(one).collect();
     bar.finish_and_clear();
-    if is_piece(book) {
+    if is_shard(log) {
         return code;
     }
     let mut stats = Stats::default();

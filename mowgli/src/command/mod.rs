@@ -43,7 +43,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use mowgli_check::guard::{Panic, caught};
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::Entry;
 
 use self::out::{coded, printed, told};
@@ -51,8 +51,8 @@ use self::shards::Done;
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::{self, Failure};
-use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 
 /// Returns the error for commands that are not split into shards.
 fn without_shards() -> InputError {
@@ -218,9 +218,9 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
         Command::Merge(args) => merged(&args, catalogue),
         Command::Submit(args) => told(submitted(&args, &catalogue)),
         command => match share(&command) {
-            Some((piece, out)) => {
+            Some((shard, out)) => {
                 let hash = hash(&command, &catalogue);
-                told(hash.and_then(|hash| shards::piece(piece, &out, hash, |book| part(&command, catalogue, book))))
+                told(hash.and_then(|hash| shards::shard(shard, &out, hash, |log| part(&command, catalogue, log))))
             }
             None => done(command, catalogue, None),
         },
@@ -264,12 +264,12 @@ fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, InputError> {
 }
 
 /// Does a share of a command's work.
-fn part(command: &Command, catalogue: Catalogue, book: &ShardLog) -> Done {
+fn part(command: &Command, catalogue: Catalogue, log: &ShardLog) -> Done {
     match command {
-        Command::Check(args) => check::piece(args, catalogue, book),
-        Command::Litmus(args) => litmus::piece(args, &catalogue, book),
+        Command::Check(args) => check::shard(args, catalogue, log),
+        Command::Litmus(args) => litmus::shard(args, &catalogue, log),
         #[cfg(feature = "full")]
-        Command::More(more) => more.part(book),
+        Command::More(more) => more.part(log),
         _ => Done::Wrong,
     }
 }
@@ -290,25 +290,25 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
         }
     };
     match hash(&command, &catalogue).and_then(|hash| shards::unchanged(&all.run, hash)) {
-        Ok(()) => done(command, catalogue, Some(&all.book)),
+        Ok(()) => done(command, catalogue, Some(&all.log)),
         Err(message) => told(Err(message)),
     }
 }
 
-/// Runs a command; `book` holds the results of the shards of a run.
-fn done(command: Command, catalogue: Catalogue, book: Option<&ShardLog>) -> u8 {
+/// Runs a command; `log` holds the results of the shards of a run.
+fn done(command: Command, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
     match command {
-        Command::Litmus(args) => litmus::litmus(&args, &catalogue, book),
+        Command::Litmus(args) => litmus::litmus(&args, &catalogue, log),
         Command::Cat(args) => printed(cat::written(&args, &catalogue)),
         Command::Show(args) => printed(show::shown(&args, &catalogue)),
         Command::Walk(args) => coded(args.is_json(), walk::walked(&args)),
         Command::Explain(args) => coded(args.is_json(), explain::explained(&args, &catalogue)),
-        Command::Check(args) => check::check(&args, catalogue, book),
-        Command::Asked(asked) => check::check(&asked.of_check(), catalogue, book),
+        Command::Check(args) => check::check(&args, catalogue, log),
+        Command::Asked(asked) => check::check(&asked.of_check(), catalogue, log),
         Command::Merge(_) | Command::Submit(_) => {
             told(Err(InputError::new(Code::Argument, "shards of this command cannot be merged")))
         }
         #[cfg(feature = "full")]
-        Command::More(more) => more.done(catalogue, book, <Cli as clap::CommandFactory>::command()),
+        Command::More(more) => more.done(catalogue, log, <Cli as clap::CommandFactory>::command()),
     }
 }

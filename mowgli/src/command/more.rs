@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{printed, told, told_in};
 use super::shards::Done;
@@ -11,8 +11,8 @@ use super::{compare, convert, emit, generate, networks, prove, repair, report, r
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
-use crate::shards::book::ShardLog;
 use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 
 #[derive(Subcommand)]
 pub(super) enum More {
@@ -100,24 +100,24 @@ impl More {
     }
 
     /// Does a share of a command's work.
-    pub(super) fn part(&self, book: &ShardLog) -> Done {
+    pub(super) fn part(&self, log: &ShardLog) -> Done {
         match self {
-            Self::Compare(args) => compare::piece(args, book),
-            Self::Generate(args) => generate::piece(args, book),
+            Self::Compare(args) => compare::shard(args, log),
+            Self::Generate(args) => generate::shard(args, log),
             _ => Done::Wrong,
         }
     }
 
-    /// Runs a command. `book` holds the results of the shards of a run; `cli` is the command with all its arguments.
-    pub(super) fn done(self, catalogue: Catalogue, book: Option<&ShardLog>, mut cli: clap::Command) -> u8 {
+    /// Runs a command. `log` holds the results of the shards of a run; `cli` is the command with all its arguments.
+    pub(super) fn done(self, catalogue: Catalogue, log: Option<&ShardLog>, mut cli: clap::Command) -> u8 {
         match self {
             Self::Prove(args) => told_in(args.is_json(), prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
             Self::Networks(args) => told_in(args.is_json(), networks::networks(&args, catalogue)),
-            Self::Compare(args) => compare::compare(&args, book),
-            Self::Generate(args) => told_in(args.is_json(), generate::generate(&args, book)),
+            Self::Compare(args) => compare::compare(&args, log),
+            Self::Generate(args) => told_in(args.is_json(), generate::generate(&args, log)),
             Self::Emit(args) => printed(emit::emitted(&args, &catalogue)),
             Self::Report(args) => told(report::report(&args, catalogue)),
             Self::Serve(args) => told(serve::serve(&args, &catalogue)),

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use clap::Args;
 use itertools::Itertools;
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{bar, told};
 use crate::error::{Code, InputError};
 use crate::interrupt;
-use crate::shards::book::{Merged, ShardLog, merged};
 use crate::shards::identity::{Hash, Identity};
+use crate::shards::log::{Merged, ShardLog, merged};
 
 /// Parses a share, for example `3/16`.
 fn share(text: &str) -> Result<Shard, InputError> {
     let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
-    let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Shard::new(n, of));
-    piece.ok_or_else(|| {
+    let shard = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Shard::new(n, of));
+    shard.ok_or_else(|| {
         InputError::new(Code::Argument, format!("`{text}` is no share"))
             .help("the third of sixteen is 3/16, and there are at most {MOST}")
     })
@@ -83,24 +83,24 @@ fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, In
 }
 
 /// Does one share of a command's work, and writes the results to a file.
-pub(super) fn piece(
-    piece: Shard,
+pub(super) fn shard(
+    shard: Shard,
     out: &Path,
     hash: Hash,
     work: impl FnOnce(&ShardLog) -> Done,
 ) -> Result<u8, InputError> {
     let run = Identity::new(question(std::env::args_os().skip(1))?, hash);
-    let book = ShardLog::open(out, &run, piece)?;
-    let done = if book.is_over() { Done::All } else { work(&book) };
-    let (number, of, lines, out) = (piece.number(), piece.of(), book.lines(), out.display());
+    let log = ShardLog::open(out, &run, shard)?;
+    let done = if log.is_over() { Done::All } else { work(&log) };
+    let (number, of, lines, out) = (shard.number(), shard.of(), log.lines(), out.display());
     match done {
         Done::All => {
-            book.end()?;
+            log.end()?;
             eprintln!("shard {number}/{of} is done: {lines} lines in {out}");
             Ok(0)
         }
         Done::Part => {
-            book.failure()?;
+            log.failure()?;
             eprintln!("shard {number}/{of} is not done: {lines} lines in {out}; the same command goes on with it");
             Ok(3)
         }
@@ -109,8 +109,8 @@ pub(super) fn piece(
 }
 
 /// True if this process does one share of several.
-pub(super) fn is_piece(book: Option<&ShardLog>) -> bool {
-    book.is_some_and(|book| book.piece().is_some())
+pub(super) fn is_shard(log: Option<&ShardLog>) -> bool {
+    log.is_some_and(|log| log.shard().is_some())
 }
 
 /// The progress of a share.
@@ -187,7 +187,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
             if let Some(all) = &all {
                 bar.set_length(all.of as u64);
                 bar.set_position((all.of - all.missing.len()) as u64);
-                bar.set_message(format!("{} lines", all.book.lines()));
+                bar.set_message(format!("{} lines", all.log.lines()));
             }
             std::thread::sleep(PAUSE);
             all = read().map_err(|message| told(Err(message)))?;

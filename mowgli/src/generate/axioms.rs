@@ -26,7 +26,7 @@ use crate::litmus::order::{cells, without};
 use crate::litmus::print;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
-use crate::shards::book::RunPart;
+use crate::shards::log::RunPart;
 
 /// A part of a model that can be removed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Generated;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::core_rma::{condition, names, text};
-use crate::shards::book::RunPart;
+use crate::shards::log::RunPart;
 
 /// The numbers that the paper has in a row of Table 6: the bound on the size, tests, outputs, and milliseconds a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -26,7 +26,7 @@ pub(super) type Prices = BTreeMap<&'static str, u64>;
 
 /// Something that an edit puts into a gap.
 #[derive(Clone)]
-pub(super) enum Insertion {
+pub(super) enum GapInsertion {
     /// New calls.
     Calls(Offer),
     /// A statement of the test, by its position.
@@ -39,7 +39,7 @@ pub(super) struct ThreadEdit {
     pub(super) thread: usize,
     /// The statement that follows the gap.
     pub(super) before: usize,
-    pub(super) what: Insertion,
+    pub(super) what: GapInsertion,
     /// The statement that is taken out.
     pub(super) takes: Option<usize>,
     pub(super) cost: u64,
@@ -90,7 +90,13 @@ impl<'a> EditableTest<'a> {
     pub(super) fn others(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
         let moves = (0..test.threads.len()).flat_map(|thread| {
             let moved = |cost| {
-                move |(from, before)| ThreadEdit { thread, before, what: Insertion::Own(from), takes: Some(from), cost }
+                move |(from, before)| ThreadEdit {
+                    thread,
+                    before,
+                    what: GapInsertion::Own(from),
+                    takes: Some(from),
+                    cost,
+                }
             };
             let swaps = swaps(test, thread, remedies).into_iter().map(moved(prices[SWAP.0]));
             moves(test, thread, remedies).into_iter().map(moved(prices[MOVE.0])).chain(swaps)
@@ -111,7 +117,7 @@ impl<'a> EditableTest<'a> {
             let Some(kind) = place.kind() else { continue };
             let (thread, at, cost) = (place.thread, place.at, prices[kind]);
             gone.insert((thread, at));
-            edits.push(ThreadEdit { thread, before: at, what: Insertion::Own(at), takes: None, cost });
+            edits.push(ThreadEdit { thread, before: at, what: GapInsertion::Own(at), takes: None, cost });
             let cheaper = place.offers(false).into_iter().filter(|o| prices[o.kind] < cost);
             edits.extend(cheaper.map(|offer| place.insertion(offer, prices)));
         }
@@ -124,7 +130,7 @@ impl<'a> EditableTest<'a> {
 
     /// The edits that put statements back: together they make a weakening the test as it stands.
     pub(super) fn whole(&self) -> Insertions {
-        self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, Insertion::Own(_))).collect()
+        self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, GapInsertion::Own(_))).collect()
     }
 
     /// The test with these edits.
@@ -168,10 +174,10 @@ impl<'a> EditableTest<'a> {
                 .join("; ")
         };
         let text = match (what, takes) {
-            (Insertion::Calls(offer), Some(at)) => format!("{} in place of {}", calls(offer), placed(*at)),
-            (Insertion::Calls(offer), None) => format!("{} {gap}", calls(offer)),
-            (Insertion::Own(at), Some(_)) => format!("move {} {gap}", placed(*at)),
-            (Insertion::Own(at), None) => placed(*at),
+            (GapInsertion::Calls(offer), Some(at)) => format!("{} in place of {}", calls(offer), placed(*at)),
+            (GapInsertion::Calls(offer), None) => format!("{} {gap}", calls(offer)),
+            (GapInsertion::Own(at), Some(_)) => format!("move {} {gap}", placed(*at)),
+            (GapInsertion::Own(at), None) => placed(*at),
         };
         format!("{}: {text}", own.name)
     }
@@ -179,7 +185,7 @@ impl<'a> EditableTest<'a> {
 
 impl ThreadEdit {
     fn offer(&self) -> Option<&Offer> {
-        if let Insertion::Calls(offer) = &self.what { Some(offer) } else { None }
+        if let GapInsertion::Calls(offer) = &self.what { Some(offer) } else { None }
     }
 }
 
@@ -223,8 +229,8 @@ impl EditedThread {
 
     fn apply(&mut self, edit: usize, ThreadEdit { before, what, .. }: &ThreadEdit) {
         let offer = match what {
-            Insertion::Own(at) => return self.keep(*at, *before, Some(edit)),
-            Insertion::Calls(offer) => offer,
+            GapInsertion::Own(at) => return self.keep(*at, *before, Some(edit)),
+            GapInsertion::Calls(offer) => offer,
         };
         let earlier = self.calls.iter().filter(|(at, _)| runs_before(&self.old, *at, *before));
         for inserted in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
@@ -276,7 +282,7 @@ impl<'t> GapPlace<'t> {
 
     fn insertion(&self, offer: Offer, prices: &Prices) -> ThreadEdit {
         let cost = prices[offer.kind];
-        ThreadEdit { thread: self.thread, before: self.at, what: Insertion::Calls(offer), takes: None, cost }
+        ThreadEdit { thread: self.thread, before: self.at, what: GapInsertion::Calls(offer), takes: None, cost }
     }
 
     pub(super) fn offers(&self, is_everywhere: bool) -> Vec<Offer> {

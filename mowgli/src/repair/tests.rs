@@ -9,7 +9,7 @@ use mowgli_core::repair::{Offer, Repairable};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::WAIT;
 
-use super::edits::{GapPlace, Insertion, ThreadEdit};
+use super::edits::{GapInsertion, GapPlace, ThreadEdit};
 use super::*;
 use crate::error::InputError;
 use crate::litmus::parse::parse;
@@ -73,7 +73,7 @@ fn is_as_by_force(program: &EditableTest<'_>, text: &str) -> usize {
 
 /// Makes an edit that inserts calls before a statement.
 fn inserted(thread: usize, before: usize, offer: Offer) -> ThreadEdit {
-    ThreadEdit { thread, before, what: Insertion::Calls(offer), takes: None, cost: 1 }
+    ThreadEdit { thread, before, what: GapInsertion::Calls(offer), takes: None, cost: 1 }
 }
 
 /// Computes the outcomes of a test with one call before a statement.

@@ -1,8 +1,8 @@
-//! Work that processes share, on one machine or on many. Each process writes its results to a [`book`]; all books
+//! Work that processes share, on one machine or on many. Each process writes its results to a [`log`]; all logs
 //! together give the answer of a single process.
 
-pub mod book;
 pub mod estimate;
 pub mod identity;
+pub mod log;
 mod sample;
 pub mod slurm;

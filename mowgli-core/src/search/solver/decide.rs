@@ -39,7 +39,7 @@ impl Solver<'_> {
     }
 
     /// Returns a read whose value distinguishes the runs of its thread.
-    pub(super) fn telling_read(&self) -> Option<usize> {
+    pub(super) fn distinguishing_read(&self) -> Option<usize> {
         (0..self.graph.skeletons.len()).find_map(|t| self.values.telling(t, &self.domains))
     }
 

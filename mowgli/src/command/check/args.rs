@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::ledger::Shard;
+use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::super::bounds::{Placement, Within, at_least_one, budget};

@@ -7,7 +7,7 @@ use mowgli_libraries::entry::Entry;
 
 use super::super::format::Record;
 use super::super::out::{keep, told_in, worst};
-use super::super::shards::is_piece;
+use super::super::shards::is_shard;
 use super::super::stages::check_bounds;
 use super::args::{CheckArgs, Entries, bounds, chosen};
 use super::record::{named, record};
@@ -16,7 +16,7 @@ use crate::check::Checked;
 use crate::error::InputError;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
-use crate::shards::book::ShardLog;
+use crate::shards::log::ShardLog;
 
 /// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
 /// verdicts come early.
@@ -34,7 +34,7 @@ pub(super) fn check_implementations(
     args: &CheckArgs,
     catalogue: &Catalogue,
     deadline: Deadline,
-    book: Option<&ShardLog>,
+    log: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
     let mut shown = ShownResults::default();
     let chosen = match chosen(args, catalogue) {
@@ -45,8 +45,8 @@ pub(super) fn check_implementations(
             return Ok(shown.code);
         }
     };
-    shown.check(&quick_first(chosen), catalogue.entries(), args, (deadline, book));
-    if is_piece(book) {
+    shown.check(&quick_first(chosen), catalogue.entries(), args, (deadline, log));
+    if is_shard(log) {
         return Ok(shown.code);
     }
     shown.print_rest(args);
@@ -100,7 +100,7 @@ impl ShownResults {
         chosen: &Entries<'_>,
         entries: &[Entry],
         args: &CheckArgs,
-        (deadline, book): (Deadline, Option<&ShardLog>),
+        (deadline, log): (Deadline, Option<&ShardLog>),
     ) {
         for &(entry, variant) in chosen {
             if interrupt::requested() {
@@ -111,11 +111,11 @@ impl ShownResults {
             }
             let options = args.options(entries, deadline);
             let mut each = |checked: Checked| {
-                if !is_piece(book) {
+                if !is_shard(log) {
                     self.add(&checked, args);
                 }
             };
-            if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, book, &mut each) {
+            if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, log, &mut each) {
                 self.add_bad_input(named(entry.name, variant.name), wrong, args.json);
             }
         }

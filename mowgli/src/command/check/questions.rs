@@ -6,7 +6,7 @@ use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::named;
 
 use super::super::out::{bar, moving, stopped_line, worst};
-use super::super::shards::is_piece;
+use super::super::shards::is_shard;
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
 use crate::check::{CheckOptions, shapes};
@@ -14,7 +14,7 @@ use crate::error::{Code, InputError};
 use crate::interrupt::{Deadline, Undecided};
 use crate::necessity::{ChangeKind, Needed};
 use crate::properties::{Specification, specifications};
-use crate::shards::book::ShardLog;
+use crate::shards::log::ShardLog;
 use crate::{distinguish, mutation, necessity};
 
 /// Checks specifications themselves.
@@ -114,11 +114,11 @@ pub(super) fn check_mutations(
     args: &CheckArgs,
     catalogue: Catalogue,
     deadline: Deadline,
-    book: Option<&ShardLog>,
+    log: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
     let names: Vec<&str> = chosen(args, &catalogue)?.iter().map(|(entry, _)| entry.name).collect();
     let mut code = 0;
-    let is_shown = !is_piece(book);
+    let is_shown = !is_shard(log);
     for entry in catalogue.into_entries().into_iter().filter(|entry| names.contains(&entry.name)) {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = CheckOptions { deadline, ..CheckOptions::default() };
@@ -134,7 +134,7 @@ pub(super) fn check_mutations(
         if is_shown && !args.json {
             println!("{name}");
         }
-        let part = book.map(|book| book.part(format!("{name} weakened")));
+        let part = log.map(|log| log.part(format!("{name} weakened")));
         let found = mutation::worths(entry, bounds, &options, part.as_ref(), &mut each)?;
         bar.finish_and_clear();
         if is_shown && !args.json {

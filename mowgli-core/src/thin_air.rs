@@ -1,12 +1,20 @@
-//! Causality: whether the libraries of a program exclude values out of thin air.
+//! No thin air: whether the libraries of a program exclude values that justify themselves.
 //!
-//! [`crate::flow`] lets a thread go on when the writes that are there can produce its result. It misses no execution if
-//! every incomplete execution has a thread that can go on so.
-//! Otherwise each thread would wait for a write that comes after the read of another waiting thread. Such a situation
-//! is a cycle of three kinds of edges. They are program order from a call to a later write, reads-from, and copies from
-//! the read of an operation to its write.
-//! So it is enough that one acyclic relation, for example hb, contains all three. [`is_causal`] checks this in the
-//! specifications, for every stamp that a write may have.
+//! **Computes** whether one acyclic relation of the specifications, for example `hb`, contains three kinds of edges. They are
+//! program order from a call to a later write, reads-from, and copies from the read of an operation to its write.
+//!
+//! **Invariant.** If [`excludes_thin_air`] holds, each incomplete execution has a thread whose result an existing write can
+//! produce. So [`crate::flow`], which lets only such threads continue, misses no execution.
+//!
+//! **Example.** Load buffering: P1 is `v = read(x); write(y, v)`, and P2 is `v = read(y); write(x, v)`. If a specification lets
+//! each write happen before the read of its thread, both reads may return any value. There `flow` would find 0 only. If the
+//! stamp order keeps a read before a later write, the three kinds of edges would form a cycle of `hb`, so only 0 is possible.
+//!
+//! **Correct because** if no thread can continue, each waits for a write that comes after the read of another one. Going back
+//! from thread to thread gives a cycle of the three kinds (docs/search.md, "No execution is missed"). The test is
+//! `values_out_of_nowhere_are_not_missed` in `tests/tests/flow.rs`.
+//!
+//! **Cost.** A traversal of the specifications for each pair of stamps that the calls of the program have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +98,7 @@ impl StampPair<'_> {
 
 /// True if values out of thin air are excluded in all executions whose threads begin with calls like those in `seen`.
 /// `seen` has one entry for each library.
-pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, SeenStamps>) -> bool {
+pub fn excludes_thin_air(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, SeenStamps>) -> bool {
     if seen.values().all(|of| of.results.is_empty()) {
         return true;
     }

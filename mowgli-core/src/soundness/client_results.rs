@@ -1,7 +1,7 @@
 //! The results for one client: local soundness, progress, and the clients symmetric to it.
 
 use super::client::Client;
-use super::ledger::{ClientLine, Work};
+use super::client_log::{ClientLine, Work};
 use super::local::{LocalResult, check};
 use super::progress::{self, Progress};
 use super::question::Question;
@@ -106,11 +106,11 @@ impl Question<'_> {
         })
     }
 
-    /// Returns the line of a client from the ledger, or else the result of `look`. The line of a failed client does not
+    /// Returns the line of a client from the log, or else the result of `look`. The line of a failed client does not
     /// suffice, because it has no execution.
     pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> ClientResults) -> ClientResults {
-        let Some(ledger) = self.ledger else { return look() };
-        if let Some(mut line) = ledger.line(work).filter(|line| !line.fails) {
+        let Some(log) = self.log else { return look() };
+        if let Some(mut line) = log.line(work).filter(|line| !line.fails) {
             let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);
             let (mut renamed, stays) = (std::mem::take(&mut line.renamed), line.stays);
             // The process that wrote the line may have known fewer clients.
@@ -120,7 +120,7 @@ impl Question<'_> {
         let looked = look();
         // After the deadline the result may be incomplete.
         if !(self.expired)() {
-            ledger.keep(ClientLine::of_client(work, &looked.local, &looked.progress, &looked.renamed));
+            log.keep(ClientLine::of_client(work, &looked.local, &looked.progress, &looked.renamed));
         }
         looked
     }

@@ -14,7 +14,7 @@
 //! `x`, which wakes P1.
 //!
 //! **Correct because** each thread is followed with every value that a cell may hold, whatever the orders say. So the
-//! threads do at least all that they do in any execution (docs/search.md, "Who waits in vain"). The test is
+//! threads do at least all that they do in any execution (docs/search.md, "Reachability"). The test is
 //! `a_thread_waits_in_vain_where_no_thread_can_write_its_word`.
 //!
 //! **Cost.** A pass follows every branch of each thread, which is exponential in the number of reads. So a state may
@@ -92,7 +92,7 @@ struct CellCopy<'n> {
 }
 
 /// The accesses of a thread between two points, with cells as numbers.
-struct Doings<'n> {
+struct Effects<'n> {
     /// The reads that restrict the value: one of these values, or, if the flag is set, any other one.
     reads: SmallVec<[(usize, Vals, bool); 2]>,
     /// The writes with a known value.
@@ -101,11 +101,11 @@ struct Doings<'n> {
 }
 
 /// The cells at which a call looks, as numbers, each with its possible values.
-type Looks = SmallVec<[(usize, Vals); 1]>;
+type ReadCells = SmallVec<[(usize, Vals); 1]>;
 
 /// The successors of a point, if the cells at which the thread looks hold these values.
-struct Nexts<'n> {
-    looks: Looks,
+struct NextStates<'n> {
+    read_cells: ReadCells,
     points: Rc<[&'n ThreadState<'n>]>,
 }
 
@@ -114,8 +114,8 @@ pub struct ReachabilityCache<'n> {
     cells: Vec<Cell>,
     numbers: BTreeMap<Cell, usize>,
     values: Numbering,
-    doings: BTreeMap<usize, Rc<Doings<'n>>>,
-    nexts: BTreeMap<usize, Nexts<'n>>,
+    effects: BTreeMap<usize, Rc<Effects<'n>>>,
+    successors: BTreeMap<usize, NextStates<'n>>,
     /// The number of points that the search may still follow.
     credit: usize,
     /// Back-off: the number of states left to skip, and the length of the next back-off.
@@ -128,8 +128,8 @@ impl Default for ReachabilityCache<'_> {
             cells: Vec::new(),
             numbers: BTreeMap::new(),
             values: Numbering::default(),
-            doings: BTreeMap::new(),
-            nexts: BTreeMap::new(),
+            effects: BTreeMap::new(),
+            successors: BTreeMap::new(),
             credit: CREDIT.0,
             skipped: (0, 1),
         }
@@ -183,7 +183,7 @@ pub struct Reachability<'a, 'p, 'n> {
     pub by_others: &'a dyn Fn(Cell, usize) -> Vec<Val>,
     /// True if the call at which this thread stands cannot return this value of a cell, because the thread's own last
     /// write hides it.
-    pub is_gone: &'a dyn Fn(usize, &'n ThreadState<'n>, Cell, Val) -> bool,
+    pub is_hidden: &'a dyn Fn(usize, &'n ThreadState<'n>, Cell, Val) -> bool,
     /// The point of each thread, and whether the thread waits for something new.
     pub standing: &'a [(&'n ThreadState<'n>, bool)],
 }
@@ -210,7 +210,7 @@ impl<'n> Reachability<'_, '_, 'n> {
             return Err(TooMuch);
         }
         let mut search = ReachabilitySearch {
-            ahead: self,
+            reachability: self,
             now: vec![None; CELLS],
             by_others: vec![vec![None; CELLS]; count],
             written: vec![vec![0; CELLS]; count],
@@ -232,39 +232,39 @@ impl<'n> Reachability<'_, '_, 'n> {
     }
 
     /// Returns the accesses of a thread between two points.
-    fn doings(&self, before: &'n ThreadState<'n>, point: &'n ThreadState<'n>) -> Result<Rc<Doings<'n>>, TooMuch> {
+    fn effects(&self, before: &'n ThreadState<'n>, point: &'n ThreadState<'n>) -> Result<Rc<Effects<'n>>, TooMuch> {
         let mut known = self.known.borrow_mut();
-        if let Some(doings) = known.doings.get(&point.id) {
-            return Ok(Rc::clone(doings));
+        if let Some(effects) = known.effects.get(&point.id) {
+            return Ok(Rc::clone(effects));
         }
-        let mut doings = Doings { reads: SmallVec::new(), writes: SmallVec::new(), copies: SmallVec::new() };
+        let mut effects = Effects { reads: SmallVec::new(), writes: SmallVec::new(), copies: SmallVec::new() };
         let run = point.run();
         for (event, shape) in run.trace.events.iter().zip(&run.shapes).skip(before.run().shapes.len()) {
-            add(&mut known, event, shape, &mut doings);
+            add(&mut known, event, shape, &mut effects);
         }
         if known.is_too_much() {
             return Err(TooMuch);
         }
-        let doings = Rc::new(doings);
-        known.doings.insert(point.id, Rc::clone(&doings));
-        Ok(doings)
+        let effects = Rc::new(effects);
+        known.effects.insert(point.id, Rc::clone(&effects));
+        Ok(effects)
     }
 }
 
-fn add<'n>(known: &mut ReachabilityCache<'n>, event: &'n Event, shape: &'n Shape, doings: &mut Doings<'n>) {
+fn add<'n>(known: &mut ReachabilityCache<'n>, event: &'n Event, shape: &'n Shape, effects: &mut Effects<'n>) {
     for sub in shape {
         let Some(cell) = sub.cell.map(|cell| known.cell(cell)) else { continue };
         match sub.reads {
-            Some(Reads::Is(v)) => doings.reads.push((cell, known.values.bit(v), false)),
-            Some(Reads::IsNot(v)) => doings.reads.push((cell, known.values.bit(v), true)),
+            Some(Reads::Is(v)) => effects.reads.push((cell, known.values.bit(v), false)),
+            Some(Reads::IsNot(v)) => effects.reads.push((cell, known.values.bit(v), true)),
             Some(Reads::Any) | None => {}
         }
         match sub.writes {
-            Some(Writes::Is(v)) => doings.writes.push((cell, known.values.bit(v))),
+            Some(Writes::Is(v)) => effects.writes.push((cell, known.values.bit(v))),
             Some(written @ (Writes::Copy(from) | Writes::Step(from))) => {
                 let from = known.cell(shape[from].cell.expect("a subevent that reads touches a cell"));
                 let step = matches!(written, Writes::Step(_)).then_some(event);
-                doings.copies.push(CellCopy { step, from, to: cell });
+                effects.copies.push(CellCopy { step, from, to: cell });
             }
             None => {}
         }
@@ -281,7 +281,7 @@ fn last_write(point: &ThreadState<'_>, cell: Cell) -> Option<Val> {
 type Own = Vec<(usize, Option<Vals>)>;
 
 struct ReachabilitySearch<'s, 'a, 'p, 'n> {
-    ahead: &'s Reachability<'a, 'p, 'n>,
+    reachability: &'s Reachability<'a, 'p, 'n>,
     /// The values that cells hold at present, computed on demand.
     now: Vec<Option<Vals>>,
     /// For each thread the same without the initial value and without its own writes.
@@ -306,10 +306,10 @@ struct ReachabilitySearch<'s, 'a, 'p, 'n> {
 
 impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     fn watch(&mut self) -> Result<(), TooMuch> {
-        for (t, &(point, waits)) in self.ahead.standing.iter().enumerate() {
+        for (t, &(point, waits)) in self.reachability.standing.iter().enumerate() {
             if waits {
-                let (_, looks) = self.results(t, point, Some(&Vec::new()))?;
-                self.watched[t] = looks.iter().fold(0, |all, (cell, _)| all | 1 << cell);
+                let (_, read_cells) = self.results(t, point, Some(&Vec::new()))?;
+                self.watched[t] = read_cells.iter().fold(0, |all, (cell, _)| all | 1 << cell);
             }
         }
         Ok(())
@@ -318,7 +318,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
     fn follow_all(&mut self) -> Result<(), TooMuch> {
         loop {
             self.changed = false;
-            for (t, &(point, _)) in self.ahead.standing.iter().enumerate() {
+            for (t, &(point, _)) in self.reachability.standing.iter().enumerate() {
                 if self.goes_on[t] {
                     self.follow(t, point, None, &mut Vec::new())?;
                 }
@@ -349,7 +349,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         if let Some(values) = self.now[cell] {
             return values;
         }
-        let values = self.numbers((self.ahead.now)(self.cell(cell)));
+        let values = self.numbers((self.reachability.now)(self.cell(cell)));
         self.now[cell] = Some(values);
         values
     }
@@ -359,17 +359,17 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         if let Some(values) = self.by_others[t][cell] {
             return values;
         }
-        let values = self.numbers((self.ahead.by_others)(self.cell(cell), t));
+        let values = self.numbers((self.reachability.by_others)(self.cell(cell), t));
         self.by_others[t][cell] = Some(values);
         values
     }
 
     fn cell(&self, cell: usize) -> Cell {
-        self.ahead.known.borrow().cells[cell]
+        self.reachability.known.borrow().cells[cell]
     }
 
     fn numbers(&self, values: Vec<Val>) -> Vals {
-        let mut known = self.ahead.known.borrow_mut();
+        let mut known = self.reachability.known.borrow_mut();
         values.into_iter().fold(0, |all, v| all | known.values.bit(v))
     }
 
@@ -391,8 +391,9 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         let place = self.cell(cell);
         let Some(last) = last_write(point, place) else { return all };
         let fresh = others | self.numbers(vec![last]) | self.by_others(t, cell);
-        let older: Vec<Val> = self.ahead.known.borrow().values.all(all & !fresh).collect();
-        let found: Vec<Val> = older.into_iter().filter(|&v| !(self.ahead.is_gone)(t, point, place, v)).collect();
+        let older: Vec<Val> = self.reachability.known.borrow().values.all(all & !fresh).collect();
+        let found: Vec<Val> =
+            older.into_iter().filter(|&v| !(self.reachability.is_hidden)(t, point, place, v)).collect();
         fresh | self.numbers(found)
     }
 
@@ -403,57 +404,59 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         t: usize,
         point: &'n ThreadState<'n>,
         own: Option<&Own>,
-    ) -> Result<(Vec<Val>, Looks), TooMuch> {
+    ) -> Result<(Vec<Val>, ReadCells), TooMuch> {
         let this = RefCell::new((self, SmallVec::new(), false));
         let cells = |cell: Cell| {
-            let (search, looks, is_too_much) = &mut *this.borrow_mut();
-            let number = search.ahead.known.borrow_mut().cell(cell);
+            let (search, read_cells, is_too_much) = &mut *this.borrow_mut();
+            let number = search.reachability.known.borrow_mut().cell(cell);
             let values = if number < CELLS { search.values_for(t, point, own, number) } else { 0 };
-            if search.ahead.known.borrow().is_too_much() {
+            if search.reachability.known.borrow().is_too_much() {
                 *is_too_much = true;
                 return Vec::new();
             }
-            if !looks.contains(&(number, values)) {
-                looks.push((number, values));
+            if !read_cells.contains(&(number, values)) {
+                read_cells.push((number, values));
             }
-            search.ahead.known.borrow().values.all(values).collect()
+            search.reachability.known.borrow().values.all(values).collect()
         };
-        let threads = this.borrow().0.ahead.threads;
+        let threads = this.borrow().0.reachability.threads;
         let results = threads.returns(Tid::from_index(t), point, &cells);
-        let (_, looks, is_too_much) = this.into_inner();
-        if is_too_much { Err(TooMuch) } else { Ok((results, looks)) }
+        let (_, read_cells, is_too_much) = this.into_inner();
+        if is_too_much { Err(TooMuch) } else { Ok((results, read_cells)) }
     }
 
     /// Returns the points that may come next.
-    fn nexts(
+    fn successors(
         &mut self,
         t: usize,
         point: &'n ThreadState<'n>,
         own: Option<&Own>,
     ) -> Result<Rc<[&'n ThreadState<'n>]>, TooMuch> {
-        let ahead = self.ahead;
-        let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
-        if let Some((looks, points)) = known
-            && looks.into_iter().all(|(cell, values)| self.values_for(t, point, own, cell) == values)
+        let reachability = self.reachability;
+        let known =
+            reachability.known.borrow().successors.get(&point.id).map(|n| (n.read_cells.clone(), Rc::clone(&n.points)));
+        if let Some((read_cells, points)) = known
+            && read_cells.into_iter().all(|(cell, values)| self.values_for(t, point, own, cell) == values)
         {
             return Ok(points);
         }
         let thread = Tid::from_index(t);
-        let mut looks = SmallVec::new();
-        let ways: Vec<(Val, usize)> = match &point.stand {
+        let mut read_cells = SmallVec::new();
+        let ways: Vec<(Val, usize)> = match &point.frontier {
             Frontier::Free(_, ways) => ways.clone(),
-            Frontier::Looks(call) => {
+            Frontier::Reads(call) => {
                 let (results, at) = self.results(t, point, own)?;
-                looks = at;
-                let shapes = |ret: Val| (0..ahead.threads.shapes(thread, call, ret).len()).map(move |n| (ret, n));
+                read_cells = at;
+                let shapes =
+                    |ret: Val| (0..reachability.threads.shapes(thread, call, ret).len()).map(move |n| (ret, n));
                 results.into_iter().flat_map(shapes).collect()
             }
             _ => Vec::new(),
         };
         let points: Rc<[_]> =
-            ways.into_iter().map(|(ret, shape)| ahead.threads.after(point, thread, ret, shape)).collect();
-        let nexts = Nexts { looks, points: Rc::clone(&points) };
-        ahead.known.borrow_mut().nexts.insert(point.id, nexts);
+            ways.into_iter().map(|(ret, shape)| reachability.threads.after(point, thread, ret, shape)).collect();
+        let successors = NextStates { read_cells, points: Rc::clone(&points) };
+        reachability.known.borrow_mut().successors.insert(point.id, successors);
         Ok(points)
     }
 
@@ -472,19 +475,19 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         own: &mut Own,
     ) -> Result<(), TooMuch> {
         *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
-        match &point.stand {
+        match &point.frontier {
             Frontier::Ended => self.ends[t] = true,
             Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) | Frontier::Round(_) => {}
             // The rounds of a loop are one program, so a further round does the same as this one.
             Frontier::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
             Frontier::Bound { remembered: false, .. } => {
-                let next = self.ahead.threads.beyond(point, Tid::from_index(t));
+                let next = self.reachability.threads.beyond(point, Tid::from_index(t));
                 self.enter(t, (point, next), beyond.or(Some(point.run().shapes.len())), own)?;
             }
             Frontier::Bound { .. } | Frontier::IllDefined(_) => return Err(TooMuch),
-            Frontier::Free(..) | Frontier::Looks(_) => {
+            Frontier::Free(..) | Frontier::Reads(_) => {
                 let own_or_any = if beyond.is_some() { None } else { Some(&*own) };
-                for next in self.nexts(t, point, own_or_any)?.iter() {
+                for next in self.successors(t, point, own_or_any)?.iter() {
                     if self.is_enough(t) {
                         break;
                     }
@@ -503,19 +506,19 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         beyond: Option<usize>,
         own: &mut Own,
     ) -> Result<(), TooMuch> {
-        let doings = self.ahead.doings(point, next)?;
-        let mut reads = doings.reads.iter();
+        let effects = self.reachability.effects(point, next)?;
+        let mut reads = effects.reads.iter();
         if !reads.all(|&(cell, v, is_other)| self.values(cell) & if is_other { !v } else { v } != 0) {
             return Ok(());
         }
         let before = own.len();
-        for &(cell, v) in &doings.writes {
+        for &(cell, v) in &effects.writes {
             self.changed |= v & !self.written[t][cell] != 0;
             self.written[t][cell] |= v;
             self.wake(cell);
             own.push((cell, Some(v)));
         }
-        for link in &doings.copies {
+        for link in &effects.copies {
             self.issue(link);
             own.push((link.to, None));
         }
@@ -545,7 +548,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
                 continue;
             }
             let values = self.values(from);
-            if self.ahead.known.borrow().is_too_much() {
+            if self.reachability.known.borrow().is_too_much() {
                 return Err(TooMuch);
             }
             let values = step.map_or(values, |event| self.step(event, values));
@@ -555,14 +558,14 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
                 self.wake(to);
             }
         }
-        if self.ahead.known.borrow().is_too_much() { Err(TooMuch) } else { Ok(()) }
+        if self.reachability.known.borrow().is_too_much() { Err(TooMuch) } else { Ok(()) }
     }
 
     /// Returns the results of an update on these values.
     fn step(&self, event: &Event, values: Vals) -> Vals {
-        let mut known = self.ahead.known.borrow_mut();
+        let mut known = self.reachability.known.borrow_mut();
         let read: Vec<Val> = known.values.all(values).collect();
-        let library = self.ahead.threads.libraries.of(&event.call);
+        let library = self.reachability.threads.libraries.of(&event.call);
         read.into_iter().filter_map(|v| library.step(event, v)).fold(0, |all, v| all | known.values.bit(v))
     }
 }
@@ -589,15 +592,15 @@ mod tests {
         let start =
             |(t, (program, waits)): (usize, &(Prog, bool))| (threads.start(Tid::from_index(t), program), *waits);
         let standing: Vec<_> = programs.iter().enumerate().map(start).collect();
-        let ahead = Reachability {
+        let reachability = Reachability {
             threads: &threads,
             known: &RefCell::default(),
             now: &|_| vec![Val::Int(0)],
             by_others: &|_, _| Vec::new(),
-            is_gone: &|_, _, _, _| false,
+            is_hidden: &|_, _, _, _| false,
             standing: &standing,
         };
-        ahead.reach(&[], false).expect("three threads are little work")
+        reachability.reach(&[], false).expect("three threads are little work")
     }
 
     /// Writes x if y is 1.

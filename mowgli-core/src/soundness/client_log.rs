@@ -135,9 +135,9 @@ impl ClientLine {
 }
 
 /// A store of lines.
-pub trait Ledger: Sync {
+pub trait ClientLog: Sync {
     /// Returns the share of the clients that this process checks; `None` for all.
-    fn piece(&self) -> Option<Shard>;
+    fn shard(&self) -> Option<Shard>;
 
     /// Returns the line of a client, if there is one.
     fn line(&self, work: Work) -> Option<ClientLine>;

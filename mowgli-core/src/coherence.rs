@@ -1,7 +1,22 @@
-//! What a thread no longer finds in a cell once it has written it.
+//! Coherence pruning: the values of a cell that a thread's own last write of the cell hides from it.
 //!
-//! It is asked of the specification: by the beginning of an execution that has nothing but the thread's own writes of the
-//! cell and the call that looks at it. Whatever is forbidden there is forbidden where there is more.
+//! **Computes** whether the call at the frontier of a thread can return a value that the cell had before the thread's
+//! last write of it.
+//!
+//! **Invariant.** Let [`Coherence::is_hidden`] hold for a thread state, a cell and a value. In an execution that begins with
+//! the state, the call reads this value only from a write after the thread's last one. An answer depends only on
+//! the thread's own writes of the cell, the call, the cell and the value. So it is cached for all states.
+//!
+//! **Example.** P1 is `write(x, 1); read(x)`, and `x` was 0. Let the read return 0, from the initial write. Then it is before
+//! `write(x, 1)` in reads-before, and after it in program order. If the
+//! specification forbids this cycle, 0 is hidden. A specification that allows a read to pass a write does not forbid it.
+//!
+//! **Correct because** the specification decides it, for a beginning of an execution with the thread's writes of the cell
+//! and the call only. Each pair of a relation stays when events are added, so what is forbidden there is forbidden in
+//! every larger execution (docs/search.md, "Coherence pruning"). A library promises nothing while its calls are not
+//! well-formed, so the answer is no then. Test: `a_thread_reads_no_value_that_it_has_overwritten`.
+//!
+//! **Cost.** One propagation in a [`Prefix`] of a few subevents for each different question, and a look-up afterwards.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +27,57 @@ use crate::search::prefix::{LoneEvent, Prefix, reads_of};
 use crate::thread::{Frontier, ThreadState, Threads};
 use crate::value::Val;
 
-/// A thread's own writes of a cell, each with how many calls before it are alike; the call that looks at it; the value.
+/// A question: a thread's own writes of a cell, the call that reads the cell, the cell and the value. Each call has the
+/// number of earlier calls of the thread that are alike.
 type Overwritten<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
 
-/// A library, and the numbers of the points of all threads up to which its calls were examined.
+/// A library, and the numbers of the states of all threads up to which its calls were examined.
 pub type WellFormedAt = (Name, Few<usize>);
 
-/// What is known of it.
+/// The cache of the answers.
 #[derive(Default)]
 pub struct Coherence<'p, 'n> {
     prefixes: BTreeMap<Name, Prefix<'p, 'n>>,
     known: BTreeMap<Overwritten<'n>, bool>,
-    /// The same by the number of the point, because a thread comes to one point in many states.
+    /// The answers by the number of the thread state, because a thread is in one such state in many states of the search.
     at_points: BTreeMap<(usize, Cell, Val), bool>,
-    /// Whether the calls of a library are well-formed, by the points of all threads. The point of the asking thread comes last.
+    /// Whether the calls of a library are well-formed, by the states of all threads. The state of the reading thread comes
+    /// last.
     heard: BTreeMap<WellFormedAt, bool>,
 }
 
 impl<'p, 'n> Coherence<'p, 'n> {
-    /// Whether the call at which a thread stands does not return what a cell held, this value, before the thread's own last
-    /// write of it. `others`: where the other threads are.
-    pub fn is_gone(
+    /// True if a thread has hidden this value of a cell from itself: the call at its frontier cannot read it from a write before
+    /// the thread's own last one. `others` are the states of the other threads.
+    pub fn is_hidden(
         &mut self,
         threads: &Threads<'p, 'n>,
         (thread, point): (Tid, &'n ThreadState<'n>),
         others: &mut dyn Iterator<Item = &'n ThreadState<'n>>,
         (cell, v): (Cell, Val),
     ) -> bool {
-        let Frontier::Looks(call) = &point.stand else { return false };
+        let Frontier::Reads(call) = &point.frontier else { return false };
         let at_point = (point.id, cell, v);
-        if self.at_points.get(&at_point) == Some(&false) || !self.is_heard(threads, point, others, call.library) {
+        if self.at_points.get(&at_point) == Some(&false)
+            || !self.is_well_formed_now(threads, point, others, call.library)
+        {
             return false;
         }
         if let Some(&known) = self.at_points.get(&at_point) {
             return known;
         }
-        let is_gone = self.is_gone_at(threads, (thread, point), call, (cell, v));
-        self.at_points.insert(at_point, is_gone);
-        is_gone
+        let is_hidden = self.is_hidden_at(threads, (thread, point), call, (cell, v));
+        self.at_points.insert(at_point, is_hidden);
+        is_hidden
     }
 
-    /// The questions about well-formed calls so far, for a comparison with another client.
+    /// Returns the questions about well-formed calls so far, for a comparison with another client.
     pub fn heard(&self) -> impl Iterator<Item = &WellFormedAt> {
         self.heard.keys()
     }
 
-    /// The same where the specification says something.
-    fn is_gone_at(
+    /// The same for a library whose calls so far are well-formed, so that its specification applies.
+    fn is_hidden_at(
         &mut self,
         threads: &Threads<'p, 'n>,
         (thread, point): (Tid, &'n ThreadState<'n>),
@@ -78,13 +97,13 @@ impl<'p, 'n> Coherence<'p, 'n> {
         if let Some(&known) = self.known.get(&asked) {
             return known;
         }
-        let is_gone = self.is_forbidden(threads, (thread, point), own, (call, nth), (cell, v));
-        self.known.insert(asked, is_gone);
-        is_gone
+        let is_hidden = self.is_forbidden(threads, (thread, point), own, (call, nth), (cell, v));
+        self.known.insert(asked, is_hidden);
+        is_hidden
     }
 
-    /// Whether the specification of a library says something of its calls so far.
-    fn is_heard(
+    /// True if the calls of a library so far are well-formed, so that its specification applies to them.
+    fn is_well_formed_now(
         &mut self,
         threads: &Threads<'p, 'n>,
         point: &'n ThreadState<'n>,
@@ -129,14 +148,14 @@ impl<'p, 'n> Coherence<'p, 'n> {
             let position = point.run().shapes.len();
             let (event, shape) = (&run.trace.events[position], &run.shapes[position]);
             own.push(LoneEvent { event, nth, shape });
-            let is_forbidden = reads_of(shape, &[cell]) == 1 && prefix.forbids_stale(&own, cell);
+            let is_forbidden = reads_of(shape, &[cell]) == 1 && prefix.forbids_overwritten(&own, cell);
             own.pop();
             is_forbidden
         })
     }
 }
 
-/// The numbers of the ways in which a call can return `ret`.
+/// Returns the numbers of the ways in which a call can return `ret`.
 fn ways(threads: &Threads<'_, '_>, thread: Tid, call: &Call, ret: Val) -> std::ops::Range<usize> {
     0..threads.shapes(thread, call, ret).len()
 }

@@ -1,4 +1,4 @@
-//! The book of a shard: a file of lines. The first line identifies the run. Each further line holds the result of one
+//! The log of a shard: a file of lines. The first line identifies the run. Each further line holds the result of one
 //! client, test or program; the last line says that the shard is complete. A line that was cut off in the middle counts
 //! as not written, so that a killed shard can continue.
 
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use itertools::Itertools;
 use mowgli_core::search::solver::Stats;
-use mowgli_core::soundness::ledger::{ClientLine, Ledger, Shard, Work};
+use mowgli_core::soundness::client_log::{ClientLine, ClientLog, Shard, Work};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,7 @@ struct LogContent {
     whole: usize,
 }
 
-/// Reads a book; `None` if its first line is not whole.
+/// Reads a log; `None` if its first line is not whole.
 fn read(path: &Path) -> Result<Option<LogContent>, InputError> {
     let bytes = std::fs::read(path).map_err(|e| InputError::file(path, e))?;
     let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |last| last + 1);
@@ -160,26 +160,26 @@ impl Pen {
     }
 }
 
-/// The known results of a run: the book of one shard, which grows, or the books of all.
+/// The known results of a run: the log of one shard, which grows, or the logs of all.
 pub struct ShardLog {
-    piece: Option<Shard>,
+    shard: Option<Shard>,
     known: Mutex<KnownResults>,
     pen: Option<Mutex<Pen>>,
 }
 
-/// Locks a part of a book. A poisoned lock is used too, because its content would still be right.
+/// Locks a part of a log. A poisoned lock is used too, because its content would still be right.
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl ShardLog {
-    /// Opens the book of a shard of a run: a new file, or one to continue.
+    /// Opens the log of a shard of a run: a new file, or one to continue.
     ///
     /// # Errors
     /// If the file cannot be written, is damaged, or of another shard.
-    pub fn open(path: &Path, run: &Identity, piece: Shard) -> Result<Self, InputError> {
+    pub fn open(path: &Path, run: &Identity, shard: Shard) -> Result<Self, InputError> {
         let at = |e: std::io::Error| InputError::file(path, e);
-        let head = LogHead { shard: piece.number(), of: piece.of(), run: run.clone() };
+        let head = LogHead { shard: shard.number(), of: shard.of(), run: run.clone() };
         let before = if path.exists() { read(path)? } else { None };
         if let Some(LogContent { head: of_file, .. }) = before.as_ref().filter(|before| before.head != head) {
             let why =
@@ -195,13 +195,13 @@ impl ShardLog {
         }
         let mut known = KnownResults::default();
         before.into_iter().flat_map(|before| before.records).for_each(|record| known.add(record));
-        Ok(Self { piece: Some(piece), known: Mutex::new(known), pen: Some(Mutex::new(pen)) })
+        Ok(Self { shard: Some(shard), known: Mutex::new(known), pen: Some(Mutex::new(pen)) })
     }
 
-    /// Returns the share of this book; `None` if it is all of them.
+    /// Returns the share of this log; `None` if it is all of them.
     #[must_use]
-    pub fn piece(&self) -> Option<Shard> {
-        self.piece
+    pub fn shard(&self) -> Option<Shard> {
+        self.shard
     }
 
     /// Returns a part of the run; its time is counted from now.
@@ -210,7 +210,7 @@ impl ShardLog {
         if let Some(pen) = &self.pen {
             held(pen).last = Instant::now();
         }
-        RunPart { book: self, name }
+        RunPart { log: self, name }
     }
 
     /// Counts the lines with results.
@@ -252,7 +252,7 @@ impl ShardLog {
 
 /// A part of a run, for example the check of one variant within one bound.
 pub struct RunPart<'a> {
-    book: &'a ShardLog,
+    log: &'a ShardLog,
     name: String,
 }
 
@@ -260,13 +260,13 @@ impl RunPart<'_> {
     /// Returns the seconds that all processes took for this part.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        held(&self.book.known).seconds.get(&self.name).copied().unwrap_or_default()
+        held(&self.log.known).seconds.get(&self.name).copied().unwrap_or_default()
     }
 
     /// Returns the share of the work that this process does; `None` if it does all.
     #[must_use]
-    pub fn piece(&self) -> Option<Shard> {
-        self.book.piece
+    pub fn shard(&self) -> Option<Shard> {
+        self.log.shard
     }
 
     /// Returns the stored result of the unit with this number, or computes it with `find`. `None` if another shard has
@@ -277,7 +277,7 @@ impl RunPart<'_> {
         expired: &dyn Fn() -> bool,
         find: impl FnOnce() -> T,
     ) -> Option<T> {
-        if self.book.piece.is_some_and(|piece| !piece.has(number)) {
+        if self.log.shard.is_some_and(|shard| !shard.has(number)) {
             return None;
         }
         if let Some(UnitResult::Unit { value, .. }) = self.known(UnitKey::Unit(number))
@@ -294,12 +294,12 @@ impl RunPart<'_> {
     }
 
     fn known(&self, key: UnitKey) -> Option<UnitResult> {
-        held(&self.book.known).found.get(&self.name)?.get(&key).cloned()
+        held(&self.log.known).found.get(&self.name)?.get(&key).cloned()
     }
 
     fn add(&self, found: UnitResult) {
-        let Some(pen) = &self.book.pen else { return };
-        // A shard that continues checks failing clients again, and their lines are in the book already.
+        let Some(pen) = &self.log.pen else { return };
+        // A shard that continues checks failing clients again, and their lines are in the log already.
         if self.known(found.key()).is_some() {
             return;
         }
@@ -308,13 +308,13 @@ impl RunPart<'_> {
         pen.last = Instant::now();
         let record = LogLine::Found { part: self.name.clone(), seconds, found };
         pen.write(&record);
-        held(&self.book.known).add(record);
+        held(&self.log.known).add(record);
     }
 }
 
-impl Ledger for RunPart<'_> {
-    fn piece(&self) -> Option<Shard> {
-        self.book.piece
+impl ClientLog for RunPart<'_> {
+    fn shard(&self) -> Option<Shard> {
+        self.log.shard
     }
 
     fn line(&self, work: Work) -> Option<ClientLine> {
@@ -329,19 +329,19 @@ impl Ledger for RunPart<'_> {
     }
 }
 
-/// The merged books of a run.
+/// The merged logs of a run.
 pub struct Merged {
     /// The run.
     pub run: Identity,
     /// The results of all of them.
-    pub book: ShardLog,
+    pub log: ShardLog,
     /// The number of shards.
     pub of: usize,
-    /// The shards without a book, and those that are not complete, with the number of their lines.
+    /// The shards without a log, and those that are not complete, with the number of their lines.
     pub missing: Vec<(usize, Option<usize>)>,
 }
 
-/// Reads the books of one run; `None` if none of them has a line.
+/// Reads the logs of one run; `None` if none of them has a line.
 ///
 /// # Errors
 /// If a file cannot be read, is damaged, or of another run than the first.
@@ -382,7 +382,7 @@ pub fn merged(paths: &[PathBuf]) -> Result<Option<Merged>, InputError> {
         None => Some((shard, None)),
     });
     let missing = missing.collect();
-    Ok(Some(Merged { run, book: ShardLog { piece: None, known: Mutex::new(known), pen: None }, of, missing }))
+    Ok(Some(Merged { run, log: ShardLog { shard: None, known: Mutex::new(known), pen: None }, of, missing }))
 }
 
 impl Merged {
