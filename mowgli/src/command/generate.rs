@@ -22,6 +22,7 @@ use mowgli_rdma::core_rma::generate::TableRow;
 use super::bounds::at_least_one;
 use super::out::{bar, moving, save, told};
 use super::shards::{Done, Share, is_shard};
+use super::terminal;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 
@@ -258,8 +259,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
 fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure> {
     let (start, deadline) = (Instant::now(), shared.0);
     let (mut code, mut all) = (0, Vec::new());
-    let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+    let mut table = terminal::table(false);
     table.set_header([
         "rule",
         "processes",

@@ -28,6 +28,7 @@ use super::format::{Format, Record};
 use super::network::on;
 use super::out::{all_files, bar, failure_code, parsed, shown, text_of, told_in, warnings, worst};
 use super::shards::{Done, SharedArgs, is_shard};
+use super::terminal::{assertions, colours_of};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 
@@ -202,12 +203,12 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, log: Option<&Shar
     if is_shard(log) {
         return code;
     }
-    let mut stats = Stats::default();
-    let mut records = Vec::new();
+    let (mut stats, mut records) = (Stats::default(), Vec::new());
+    let colours = colours_of(&std::io::stdout());
     for p in printed.into_iter().flatten() {
         match args.format {
             Some(_) => records.extend(p.record),
-            None => print!("{}", p.out),
+            None => print!("{}", assertions(&p.out, colours)),
         }
         eprint!("{}", p.err);
         code = worst(code, p.code);

@@ -36,6 +36,7 @@ mod shards;
 mod show;
 mod stages;
 mod submit;
+mod terminal;
 mod walk;
 
 use std::path::PathBuf;

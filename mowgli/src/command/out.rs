@@ -1,8 +1,8 @@
 //! Helpers that commands share: reading and writing files, printing, exit codes.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use super::terminal::colours_of;
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{self, Colours};
 use crate::error::{Code, InputError};
@@ -37,8 +37,7 @@ pub(super) fn failure_code(failure: &Failure) -> u8 {
 
 /// Returns the colours that standard error can show.
 pub(super) fn colours() -> Colours {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    if wanted && std::io::stderr().is_terminal() { Colours::Ansi } else { Colours::None }
+    colours_of(&std::io::stderr())
 }
 
 /// Returns the exit code, and prints a failure to standard error. With `--json` it is a line on standard output, too.

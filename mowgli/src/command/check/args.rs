@@ -63,6 +63,9 @@ pub(in super::super) struct CheckArgs {
     /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
     #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish", "shard"])]
     pub(super) stats: bool,
+    /// Print a table that is as wide as its cells, with the concretisations.
+    #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub(super) wide: bool,
     /// Print one JSON object per check, one per line.
     #[arg(long)]
     pub(super) json: bool,

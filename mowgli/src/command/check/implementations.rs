@@ -1,6 +1,8 @@
 //! Checks of implementations against their specifications, with a table of verdicts.
 
-use comfy_table::{ColumnConstraint, Table, Width, presets};
+use std::io::stdout;
+
+use comfy_table::{ColumnConstraint, Table, Width};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
@@ -9,6 +11,7 @@ use super::super::format::Record;
 use super::super::out::{keep, told_in, worst};
 use super::super::shards::is_shard;
 use super::super::stages::check_bounds;
+use super::super::terminal::{self, colours_of};
 use super::args::{CheckArgs, Entries, bounds, chosen};
 use super::record::{named, record};
 use crate::catalogue::Catalogue;
@@ -36,7 +39,7 @@ pub(super) fn check_implementations(
     deadline: Deadline,
     log: Option<&ShardLog>,
 ) -> Result<u8, InputError> {
-    let mut shown = ShownResults::default();
+    let mut shown = ShownResults::new(args.wide);
     let chosen = match chosen(args, catalogue) {
         Ok(chosen) => chosen,
         Err(wrong) => {
@@ -61,7 +64,7 @@ pub(super) fn check_implementations(
 
 /// The results of checks so far.
 struct ShownResults {
-    /// Counterexamples as text; they are printed after all verdicts.
+    /// Counterexamples as text; they are printed after all verdicts and the table.
     details: String,
     table: Table,
     records: Vec<Record>,
@@ -70,30 +73,21 @@ struct ShownResults {
     code: u8,
 }
 
-impl Default for ShownResults {
-    fn default() -> Self {
-        let mut table = Table::new();
-        table.load_preset(presets::UTF8_FULL_CONDENSED);
-        table.set_header([
-            "library",
-            "over",
-            "bound",
-            "clients",
-            "executions",
-            "verdict",
-            "progress",
-            "concretisation",
-            "time",
-        ]);
+/// The columns of the table. The last one is the concretisation, which is in wide tables only.
+const HEADER: [&str; 9] =
+    ["library", "over", "bound", "clients", "executions", "verdict", "progress", "time", "concretisation"];
+
+impl ShownResults {
+    fn new(is_wide: bool) -> Self {
+        let mut table = terminal::table(is_wide);
+        table.set_header(&HEADER[..HEADER.len() - usize::from(!is_wide)]);
         // The reason for an undecided verdict can be long.
         if let Some(verdict) = table.column_mut(5) {
             verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
         }
         Self { details: String::new(), table, records: Vec::new(), findings: Vec::new(), code: 0 }
     }
-}
 
-impl ShownResults {
     /// Checks entries, and prints each verdict.
     fn check(
         &mut self,
@@ -135,7 +129,8 @@ impl ShownResults {
             (false, None) => {
                 println!("{}", line(c));
                 self.details.push_str(&c.explanation());
-                self.table.add_row(row(c));
+                let columns = self.table.column_count();
+                self.table.add_row(&row(c)[..columns]);
             }
         }
         if args.stats {
@@ -149,13 +144,16 @@ impl ShownResults {
         self.code = worst(self.code, told_in(is_json, Err(wrong)));
     }
 
-    /// Prints the output that follows the verdicts: counterexamples with the table, or the records in the requested
+    /// Prints the output that follows the verdicts: the table with the counterexamples, or the records in the requested
     /// format.
     fn print_rest(&self, args: &CheckArgs) {
         if let Some(format) = args.format {
             print!("{}", format.write("check", &self.records));
         } else if self.table.row_count() > 0 {
-            println!("\n{}{}", self.details, self.table);
+            println!("\n{}", self.table);
+            if !self.details.is_empty() {
+                print!("\n{}", self.details);
+            }
         }
     }
 }
@@ -164,7 +162,8 @@ impl ShownResults {
 fn line(c: &Checked) -> String {
     let Bound { threads, nodes, calls, .. } = c.bound;
     let name = named(c.library, c.variant);
-    format!("{name}, threads {threads}, nodes {nodes}, calls {calls}: {} in {:.2} s", verdict(c), c.time.as_secs_f64())
+    let verdict = terminal::verdict(&verdict(c), c.is_expected(), colours_of(&stdout()));
+    format!("{name}, threads {threads}, nodes {nodes}, calls {calls}: {verdict} in {:.2} s", c.time.as_secs_f64())
 }
 
 /// Returns a verdict, with the reason if it is undecided.
@@ -187,7 +186,7 @@ fn row(c: &Checked) -> [String; 9] {
         c.report.executions.to_string(),
         verdict(c),
         c.progress().to_owned(),
-        c.concretisation().join("\n"),
         format!("{:.2} s", c.time.as_secs_f64()),
+        c.concretisation().join("\n"),
     ]
 }
