@@ -102,7 +102,7 @@ impl Hints for GuardLock {
         !matches!(Method::of(call), Method::Rel { .. })
     }
 
-    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+    fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         lock::held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
 }

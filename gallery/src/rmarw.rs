@@ -20,7 +20,7 @@ const RMARW: Name = Name::literal("rmarw");
 
 /// The number that the flag adds to the readers inside.
 const FLAG: i64 = 8;
-/// Values of the word `told`: the lock is handed over with the flag set, or the turn without it, or nothing has come
+/// Values of the word `reported`: the lock is handed over with the flag set, or the turn without it, or nothing has come
 /// yet.
 const LOCK: i64 = 0;
 const TURN: i64 = 1;

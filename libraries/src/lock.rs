@@ -72,7 +72,7 @@ impl Library for Lock {
     }
 
     /// States `is_well_formed` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
-    fn owed(&self) -> Option<Spec> {
+    fn assumption(&self) -> Option<Spec> {
         let (acquires, releases) = (stamped((self.fence)()), (self.lets_in)());
         let later = po() & same(LOCK);
         let paired = (&later - later.then(&later)).between(&acquires, &releases);
@@ -103,7 +103,7 @@ impl Hints for Lock {
         matches!(Method::of(call), Method::Acq { .. })
     }
 
-    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+    fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
 }

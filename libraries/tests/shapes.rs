@@ -101,7 +101,7 @@ fn kind(shape: &Shape) -> Vec<String> {
 }
 
 /// The text of the shapes of a library, each with the first events that happen in different ways.
-fn told(library: &dyn Hints, world: &World) -> String {
+fn reported(library: &dyn Hints, world: &World) -> String {
     let shapes = library.shape_terms().unwrap_or_else(|| panic!("{} has no terms", library.name()));
     let mut text = format!("threads on nodes {:?}\n", world.threads.iter().map(|n| n.0).collect::<Vec<_>>());
     for (x, object) in &world.objects {
@@ -128,7 +128,7 @@ fn told(library: &dyn Hints, world: &World) -> String {
 fn events_have_the_shapes_that_the_text_says() {
     for entry in catalogue().iter().chain(&x86::catalogue()) {
         let library = entry.library().expect("a library");
-        insta::assert_snapshot!(entry.name, told(library, &world(&*entry.subject)));
+        insta::assert_snapshot!(entry.name, reported(library, &world(&*entry.subject)));
     }
 }
 
@@ -148,7 +148,7 @@ fn events_of_memory_models_have_the_shapes_that_the_text_says() {
         (&Pool, &words_of_x86),
     ];
     for (library, world) in all {
-        insta::assert_snapshot!(library.name().text(), told(library, world));
+        insta::assert_snapshot!(library.name().text(), reported(library, world));
     }
 }
 

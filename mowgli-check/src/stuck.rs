@@ -40,15 +40,15 @@ fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call)
     }
     let others: Vec<Tid> = stuck.execution.world.tids().filter(|&t| t != thread).collect();
     let what = |t: Tid| if stuck.waits[t.index()].is_some() { "waits itself" } else { "has ended" };
-    let owes = |t: Tid| {
+    let unfinished = |t: Tid| {
         let own: Vec<&Event> = stuck.execution.of_thread(t).map(|e| &stuck.execution.events[e]).collect();
         let is_same = |owed: &Call| owed.library == call.library && library.loc(owed) == library.loc(call);
-        libraries.owes(&own).into_iter().find(is_same)
+        libraries.unfinished(&own).into_iter().find(is_same)
     };
-    if let Some(own) = owes(thread) {
+    if let Some(own) = unfinished(thread) {
         return format!("{thread} has to make {} first", print::statement(&own));
     }
-    if let Some((t, owed)) = others.iter().find_map(|&t| Some((t, owes(t)?))) {
+    if let Some((t, owed)) = others.iter().find_map(|&t| Some((t, unfinished(t)?))) {
         return format!("{t} does not make {}, as it {}", print::statement(&owed), what(t));
     }
     let others = others.into_iter().map(|t| format!("{t} {}", what(t))).join(", ");

@@ -22,7 +22,7 @@ fn solved(text: &str) -> (Test, Answer) {
 }
 
 /// Prints the stuck executions as the command does, without the reasons.
-fn told(test: &Test, answer: &Answer) -> Vec<String> {
+fn reported(test: &Test, answer: &Answer) -> Vec<String> {
     let text = stuck::text(test, answer.kinds());
     text.lines().map(|line| line.split(": ").next().expect("a line has a beginning").to_owned()).collect()
 }
@@ -36,7 +36,7 @@ fn locks_in_opposite_orders() {
              m.rel | l.rel ;\n l.rel | m.rel ;\n"
         ));
         assert_eq!(answer.outcomes.len(), 1);
-        assert_eq!(told(&test, &answer), ["Stuck a=0; b=0;", "  P1 at line 4, m.acq", "  P2 at line 4, l.acq"]);
+        assert_eq!(reported(&test, &answer), ["Stuck a=0; b=0;", "  P1 at line 4, m.acq", "  P2 at line 4, l.acq"]);
         assert!(answer.is_stuck(&test));
     }
 }
@@ -46,7 +46,7 @@ fn a_lock_that_is_not_released() {
     let (test, answer) = solved(
         "RDMA_WAIT t { strong lock l@1; x@1 = 0; }\n P1@1 | P2@1 ;\n l.acq | l.acq ;\n x := 1 | b := x ;\n | l.rel ;\n",
     );
-    assert_eq!(told(&test, &answer), ["Stuck b=0;", "  P2 at line 3, l.acq"]);
+    assert_eq!(reported(&test, &answer), ["Stuck b=0;", "  P2 at line 3, l.acq"]);
     let text = stuck::text(&test, answer.kinds());
     assert!(text.contains("P1 does not make rel(l), as it has ended"), "{text}");
 }
@@ -57,7 +57,7 @@ fn a_barrier_to_which_a_participant_does_not_come() {
         "RDMA_WAIT t { barrier b = {P1, P2}; }\n P1@1 | P2@2 ;\n bar(b) | bar(b) ;\n bar(b) | ;\n a := 1 | c := 1 ;\n",
     );
     assert_eq!(
-        (answer.outcomes.len(), told(&test, &answer)),
+        (answer.outcomes.len(), reported(&test, &answer)),
         (0, vec!["Stuck a=0; c=1;".into(), "  P1 at line 4, bar(b)".into()])
     );
 }
@@ -68,7 +68,7 @@ fn a_poll_without_an_operation_on_that_branch() {
     let text = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 | P2@1 ;\n a := x | x := 1 ;\n if a = 1 { put(z, x) } | ;\n poll(2) | ;\n";
     let (test, answer) = solved(text);
     assert_eq!(
-        (answer.outcomes.len(), told(&test, &answer)),
+        (answer.outcomes.len(), reported(&test, &answer)),
         (1, vec!["Stuck a=0;".into(), "  P1 at line 5, poll(2)".into()])
     );
     let claims = |claim: &str| solved(&format!("{text}{claim}\n")).1.liveness;
@@ -86,7 +86,7 @@ fn a_receive_without_a_message() {
     let (test, answer) =
         solved("RDMA_TSO+messages t { nodes 2; }\n P1@1 | P2@2 | P3@2 ;\n send(2, 1) | a := recv() | b := recv() ;\n");
     let expected = ["Stuck a=1; b=0;", "  P3 at line 3, b", "Stuck a=0; b=1;", "  P2 at line 3, a"];
-    assert_eq!(told(&test, &answer).iter().map(|l| l.split(" :=").next().unwrap()).collect_vec(), expected);
+    assert_eq!(reported(&test, &answer).iter().map(|l| l.split(" :=").next().unwrap()).collect_vec(), expected);
 }
 
 /// The owner of a lock by hand may crash with it.
@@ -96,7 +96,7 @@ fn an_owner_that_crashed() {
                 a := 1 | l := 0 ;\n l := 0 | ;\n";
     let test = parsed(text);
     let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
-    assert_eq!(told(&test, &answer), ["Stuck a=0;", "  P1 at line 3, await cas(l, 0, 1) = 0"]);
+    assert_eq!(reported(&test, &answer), ["Stuck a=0;", "  P1 at line 3, await cas(l, 0, 1) = 0"]);
 }
 
 /// A thread that sleeps until a completion comes may sleep for ever if the completion has come before it asked for the event. Looking
@@ -108,7 +108,7 @@ fn sleeping_after_the_last_completion() {
             "RDMA_TSO+events t { x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n a := trypoll(2) ;\n if a = false {\n";
         let test = parsed(&format!("{head}{rows} }} ;\n"));
         let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
-        (answer.outcomes.len(), told(&test, &answer))
+        (answer.outcomes.len(), reported(&test, &answer))
     };
     let asleep = vec!["Stuck a=false;".to_owned(), "  P1 at line 7, event".to_owned()];
     assert_eq!(both(" arm ;\n event ;\n poll(2) ;\n"), (2, asleep));
@@ -167,7 +167,7 @@ fn loops_that_look_remotely() {
             let test = parsed(text);
             let answer = solve_with(Engine::Both, &test, limits).unwrap();
             assert_eq!(answer.stop(), None, "{text}");
-            (answer.outcomes.len(), told(&test, &answer))
+            (answer.outcomes.len(), reported(&test, &answer))
         };
         assert_eq!(both(&text(1)), (1, Vec::new()));
         assert_eq!(both(&text(2)), (0, vec!["Stuck a=2;".into(), "  P1 at line 4, while a != 1 {".into()]));
@@ -183,9 +183,9 @@ fn locks_among_objects_of_x86() {
         ))
     };
     let (test, answer) = with("");
-    assert_eq!((answer.outcomes.len(), told(&test, &answer).len()), (2, 0));
+    assert_eq!((answer.outcomes.len(), reported(&test, &answer).len()), (2, 0));
     let (test, answer) = with("acq(l)");
-    assert_eq!(told(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
+    assert_eq!(reported(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
 }
 
 /// A round that writes is followed by one that reads what it wrote: that it read the last value is a coincidence here.
@@ -204,7 +204,7 @@ fn iterations_whose_calls_do_not_return_again() {
                 | while true {\n poll(2)\n } ;\n";
     let test = parsed(text);
     let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
-    assert_eq!(told(&test, &answer), ["Stuck ", "  P2 at line 6, poll(2)"]);
+    assert_eq!(reported(&test, &answer), ["Stuck ", "  P2 at line 6, poll(2)"]);
 }
 
 /// If the first call of a loop is in an inner loop, the outer loop is the one that repeats. Leaving the inner loop does

@@ -60,7 +60,7 @@ impl Problem<'_> {
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored =
             Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces };
-        let mut told = false;
+        let mut reported = false;
         let mut rounds_matter = false;
         for choice in together {
             let choice = chosen(threads, choice);
@@ -74,7 +74,7 @@ impl Problem<'_> {
             match self.explore_one(choice, &mut explored, &mut settled, visit) {
                 SearchEnd::Searched => {}
                 SearchEnd::Enough => {
-                    told = true;
+                    reported = true;
                     break;
                 }
                 SearchEnd::Late => break,
@@ -83,7 +83,7 @@ impl Problem<'_> {
         explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
         // The deadline may have cut off some part below, whatever that part reports. Only a visitor that stopped the
         // search itself has seen all it wanted.
-        if !told && (self.limits.expired)() {
+        if !reported && (self.limits.expired)() {
             explored.stop = Some(Stop::Time);
         }
         explored

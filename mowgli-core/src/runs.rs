@@ -509,8 +509,8 @@ fn event_keys(run: &Run) -> Vec<EventKey> {
     events
         .map(|(e, shape)| {
             let subs = shape.iter().map(|s| (s.stamp, s.cell, u8::from(s.reads.is_some()), kind(s.writes)));
-            let told = shape.iter().all(|s| s.reads.is_none()).then_some(e.ret);
-            (e.call.library, e.call.method, e.call.args.iter().map(erase).collect(), told, subs.collect())
+            let reported = shape.iter().all(|s| s.reads.is_none()).then_some(e.ret);
+            (e.call.library, e.call.method, e.call.args.iter().map(erase).collect(), reported, subs.collect())
         })
         .collect()
 }

@@ -371,8 +371,8 @@ impl Problem<'_> {
     fn with_owed(&self, mut continued: Continued) -> Continued {
         for thread in self.world.tids() {
             let events: Vec<&Event> = continued.run(thread.index()).trace.events.iter().collect();
-            let owed = self.libraries.owes(&events);
-            for call in owed {
+            let unfinished = self.libraries.unfinished(&events);
+            for call in unfinished {
                 let event = Event { thread, call, ret: Val::Unit };
                 let shapes = self.libraries.of(&event.call).shapes(self.world, &event);
                 let shape = shapes.into_iter().next().expect("what is owed can be done");

@@ -70,12 +70,12 @@ pub enum Fate<R> {
 
 impl<R> fmt::Display for Waiting<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = |(t, fate): (usize, &Fate<R>)| match fate {
+        let reported = |(t, fate): (usize, &Fate<R>)| match fate {
             Fate::Ended(Ok(_)) => None,
             Fate::Ended(Err(panic)) => Some(format!("{} panicked {panic}", Tid::from_index(t))),
             Fate::Waits(why) => Some(why.clone()),
         };
-        let all: Vec<String> = self.threads.iter().enumerate().filter_map(told).collect();
+        let all: Vec<String> = self.threads.iter().enumerate().filter_map(reported).collect();
         f.write_str(&all.join("; "))
     }
 }
@@ -89,7 +89,7 @@ pub struct Ending<R> {
     pub trace: ResultTrace,
     /// The calls that threads still owed at their ends, such as the release of a lock whose guard was forgotten.
     /// Specifications do not say what other threads can see afterwards.
-    pub owed: Vec<(Tid, Call)>,
+    pub unfinished: Vec<(Tid, Call)>,
     calls: Vec<Vec<(Call, Val)>>,
     world: World,
 }
@@ -121,7 +121,7 @@ pub enum Incomplete {
     Stuck(String),
     /// A thread ended without a call that it had to make, for example the release of a lock.
     #[error("{thread} has ended without {}", print::statement(call))]
-    Owed {
+    Unfinished {
         /// The thread.
         thread: Tid,
         /// The call.
@@ -187,10 +187,10 @@ impl<R> Exploration<R> {
             let (litmus, trace) = (failed.litmus("failure"), failed.trace.clone());
             return Err(Incomplete::Panicked { panics: panics.collect(), litmus, trace });
         }
-        let owed = self.endings.iter().find_map(|ending| ending.owed.first().cloned());
-        let owed = owed.map(|(thread, call)| Incomplete::Owed { thread, call: Box::new(call) });
+        let unfinished = self.endings.iter().find_map(|ending| ending.unfinished.first().cloned());
+        let unfinished = unfinished.map(|(thread, call)| Incomplete::Unfinished { thread, call: Box::new(call) });
         let stuck = self.stuck.first().map(|stuck| Incomplete::Stuck(stuck.to_string()));
-        match stuck.or(owed).or_else(|| self.stop.clone().map(Incomplete::Stopped)) {
+        match stuck.or(unfinished).or_else(|| self.stop.clone().map(Incomplete::Stopped)) {
             Some(why) => Err(why),
             None if self.endings.is_empty() => Err(Incomplete::Nothing),
             None => Ok(self.endings.iter().map(|ending| ending.results.iter().flatten().collect()).collect()),
@@ -366,10 +366,10 @@ impl Group {
         }
         let endings =
             found.iter().map(|outcome| code.ending(&libraries, outcome, &client)).collect::<Result<_, _>>()?;
-        let told = |stop| told(&stop, self.limit());
+        let reported = |stop| reported(&stop, self.limit());
         let stuck =
             stuck.iter().map(|(rests, stuck)| code.waiting(&libraries, rests, stuck)).collect::<Result<_, _>>()?;
-        Ok(Exploration { endings, stuck, stop: stop.or(waits).map(told) })
+        Ok(Exploration { endings, stuck, stop: stop.or(waits).map(reported) })
     }
 
     /// Runs `body` in one thread after the other, with the results of an ending of [`Group::explore`], and returns
@@ -411,17 +411,17 @@ impl<R: Clone + 'static> GroupCode<R> {
     /// Runs the code with an outcome of the programs, and returns the ending.
     fn ending(&self, libraries: &Libraries, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
         let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
-        let mut owed = Vec::new();
+        let mut unfinished = Vec::new();
         for (t, output) in self.stack.world.tids().zip(&outcome.outputs) {
             let Val::Tuple(own) = output else { return Err(differs()) };
             let (came, made) = self.run(t, own.parts(), None);
             let Came::Ended(result) = came else { return Err(differs()) };
             results.push(result);
             known.push(own.parts().to_vec());
-            owed.extend(owes(libraries, t, &made).into_iter().map(|call| (t, call)));
+            unfinished.extend(unfinished_calls(libraries, t, &made).into_iter().map(|call| (t, call)));
             calls.push(made);
         }
-        Ok(Ending { results, trace: ResultTrace(known), owed, calls, world: world.clone() })
+        Ok(Ending { results, trace: ResultTrace(known), unfinished, calls, world: world.clone() })
     }
 
     /// Runs the code of the threads that have ended in a stuck execution, and explains why the others wait.
@@ -443,10 +443,10 @@ impl<R: Clone + 'static> GroupCode<R> {
 }
 
 /// Returns the calls that a thread owes after these.
-fn owes(libraries: &Libraries, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
+fn unfinished_calls(libraries: &Libraries, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
     let event = |(call, ret): &(Call, Val)| Event { thread, call: call.clone(), ret: *ret };
     let events: Vec<Event> = made.iter().map(event).collect();
-    libraries.owes(&events.iter().collect::<Vec<_>>())
+    libraries.unfinished(&events.iter().collect::<Vec<_>>())
 }
 
 /// Returns the output of a thread of a stuck execution if it has ended, and otherwise the call in which it waits.
@@ -461,7 +461,7 @@ fn rest((run, wait): &Idle) -> (Option<Val>, Option<Call>) {
 }
 
 /// Describes the limit that stopped a search.
-fn told(stop: &Stop, limit: Duration) -> String {
+fn reported(stop: &Stop, limit: Duration) -> String {
     match stop {
         Stop::Loop(at) | Stop::Rounds(at) => format!(
             "{at}: a thread has made {CALLS} calls, or rounds of a wait that do more than look; what waits for others is to be a \

@@ -86,7 +86,7 @@ impl Stack {
         let own: Vec<Tid> =
             self.world.tids().filter(|&t| usize::from(self.world.node_of(t).0) == company.rank() + 1).collect();
         let mut counts = Counts::default();
-        let told = net.going_on(|| {
+        let reported = net.going_on(|| {
             let came = AtomicU64::new(0);
             while counts.runs < rounds.times {
                 let batch = Batch { stack: self, net: &net, rounds, own: &own, came: &came, before: counts.runs };
@@ -108,7 +108,7 @@ impl Stack {
             }
             Ok(())
         });
-        told.inspect_err(|fault| company.fail(fault))?;
+        reported.inspect_err(|fault| company.fail(fault))?;
         Ok(counts)
     }
 

@@ -247,7 +247,7 @@ fn a_lock_that_is_kept_is_told() {
     assert_eq!(stuck.len(), 2, "{stuck:?}");
     let why = explored.all().unwrap_err().to_string();
     assert!(why.contains("does not make rel(l), as it has ended"), "{why}");
-    assert!(explored.endings.iter().all(|ending| !ending.owed.is_empty()));
+    assert!(explored.endings.iter().all(|ending| !ending.unfinished.is_empty()));
 }
 
 /// A loop that waits without [`Thread::until`] runs into the limit of calls.
@@ -264,8 +264,8 @@ fn a_loop_of_rust_is_cut_off_and_that_is_told() {
         }
         Ok(())
     });
-    let told = explored.unwrap().all().unwrap_err();
-    assert!(told.to_string().contains("P2") && told.to_string().contains("`Thread::until`"), "{told}");
+    let reported = explored.unwrap().all().unwrap_err();
+    assert!(reported.to_string().contains("P2") && reported.to_string().contains("`Thread::until`"), "{reported}");
 }
 
 /// Code that is not a program of the model is a fault.

@@ -175,9 +175,9 @@ fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
     let role = ["-N2", "-n2", &this, "role", "meets"];
     // Slurm itself may print that a job waits.
     let runs = |args: &[&str]| {
-        let told = cluster.says("srun", &[args, &role[..]].concat());
-        let own: Vec<&str> = told.lines().filter(|line| !line.starts_with("srun: job ")).collect();
-        assert_eq!(own, [BEGUN, DONE], "{told}");
+        let reported = cluster.says("srun", &[args, &role[..]].concat());
+        let own: Vec<&str> = reported.lines().filter(|line| !line.starts_with("srun: job ")).collect();
+        assert_eq!(own, [BEGUN, DONE], "{reported}");
     };
     runs(&["--mpi=pmi2"]);
     let export = format!("--export=ALL,MOWGLI_MEET={}", folder.join("meet").display());
@@ -186,11 +186,11 @@ fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
 
 /// Behind these numbers there is no launcher, or one that does not speak PMI.
 fn by_nobody() {
-    for (number, told) in [("x", "that is no number"), ("199", "PMI_FD=199"), ("0", "launcher")] {
+    for (number, reported) in [("x", "that is no number"), ("199", "PMI_FD=199"), ("0", "launcher")] {
         let mut command = Command::new(this());
         command.args(["role", "meets"]).envs([("PMI_FD", number), ("PMI_RANK", "1"), ("PMI_SIZE", "2")]);
         let output = command.stdin(Stdio::null()).output().unwrap();
-        assert!(!output.status.success() && text(&output).contains(told), "{number}: {}", text(&output));
+        assert!(!output.status.success() && text(&output).contains(reported), "{number}: {}", text(&output));
     }
 }
 
@@ -279,8 +279,8 @@ fn one_is_killed() {
     // `ip netns exec` has become the process.
     second.kill().unwrap();
     second.wait().unwrap();
-    let told = soon(first, begin);
-    assert!(told.contains("node 2 has gone"), "{told}");
+    let reported = soon(first, begin);
+    assert!(reported.contains("node 2 has gone"), "{reported}");
 }
 
 fn a_cable_is_cut() {
@@ -289,7 +289,7 @@ fn a_cable_is_cut() {
     let begin = Instant::now();
     ip(&["-n", &cable.hosts[0], "link", "set", "cable", "down"]).unwrap();
     for (child, name) in [(first, "node 2"), (second, "node 1")] {
-        let told = soon(child, begin);
-        assert!(told.contains(name), "{told}");
+        let reported = soon(child, begin);
+        assert!(reported.contains(name), "{reported}");
     }
 }

@@ -260,11 +260,11 @@ fn nobody_waits_for_ever() {
             _ => Ok(()),
         });
         // The machine knows that nothing will change.
-        let told = match fabric {
+        let reported = match fabric {
             Fabric::Machine { .. } => matches!(late, Err(Fault::Endless(_))),
             _ => matches!(late, Err(Fault::Late(_))),
         };
-        assert!(told, "{late:?}");
+        assert!(reported, "{late:?}");
     }
 }
 

@@ -777,8 +777,8 @@ fn another_version_is_an_error_on_both_sides() {
     for (greeting, version) in [("mowgli 1 2  9.8.7", "version 9.8.7"), ("mowgli 1 2 ", "an earlier version")] {
         let (printed, answer) = spoken(&format!("{greeting}\n=[]\n"), "10");
         for text in [&printed, &answer] {
-            let told = format!("node 2 is built with {version} of mowgli-fabric, and node 1 with version {own}");
-            assert!(text.contains(&told), "{text}");
+            let reported = format!("node 2 is built with {version} of mowgli-fabric, and node 1 with version {own}");
+            assert!(text.contains(&reported), "{text}");
         }
     }
 }
@@ -793,8 +793,8 @@ fn a_connection_that_is_cut_is_told() {
 /// A connection without a greeting of the company does not count as one of its processes.
 fn strangers_are_sent_away() {
     for stranger in ["GET / HTTP/1.1\n", "mowgli 1 3 \n", "mowgli 7 2 \n", "mowgli 1 2 guessed\n", "mowgli"] {
-        let told = by_hand(stranger, "1");
-        assert!(told.contains("node 2 did not come within 1 s"), "{stranger}: {told}");
+        let reported = by_hand(stranger, "1");
+        assert!(reported.contains("node 2 did not come within 1 s"), "{stranger}: {reported}");
     }
 }
 

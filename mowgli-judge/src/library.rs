@@ -115,7 +115,7 @@ pub trait Library: Send + Sync {
     /// Returns [`Self::is_well_formed`] in the algebra: demands on program order alone, without choices, that hold
     /// exactly if it is true. Proofs for all clients use this, because they cannot analyse a function. `None` if it is
     /// not stated.
-    fn owed(&self) -> Option<Spec> {
+    fn assumption(&self) -> Option<Spec> {
         None
     }
 
@@ -196,7 +196,7 @@ pub trait Hints: Library {
     /// Returns the calls that a thread owes after these calls of its own, in order, for example the releases of the
     /// locks that it holds. [`Library::is_well_formed`] holds with them, so the specification covers executions in which
     /// threads wait for ever.
-    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+    fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let _ = events;
         Vec::new()
     }
@@ -382,10 +382,10 @@ impl Libraries {
 
     /// Returns the calls that a thread owes after these events of its own, of all libraries; see [`Hints::owes`].
     #[must_use]
-    pub fn owes(&self, events: &[&Event]) -> Vec<Call> {
+    pub fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let of_library = |(name, entry): (&Name, &Arc<LibraryEntry>)| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
-            entry.library.owes(&own)
+            entry.library.unfinished(&own)
         };
         self.entries.iter().flat_map(of_library).collect()
     }
@@ -460,8 +460,8 @@ impl<R: Reshaping> Library for Reshaped<R> {
         self.by.is_well_formed(world, self.of.is_well_formed(world, events))
     }
 
-    fn owed(&self) -> Option<Spec> {
-        self.of.owed()
+    fn assumption(&self) -> Option<Spec> {
+        self.of.assumption()
     }
 
     fn spec(&self) -> Spec {
@@ -501,8 +501,8 @@ impl<R: Reshaping> Hints for Reshaped<R> {
         self.of.may_wait(call)
     }
 
-    fn owes(&self, events: &[&Event]) -> Vec<Call> {
-        self.of.owes(events)
+    fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
+        self.of.unfinished(events)
     }
 
     fn only_looks(&self, event: &Event) -> bool {

@@ -202,9 +202,10 @@ impl<'a> Ground<'a> {
     /// statement about it, and true if it certainly exists.
     #[must_use]
     pub fn there(&self) -> Vec<(BoundVariable, Term, bool)> {
-        let told = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
+        let reported = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
         // A formula about an arbitrary element is skipped, because its witness is not a definite element.
-        let open = told.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
+        let open =
+            reported.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
         let said = |a: &Atom| {
             let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
             (a.formula.of[0].clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
@@ -477,14 +478,14 @@ impl<'a> Ground<'a> {
     /// Calls of different kinds differ, and so do subevents of different roles. Two of one role are equal if their
     /// calls and their indices are, because a call has one subevent of a role for each index.
     fn told_apart(&mut self, a: TermId, b: TermId) -> Option<TermId> {
-        if let [Some(x), Some(y)] = [a, b].map(|s| self.told(self.kind, s))
+        if let [Some(x), Some(y)] = [a, b].map(|s| self.reported(self.kind, s))
             && x != y
         {
             return Some(FALSE);
         }
         for position in 0..self.apart.len() {
             let role = self.apart[position].0;
-            let [Some(x), Some(y)] = [a, b].map(|s| self.told(role, s)) else { continue };
+            let [Some(x), Some(y)] = [a, b].map(|s| self.reported(role, s)) else { continue };
             if x != y {
                 return Some(FALSE);
             }
@@ -499,7 +500,7 @@ impl<'a> Ground<'a> {
     }
 
     /// Returns the known value of a function, if it is an element of a sort with known elements.
-    fn told(&self, function: Symbol, of: TermId) -> Option<TermId> {
+    fn reported(&self, function: Symbol, of: TermId) -> Option<TermId> {
         let id = *self.of_one.get(&(function, of))?;
         let found = self.found(id);
         self.elements.contains(&found).then_some(found)
@@ -507,7 +508,7 @@ impl<'a> Ground<'a> {
 
     /// True if a function is known to have another element as its value.
     fn is_other(&self, function: Symbol, of: TermId, element: Symbol) -> bool {
-        self.told(function, of).is_some_and(|known| self.nodes[known].0 != element)
+        self.reported(function, of).is_some_and(|known| self.nodes[known].0 != element)
     }
 
     fn value(&mut self, code: &TermCode, bound: &mut Ids) -> TermId {

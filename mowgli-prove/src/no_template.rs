@@ -46,8 +46,8 @@ pub(crate) fn obligations(source: &ProofSource<'_>, refusals: &[Refusal]) -> Res
     });
     let rounds = specified.has_rounds().then(|| "every thread that takes part makes a call of each round".to_owned());
     let above = consistency(source)?.into_iter().chain(rounds).map(open);
-    let owed = owed(source)?.into_iter().map(open);
-    Ok(promised.chain(above).chain(owed).collect())
+    let assumption = assumption(source)?.into_iter().map(open);
+    Ok(promised.chain(above).chain(assumption).collect())
 }
 
 /// Returns the kind of calls that has no template.
@@ -97,12 +97,13 @@ fn consistency(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
 }
 
 /// Returns the assumptions of the libraries below.
-fn owed(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
+fn assumption(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let mut all = Vec::new();
     for name in source.below.names() {
-        let Some(owed) = source.below.get(name).and_then(Library::owed) else { continue };
+        let Some(assumption) = source.below.get(name).and_then(Library::assumption) else { continue };
         let side = SideNames { sort: SUB, prefix: format!("{name}."), shared: "", own: None };
-        let encoding = encode(&owed, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
+        let encoding =
+            encode(&assumption, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
         all.extend(words.map(|(((short, ..), law), partner)| {
             let words = if partner.is_some() { (*short).to_owned() } else { law.words };

@@ -268,8 +268,8 @@ impl<'a> Plain<'a> {
     fn members(&self, set: &Set) -> Result<Vec<usize>, Refusal> {
         let mut found = Vec::new();
         for (r, role) in self.roles.iter().enumerate() {
-            let told = role.samples.iter().flat_map(|seen| [0, 1].map(|nth| set.has(&seen.view(nth))));
-            match told.unique().exactly_one() {
+            let reported = role.samples.iter().flat_map(|seen| [0, 1].map(|nth| set.has(&seen.view(nth))));
+            match reported.unique().exactly_one() {
                 Ok(true) => found.push(r),
                 Ok(false) => {}
                 Err(_) => return Err(refusal!("a set of {} has some {} and not others", self.library, role.name)),
@@ -457,9 +457,9 @@ impl<'a> Plain<'a> {
         }
         for (name, key) in &self.encoding.keys {
             let (defined, data) = self.made_of(key)?;
-            let told = [&a, &b].map(|s| self.is_one(s, defined.iter().copied()));
+            let reported = [&a, &b].map(|s| self.is_one(s, defined.iter().copied()));
             let same = data.iter().map(|d| self.same(*d, &a, &b));
-            theory.define(name, &pair, "Bool", and(told.into_iter().chain(same)));
+            theory.define(name, &pair, "Bool", and(reported.into_iter().chain(same)));
         }
         if choices {
             for (name, _) in &self.encoding.choices {
@@ -502,8 +502,9 @@ impl<'a> Plain<'a> {
 
 fn role(kind: &str, position: usize, samples: Vec<SampledSub>) -> Result<PlainRole, Refusal> {
     let name = format!("{kind}/{position}");
-    let one =
-        |told: Vec<bool>| told.into_iter().unique().exactly_one().map_err(|_| refusal!("not all {name} are alike"));
+    let one = |reported: Vec<bool>| {
+        reported.into_iter().unique().exactly_one().map_err(|_| refusal!("not all {name} are alike"))
+    };
     let family = family(samples[0].sub.stamp);
     let has_cell = one(samples.iter().map(|s| s.sub.cell.is_some()).collect())?;
     let at = |s: &SampledSub| s.sub.cell.map(|c| c.node);

@@ -567,8 +567,8 @@ impl<'a> WaitsToPolls<'a> {
         visit(&mut |execution| {
             let mut look = || -> Result<(), Contradiction> {
                 let structure = self.read(&theory, execution)?;
-                for (rule, (holds, told)) in rules.iter().zip(&mut known) {
-                    *told = *told || structure.holds(&any(&rule.of, rule.from.clone()))?;
+                for (rule, (holds, reported)) in rules.iter().zip(&mut known) {
+                    *reported = *reported || structure.holds(&any(&rule.of, rule.from.clone()))?;
                     *holds = *holds && structure.holds(&rule.closed())?;
                 }
                 Ok(())
@@ -580,11 +580,11 @@ impl<'a> WaitsToPolls<'a> {
             return Err(why.into());
         }
         let (mut kept, mut others) = (Vec::new(), Vec::new());
-        for (rule, (holds, told)) in rules.into_iter().zip(known) {
-            if holds && told {
+        for (rule, (holds, reported)) in rules.into_iter().zip(known) {
+            if holds && reported {
                 kept.push(rule);
             } else {
-                let so = if told { "is not so in compiled programs" } else { "is seen in no compiled program" };
+                let so = if reported { "is not so in compiled programs" } else { "is seen in no compiled program" };
                 others.push(refusal!("this {so}: {}", rule.words));
             }
         }

@@ -342,13 +342,13 @@ impl Attempt<'_> {
                     (kind.abstract_[p].name.clone(), kind.concrete[r].name.clone())
                 })
                 .collect();
-            let (owing, obligations) = self.model.owing()?;
-            let mut owed = Vec::new();
+            let (assumed, obligations) = self.model.assumed()?;
+            let mut assumption = Vec::new();
             let mut asked_of = Vec::new();
             for obligation in obligations {
-                let row = row(self.options, &owing, &obligation, std::slice::from_ref(&obligation));
-                asked_of.push(closed(self.model, &owing, &obligation, (row, true)));
-                owed.push(obligation);
+                let row = row(self.options, &assumed, &obligation, std::slice::from_ref(&obligation));
+                asked_of.push(closed(self.model, &assumed, &obligation, (row, true)));
+                assumption.push(obligation);
             }
             let specified = source.specification.get(source.library);
             let is_in_rounds = specified.is_some_and(|library| library.has_rounds());
@@ -378,7 +378,7 @@ impl Attempt<'_> {
                     vec![all(&theory, before), larger, all(&theory, rest)]
                 }
             };
-            asked.push(all(&owing, &owed));
+            asked.push(all(&assumed, &assumption));
             proof.rows.extend(asked_of);
             let limit = self.options.executions;
             let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
@@ -729,9 +729,9 @@ pub fn executions(
     let mut turning = if with_rounds { TURNING } else { 0 };
     for bound in bounds() {
         let Ok(all) = clients(source.subject, &bound, &expired) else { return };
-        let told =
+        let reported =
             |(world, client): &&(World, Client)| specified.is_some_and(|library| client.is_well_formed(library, world));
-        let all: Vec<&(World, Client)> = all.iter().filter(told).collect();
+        let all: Vec<&(World, Client)> = all.iter().filter(reported).collect();
         let step = if all.len() > 50 { STEP } else { 1 };
         for (world, client) in all.into_iter().step_by(step) {
             if expired() || !executions_of(source, world, &client.programs(), (&mut turning, &expired), visit) {
@@ -842,7 +842,7 @@ fn conditions(source: &ProofSource<'_>, limit: Duration) -> Vec<Refusal> {
         false,
     )]) {
         let Some(of) = libraries.get(library) else { continue };
-        let owed = of.owed();
+        let assumption = of.assumption();
         let own = made.iter().filter(|(_, event)| event.call.library == library);
         let events: Vec<(&World, &Event)> = own.map(|(world, event)| (world, event)).collect();
         for _ in 0..DRAWS.min(events.len() * DRAWS) {
@@ -851,12 +851,12 @@ fn conditions(source: &ProofSource<'_>, limit: Duration) -> Vec<Refusal> {
             let mut chosen: Vec<&Event> = (0..rng.below(3)).map(|_| alike[rng.below(alike.len())]).collect();
             chosen.push(first);
             chosen.sort_by_key(|e| e.thread);
-            let told = of.is_well_formed(world, &chosen);
-            match &owed {
-                Some(owed) if is_given(libraries, library, owed, world, &chosen) != told => {
+            let reported = of.is_well_formed(world, &chosen);
+            match &assumption {
+                Some(assumption) if is_given(libraries, library, assumption, world, &chosen) != reported => {
                     found.insert(format!("what {library} says that it is owed is not what it looks at"));
                 }
-                None if concrete && !told => {
+                None if concrete && !reported => {
                     found.insert(format!(
                         "{library} says nothing of some programs; that it does of these implementations is not proved"
                     ));
@@ -890,7 +890,7 @@ const EXECUTIONS: usize = 200;
 
 /// True if these calls of a library satisfy its assumptions, thread by thread, as the judge evaluates them.
 #[must_use]
-pub fn is_given(libraries: &Libraries, library: Name, owed: &Spec, world: &World, events: &[&Event]) -> bool {
+pub fn is_given(libraries: &Libraries, library: Name, assumption: &Spec, world: &World, events: &[&Event]) -> bool {
     let shapes = events.iter().map(|e| libraries.of(&e.call).shapes(world, e).into_iter().next());
     let subs = shapes.enumerate().flat_map(|(event, shape)| shape.into_iter().flatten().map(move |sub| (event, sub)));
     let execution = Execution {
@@ -902,8 +902,8 @@ pub fn is_given(libraries: &Libraries, library: Name, owed: &Spec, world: &World
         calls: Vec::new(),
         groups: vec![None; events.len()],
     };
-    let reading = Reading { spec: owed, ..Reading::new(libraries, &execution, library) };
-    owed.demands.iter().all(|(_, demand, rel)| match demand {
+    let reading = Reading { spec: assumption, ..Reading::new(libraries, &execution, library) };
+    assumption.demands.iter().all(|(_, demand, rel)| match demand {
         Demand::Empty => reading.pairs(rel).is_empty(),
         Demand::Irreflexive => reading.pairs(rel).iter().all(|(a, b)| a != b),
     })

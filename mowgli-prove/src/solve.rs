@@ -130,8 +130,9 @@ const STEPS: usize = 2;
 #[must_use]
 pub fn ask_all(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> SolverAnswer {
     let start = Instant::now();
-    let told = told(program, theory, limit, effort).unwrap_or_else(|error| format!("{program} failed: {error}"));
-    match told.trim() {
+    let reported =
+        reported(program, theory, limit, effort).unwrap_or_else(|error| format!("{program} failed: {error}"));
+    match reported.trim() {
         "unsat" => SolverAnswer::Follows,
         "sat" => SolverAnswer::Fails,
         _ if start.elapsed() >= limit => SolverAnswer::Unknown("time-out".to_owned()),
@@ -177,7 +178,7 @@ impl Running {
     }
 
     /// Asks about a theory with the same sorts. Returns the output, and whether the process can be asked again.
-    fn told(
+    fn reported(
         &mut self,
         program: SolverProgram,
         theory: &str,
@@ -195,15 +196,15 @@ impl Running {
         let text = format!("(push 1)\n{theory}{before}(check-sat)\n{after}(pop 1)\n(echo \"{ANSWERED}\")\n");
         // If the process has ended, it has printed the reason.
         let _ = self.input.write_all(text.as_bytes());
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
-            let before = told.len();
-            if self.output.read_line(&mut told)? == 0 {
-                return Ok((told, false));
+            let before = reported.len();
+            if self.output.read_line(&mut reported)? == 0 {
+                return Ok((reported, false));
             }
-            if told[before..].trim().trim_matches('"') == ANSWERED {
-                told.truncate(before);
-                return Ok((told, true));
+            if reported[before..].trim().trim_matches('"') == ANSWERED {
+                reported.truncate(before);
+                return Ok((reported, true));
             }
         }
     }
@@ -216,7 +217,7 @@ impl Drop for Running {
     }
 }
 
-fn told(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> std::io::Result<String> {
+fn reported(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> std::io::Result<String> {
     let is_sort = |s: &&TheoryStatement| matches!(s, TheoryStatement::Sort(_) | TheoryStatement::Elements(..));
     let (sorts, others): (Vec<&TheoryStatement>, Vec<&TheoryStatement>) = theory.0.iter().partition(is_sort);
     let [sorts, others] = [sorts, others].map(|all| all.iter().map(|s| format!("{s}\n")).collect::<String>());
@@ -225,11 +226,11 @@ fn told(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort
         let serves = |running: &Running| running.sorts == sorts && running.end >= start + limit;
         let known = all.remove(&program).filter(serves);
         let mut running = known.map_or_else(|| Running::start(program, sorts, limit), Ok)?;
-        let (told, goes_on) = running.told(program, &others, limit, effort)?;
+        let (reported, goes_on) = running.reported(program, &others, limit, effort)?;
         if goes_on && start.elapsed() < limit {
             all.insert(program, running);
         }
-        Ok(told)
+        Ok(reported)
     })
 }
 

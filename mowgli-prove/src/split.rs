@@ -58,7 +58,7 @@ struct CaseFacts<'r> {
     calls: Vec<(Term, usize)>,
     given: Vec<Term>,
     /// The reads whose sources have been split.
-    told: Vec<Term>,
+    reported: Vec<Term>,
     /// The possible elements that have been split: the variable, and the statement about it.
     there: Vec<(BoundVariable, Term)>,
     /// The areas of the named subevents; `None` if subevents of all areas are named.
@@ -449,7 +449,7 @@ impl<'a> Cases<'a> {
             [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
         };
         let there = ground.there().into_iter().find(is_new);
-        let is_told = there.is_none() && scene.told.len() < DEEPEST;
+        let is_told = there.is_none() && scene.reported.len() < DEEPEST;
         let read = is_told.then(|| self.next_read(scene, &mut ground, to)).flatten();
         let mut scene = scene.clone();
         scene.goes_on_from(ground);
@@ -459,7 +459,7 @@ impl<'a> Cases<'a> {
                 self.both(&scene, &of, &said, is_there, to, progress);
             }
             (None, Some((rf, read))) => {
-                scene.told.push(read.clone());
+                scene.reported.push(read.clone());
                 let source = ("source".to_owned(), SUB.to_owned());
                 self.both(&scene, &source, &app(&rf, &[symbol("source"), read]), false, to, progress);
             }
@@ -531,10 +531,10 @@ impl<'a> Cases<'a> {
         let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
         let things = self.things(scene, ground);
         let mut value = |read: &Term| ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
-        let told: Vec<String> = scene.told.iter().map(&mut value).collect();
+        let reported: Vec<String> = scene.reported.iter().map(&mut value).collect();
         // The calls of the known sources of split reads.
         let mut behind = Vec::new();
-        for (read, thing) in scene.told.iter().cartesian_product(&things) {
+        for (read, thing) in scene.reported.iter().cartesian_product(&things) {
             let mut is_source =
                 |rf: &String| ground.is_known(&app(rf, &[thing.thing.clone(), read.clone()])) == Some(true);
             let mut sources = things.iter().filter(|t| t.thing == *read).filter_map(|t| t.source.as_ref());
@@ -543,16 +543,16 @@ impl<'a> Cases<'a> {
             }
         }
         let mut open = Vec::new();
-        for thing in things.iter().filter(|thing| !scene.told.contains(&thing.thing)) {
+        for thing in things.iter().filter(|thing| !scene.reported.contains(&thing.thing)) {
             let (read, Some(rf)) = (&thing.thing, &thing.source) else { continue };
             let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, &[t.thing.clone(), read.clone()]));
             if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
                 let value = ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
                 let is_spoken_of = goal.contains(&value) || goal.contains(&read.to_string());
                 let is_named = to.to_string().contains(&read.to_string());
-                let is_next = told.contains(&value) || scene.is_about(read);
+                let is_next = reported.contains(&value) || scene.is_about(read);
                 let call = ground.simplified(&app("call", std::slice::from_ref(read)));
-                let is_behind = told.contains(&value) && behind.contains(&call);
+                let is_behind = reported.contains(&value) && behind.contains(&call);
                 open.push(((!is_named, !is_behind, !is_spoken_of, !is_next), rf.clone(), read.clone()));
             }
         }
@@ -634,24 +634,25 @@ fn partners(model: &LibraryTheory<'_>, ready: &PreparedTheory) -> BTreeMap<usize
         ground.is_known(formula)
     };
     let [c, d] = ["c", "d"].map(symbol);
-    let owed_by = |partner: &Partner, k: usize, promise: &Role| {
+    let matched_by = |partner: &Partner, k: usize, promise: &Role| {
         let a = the(promise, &c, &own(&c));
         if known(k, k, &app(&partner.of, std::slice::from_ref(&a))) != Some(true) {
             return None;
         }
-        let mut owed = BTreeSet::new();
+        let mut assumption = BTreeSet::new();
         for (l, other) in kinds.iter().enumerate().flat_map(|(l, kind)| kind.abstract_.iter().map(move |q| (l, q))) {
             let at = if other.each.is_some() { symbol("some.at") } else { own(&d) };
             let may_be = known(k, l, &partner.is(&a, &the(other, &d, &at))) != Some(false);
-            owed.extend(may_be.then_some((l, other.each.is_none())));
+            assumption.extend(may_be.then_some((l, other.each.is_none())));
         }
-        if let Ok((l, true)) = owed.into_iter().exactly_one() { Some(l) } else { None }
+        if let Ok((l, true)) = assumption.into_iter().exactly_one() { Some(l) } else { None }
     };
     let of_kind = |k: usize| {
         let promises = kinds[k].abstract_.iter().filter(|p| p.each.is_none());
-        let mates = model.mates();
-        let mut owed = promises.cartesian_product(&mates).filter_map(|(p, (_, partner))| owed_by(partner, k, p));
-        owed.next().map(|l| (k, l))
+        let matching = model.matching();
+        let mut assumption =
+            promises.cartesian_product(&matching).filter_map(|(p, (_, partner))| matched_by(partner, k, p));
+        assumption.next().map(|l| (k, l))
     };
     if model.speaks_of_owed() { (0..kinds.len()).filter_map(of_kind).collect() } else { BTreeMap::new() }
 }

@@ -103,7 +103,7 @@ impl<'a> ProofSource<'a> {
             let ends = arguments.iter().filter(|a| **a == ArgumentForm::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
             match self.branches((method, &arguments), &worlds) {
-                Ok(told) => branches.extend(numbered(&name, told)),
+                Ok(reported) => branches.extend(numbered(&name, reported)),
                 Err(refusal) => refusals.push(refusal.about(name)),
             }
         }
@@ -171,7 +171,7 @@ impl<'a> ProofSource<'a> {
             let mut has_rounds = false;
             for (path, given) in paths.iter().zip(given(&reader, &paths)?) {
                 match self.of_path(method, &reader, path, &given) {
-                    Ok(told) => branches.extend(told),
+                    Ok(reported) => branches.extend(reported),
                     Err(NoTemplate::Refused(refusal)) => return Err(refusal),
                     Err(NoTemplate::Undecided(e)) => return Err(refusal!("its shapes depend on `{e}`")),
                     Err(NoTemplate::HasRounds) if !reader.has_rounds => has_rounds = true,

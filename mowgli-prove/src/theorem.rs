@@ -154,7 +154,7 @@ impl Theorem {
         let start = Instant::now();
         let solvers = options.solvers.iter();
         let answers: Vec<(SolverProgram, SolverAnswer)> =
-            solvers.map(|&solver| (solver, told(ask(solver, theory, obligation, options.limit).0))).collect();
+            solvers.map(|&solver| (solver, reported(ask(solver, theory, obligation, options.limit).0))).collect();
         let closed = answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows).then_some(Closed::Solver);
         let kept = answers.iter().filter(|_| options.keep);
         let questions =
@@ -216,7 +216,7 @@ impl Theorem {
 }
 
 /// Turns `Fails` into `Unknown`, because satisfiable instances say nothing of the theory.
-fn told(answer: SolverAnswer) -> SolverAnswer {
+fn reported(answer: SolverAnswer) -> SolverAnswer {
     match answer {
         SolverAnswer::Fails => SolverAnswer::Unknown("it does not follow from the instances".to_owned()),
         other => other,

@@ -505,7 +505,7 @@ impl Filled<'_, '_> {
         };
         let promise: Vec<usize> = self.subs.iter().map(|s| promise_of(s).unwrap_or(0)).collect();
         structure.table("promise", move |p| promise[p[0]]);
-        for encoding in self.model.lower.iter().chain(&self.model.owed) {
+        for encoding in self.model.lower.iter().chain(&self.model.assumption) {
             for (name, _) in &encoding.choices {
                 let chosen = ex.chosen.iter().filter(|c| *name == format!("{}.{}", c.library, c.name));
                 let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().filter_map(kept)).collect();
@@ -524,20 +524,20 @@ impl Filled<'_, '_> {
                 structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
             }
         }
-        let mates = self.model.mates().into_iter().filter(|(_, p)| structure.has(&p.relation));
-        for (mate, partner) in mates.collect::<Vec<_>>() {
+        let matching = self.model.matching().into_iter().filter(|(_, p)| structure.has(&p.relation));
+        for (mate, partner) in matching.collect::<Vec<_>>() {
             let n = self.promises.len();
             let is_mate = |a: usize, b: usize| {
                 let pair = if partner.is_second { [a, b] } else { [b, a] };
                 structure.apply(&partner.relation, &pair)
             };
-            let mut mates = vec![0; n];
+            let mut matching = vec![0; n];
             for (a, b) in (0..n).cartesian_product(0..n) {
                 if is_mate(a, b)? == 1 {
-                    mates[a] = b;
+                    matching[a] = b;
                 }
             }
-            structure.table(&mate, move |p| mates[p[0]]);
+            structure.table(&mate, move |p| matching[p[0]]);
         }
         for name in self.model.in_order(self.g).into_iter().filter(|name| structure.has(name)).collect::<Vec<_>>() {
             let last = self.last_before(&structure, &name)?;

@@ -266,10 +266,10 @@ fn the_encoding_agrees_with_the_judge() {
 }
 
 /// Compares the function `is_well_formed` with the algebra, for all short sequences of calls.
-fn compare_owed(entry: &Entry) -> [usize; 2] {
+fn compare_assumptions(entry: &Entry) -> [usize; 2] {
     let library = entry.library().unwrap();
-    let Some(owed) = library.owed() else { return [0, 0] };
-    let mut told = [0, 0];
+    let Some(assumption) = library.assumption() else { return [0, 0] };
+    let mut reported = [0, 0];
     for bound in [
         Bound { threads: 1, calls: 5, objects: 2, ..Bound::default() },
         Bound { threads: 2, calls: 2, ..Bound::default() },
@@ -288,22 +288,22 @@ fn compare_owed(entry: &Entry) -> [usize; 2] {
                 let events: Vec<Event> = events.concat();
                 let events: Vec<&Event> = events.iter().collect();
                 let expected = library.is_well_formed(&world, &events);
-                let found = is_given(&entry.specification, library.name(), &owed, &world, &events);
+                let found = is_given(&entry.specification, library.name(), &assumption, &world, &events);
                 assert_eq!(found, expected, "{}: {events:?}", entry.name);
-                told[usize::from(expected)] += 1;
+                reported[usize::from(expected)] += 1;
             }
         }
     }
-    told
+    reported
 }
 
 #[test]
 fn what_libraries_are_owed_is_what_they_look_at() {
     let mut asked = Vec::new();
     for entry in catalogue() {
-        let told = compare_owed(&entry);
-        if told != [0, 0] {
-            assert!(told.into_iter().all(|n| n > 10), "{}: {told:?}", entry.name);
+        let reported = compare_assumptions(&entry);
+        if reported != [0, 0] {
+            assert!(reported.into_iter().all(|n| n > 10), "{}: {reported:?}", entry.name);
             asked.push(entry.name);
         }
     }

@@ -212,8 +212,8 @@ fn slock() {
     assert_eq!(open(&proof), Vec::<&str>::new());
     assert!(proof.is_proved() && proof.executions > 0, "{:?}", proof.errors);
     let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
-    for owed in ["wlock is owed: every Acq is released", "wlock is owed: every Rel has an Acq"] {
-        assert!(names.contains(&owed), "{names:?}");
+    for assumption in ["wlock is owed: every Acq is released", "wlock is owed: every Rel has an Acq"] {
+        assert!(names.contains(&assumption), "{names:?}");
     }
     let proof = found("slock", "no-fence", same, None, 2);
     assert!(!proof.is_proved() && errors(&proof).contains(&"nothing in Rel stands for aGF of Rel".to_owned()));

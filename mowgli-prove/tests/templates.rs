@@ -308,14 +308,14 @@ fn of_the_words_of_a_ring_it_is_known_which_are_one() {
     let kinds = source.kinds().unwrap();
     let words: Vec<String> = kinds.iter().map(Kind::words).collect();
     let returns = |name: &str, what: &str| format!("{name} (what it returns is {what})");
-    let told = [
+    let reported = [
         returns("Receive.1", "not bot, result 3 is 1"),
         returns("Receive.2", "not bot, result 3 is not 1"),
         returns("Receive.3", "bot"),
         returns("Submit.1", "false"),
         returns("Submit.2", "true"),
     ];
-    assert_eq!(words, told);
+    assert_eq!(words, reported);
     // The role reads the tails of all readers, and not that of the writer.
     let tails = kinds[4].concrete.iter().find(|r| r.position == (1, 0)).unwrap();
     assert_eq!(tails.each, Some(Each::Members(Members { of: 0, but_first: true })));
@@ -435,7 +435,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
 #[test]
 fn a_state_is_known_word_by_word() {
     let all = catalogue();
-    let told = |library: &str| {
+    let reported = |library: &str| {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variants[0].implementation.clone());
         let kinds = source.kinds().unwrap();
@@ -449,10 +449,10 @@ fn a_state_is_known_word_by_word() {
     };
     let words = |of: &[Datum]| Write::Words(of.to_vec());
     let (found, computed) = (Datum::Result(3), Datum::Passed(4, 1));
-    assert_eq!(told("counter"), [("Get".to_owned(), words(&[found])), ("Inc".to_owned(), words(&[computed]))]);
+    assert_eq!(reported("counter"), [("Get".to_owned(), words(&[found])), ("Inc".to_owned(), words(&[computed]))]);
     let [looks, writes] = ["Delete.1+Insert.1+Insert.3+Lookup+Update.1+Update.2", "Delete.2+Insert.2+Update.3"];
-    assert_eq!(told("map"), [(looks.to_owned(), words(&[found])), (writes.to_owned(), words(&[computed]))]);
-    let queue = told("queue");
+    assert_eq!(reported("map"), [(looks.to_owned(), words(&[found])), (writes.to_owned(), words(&[computed]))]);
+    let queue = reported("queue");
     let [first, second, computed] = [Datum::Result(4), Datum::Result(5), Datum::Passed(6, 1)];
     assert_eq!(queue.len(), 4);
     assert_eq!(queue[0], ("Deq.1+Enq.1+Enq.3+Enq.5".to_owned(), words(&[first, second])));

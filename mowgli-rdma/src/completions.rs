@@ -82,7 +82,7 @@ impl CompletionQueue {
             }
             Method::TryPollAny {} => {
                 let open = self.pairs.iter().filter(|(_, pair)| pair.taken < pair.issued);
-                nothing_has_come.then_some(Val::Bot).into_iter().chain(open.map(|(q, _)| calls::told(*q))).collect()
+                nothing_has_come.then_some(Val::Bot).into_iter().chain(open.map(|(q, _)| calls::reported(*q))).collect()
             }
             Method::Arm {} => self.snapshots(),
             Method::Event {} => self.events(),

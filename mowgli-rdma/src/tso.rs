@@ -72,9 +72,9 @@ impl Library for Tso {
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let is_untold = !self.completes_in_order && matches!(Method::of(call), Method::PollAny {});
+        let has_no_order = !self.completes_in_order && matches!(Method::of(call), Method::PollAny {});
         let why = "pollany does not tell which operation it completes, and here operations complete in any order";
-        wait::fault(world, thread, call, Method::TABLE).or_else(|| is_untold.then(|| why.to_owned()))
+        wait::fault(world, thread, call, Method::TABLE).or_else(|| has_no_order.then(|| why.to_owned()))
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.

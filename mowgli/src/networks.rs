@@ -207,12 +207,12 @@ fn mended(entries: &mut [Entry], at: usize, ask: &TableRequest<'_>) -> CheapestR
         let of = |line: &String| if all.len() > 1 { format!("{}: {line}", entry.name) } else { line.clone() };
         match cheapest(entry, ask) {
             Ok(None) => {}
-            Ok(Some(told)) => {
+            Ok(Some(reported)) => {
                 let own = &entry.variants[0].implementation;
-                cost += told.cost;
-                insert.extend(told.insert.iter().map(of));
-                text.extend(told.with.changed(&**own).iter().map(of));
-                before.push((part, mem::replace(&mut entries[part].variants[0].implementation, told.with.0)));
+                cost += reported.cost;
+                insert.extend(reported.insert.iter().map(of));
+                text.extend(reported.with.changed(&**own).iter().map(of));
+                before.push((part, mem::replace(&mut entries[part].variants[0].implementation, reported.with.0)));
             }
             Err(why) => {
                 reason = Some(of(&why.to_string()));
@@ -280,7 +280,7 @@ fn cheapest(entry: &Entry, ask: &TableRequest<'_>) -> Result<Option<BodyRepair>,
     let why = head(&found.text());
     match (found.is_done, found.repairs.into_iter().next()) {
         (Some(true), _) => Ok(None),
-        (_, Some(told)) => Ok(Some(told)),
+        (_, Some(reported)) => Ok(Some(reported)),
         (_, None) => Err(InputError::new(Code::Unsupported, why).into()),
     }
 }

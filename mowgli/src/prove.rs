@@ -248,7 +248,7 @@ impl ProofResult for Proved {
             ));
         }
         proof.concretisation.iter().for_each(|line| out.push_str(&format!("g: {line}\n")));
-        out.push_str(&looked_at(proof));
+        out.push_str(&found_in(proof));
         out.push_str(&format!("{}: {}", self.title(), self.word().text()));
         match proof.is_proved() {
             true => out.push_str(&format!(", for every client\n  covers {}\n", proof.covers.join(", "))),
@@ -302,7 +302,7 @@ pub(crate) fn table(proof: &Proof) -> String {
 }
 
 /// Reports the number of executions in which every axiom holds.
-pub(crate) fn looked_at(proof: &Proof) -> String {
+pub(crate) fn found_in(proof: &Proof) -> String {
     match proof.executions {
         0 => String::new(),
         n => format!("every axiom holds in {n} executions of small clients that the judge accepts\n"),

@@ -204,7 +204,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
         [] => found.open.is_none().then_some(false),
         [first, ..] => Some(*first == whole),
     };
-    let told = |set: &Insertions| told(&question, set, text);
+    let reported = |set: &Insertions| reported(&question, set, text);
     let texts = |is: &dyn Fn(&Insertions) -> bool| {
         let chosen = found.spoiling.iter().filter(|set| is(set));
         chosen.map(|set| set.iter().map(|&i| program.text(i)).collect()).collect()
@@ -213,7 +213,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
         name: test.name.clone(),
         model: test.model.to_string(),
         is_done,
-        repairs: found.minimal.iter().filter(|set| **set != whole).map(told).collect::<Result<_, _>>()?,
+        repairs: found.minimal.iter().filter(|set| **set != whole).map(reported).collect::<Result<_, _>>()?,
         spoiling: texts(&|set| !question.endless.contains(set) && !question.hanging.contains(set)),
         hanging: texts(&|set| question.hanging.contains(set)),
         endless: texts(&|set| question.endless.contains(set)),
@@ -225,7 +225,7 @@ fn answer(program: &EditableTest<'_>, text: &str, ask: &RepairRequest<'_>) -> Re
     })
 }
 
-fn told(question: &RepairQuestion<'_>, set: &Insertions, text: &str) -> Result<TestRepair, InputError> {
+fn reported(question: &RepairQuestion<'_>, set: &Insertions, text: &str) -> Result<TestRepair, InputError> {
     let (program, whole) = (question.program, question.program.whole());
     let repaired = program.with(set);
     let texts = |all: Vec<&usize>| all.into_iter().map(|&i| program.text(i)).collect_vec();
@@ -272,7 +272,7 @@ impl TestRepairs {
         for set in &alone {
             self.asked += 1;
             match question.is_wrong(set).and_then(|is_wrong| Ok(!is_wrong && question.keeps(set)?)) {
-                Ok(true) => self.repairs.push(told(&question, set, text)?),
+                Ok(true) => self.repairs.push(reported(&question, set, text)?),
                 Ok(false) => {}
                 Err(stop) => {
                     self.undecided.get_or_insert(MoreRepairs::Stopped(stop.clone()).to_string());
@@ -282,7 +282,7 @@ impl TestRepairs {
                 }
             }
         }
-        self.repairs.sort_by_key(|told| told.cost);
+        self.repairs.sort_by_key(|reported| reported.cost);
         self.is_done = self.is_done.or((!self.repairs.is_empty()).then_some(false));
         Ok(())
     }

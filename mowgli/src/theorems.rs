@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Failure;
-use crate::prove::{ProofResult, ProofVerdict, files, looked_at, open, rows, table};
+use crate::prove::{ProofResult, ProofVerdict, files, found_in, open, rows, table};
 
 mod search;
 
@@ -104,7 +104,7 @@ impl NamedTheorem {
     ///
     /// # Errors
     /// If first-order logic cannot express a part of the model, or an execution contradicts the theory.
-    pub fn told(&self, variant: &str, options: &ProofOptions, search: Duration) -> Result<TheoremResult, Failure> {
+    pub fn reported(&self, variant: &str, options: &ProofOptions, search: Duration) -> Result<TheoremResult, Failure> {
         let start = Instant::now();
         let expired = || start.elapsed() >= search;
         let refutation = self.refuted(variant, &expired);
@@ -135,7 +135,7 @@ impl ProofResult for TheoremResult {
 
     /// Returns the steps as a table, and the verdict; for a refutation also the program.
     fn text(&self) -> String {
-        let mut out = format!("{}{}", table(&self.proof), looked_at(&self.proof));
+        let mut out = format!("{}{}", table(&self.proof), found_in(&self.proof));
         let Self { name, variant, about, .. } = self;
         let all = if self.word() == ProofVerdict::Proved { ", for every program" } else { "" };
         out.push_str(&format!("{name} ({variant}), {about}: {}{all}\n", self.word().text()));

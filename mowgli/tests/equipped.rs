@@ -235,10 +235,10 @@ fn the_barrier_is_laid_out_so_that_it_can_be_read() {
 }
 
 /// Returns the lines that a script of [`telling`] puts into `out`.
-fn told(dom: &str) -> Vec<String> {
-    let told =
+fn reported(dom: &str) -> Vec<String> {
+    let reported =
         dom.split("<pre id=\"told\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("what is told");
-    told.lines().map(str::to_owned).collect()
+    reported.lines().map(str::to_owned).collect()
 }
 
 /// Returns a script that puts the lines of `out` behind a page.
@@ -265,7 +265,7 @@ fn the_first_screen_says_what_goes_wrong() {
         tabs[1].click();
         out.push(all('.why th').length + ' thread, ' + all('svg').length + ' picture');",
     );
-    let said = told(&seen(folder.path(), &html, &script));
+    let said = reported(&seen(folder.path(), &html, &script));
     insta::assert_snapshot!(said.join("\n"));
 }
 
@@ -283,7 +283,7 @@ fn a_run_says_what_is_under_way() {
         lines[lines.length - 1].click();
         out.push(under.textContent, memory.textContent.includes('px on node 2: 1'));",
     );
-    let said = told(&seen(folder.path(), &html, &script));
+    let said = reported(&seen(folder.path(), &html, &script));
     assert_eq!(
         said,
         [
@@ -318,7 +318,7 @@ fn edges_keep_apart_and_begin_and_end_at_dots() {
     );
     for what in ["bal:no-fence", "rbl", "slock:no-fence", "nlock:no-rfence"] {
         let html = page(folder.path(), &[what]);
-        let said = told(&seen(folder.path(), &html, &script));
+        let said = reported(&seen(folder.path(), &html, &script));
         assert!(!said.is_empty() && said.iter().all(|line| line == "true 0 0 0"), "{what}: {said:?}");
     }
 }
@@ -345,7 +345,7 @@ fn long_lists_are_deflated_filtered_and_built_when_opened() {
             out.push(one.querySelector('h3').textContent);",
         )
         + "}, 3000);";
-    let said = told(&seen(folder.path(), &html, &script));
+    let said = reported(&seen(folder.path(), &html, &script));
     // t39 and t390 to t399; sorted backwards by name.
     assert_eq!(said, ["400 rows, 400 results, 0 pictures", "11 rows", "t399", "t104 (RDMA_TSO)"]);
 }
@@ -620,23 +620,23 @@ fn proved(args: &[&str]) -> (serde_json::Value, Option<i32>) {
     let args = [&["prove", "--json"], args].concat();
     let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
     let line = String::from_utf8_lossy(&ran.stdout).into_owned();
-    let told =
+    let reported =
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}{}", String::from_utf8_lossy(&ran.stderr)));
-    (told, ran.status.code())
+    (reported, ran.status.code())
 }
 
 fn sv_is_proved_and_its_obligations_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let (told, code) = proved(&["sv", "--timeout", "30", "--emit", &folder.path().display().to_string()]);
-    assert_eq!((told["verdict"].as_str(), code), (Some("proved"), Some(0)), "{told}");
-    let obligations = told["obligations"].as_array().unwrap();
-    assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved"), "{told}");
+    let (reported, code) = proved(&["sv", "--timeout", "30", "--emit", &folder.path().display().to_string()]);
+    assert_eq!((reported["verdict"].as_str(), code), (Some("proved"), Some(0)), "{reported}");
+    let obligations = reported["obligations"].as_array().unwrap();
+    assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved"), "{reported}");
     // An obligation that no solver was asked has no answers, but names the way in which it was closed.
     let (asked, closed): (Vec<_>, _) = obligations.iter().partition(|o| o["closed"] == "by a solver");
     assert!(asked.iter().all(|o| o["questions"] != 0 && o["answers"]["z3"] == "unsat" && o["witnessed"] == true));
-    assert!(!closed.is_empty() && closed.iter().all(|o| o["answers"].as_object().unwrap().is_empty()), "{told}");
+    assert!(!closed.is_empty() && closed.iter().all(|o| o["answers"].as_object().unwrap().is_empty()), "{reported}");
     let definition = |o: &&serde_json::Value| o["closed"].as_str().is_some_and(|how| how.contains("by definition"));
-    assert!(closed.iter().all(definition), "{told}");
+    assert!(closed.iter().all(definition), "{reported}");
     // Each file has the questions of one obligation, and names the case splits. The solver gives the same answers about
     // the file alone.
     let mut files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
@@ -657,17 +657,20 @@ fn sv_is_proved_and_its_obligations_are_written() {
 
 fn broken_variants_of_sv_are_refuted() {
     for variant in ["fence-of-puts", "first-target-only"] {
-        let (told, code) = proved(&["sv", "--timeout", "2", "--search", "20", "--variant", variant]);
-        assert_eq!((told["verdict"].as_str(), code), (Some("refuted"), Some(0)), "{told}");
+        let (reported, code) = proved(&["sv", "--timeout", "2", "--search", "20", "--variant", variant]);
+        assert_eq!((reported["verdict"].as_str(), code), (Some("refuted"), Some(0)), "{reported}");
         // The execution is shown; the client with a wrong outcome too, where there was time for it.
-        assert!(told["why"].as_str().is_some_and(|text| text.contains("Not locally sound")), "{told}");
-        assert!(!told["open"].as_array().unwrap().is_empty(), "{told}");
+        assert!(reported["why"].as_str().is_some_and(|text| text.contains("Not locally sound")), "{reported}");
+        assert!(!reported["open"].as_array().unwrap().is_empty(), "{reported}");
     }
 }
 
 fn what_is_over_a_library_is_proved() {
-    let (told, code) = proved(&["slock", "--over", "wlock,sv"]);
-    assert_eq!((told["library"].as_str(), told["verdict"].as_str(), code), (Some("slock"), Some("proved"), Some(0)));
+    let (reported, code) = proved(&["slock", "--over", "wlock,sv"]);
+    assert_eq!(
+        (reported["library"].as_str(), reported["verdict"].as_str(), code),
+        (Some("slock"), Some("proved"), Some(0))
+    );
 }
 
 /// The table of docs/networks.md in part. A library that `check` refutes on a network is not proved there.
@@ -691,22 +694,22 @@ fn proofs_are_over_the_model_of_the_network() {
 }
 
 fn what_cannot_be_proved_is_named() {
-    let (told, code) = proved(&["kvstore", "--search", "1"]);
-    assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
+    let (reported, code) = proved(&["kvstore", "--search", "1"]);
+    assert_eq!((reported["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{reported}");
     let why =
         "no template of Insert: it goes through reversed((0) \\ {int(key)}), which is no set of the call (store.rs:";
     let is_named = |open: &serde_json::Value| open.as_str().is_some_and(|open| open.starts_with(why));
-    assert!(told["open"].as_array().unwrap().iter().any(is_named), "{told}");
-    let obligations = told["obligations"].as_array().unwrap();
+    assert!(reported["open"].as_array().unwrap().iter().any(is_named), "{reported}");
+    let obligations = reported["obligations"].as_array().unwrap();
     assert!(
         obligations.len() == 26 && obligations.iter().all(|o| o["result"] == "open" && o["why"].is_string()),
-        "{told}"
+        "{reported}"
     );
-    let (told, code) = proved(&["rbl", "--variant", "fenced", "--search", "1"]);
-    assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
-    let results = told["obligations"].as_array().unwrap().iter().map(|o| o["result"].as_str().unwrap());
+    let (reported, code) = proved(&["rbl", "--variant", "fenced", "--search", "1"]);
+    assert_eq!((reported["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{reported}");
+    let results = reported["obligations"].as_array().unwrap().iter().map(|o| o["result"].as_str().unwrap());
     let (shown, open): (Vec<&str>, _) = results.partition(|result| *result == "proved");
-    assert_eq!((shown.len(), open.len()), (3, 5), "{told}");
+    assert_eq!((shown.len(), open.len()), (3, 5), "{reported}");
 }
 
 /// Returns the blocks of C on a page: the one with the declarations, and those that use them.
@@ -788,6 +791,6 @@ fn a_launcher_can_start_the_processes() {
     assert_eq!(count(&said[0], "one (RDMA_WAIT) over tcp, 3 processes, 20 runs\n"), 2, "{}", said[0]);
     assert_eq!(said[1..], ["", ""]);
     let few = start("0", "1").wait_with_output().unwrap();
-    let told = String::from_utf8_lossy(&few.stderr);
-    assert!(few.status.code() == Some(2) && told.contains("there are 2 nodes, and 1 processes"), "{told}");
+    let reported = String::from_utf8_lossy(&few.stderr);
+    assert!(few.status.code() == Some(2) && reported.contains("there are 2 nodes, and 1 processes"), "{reported}");
 }

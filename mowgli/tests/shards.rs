@@ -134,15 +134,15 @@ fn programs_and_weaker_specifications_are_shared_too() {
         2,
         r#""differences":[]"#,
     );
-    let told = |command: &[&str], said: &str| {
+    let reported = |command: &[&str], said: &str| {
         let folder = tempfile::tempdir().unwrap();
         let (one, all) = (mowgli(command), merge(&shards(folder.path(), command, 3)));
         assert!(one.out.contains(said), "{command:?} does not say {said:?} but:\n{}", one.out);
         assert_eq!((&all.out, all.code), (&one.out, one.code), "{command:?}");
     };
-    told(&["generate", "--pivot", "R1", "--procs", "1", "--actions", "6"], "forall (");
-    told(&["generate", "--model", "rdma-tso", "--actions", "2"], "forbidden (");
-    told(&["worth", "bal", "--threads", "2", "--nodes", "2", "--calls", "1"], "the whole catches no-fence");
+    reported(&["generate", "--pivot", "R1", "--procs", "1", "--actions", "6"], "forall (");
+    reported(&["generate", "--model", "rdma-tso", "--actions", "2"], "forbidden (");
+    reported(&["worth", "bal", "--threads", "2", "--nodes", "2", "--calls", "1"], "the whole catches no-fence");
 }
 
 #[test]
@@ -157,14 +157,14 @@ fn a_folder_of_shards_is_merged_and_watched() {
     let watching = watching.expect("the command runs");
     std::thread::sleep(Duration::from_millis(300));
     shard(folder.path(), &command, 2, 2);
-    let told = watching.wait_with_output().expect("it ends");
-    assert_eq!(timeless(&String::from_utf8(told.stdout).unwrap()), one);
+    let reported = watching.wait_with_output().expect("it ends");
+    assert_eq!(timeless(&String::from_utf8(reported.stdout).unwrap()), one);
     assert_eq!(timeless(&mowgli(&["merge", &path]).out), one);
 }
 
 #[test]
 fn work_is_estimated_before_it_is_done() {
-    let told = |args: &[&str]| {
+    let reported = |args: &[&str]| {
         let ran = mowgli(&[&["check", "--estimate", "--json"], args].concat());
         assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
         serde_json::from_str::<serde_json::Value>(ran.out.lines().next().expect("a line")).expect("an object")
@@ -175,16 +175,16 @@ fn work_is_estimated_before_it_is_done() {
     };
     let number = |of: &serde_json::Value, name: &str| of[name].as_f64().expect(name);
     for args in [["bal", "--threads", "3", "--calls", "1"], ["spinlock", "--threads", "2", "--calls", "4"]] {
-        let (estimate, check) = (told(&args), done(&args));
+        let (estimate, check) = (reported(&args), done(&args));
         assert_eq!(estimate["clients"], check["clients"], "{args:?}");
         let ratio = number(&estimate, "executions") / number(&check, "executions");
         assert!((0.9..=1.1).contains(&ratio), "all were looked at, and {args:?}: {estimate} is not {check}");
     }
-    let fits = told(&["spinlock", "--budget", "1s"]);
+    let fits = reported(&["spinlock", "--budget", "1s"]);
     assert!(number(&fits, "seconds") <= 1.0 && number(&fits["bound"], "threads") >= 2.0, "{fits}");
     is_bad(&["check", "sv", "--estimate", "--budget", "soon"], &["`soon` is no time; write 90s, 10m or 2h"]);
     let through = ["slock", "--through", "--threads", "2", "--nodes", "1", "--calls", "1"];
-    let (estimate, check) = (told(&through), done(&through));
+    let (estimate, check) = (reported(&through), done(&through));
     assert_eq!((&estimate["clients"], estimate["through"].as_bool()), (&check["clients"], Some(true)));
     assert_eq!(estimate["classes"], check["stats"]["probed"], "all that is asked for outcomes: {check}");
 }

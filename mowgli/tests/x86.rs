@@ -47,9 +47,9 @@ fn an_execution_and_a_cycle_are_explained() {
 fn a_finding_is_kept_and_read() {
     let folder = tempfile::tempdir().unwrap();
     let (sb, kept) = (file(folder.path(), "sb.litmus", SB), folder.path().join("kept.ron").display().to_string());
-    let told = mowgli(&["explain", "--assertion", "1", "--out", &kept, &sb]);
+    let reported = mowgli(&["explain", "--assertion", "1", "--out", &kept, &sb]);
     let again = mowgli(&["explain", &kept]);
-    assert_eq!((again.code, &again.out), (0, &told.out), "{}", again.err);
+    assert_eq!((again.code, &again.out), (0, &reported.out), "{}", again.err);
     let json = mowgli(&["explain", "--json", &kept]).out;
     let json: serde_json::Value = serde_json::from_str(&json).expect("one object");
     assert_eq!(json["execution"]["subs"][0]["sub"]["stamp"], "W", "{json}");

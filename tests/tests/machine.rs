@@ -345,9 +345,9 @@ fn other_axioms_of_messages_are_noticed() {
     let without = |demand: &'static str| {
         published().respecified(MESSAGE, |spec| spec.demands.retain(|(name, ..)| *name != demand))
     };
-    let untold = published().respecified(MESSAGE, |spec| spec.so.clear());
+    let unordered = published().respecified(MESSAGE, |spec| spec.so.clear());
     let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
-    for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (untold, "untold")] {
+    for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (unordered, "untold")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
         let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
             let client = with_messages(&client, world.nodes, &picks);
@@ -371,7 +371,7 @@ fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index])
     let mut tells = tells.iter();
     let program = |(tid, calls): (Tid, &Vec<Call>)| {
         let crashes = world.may_stop(tid);
-        let heard: Vec<Option<Tid>> = calls.iter().map(|_| told(&dead, tid, tells.next())).collect();
+        let heard: Vec<Option<Tid>> = calls.iter().map(|_| reported(&dead, tid, tells.next())).collect();
         let program = stopping(calls, &heard, crashes, Vec::new());
         if crashes { crashing(program) } else { program }
     };
@@ -380,7 +380,7 @@ fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index])
 }
 
 /// Returns the thread whose death another thread waits for, if there is one.
-fn told(dead: &[Tid], by: Tid, pick: Option<&Index>) -> Option<Tid> {
+fn reported(dead: &[Tid], by: Tid, pick: Option<&Index>) -> Option<Tid> {
     let pick = pick?.index(5 * dead.len().max(1));
     dead.get(pick).copied().filter(|t| *t != by)
 }
@@ -424,9 +424,9 @@ fn agree_in_part_on_crashes(part: u32) {
 fn other_axioms_of_crashes_are_noticed() {
     let crashes = Switches::CRASHES;
     let anything = tso::switched(crashes).respecified(TSO, |spec| spec.demands.retain(|(name, ..)| *name != "cut-off"));
-    let untold = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
+    let unordered = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
     let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
-    for (libraries, what) in [(anything, "what is missing"), (untold, "who is told")] {
+    for (libraries, what) in [(anything, "what is missing"), (unordered, "who is told")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 10));
         let result = runner_to_fail(1000).run(&clients, |(client, picks)| {
             let (world, programs) = with_crashes(&client, picks[0], &picks[1..]);

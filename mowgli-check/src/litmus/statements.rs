@@ -80,12 +80,12 @@ pub(super) fn example(model: Model, library: Name, method: &Method) -> String {
 #[must_use]
 pub fn reference(catalogue: &Catalogue) -> String {
     let mut out = String::new();
-    let mut told: BTreeSet<Name> = BTreeSet::new();
+    let mut reported: BTreeSet<Name> = BTreeSet::new();
     for model in Model::ALL {
         let known = catalogue.known(model);
         for library in known.all().filter(|l| !l.methods.is_empty()) {
             let Some(object) = library.object else { continue };
-            if !told.insert(library.name) {
+            if !reported.insert(library.name) {
                 continue;
             }
             let (name, declaration) = (library.name, object.example());

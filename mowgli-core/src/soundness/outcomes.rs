@@ -205,9 +205,9 @@ impl Question<'_> {
     /// happened.
     fn refutations(&self, world: &World, client: &Client, outcome: &Outcome) -> Found<Vec<Refutation>> {
         let is_it = |(prefix, lengths): &(Client, Vec<usize>)| {
-            let told = self
+            let reported = self
                 .specified(world, prefix, |problem| problem.refutations(&|o| returned(o, lengths) == *outcome, SHOWN));
-            !matches!(told.so_far(), (found, None) if found.is_empty())
+            !matches!(reported.so_far(), (found, None) if found.is_empty())
         };
         let largest = self.prefixes(world, client).into_iter().rev().find(is_it);
         let (prefix, lengths) = largest.unwrap_or_else(|| (client.clone(), vec![usize::MAX; client.threads.len()]));

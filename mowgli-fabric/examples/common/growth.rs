@@ -57,9 +57,9 @@ impl Growth {
 
     /// Records the durations of some calls, and returns a line about them.
     pub fn took(&mut self, name: String, calls: impl IntoIterator<Item = Span>) -> String {
-        let (line, told) = distribution(name, calls);
+        let (line, reported) = distribution(name, calls);
         self.latency.push(line);
-        told
+        reported
     }
 
     /// Draws the figure.

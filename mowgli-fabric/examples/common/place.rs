@@ -96,9 +96,9 @@ impl Place {
     }
 
     /// Prints a line in one process, if times mean something here.
-    pub fn says(&self, told: &str) {
+    pub fn says(&self, reported: &str) {
         if self.speaks() && self.has_time() {
-            println!("{told}");
+            println!("{reported}");
         }
     }
 

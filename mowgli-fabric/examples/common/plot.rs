@@ -33,9 +33,9 @@ pub fn distribution(name: String, calls: impl IntoIterator<Item = Span>) -> (Ser
     let mut all: Vec<f64> = calls.into_iter().map(|(begun, ended)| (ended - begun).max(1) as f64 / 1000.0).collect();
     all.sort_unstable_by(f64::total_cmp);
     let at = |part: f64| all.get((all.len().saturating_sub(1) as f64 * part) as usize).copied().unwrap_or(1.0);
-    let told = format!("{name}, us: half {:.0}, 99 of 100 {:.0}, most {:.0}", at(0.5), at(0.99), at(1.0));
+    let reported = format!("{name}, us: half {:.0}, 99 of 100 {:.0}, most {:.0}", at(0.5), at(0.99), at(1.0));
     let parts = (0..=POINTS).map(|i| i as f64 / POINTS as f64);
-    ((name, parts.map(|part| (at(part), part)).collect()), told)
+    ((name, parts.map(|part| (at(part), part)).collect()), reported)
 }
 
 /// Draws two charts.

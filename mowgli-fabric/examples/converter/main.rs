@@ -74,8 +74,8 @@ impl Args {
                     let points = volts(&all, setting.period);
                     place.says(&format!("{name}: {}", settled(&points, setting.converters)));
                     voltage.push((name.clone(), points));
-                    let (line, told) = distribution(name, followed(&all));
-                    place.says(&told);
+                    let (line, reported) = distribution(name, followed(&all));
+                    place.says(&reported);
                     latency.push(line);
                 }
             }

@@ -77,7 +77,7 @@ pub fn wrong(all: &[Done]) -> Option<Vec<Done>> {
 
 /// Prints the calls of a key that [`wrong`] found with a seed.
 #[allow(dead_code, reason = "tests tell of it themselves")]
-pub fn told(of_key: &[Done], seed: u64) -> String {
+pub fn reported(of_key: &[Done], seed: u64) -> String {
     let line = |d: &Done| format!("\n  {:>8} to {:>8}  client {}  {:?}", d.begun, d.ended, d.client, d.called);
     let lines: String = of_key.iter().map(line).collect();
     let key = of_key.first().map_or(0, |done| done.key);

@@ -16,7 +16,7 @@ use std::time::Instant;
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, value_parser};
 
-use history::{Called, Done, told, wrong};
+use history::{Called, Done, reported, wrong};
 use load::Load;
 use place::{End, Over, Place, ended};
 
@@ -107,7 +107,7 @@ impl Seen {
             };
             self.times[kind].push(done.ended - done.begun);
         }
-        wrong(all).map(|of_key| told(&of_key, seed))
+        wrong(all).map(|of_key| reported(&of_key, seed))
     }
 
     fn counted(&self) -> String {

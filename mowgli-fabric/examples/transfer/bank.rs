@@ -190,7 +190,7 @@ pub fn wrong(all: &[Done]) -> Option<String> {
         }
     }
     if let Some(stuck) = left.first() {
-        return Some(format!("no order of all transfers has {}", told(stuck, all)));
+        return Some(format!("no order of all transfers has {}", reported(stuck, all)));
     }
     let sum: i64 = last.iter().map(|&word| money(word)).sum();
     let should = START * last.len() as i64;
@@ -198,7 +198,7 @@ pub fn wrong(all: &[Done]) -> Option<String> {
 }
 
 /// Prints a transfer that cannot have been made, and those that found the same as it did.
-fn told(stuck: &Transfer, all: &[Done]) -> String {
+fn reported(stuck: &Transfer, all: &[Done]) -> String {
     let line = |t: &Transfer| {
         let [from, to] =
             t.found.map(|f| format!("{} after {} changes in {}", money(f.word), f.word / CHANGE, f.account));

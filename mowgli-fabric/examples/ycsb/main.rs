@@ -114,7 +114,7 @@ impl Args {
             let act = |thread: &mut Thread<'_>| load.run((map, barrier), thread, seed, || place.now());
             let mut all = place.run(&group, seed, act)?.concat();
             if let Some(of_key) = wrong(&all) {
-                return Err(End::Wrong(history::told(&of_key, seed)));
+                return Err(End::Wrong(history::reported(&of_key, seed)));
             }
             all.retain(|done| !matches!(done.called, Called::Insert(..)));
             Ok(all)

@@ -203,8 +203,8 @@ impl Guest {
     /// that has unread input would lose what was sent.
     pub(super) fn refuse(&mut self, fault: &Fault) {
         let line = format!("{FAULT}{}\n", as_text(fault));
-        let told = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.shutdown(Shutdown::Write));
-        _ = told.and_then(|()| std::io::copy(&mut self.stream, &mut std::io::sink()));
+        let reported = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.shutdown(Shutdown::Write));
+        _ = reported.and_then(|()| std::io::copy(&mut self.stream, &mut std::io::sink()));
     }
 }
 

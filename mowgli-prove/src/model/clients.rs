@@ -24,7 +24,7 @@ impl LibraryTheory<'_> {
     ///
     /// # Errors
     /// If an assumption or a template says something that first-order logic cannot express.
-    pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), Refusal> {
+    pub fn assumed(&self) -> Result<(Theory, Vec<Obligation>), Refusal> {
         let mut theory = Theory::default();
         let concrete = self.concrete();
         self.clients(&mut theory);
@@ -35,7 +35,7 @@ impl LibraryTheory<'_> {
         self.promises_of(&mut theory)?;
         self.given_by_clients(&mut theory)?;
         let mut obligations = Vec::new();
-        for encoding in self.owed.iter().filter(|e| e.side.sort == SUB) {
+        for encoding in self.assumption.iter().filter(|e| e.side.sort == SUB) {
             theory.comment(&format!("What {} is owed.", library(encoding)));
             self.vocabulary(&mut theory, &concrete, encoding)?;
             theory.0.extend(encoding.relations.0.iter().cloned());
@@ -58,13 +58,13 @@ impl LibraryTheory<'_> {
     /// owed call.
     pub(crate) fn speaks_of_owed(&self) -> bool {
         let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
-        has_loops && self.owed.iter().any(|e| e.side.sort == ABS)
+        has_loops && self.assumption.iter().any(|e| e.side.sort == ABS)
     }
 
     /// Adds the assumptions of the implemented library as axioms.
     pub(super) fn given_by_clients(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let promises = self.promises();
-        for encoding in self.owed.iter().filter(|e| e.side.sort == ABS) {
+        for encoding in self.assumption.iter().filter(|e| e.side.sort == ABS) {
             theory.comment(&format!("What {} is owed, and given.", library(encoding)));
             self.vocabulary(theory, &promises, encoding)?;
             theory.0.extend(encoding.relations.0.iter().cloned());
@@ -73,7 +73,7 @@ impl LibraryTheory<'_> {
                     theory.axiom(&law.words, law.closed(ABS));
                 }
             }
-            for (mate, partner) in self.mates() {
+            for (mate, partner) in self.matching() {
                 theory.function(&mate, &[ABS], ABS);
                 let a = symbol("a");
                 let has = partner.is(&a, &app(&mate, std::slice::from_ref(&a)));
@@ -90,8 +90,8 @@ impl LibraryTheory<'_> {
             kind.abstract_.iter().filter(|r| r.each.is_none()).map(|r| the(r, call, &own(call))).collect::<Vec<Term>>()
         };
         let pairs = promises(k, &c).into_iter().cartesian_product(promises(l, &d)).collect::<Vec<_>>();
-        let mates = self.mates();
-        let ways = mates.iter().flat_map(|(_, partner)| {
+        let matching = self.matching();
+        let ways = matching.iter().flat_map(|(_, partner)| {
             pairs.iter().map(|(a, b)| and([app(&partner.of, std::slice::from_ref(a)), partner.is(a, b)]))
         });
         let ways: Vec<Term> = ways.collect();
@@ -100,8 +100,8 @@ impl LibraryTheory<'_> {
 
     /// Returns the functions from promises to the partners that clients owe them.
     #[must_use]
-    pub fn mates(&self) -> Vec<(String, Partner)> {
-        let given = self.owed.iter().filter(|e| e.side.sort == ABS).flat_map(|e| e.partners.iter().flatten());
+    pub fn matching(&self) -> Vec<(String, Partner)> {
+        let given = self.assumption.iter().filter(|e| e.side.sort == ABS).flat_map(|e| e.partners.iter().flatten());
         given.enumerate().map(|(i, partner)| (format!("mate.{i}"), partner.clone())).collect()
     }
 
@@ -112,9 +112,9 @@ impl LibraryTheory<'_> {
         let a = symbol("a");
         let call = concrete.call(&a);
         let promised = promises.roles.iter().map(|(_, r)| the(r, &call, &own(&call)));
-        let mates = self.mates();
-        let mates = promised.cartesian_product(&mates).map(|(promise, (mate, _))| app(mate, &[promise]));
-        let calls: Vec<Term> = mates.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
+        let matching = self.matching();
+        let matching = promised.cartesian_product(&matching).map(|(promise, (mate, _))| app(mate, &[promise]));
+        let calls: Vec<Term> = matching.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
         let roles = concrete.roles.iter().filter(|(_, r)| r.library.text() == of && r.each.is_none());
         let there = roles
             .cartesian_product(&calls)

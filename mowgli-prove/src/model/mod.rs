@@ -52,12 +52,12 @@ use self::values::constants;
 pub(crate) use self::values::{data_of, datum_of, guards_of};
 
 /// Prefix of the names of assumptions: conditions that clients owe to libraries.
-const OWED: &str = "owed.";
+const ASSUMED: &str = "owed.";
 
 /// Returns the name of the library that an encoding belongs to.
 fn library(encoding: &Encoding) -> &str {
     let prefix = encoding.side.prefix.as_str();
-    prefix.strip_prefix(OWED).unwrap_or(prefix).trim_end_matches('.')
+    prefix.strip_prefix(ASSUMED).unwrap_or(prefix).trim_end_matches('.')
 }
 
 /// A statement for the solver to show: `from` implies `to`, in every execution.
@@ -120,7 +120,7 @@ pub struct LibraryTheory<'a> {
     pub lower: Vec<Encoding>,
     upper: Encoding,
     /// The assumptions of the libraries below and of the implemented library, encoded.
-    pub owed: Vec<Encoding>,
+    pub assumption: Vec<Encoding>,
     /// The constant values in templates.
     pub constants: BTreeSet<Val>,
 }
@@ -161,17 +161,17 @@ impl<'a> LibraryTheory<'a> {
         let guards = parts.kinds.iter().flat_map(guards_of);
         let constants = constants(roles.flat_map(data_of).chain(guards)).collect();
         let below = parts.below.names().map(|name| (name, parts.below, SUB, ""));
-        let owed = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
-        let owed = owed.filter_map(|(name, libraries, sort, shared)| {
+        let assumption = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
+        let assumption = assumption.filter_map(|(name, libraries, sort, shared)| {
             let own = (several && sort == SUB).then(|| format!("of.{name}"));
-            let side = SideNames { sort, prefix: format!("{OWED}{name}."), shared, own };
+            let side = SideNames { sort, prefix: format!("{ASSUMED}{name}."), shared, own };
             Some(
-                encode(&libraries.get(name)?.owed()?, side)
+                encode(&libraries.get(name)?.assumption()?, side)
                     .map_err(|refusal| refusal.about(format!("the assumptions of {name}"))),
             )
         });
-        let owed = owed.collect::<Result<Vec<_>, _>>()?;
-        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, owed, constants };
+        let assumption = assumption.collect::<Result<Vec<_>, _>>()?;
+        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, assumption, constants };
         model.below = model.executions()?;
         Ok(model)
     }

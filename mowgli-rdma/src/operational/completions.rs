@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 use super::machine::Machine;
 use super::state::{LocalWrite, PendingEvent, State};
 use crate::stamp::Qp;
-use crate::tso::{Method, identifier, queue_pair, told};
+use crate::tso::{Method, identifier, queue_pair, reported};
 
 /// Takes the completion at this position of a queue pair of a thread. It raises the event of the thread if it came after
 /// the thread asked for one.
@@ -79,7 +79,7 @@ impl Machine<'_> {
 
     /// Returns the results of a poll of all queue pairs, which takes a completion of any queue pair that has one.
     fn any(&self, state: &State, t: usize) -> Vec<(Val, State)> {
-        self.queue_pairs(state).filter_map(|q| Some((told(q), self.taken(state, t, q)?))).collect()
+        self.queue_pairs(state).filter_map(|q| Some((reported(q), self.taken(state, t, q)?))).collect()
     }
 
     /// Returns the states in which a thread has asked for an event: one for each choice of completions that have come

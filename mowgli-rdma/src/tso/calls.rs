@@ -206,15 +206,15 @@ pub(crate) fn polls(call: &Call) -> bool {
 
 /// Returns the result of a poll of all queue pairs that takes a completion of this one: its node and its number.
 #[must_use]
-pub fn told(q: Qp) -> Val {
+pub fn reported(q: Qp) -> Val {
     Val::tuple(&[Val::Int(q.to.0.into()), Val::Int(q.number.into())])
 }
 
 /// Returns the queue pair of which a poll takes a completion.
 pub(super) fn polled(world: &World, poll: &Event) -> Option<Qp> {
     match (Method::of(&poll.call), poll.ret) {
-        (Method::PollAny {} | Method::TryPollAny {}, Val::Tuple(told)) => {
-            let number = |at: usize| u8::try_from(told.parts().get(at)?.int()?).ok();
+        (Method::PollAny {} | Method::TryPollAny {}, Val::Tuple(reported)) => {
+            let number = |at: usize| u8::try_from(reported.parts().get(at)?.int()?).ok();
             Some(Qp { to: Node(number(0)?), number: number(1)? })
         }
         (Method::Poll { .. } | Method::PollBy { .. }, _) | (Method::TryPoll { .. }, Val::Bool(true)) => {
@@ -342,7 +342,7 @@ pub(super) fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
         let (issued, taken) = issued_and_taken(world, earlier, *q);
         taken < issued
     };
-    pairs.into_iter().filter(is_open).map(told).collect()
+    pairs.into_iter().filter(is_open).map(reported).collect()
 }
 
 /// True for the subevents that are over when a poll takes the completion: the local writes, and for a Put the remote

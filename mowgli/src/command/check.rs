@@ -16,7 +16,7 @@ pub(super) use self::estimates::seconds;
 use self::implementations::check_implementations;
 use self::list::list;
 use self::questions::{check_changes, check_difference, check_mutations, check_specifications};
-use super::out::{told, told_in};
+use super::out::{reported, reported_in};
 use super::shards::Done;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
@@ -59,7 +59,7 @@ pub(super) fn shard(args: &CheckArgs, catalogue: Catalogue, log: &ShardLog) -> D
     } else {
         check_implementations(args, &catalogue, deadline, Some(log))
     };
-    Done::of(told(result), deadline.expired())
+    Done::of(reported(result), deadline.expired())
 }
 
 fn set_jobs(args: &CheckArgs) {
@@ -81,12 +81,12 @@ fn on_network(args: &CheckArgs, catalogue: Catalogue) -> Result<Catalogue, Input
 /// Runs the check; `log` holds the results of other processes.
 pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
     if args.list {
-        return told_in(args.json, list(args, &catalogue));
+        return reported_in(args.json, list(args, &catalogue));
     }
     set_jobs(args);
     let catalogue = match on_network(args, catalogue) {
         Ok(catalogue) => catalogue,
-        Err(error) => return told_in(args.json, Err(error)),
+        Err(error) => return reported_in(args.json, Err(error)),
     };
     let deadline = Deadline::after(args.timeout);
     let result = match args {
@@ -98,5 +98,5 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, log: Option<&ShardLo
         CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
         _ => check_implementations(args, &catalogue, deadline, log),
     };
-    told_in(args.json, result)
+    reported_in(args.json, result)
 }

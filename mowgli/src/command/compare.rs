@@ -8,7 +8,7 @@ use mowgli_core::soundness::client_log::Shard;
 use mowgli_rdma::Network;
 
 use super::bounds::SizeBounds;
-use super::out::{bar, moving, told_in};
+use super::out::{bar, moving, reported_in};
 use super::shards::{Done, SharedArgs, is_shard};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
@@ -101,7 +101,7 @@ fn models(args: &CompareArgs) -> Result<[Model; 2], InputError> {
 fn compared(args: &CompareArgs, deadline: Deadline, log: Option<&ShardLog>) -> u8 {
     let [a, b] = match models(args) {
         Ok(models) => models,
-        Err(error) => return told_in(args.json, Err(error)),
+        Err(error) => return reported_in(args.json, Err(error)),
     };
     let mut bounds = crate::compare::bounds();
     if args.shape.is_given() {

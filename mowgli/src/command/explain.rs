@@ -7,7 +7,7 @@ use mowgli_core::problem::Limits;
 
 use super::bounds::at_least_one;
 use super::network::On;
-use super::out::{keep, parsed, stopped_line, told, worst};
+use super::out::{keep, parsed, reported, stopped_line, worst};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::explain;
@@ -207,9 +207,9 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
     for finding in findings {
         let explained = finding.map_err(Failure::from).and_then(|finding| explanation(finding, asked));
         let (text, own) = match explained {
-            Ok(told) => told,
+            Ok(reported) => reported,
             Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
-            Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, told(Err(undecided))),
+            Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, reported(Err(undecided))),
             Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
             Err(failure) => return Err(failure.within(&path)),
         };

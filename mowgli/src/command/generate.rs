@@ -20,7 +20,7 @@ use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::bounds::at_least_one;
-use super::out::{bar, moving, save, told};
+use super::out::{bar, moving, reported, save};
 use super::shards::{Done, Share, is_shard};
 use super::terminal;
 use crate::shards::identity::Hash;
@@ -91,7 +91,7 @@ pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
 /// Searches this shard's share of the programs.
 pub(super) fn shard(args: &GenerateArgs, log: &ShardLog) -> Done {
     let deadline = Deadline::after(args.timeout);
-    Done::of(told(generated(args, (deadline, Some(log)))), deadline.expired())
+    Done::of(reported(generated(args, (deadline, Some(log)))), deadline.expired())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{Format, Record};
 use super::network::on;
-use super::out::{all_files, bar, failure_code, parsed, shown, text_of, told_in, warnings, worst};
+use super::out::{all_files, bar, failure_code, parsed, reported_in, shown, text_of, warnings, worst};
 use super::shards::{Done, SharedArgs, is_shard};
 use super::terminal::{assertions, colours_of};
 use crate::shards::identity::Hash;
@@ -237,7 +237,7 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
         match wanted(path, args).and_then(|text| text.map(|text| parsed(Catalogue::builtin(), path, &text)).transpose())
         {
             Ok(test) => tests.extend(test),
-            Err(error) => code = told_in(args.json, Err(error)),
+            Err(error) => code = reported_in(args.json, Err(error)),
         }
     }
     let cells = order::worth(&tests, Deadline::after(args.timeout));

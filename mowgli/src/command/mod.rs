@@ -47,7 +47,7 @@ use mowgli_check::guard::{Panic, caught};
 use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::Entry;
 
-use self::out::{coded, printed, told};
+use self::out::{coded, printed, reported};
 use self::shards::Done;
 use crate::catalogue::Catalogue;
 use crate::error::{Bug, Code, InputError};
@@ -201,7 +201,7 @@ fn run(own: Vec<Entry>) -> ExitCode {
     }
     let catalogue = match Catalogue::with(own) {
         Ok(catalogue) => catalogue,
-        Err(message) => return ExitCode::from(told(Err(message))),
+        Err(message) => return ExitCode::from(reported(Err(message))),
     };
     let is_own = !catalogue.own().is_empty();
     let code = caught(|| answered(command, catalogue));
@@ -209,7 +209,7 @@ fn run(own: Vec<Entry>) -> ExitCode {
         // A function of the user's library may have panicked.
         let bug =
             |panic: Panic| Failure::Bug(Bug { message: format!("a function panicked {panic}; please report it") });
-        told(Err(if is_own { panic.of_author("mowgli").into() } else { bug(panic) }))
+        reported(Err(if is_own { panic.of_author("mowgli").into() } else { bug(panic) }))
     }))
 }
 
@@ -217,11 +217,11 @@ fn run(own: Vec<Entry>) -> ExitCode {
 fn answered(command: Command, catalogue: Catalogue) -> u8 {
     match command {
         Command::Merge(args) => merged(&args, catalogue),
-        Command::Submit(args) => told(submitted(&args, &catalogue)),
+        Command::Submit(args) => reported(submitted(&args, &catalogue)),
         command => match share(&command) {
             Some((shard, out)) => {
                 let hash = hash(&command, &catalogue);
-                told(hash.and_then(|hash| shards::shard(shard, &out, hash, |log| part(&command, catalogue, log))))
+                reported(hash.and_then(|hash| shards::shard(shard, &out, hash, |log| part(&command, catalogue, log))))
             }
             None => done(command, catalogue, None),
         },
@@ -284,7 +284,7 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
     let command = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli.command(),
         Err(e) => {
-            return told(Err(InputError::new(
+            return reported(Err(InputError::new(
                 Code::Argument,
                 format!("the shards are of a command that there is not here: {e}"),
             )));
@@ -292,7 +292,7 @@ fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
     };
     match hash(&command, &catalogue).and_then(|hash| shards::unchanged(&all.run, hash)) {
         Ok(()) => done(command, catalogue, Some(&all.log)),
-        Err(message) => told(Err(message)),
+        Err(message) => reported(Err(message)),
     }
 }
 
@@ -307,7 +307,7 @@ fn done(command: Command, catalogue: Catalogue, log: Option<&ShardLog>) -> u8 {
         Command::Check(args) => check::check(&args, catalogue, log),
         Command::Asked(asked) => check::check(&asked.of_check(), catalogue, log),
         Command::Merge(_) | Command::Submit(_) => {
-            told(Err(InputError::new(Code::Argument, "shards of this command cannot be merged")))
+            reported(Err(InputError::new(Code::Argument, "shards of this command cannot be merged")))
         }
         #[cfg(feature = "full")]
         Command::More(more) => more.done(catalogue, log, <Cli as clap::CommandFactory>::command()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use mowgli_core::soundness::client_log::Shard;
 
-use super::out::{printed, told, told_in};
+use super::out::{printed, reported, reported_in};
 use super::shards::Done;
 use super::{compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve};
 use crate::catalogue::Catalogue;
@@ -111,24 +111,24 @@ impl More {
     /// Runs a command. `log` holds the results of the shards of a run; `cli` is the command with all its arguments.
     pub(super) fn done(self, catalogue: Catalogue, log: Option<&ShardLog>, mut cli: clap::Command) -> u8 {
         match self {
-            Self::Prove(args) => told_in(args.is_json(), prove::prove(&args, catalogue)),
+            Self::Prove(args) => reported_in(args.is_json(), prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
-            Self::Networks(args) => told_in(args.is_json(), networks::networks(&args, catalogue)),
+            Self::Networks(args) => reported_in(args.is_json(), networks::networks(&args, catalogue)),
             Self::Compare(args) => compare::compare(&args, log),
-            Self::Generate(args) => told_in(args.is_json(), generate::generate(&args, log)),
+            Self::Generate(args) => reported_in(args.is_json(), generate::generate(&args, log)),
             Self::Emit(args) => printed(emit::emitted(&args, &catalogue)),
-            Self::Report(args) => told(report::report(&args, catalogue)),
-            Self::Serve(args) => told(serve::serve(&args, &catalogue)),
-            Self::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
-            Self::New { folder, example, mowgli } => told(new(&folder, mowgli.as_deref(), example)),
+            Self::Report(args) => reported(report::report(&args, catalogue)),
+            Self::Serve(args) => reported(serve::serve(&args, &catalogue)),
+            Self::SolveForPage(args) => reported(serve::solve_for_page(&args, &catalogue)),
+            Self::New { folder, example, mowgli } => reported(new(&folder, mowgli.as_deref(), example)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
                 clap_complete::generate(shell, &mut cli, "mowgli", &mut std::io::stdout());
                 0
             }
-            Self::Man { out } => told(man(cli, &out)),
+            Self::Man { out } => reported(man(cli, &out)),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::litmus::parse;
 use crate::litmus::test::Test;
 
 /// Returns the exit code, and prints a failure to standard error.
-pub(super) fn told(result: Result<u8, impl Into<Failure>>) -> u8 {
+pub(super) fn reported(result: Result<u8, impl Into<Failure>>) -> u8 {
     result.map_err(Into::into).unwrap_or_else(|failure| {
         eprintln!("{}", shown(&failure));
         failure_code(&failure)
@@ -41,8 +41,8 @@ pub(super) fn colours() -> Colours {
 }
 
 /// Returns the exit code, and prints a failure to standard error. With `--json` it is a line on standard output, too.
-pub(super) fn told_in(json: bool, result: Result<u8, impl Into<Failure>>) -> u8 {
-    told(result.map_err(|failure| {
+pub(super) fn reported_in(json: bool, result: Result<u8, impl Into<Failure>>) -> u8 {
+    reported(result.map_err(|failure| {
         let failure = failure.into();
         if json {
             println!("{}", diagnostic::json(&failure));
@@ -97,7 +97,7 @@ pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, In
 pub(super) fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
     let of = |path: &PathBuf| {
         files(path, &["litmus"]).unwrap_or_else(|message| {
-            *code = told(Err(message));
+            *code = reported(Err(message));
             Vec::new()
         })
     };
@@ -112,7 +112,7 @@ pub(super) fn worst(a: u8, b: u8) -> u8 {
 
 /// Prints the output of a command, and returns its exit code.
 pub(super) fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
-    told(result.map(|text| {
+    reported(result.map(|text| {
         print!("{text}");
         0
     }))
@@ -125,7 +125,7 @@ pub(super) fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
 
 /// Prints a text, and returns the exit code that goes with it.
 pub(super) fn coded(json: bool, result: Result<(String, u8), Failure>) -> u8 {
-    told_in(
+    reported_in(
         json,
         result.map(|(text, code)| {
             print!("{text}");

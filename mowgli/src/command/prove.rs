@@ -23,7 +23,7 @@ use crate::theorems::{NamedTheorem, THEOREMS};
 
 use super::bounds::at_least_one;
 use super::network::On;
-use super::out::{save, told_in, worst};
+use super::out::{reported_in, save, worst};
 
 #[derive(Args)]
 #[command(
@@ -120,7 +120,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
     let questions = chosen
         .iter()
         .map(|library| question(args.json, || of_library(library)))
-        .chain(theorems.iter().map(|(t, variant)| question(args.json, || t.told(variant, &options, search))));
+        .chain(theorems.iter().map(|(t, variant)| question(args.json, || t.reported(variant, &options, search))));
     let mut code = 0;
     let mut contradiction = None;
     in_order(&questions.collect::<Vec<ProofQuestion<'_>>>(), |said| {
@@ -129,7 +129,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
             contradiction.clone_from(&said.contradiction);
             Ok(kept(args, &said.files).map(|()| said.code)?)
         });
-        code = worst(code, done.unwrap_or_else(|error| told_in(args.json, Err(error))));
+        code = worst(code, done.unwrap_or_else(|error| reported_in(args.json, Err(error))));
         contradiction.is_none()
     });
     contradiction.map_or(Ok(code), |bug| Err(bug.into()))

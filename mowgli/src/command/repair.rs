@@ -11,7 +11,7 @@ use mowgli_prove::solve::SolverProgram;
 
 use super::bounds::{Within, at_least_one};
 use super::network::On;
-use super::out::{all_files, bar, moving, parsed, save, told_in, worst};
+use super::out::{all_files, bar, moving, parsed, reported_in, save, worst};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
@@ -63,18 +63,18 @@ pub(super) struct RepairArgs {
 pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
     let catalogue = match args.on.of(catalogue) {
         Ok(catalogue) => catalogue,
-        Err(error) => return told_in(args.json, Err(error)),
+        Err(error) => return reported_in(args.json, Err(error)),
     };
     let costs = match Costs::read(&args.cost) {
         Ok(costs) => costs,
-        Err(error) => return told_in(args.json, Err(error)),
+        Err(error) => return reported_in(args.json, Err(error)),
     };
     let (names, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
         args.paths.iter().partition(|p| args.variant.is_some() || is_library(p, &catalogue));
     let paths: Vec<PathBuf> = paths.into_iter().cloned().collect();
     let mut code = 0;
     for name in names {
-        let own = told_in(args.json, library(&name.to_string_lossy(), args, &costs, &catalogue));
+        let own = reported_in(args.json, library(&name.to_string_lossy(), args, &costs, &catalogue));
         code = worst(code, own);
     }
     for file in all_files(&paths, &mut code) {
@@ -82,7 +82,7 @@ pub(super) fn repaired(args: &RepairArgs, catalogue: Catalogue) -> u8 {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
         } else {
-            told_in(args.json, one(&file, args, &costs))
+            reported_in(args.json, one(&file, args, &costs))
         };
         code = worst(code, own);
     }

@@ -19,7 +19,7 @@ use mowgli_rdma::Network;
 
 use super::bounds::Placement;
 use super::network::{On, on};
-use super::out::{files, parsed, text_of, told, worst};
+use super::out::{files, parsed, reported, text_of, worst};
 use super::stages::check_bounds;
 
 /// The sources of a page.
@@ -78,7 +78,7 @@ pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, Inpu
         };
         for failure in added.err().unwrap_or_default() {
             page.errors.push(failure.to_string());
-            code = worst(code, told(Err(failure)));
+            code = worst(code, reported(Err(failure)));
         }
     }
     if page.is_stopped() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mowgli_rdma::robust::Cpu;
 
-use super::out::{all_files, parsed, save, text_of, told_in, worst};
+use super::out::{all_files, parsed, reported_in, save, text_of, worst};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::interrupt::{self, Deadline};
@@ -46,7 +46,7 @@ pub(super) fn robust(args: &RobustArgs) -> u8 {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
         } else {
-            told_in(args.json, one_robust(&file, args))
+            reported_in(args.json, one_robust(&file, args))
         };
         code = worst(code, own);
     }

@@ -9,7 +9,7 @@ use mowgli_check::guard::guarded;
 use mowgli_fabric::{Company, Provider};
 
 use super::network::On;
-use super::out::{all_files, parsed, told_in, worst};
+use super::out::{all_files, parsed, reported_in, worst};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline};
@@ -81,13 +81,13 @@ pub(super) struct RunArgs {
 pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
     let variants = match args.variant.iter().map(|text| variant(text)).collect::<Result<BTreeMap<_, _>, _>>() {
         Ok(variants) => variants,
-        Err(error) => return told_in(args.json, Err(error)),
+        Err(error) => return reported_in(args.json, Err(error)),
     };
     // `Some` if another process or a launcher has started this process for one node of a test.
     let joined = args.fabric.provider().and_then(|_| Company::joined(args.patience())).transpose();
     let joined = match joined {
         Ok(joined) => joined,
-        Err(fault) => return told_in(args.json, Err(InputError::of(Code::Tool, fault))),
+        Err(fault) => return reported_in(args.json, Err(InputError::of(Code::Tool, fault))),
     };
     let mut code = 0;
     for file in all_files(&args.paths, &mut code) {
@@ -96,7 +96,7 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
             3
         } else {
             let solve = || one(&file, args, &variants, joined.as_ref(), catalogue);
-            told_in(args.json, guarded(&file.display().to_string(), solve))
+            reported_in(args.json, guarded(&file.display().to_string(), solve))
         };
         code = worst(code, own);
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use itertools::Itertools;
 use mowgli_core::soundness::client_log::Shard;
 
-use super::out::{bar, told};
+use super::out::{bar, reported};
 use crate::error::{Code, InputError};
 use crate::interrupt;
 use crate::shards::identity::{Hash, Identity};
@@ -177,10 +177,10 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
     // With `--watch` the files may not exist yet.
     if !args.watch && !args.files.iter().any(|path| path.exists()) {
         let names = args.files.iter().map(|path| path.display()).join(", ");
-        return Err(told(Err(InputError::new(Code::Argument, format!("{names}: there is no such file"))
+        return Err(reported(Err(InputError::new(Code::Argument, format!("{names}: there is no such file"))
             .help("name what `--out` named, or the folder that it is in"))));
     }
-    let mut all = read().map_err(|message| told(Err(message)))?;
+    let mut all = read().map_err(|message| reported(Err(message)))?;
     if args.watch {
         let bar = bar("shards".to_owned(), "shards");
         while !interrupt::requested() && all.as_ref().is_none_or(|all| !all.missing.is_empty()) {
@@ -190,7 +190,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
                 bar.set_message(format!("{} lines", all.log.lines()));
             }
             std::thread::sleep(PAUSE);
-            all = read().map_err(|message| told(Err(message)))?;
+            all = read().map_err(|message| reported(Err(message)))?;
         }
         bar.finish_and_clear();
     }

@@ -134,7 +134,7 @@ fn case(
         let found = repair(test, text, &edits)?;
         case.row = case.row.map(|row| row.repaired(RepairRow::of_test(&found)));
         case.repair = Some(match found.repairs.first() {
-            Some(told) => again(path, told.cost, &told.insert, &told.fixed, ask)?,
+            Some(reported) => again(path, reported.cost, &reported.insert, &reported.fixed, ask)?,
             None => CheapestRepair::none(head(&found.text())),
         });
     }

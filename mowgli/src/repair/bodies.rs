@@ -391,13 +391,13 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
         };
         match repairs.iter_mut().find(|(alike, _)| is_one_more(alike)) {
             Some((alike, _)) => alike.push(set.clone()),
-            None => repairs.push((vec![set.clone()], told(&search, set, &whole, &unit_costs)?)),
+            None => repairs.push((vec![set.clone()], reported(&search, set, &whole, &unit_costs)?)),
         }
     }
-    for (alike, told) in &mut repairs {
-        told.insert = places(&search.units, alike);
+    for (alike, reported) in &mut repairs {
+        reported.insert = places(&search.units, alike);
     }
-    let mut repairs: Vec<BodyRepair> = repairs.into_iter().map(|(_, told)| told).collect();
+    let mut repairs: Vec<BodyRepair> = repairs.into_iter().map(|(_, reported)| reported).collect();
     let mut undecided = found.open.as_ref().map(ToString::to_string);
     if let (true, Some(why)) = (is_late, &mut undecided) {
         *why = format!("{CHECKS} times the time of one check is up; --timeout gives more");
@@ -409,7 +409,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
                 undecided.get_or_insert(stop.to_string());
             }
         }
-        repairs.sort_by_key(|told| told.cost);
+        repairs.sort_by_key(|reported| reported.cost);
     }
     let text = |set: &Insertions| set.iter().map(|&i| search.units[i].to_string()).collect_vec();
     let how = |set: &Insertions| match search.returns.get(set) {
@@ -476,7 +476,12 @@ fn places(units: &[Unit], alike: &[Insertions]) -> Vec<String> {
     first.iter().map(text).collect()
 }
 
-fn told(search: &BodySearch<'_>, set: &Insertions, whole: &Insertions, costs: &[u64]) -> Result<BodyRepair, Failure> {
+fn reported(
+    search: &BodySearch<'_>,
+    set: &Insertions,
+    whole: &Insertions,
+    costs: &[u64],
+) -> Result<BodyRepair, Failure> {
     let because = |&i: &usize| {
         let FailingClient { world, client, reason, .. } = search.without(set, i)?;
         let threads = print::statements(client, &[]).into_iter().zip(&world.threads);

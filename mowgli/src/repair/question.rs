@@ -136,9 +136,9 @@ impl<'a> RepairQuestion<'a> {
             into.into_iter().chain(out).copied().collect_vec()
         };
         let (with_cycle, without): (Vec<usize>, Vec<usize>) = set.iter().partition(|&&i| !through(i).is_empty());
-        let mut told: Vec<&Edge> = with_cycle.into_iter().flat_map(through).collect();
-        if told.is_empty() {
-            told.extend(refutations.so_far().0.iter().take(1).flat_map(|r| &r.edges));
+        let mut reported: Vec<&Edge> = with_cycle.into_iter().flat_map(through).collect();
+        if reported.is_empty() {
+            reported.extend(refutations.so_far().0.iter().take(1).flat_map(|r| &r.edges));
         }
         let words = ProgramWords { statements: test.texts(), names: Names::of(test) };
         let whole = self.program.whole();
@@ -149,7 +149,7 @@ impl<'a> RepairQuestion<'a> {
             }
             _ => missed.map(|&i| format!("no cycle that was found goes through {}", self.program.text(i))).collect(),
         };
-        told.into_iter().map(|e| words.sentence(e)).unique().chain(missed).collect()
+        reported.into_iter().map(|e| words.sentence(e)).unique().chain(missed).collect()
     }
 }
 

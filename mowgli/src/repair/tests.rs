@@ -268,8 +268,8 @@ fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let costs = Costs::default();
     let ask = RepairRequest { costs: &costs, weaken: false, limit: Limit::default(), limits: Limits::default() };
     let found = repair(test, text, &ask).map_err(|e| e.to_string())?;
-    for told in &found.repairs {
-        recheck(test, &told.fixed)?;
+    for reported in &found.repairs {
+        recheck(test, &reported.fixed)?;
     }
     let has_none = found.repairs.is_empty() && found.undecided.is_none();
     let remedies = remedies(test.model);

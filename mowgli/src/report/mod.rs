@@ -372,11 +372,11 @@ impl RepairRow {
     /// Makes the row for the repairs of a test.
     #[must_use]
     pub fn of_test(found: &repair::TestRepairs) -> Self {
-        let way = |told: &repair::TestRepair| WayRow {
-            cost: told.cost,
-            changes: told.insert.clone(),
-            because: told.because.clone(),
-            fixed: Some(told.fixed.clone()),
+        let way = |reported: &repair::TestRepair| WayRow {
+            cost: reported.cost,
+            changes: reported.insert.clone(),
+            because: reported.because.clone(),
+            fixed: Some(reported.fixed.clone()),
         };
         Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
     }
@@ -384,10 +384,10 @@ impl RepairRow {
     /// Makes the row for the repairs of the bodies of an implementation.
     #[must_use]
     pub fn of_bodies(found: &bodies::BodyRepairs) -> Self {
-        let way = |told: &bodies::BodyRepair| WayRow {
-            cost: told.cost,
-            changes: told.insert.clone(),
-            because: told.because.clone(),
+        let way = |reported: &bodies::BodyRepair| WayRow {
+            cost: reported.cost,
+            changes: reported.insert.clone(),
+            because: reported.because.clone(),
             fixed: None,
         };
         Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())

@@ -8,7 +8,7 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
 
 use super::super::format::Record;
-use super::super::out::{keep, told_in, worst};
+use super::super::out::{keep, reported_in, worst};
 use super::super::shards::is_shard;
 use super::super::stages::check_bounds;
 use super::super::terminal::{self, colours_of};
@@ -141,7 +141,7 @@ impl ShownResults {
 
     fn add_bad_input(&mut self, name: String, wrong: InputError, is_json: bool) {
         self.records.push(Record::bad_input(name, None, &wrong));
-        self.code = worst(self.code, told_in(is_json, Err(wrong)));
+        self.code = worst(self.code, reported_in(is_json, Err(wrong)));
     }
 
     /// Prints the output that follows the verdicts: the table with the counterexamples, or the records in the requested
