@@ -40,12 +40,12 @@ fn bodies() -> Bodies {
     bodies! { Method:
         Acq { x } => {
             Rdma::write(own(x, "next"), 0);
-            Rdma::write(own(x, "told"), NOTHING);
+            Rdma::write(own(x, "notice"), NOTHING);
             Rdma::write(own(x, "mode"), 1);
             let before = swapped(own(x, "p"), tail(x), number(me()), x.wid("d"));
             let turn = if (before == 0) { TURN } else {
                 Rdma::put(of(x, "next", thread(before)), own(x, "me"), x.wid("d"));
-                loop { let v = Rdma::read(own(x, "told")); if (v != NOTHING) { break v } }
+                loop { let v = Rdma::read(own(x, "notice")); if (v != NOTHING) { break v } }
             };
             if (turn == TURN) {
                 add(x, FLAG);
@@ -56,12 +56,12 @@ fn bodies() -> Bodies {
             let exclusive = Rdma::read(own(x, "mode"));
             let follows = Rdma::read(own(x, "next"));
             if (exclusive == 0) { add(x, -1) } else {
-                if (follows != 0) { Rdma::put(of(x, "told", thread(follows)), own(x, "lock"), Val::NoWid) } else {
+                if (follows != 0) { Rdma::put(of(x, "notice", thread(follows)), own(x, "lock"), Val::NoWid) } else {
                     add(x, -FLAG);
                     let last = found(own(x, "p"), tail(x), number(me()), 0, x.wid("d"));
                     if (last != (number(me()))) {
                         let follows = loop { let v = Rdma::read(own(x, "next")); if (v != 0) { break v } };
-                        Rdma::put(of(x, "told", thread(follows)), own(x, "turn"), Val::NoWid)
+                        Rdma::put(of(x, "notice", thread(follows)), own(x, "turn"), Val::NoWid)
                     }
                 }
             }
@@ -84,7 +84,7 @@ fn bodies() -> Bodies {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2)];
-    let words = [("p", 0), ("told", NOTHING), ("next", 0), ("mode", 0), ("lock", LOCK), ("turn", TURN)];
+    let words = [("p", 0), ("notice", NOTHING), ("next", 0), ("mode", 0), ("lock", LOCK), ("turn", TURN)];
     let lock = Over::<Method>::terms_of(RMARW, bodies()).parts(at_home("tail")).parts(at_home("inside"));
     let lock = words.into_iter().fold(lock, |over, (role, init)| over.parts(of_threads(role, init)));
     let lock = lock.parts(of_threads_with_numbers("me"));
@@ -97,6 +97,6 @@ pub fn entry() -> Entry {
         .entry()
         .with(variant("published", "who knows a successor hands over to it at once", Unsound, lock, bounds))
         .with(variant("flushed", "it gets a word of the lock's node before that", Sound, flushed, bounds))
-        .with(variant("no-flag", "readers are not told of a writer", Unsound, no_flag, bounds))
+        .with(variant("no-flag", "readers get no notice of a writer", Unsound, no_flag, bounds))
         .with(variant("readers-stay", "a writer does not wait until readers have left", Unsound, readers_stay, bounds))
 }

@@ -71,7 +71,7 @@ pub fn guarded<T, E: From<InputError>>(about: &str, run: impl FnOnce() -> Result
 /// # Errors
 /// The place and the message of the panic.
 pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
-    told_by_us();
+    reported_by_us();
     let before = IS_GUARDED.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(run));
     IS_GUARDED.set(before);
@@ -82,7 +82,7 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 /// Keeps the message of a panic on a thread that is guarded, or on one that works for it, and leaves others as they are.
-fn told_by_us() {
+fn reported_by_us() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = panic::take_hook();

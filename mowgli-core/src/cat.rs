@@ -111,7 +111,8 @@ pub fn cat_for(reader: CatDialect, title: &str, libraries: &Libraries, library: 
 
 const EMPTY: &str = "0";
 
-/// Initial writes are no subevents: a read that reads from none of the others reads the initial value.
+/// The definitions that remove initial writes, because they are not subevents here. A read without a source reads the initial
+/// value.
 const PREAMBLE: &str = "let W = W \\ IW\nlet rf = [W]; rf\n";
 /// The restriction of co to writes. For herd7, co is a choice instead.
 const CO: &str = "let co = [W]; co\n";

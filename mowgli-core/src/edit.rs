@@ -670,7 +670,7 @@ impl<'a> DelayWalk<'a> {
                 });
                 (Stmt::If(*condition, yes, no).into(), later)
             }
-            // A selected call in a round is made at the end of the round.
+            // A selected call in an iteration is made at the end of the iteration, because it belongs to each of them.
             Stmt::Loop(round) => (self.later(round, None).repeat(), None),
             Stmt::For(x, set, round) => {
                 let (round, later) = self.taken(round, earlier);
@@ -691,7 +691,7 @@ fn exchanged(var: Option<Var>, call: &Body, rest: &Body, is_used: &dyn Fn(&Body)
     match rest.stmt() {
         Stmt::Let(other, next, rest) if !is_used(next) => {
             let rest = match next.stmt() {
-                // A value is not an operation, so the call must pass one more statement.
+                // The call must pass one more statement, because a value is not an operation.
                 Stmt::Value(_) => exchanged(var, call, rest, is_used)?,
                 _ => Body::sequence(var, call, rest.clone()),
             };

@@ -508,7 +508,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             self.cannot_end |= is_first;
             return true;
         }
-        // Threads that wait do not end, but may repeat a loop for ever.
+        // Threads that wait do not end. They are not blocked if they may repeat a loop for ever, since the execution is stuck then.
         let (waits, is_open) = (|t: usize| !reached.goes_on[t], |cell: Cell| reached.writes(cell));
         let is_blocked = |(t, rounds): &OfThread<'n>| rounds.is_empty() && self.waits_in(&state[*t]).is_none();
         self.going(state, &waits, &is_open, prefix, any).iter().any(is_blocked)
@@ -588,7 +588,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
                         let reads = reads_of(shape, &cells);
-                        // A shape that reads none of these cells was explored before the suspension.
+                        // Skip it, because a shape that reads none of these cells was explored before the suspension.
                         if reads == 0 && place.postponed.is_some() {
                             continue;
                         }

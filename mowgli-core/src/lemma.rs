@@ -130,8 +130,8 @@ impl LemmaVar {
         Fact::Before(self, other)
     }
 
-    /// States that two calls are partners: clients owe each to the other, for example the release of a lock to its
-    /// acquisition (`Library::owed`).
+    /// States that two calls match: clients must make both, for example the release of a lock to its
+    /// acquisition (`Library::assumption`).
     #[must_use]
     pub fn with(self, other: Self) -> Fact {
         Fact::Partners(self, other)

@@ -57,7 +57,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// let call = Call::from(Method::Set { x, v: Val::Int(1) });
 /// assert_eq!(call.to_string(), "Set(x, 1)");
 /// assert_eq!(call.library, LAMP);
-/// // The calls of a library are told apart by a `match` on this, so a misspelt method is an error of the compiler.
+/// // The calls of a library are distinguished by a `match` on this, so a misspelt method is an error of the compiler.
 /// assert!(matches!(Method::of(&call), Method::Set { v: Val::Int(1), .. }));
 /// // A program of one call; of a call for no node, the program that does nothing.
 /// let _ = set(x, 1).then(tell(x, Val::NoWid, NodeSet::default()));

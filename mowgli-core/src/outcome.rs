@@ -30,7 +30,8 @@ pub struct Explored {
     pub traces: u64,
 }
 
-/// The number of runs of a thread up to which a program counts as small.
+/// The number of runs of a thread up to which a program counts as small. The search guesses values there, because that is
+/// cheaper than to let values flow as long as there are few.
 const PLAIN: usize = 64;
 
 impl Problem<'_> {

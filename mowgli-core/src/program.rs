@@ -43,7 +43,7 @@ pub enum Prog {
     Bound,
 }
 
-/// The number of instructions after which a thread counts as one that never ends.
+/// The number of instructions after which a thread counts as one that never ends, because bodies and clients are short.
 pub const LONGEST: usize = 500;
 
 /// `let p f`. The two are in one place: bodies are made again and again, and mostly of these.

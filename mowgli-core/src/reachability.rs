@@ -2,7 +2,7 @@
 //!
 //! **Computes** for each thread whether it can go on and whether it can end, and the cells that may still be written. A
 //! thread that waits goes on only if a cell at which it looks may be written. The caller prunes the state if a thread
-//! cannot end, because then it waits in vain.
+//! cannot end, because then it is blocked.
 //!
 //! **Invariant.** A cell `c` may hold `now(c) ∪ copied(c) ∪ ⋃ { written(t, c) | t a thread }`. From pass to pass these
 //! sets only grow, and so do `goes_on`, `ends` and `links`. The fixed point contains each value that a continuation of
@@ -37,14 +37,15 @@ use crate::value::Val;
 /// it saves.
 const CREDIT: (usize, usize) = (256, 64);
 
-/// The number of points that the search may follow for one state.
+/// The number of points that the search may follow for one state, so that one state does not use up all credit.
 const AT_ONCE: usize = 256;
 
 /// The number of points that the search may follow for its first state, in which nothing has happened. The answer may cost
 /// as much as a small search, because a client that cannot end from there needs no search.
 const AT_FIRST: usize = 16_384;
 
-/// The longest back-off, in states, after a state that needed too many points.
+/// The longest back-off, in states, after a state that needed too many points. Neighbouring states need about as many, so
+/// the next attempt is likely to fail too, because little has changed.
 const SKIPPED: usize = 256;
 
 /// The number of cells that the search can distinguish, since a set of cells is one word.
@@ -478,7 +479,7 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
         match &point.frontier {
             Frontier::Ended => self.ends[t] = true,
             Frontier::Nowhere | Frontier::Discarded | Frontier::Never(_) | Frontier::Spins(_) | Frontier::Round(_) => {}
-            // The rounds of a loop are one program, so a further round does the same as this one.
+            // One more iteration is enough, because all iterations of a loop are one program.
             Frontier::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
             Frontier::Bound { remembered: false, .. } => {
                 let next = self.reachability.threads.beyond(point, Tid::from_index(t));

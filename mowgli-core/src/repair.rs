@@ -270,7 +270,8 @@ impl Repairs {
     }
 }
 
-/// The number of sets about which the answer may stay unknown before the search gives up.
+/// The number of sets about which the answer may stay unknown before the search gives up, because each of them costs the
+/// time of a whole limit.
 const STOPPED: usize = 8;
 
 struct RepairSearch<'a> {

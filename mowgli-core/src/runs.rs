@@ -62,7 +62,7 @@ impl Run {
     }
 }
 
-/// The number of events for which a copy of a run has room.
+/// The number of events for which a copy of a run has room, so that the next events of the thread need no allocation.
 const ROOM: usize = 4;
 
 /// Returns a copy of a list with room for a few more items.
@@ -362,7 +362,7 @@ struct Holds<'a> {
 impl<'a> Holds<'a> {
     fn of(unfolder: &'a Unfolder<'a>, thread: Tid, run: &Run, written: &'a WrittenValues, most: &'a Rank) -> Self {
         let mut holds = Self { unfolder, thread, written, most, own: BTreeMap::new() };
-        // A chain of copies and additions passes each subevent once.
+        // As many passes as subevents suffice, because a chain of copies and additions passes each subevent once.
         for _ in 0..=run.shapes.iter().map(|s| s.len()).sum::<usize>() {
             if !holds.add_round(run) {
                 break;

@@ -49,9 +49,9 @@
 //! }");
 //! let (world, x) = (World::new(2, &[Node(1)]), Loc::new("x"));
 //! let call = Lamp::Tell { x, ns: NodeSet::default().with(Node(2)) }.into();
-//! let told = shapes.of(&world, &Event { thread: Tid(1), call, ret: Val::Unit });
+//! let found = shapes.of(&world, &Event { thread: Tid(1), call, ret: Val::Unit });
 //! let subs = [Sub::read(Cpu, x.on(Node(1)), Reads::Any), Sub::write(Sent(Node(2)), x.on(Node(2)), Writes::Copy(0))];
-//! assert_eq!(told, [subs.into()]);
+//! assert_eq!(found, [subs.into()]);
 //! ```
 
 pub use mowgli_judge::shape::*;
@@ -309,7 +309,7 @@ mod tests {
     fn a_result_decides_what_happens() {
         let add = Word::Add { x: x(), v: Val::Int(1) };
         assert_eq!(ways(1, add, Val::Int(0)), []);
-        // The one copy of a location without `at` is that on node 1, wherever the object is.
+        // A location without `at` has one copy. It counts as the copy of node 1, so that cells have one form.
         let updated = Sub::update(Cpu, x().on(Node(1)), Reads::Is(Val::Int(4)), Writes::Step(0));
         assert_eq!(ways(1, add, Val::Int(4)), [[updated].into()]);
     }
@@ -333,7 +333,7 @@ either {
     }
 
     #[test]
-    fn families_and_nodes_are_told_without_text() {
+    fn families_and_nodes_are_reported_without_text() {
         let Some(ShapeTerm::Seq(parts)) = shapes_of_word().get("Swap") else { panic!("a sequence") };
         let ShapeTerm::Either(ways) = &parts[1] else { panic!("two ways") };
         let ShapeTerm::Sub(failed) = &ways[1] else { panic!("one subevent") };

@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "the shape of Get(x) of cell: it returns a value, and no subevent reads it")]
-    fn a_result_that_nothing_reads_is_told() {
+    fn a_result_that_nothing_reads_is_reported() {
         let quiet = shapes! { Word: Set { x, v } => { W: writes x, v } Get { .. } => { R } };
         let _ = asked(quiet, Word::Get { x: x() });
     }

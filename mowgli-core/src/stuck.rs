@@ -104,7 +104,7 @@ pub fn results((run, wait): &Idle) -> Vec<Val> {
             (Some(call), trace.calls[call].event.ret)
         }
     });
-    // Each event of a replaced call represents the call, so remove the repetitions.
+    // Remove repetitions, because each event of a replaced call represents the call.
     let returned = of_program.filter(|(call, _)| call.is_none() || *call != pending);
     returned.dedup_by(|(a, _), (b, _)| a.is_some() && a == b).map(|(_, ret)| ret).collect()
 }
@@ -123,7 +123,7 @@ enum StuckPart {
     Happened,
     /// A call that waits, if it returned.
     Returns,
-    /// A call that is owed.
+    /// A call that the thread must still make.
     Owed,
 }
 
@@ -367,7 +367,7 @@ impl Problem<'_> {
         stop
     }
 
-    /// Appends to each run the calls that its thread owes.
+    /// Appends to each run the calls that its thread must still make.
     fn with_owed(&self, mut continued: Continued) -> Continued {
         for thread in self.world.tids() {
             let events: Vec<&Event> = continued.run(thread.index()).trace.events.iter().collect();
@@ -432,7 +432,7 @@ impl Problem<'_> {
             values.extend(sub.reads.and_then(|r| if let Reads::Is(v) = r { Some(v) } else { None }));
             values.extend(sub.writes.and_then(|w| if let Writes::Is(v) = w { Some(v) } else { None }));
         }
-        // A chain of updates is not longer than the number of subevents.
+        // As many passes as subevents suffice, because each update of a chain is another subevent.
         for _ in subs() {
             let steps = subs().filter(|(_, sub)| matches!(sub.writes, Some(Writes::Step(_))));
             let made = |event: &Event| {
@@ -474,7 +474,7 @@ impl Problem<'_> {
     }
 }
 
-/// Removes the owed calls from an execution.
+/// Removes the calls that were appended from an execution.
 fn happened(execution: Execution, parts: &[StuckPart]) -> Execution {
     if !parts.contains(&StuckPart::Owed) {
         return execution;

@@ -111,7 +111,7 @@ pub fn excludes_thin_air(libraries: &Libraries, world: &World, seen: &BTreeMap<N
     if all_in(&|spec, pair| is_ppo(libraries, pair) || in_so(spec, pair)) {
         return true;
     }
-    // With one library, any acyclic relation of its specification will do.
+    // With one library, any acyclic relation of its specification will do, because the cycle has only its subevents.
     let (1, Some(spec)) = (seen.len(), seen.keys().next().and_then(|&name| libraries.spec(name))) else { return false };
     let mut without_cycles = spec.demands.iter().filter_map(|(_, demand, rel)| match (demand, rel.expr()) {
         (Demand::Irreflexive, RelExpr::Plus(of)) => Some(of),
@@ -138,7 +138,7 @@ fn all_pairs<'v>(
         let stands = [RelativePosition::After, RelativePosition::OneEvent, RelativePosition::Apart];
         any().flat_map(move |w| stands.map(|stand| pair(w, r, true, stand)))
     });
-    // A value that the thread writes by itself is known, but a value that it copies may not be.
+    // Only copies can justify themselves, because a value that the thread writes by itself is known.
     let writes = seen.copies.keys().map(|(_, w)| *w);
     let own =
         seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, RelativePosition::Before)));

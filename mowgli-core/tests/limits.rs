@@ -70,7 +70,7 @@ fn a_late_clock_is_never_an_answer() {
 
 /// The search reports an endless program, whether it makes calls or not, and whether values flow or are guessed.
 #[test]
-fn a_program_without_end_is_told() {
+fn a_program_without_end_is_reported() {
     fn idle() -> Prog {
         Prog::unit().bind(|_| idle())
     }
@@ -183,7 +183,7 @@ fn clients_are_made_until_the_time_is_up() {
 
 /// An execution of which the choices can be made in very many ways.
 #[test]
-fn ways_to_choose_are_told_apart_until_the_time_is_up() {
+fn ways_to_choose_are_distinguished_until_the_time_is_up() {
     let x = Loc::new("x");
     let writing = |n: i64| Prog::all((1..=n).map(|v| write(x, v)));
     let libraries = Libraries::over(to).with(Memory);
@@ -222,7 +222,7 @@ fn what_is_conceivable_is_refuted_until_the_time_is_up() {
     assert_eq!(found.all(), Err(Stop::Time));
 }
 
-/// Runs that differ in results share a search, and each of them is asked about.
+/// Runs that differ in results share a search, and the check asks about each of them.
 #[test]
 fn what_is_admitted_may_depend_on_results() {
     let outputs = |admits: fn(&[&Event]) -> bool| -> BTreeSet<Vec<Val>> {

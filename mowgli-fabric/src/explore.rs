@@ -87,7 +87,7 @@ pub struct Ending<R> {
     pub results: Vec<Result<R, Panic>>,
     /// The results of all calls, for [`Group::replay`].
     pub trace: ResultTrace,
-    /// The calls that threads still owed at their ends, such as the release of a lock whose guard was forgotten.
+    /// The calls that threads had still to make at their ends, such as the release of a lock whose guard was forgotten.
     /// Specifications do not say what other threads can see afterwards.
     pub unfinished: Vec<(Tid, Call)>,
     calls: Vec<Vec<(Call, Val)>>,
@@ -442,7 +442,7 @@ impl<R: Clone + 'static> GroupCode<R> {
     }
 }
 
-/// Returns the calls that a thread owes after these.
+/// Returns the calls that a thread must still make after these.
 fn unfinished_calls(libraries: &Libraries, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
     let event = |(call, ret): &(Call, Val)| Event { thread, call: call.clone(), ret: *ret };
     let events: Vec<Event> = made.iter().map(event).collect();

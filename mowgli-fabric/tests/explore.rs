@@ -134,7 +134,7 @@ fn nothing_is_lost_under_a_lock() {
 
 /// Each of two threads waits for the other one before it writes.
 #[test]
-fn who_waits_for_ever_is_told() {
+fn who_waits_for_ever_is_reported() {
     let mut group = Group::new(&[1, 1]);
     let words = ["x", "y"].map(|x| group.word(x, 1, 0));
     let body = move |is_second_first: bool| {
@@ -165,7 +165,7 @@ fn stuck<R>(explored: &Exploration<R>) -> Vec<String> {
 
 /// A thread that panics, or returns, before a barrier leaves the other one there.
 #[test]
-fn who_does_not_come_to_a_barrier_is_told() {
+fn who_does_not_come_to_a_barrier_is_reported() {
     let explored = |panics: bool, more: usize| {
         let mut group = Group::new(&[1, 2]);
         let barrier = group.barrier("b", &[0, 1]);
@@ -191,7 +191,7 @@ fn who_does_not_come_to_a_barrier_is_told() {
 /// The second thread fails if it reads too late, and leaves the first one at the last barrier. A stuck execution shows
 /// that failure.
 #[test]
-fn an_assertion_that_fails_before_a_barrier_is_told() {
+fn an_assertion_that_fails_before_a_barrier_is_reported() {
     let mut group = Group::new(&[1, 2]);
     let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
     let explored = group.explore(move |thread| {
@@ -215,7 +215,7 @@ fn an_assertion_that_fails_before_a_barrier_is_told() {
 
 /// The other thread waits for a flag that is never written, because its writer panics.
 #[test]
-fn a_flag_that_does_not_come_is_told() {
+fn a_flag_that_does_not_come_is_reported() {
     let mut group = Group::new(&[1, 1]);
     let flag = group.word("f", 1, 0);
     let explored = group.explore(move |thread| {
@@ -234,7 +234,7 @@ fn a_flag_that_does_not_come_is_told() {
 
 /// A thread that keeps a lock leaves the other one waiting.
 #[test]
-fn a_lock_that_is_kept_is_told() {
+fn a_lock_that_is_kept_is_reported() {
     let mut group = Group::new(&[1, 1]);
     let lock = group.strong_lock("l", 1);
     let explored = group.explore(move |thread| {
@@ -252,7 +252,7 @@ fn a_lock_that_is_kept_is_told() {
 
 /// A loop that waits without [`Thread::until`] runs into the limit of calls.
 #[test]
-fn a_loop_of_rust_is_cut_off_and_that_is_told() {
+fn a_loop_of_rust_is_cut_off_and_that_is_reported() {
     let mut group = Group::new(&[1, 1]);
     let x = group.word("x", 1, 0);
     let explored = group.explore(move |thread| {

@@ -68,14 +68,14 @@ fn missing_launcher(launcher: &str) -> Option<String> {
 const LAUNCHERS: [(&str, Need, fn()); 3] = [
     ("mpiexec_of_mpich_tells_processes_where_to_meet", MPICH, by_mpich),
     ("mpirun_of_open_mpi_says_ranks", OPEN_MPI, by_open_mpi),
-    ("what_is_no_launcher_is_told", LIBFABRIC, by_nobody),
+    ("what_is_no_launcher_is_reported", LIBFABRIC, by_nobody),
 ];
 
 /// Tests on two hosts.
 const ON_TWO_HOSTS: [(&str, fn()); 3] = [
     ("processes_on_two_hosts_meet_and_keep_the_order_of_puts", on_two_hosts),
     ("one_that_is_killed_on_another_host_is_named", one_is_killed),
-    ("a_cable_that_is_cut_is_told_with_the_name_of_who_is_behind_it", a_cable_is_cut),
+    ("a_cable_that_is_cut_is_reported_with_the_name_of_who_is_behind_it", a_cable_is_cut),
 ];
 
 fn answers(program: &str, args: &[&str]) -> bool {

@@ -228,7 +228,7 @@ fn a_map_says_on_every_node_what_was_put_in() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told() {
+fn what_cannot_be_run_is_reported() {
     let mut group = Group::new(&[1, 2]).variant("bal", "nothing");
     let _ = group.barrier("b", &[0, 1]);
     let wrong = group.run(Fabric::Local, |_| Ok(()));

@@ -104,7 +104,7 @@ pub fn role(provider: &str, name: &str) -> ExitCode {
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("a_partner_that_does_not_start_is_named", done(a_partner_that_does_not_start_is_named)),
-        Trial::test("a_connection_that_is_cut_is_told", done(a_connection_that_is_cut_is_told)),
+        Trial::test("a_connection_that_is_cut_is_reported", done(a_connection_that_is_cut_is_reported)),
         Trial::test("strangers_are_sent_away", done(strangers_are_sent_away)),
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
     ];
@@ -783,7 +783,7 @@ fn another_version_is_an_error_on_both_sides() {
     }
 }
 
-fn a_connection_that_is_cut_is_told() {
+fn a_connection_that_is_cut_is_reported() {
     let cut = by_hand(&format!("{GREETING}=[\"half of"), "10");
     assert!(cut.contains("node 2 has gone in the middle of a message"), "{cut}");
     let strange = by_hand(&format!("{GREETING}what\n"), "10");

@@ -193,7 +193,7 @@ pub trait Hints: Library {
         self.has_rounds()
     }
 
-    /// Returns the calls that a thread owes after these calls of its own, in order, for example the releases of the
+    /// Returns the calls that a thread must still make after these calls of its own, in order, for example the releases of the
     /// locks that it holds. [`Library::is_well_formed`] holds with them, so the specification covers executions in which
     /// threads wait for ever.
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
@@ -380,7 +380,7 @@ impl Libraries {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
-    /// Returns the calls that a thread owes after these events of its own, of all libraries; see [`Hints::owes`].
+    /// Returns the calls that a thread must still make after these events of its own, of all libraries; see [`Hints::owes`].
     #[must_use]
     pub fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let of_library = |(name, entry): (&Name, &Arc<LibraryEntry>)| {

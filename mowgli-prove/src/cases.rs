@@ -14,8 +14,8 @@ struct Definitions<'a>(BTreeMap<&'a str, (&'a [BoundVariable], &'a Term)>);
 /// The known roles, by the terms that have them.
 type Roles = BTreeMap<Term, String>;
 
-/// The maximal number of promises of an obligation whose roles are split.
-const TOLD_APART: usize = 2;
+/// The maximal number of promises of an obligation whose roles are split, because the number of cases is a product.
+const DISTINGUISHED: usize = 2;
 
 /// Returns the cases of an obligation. Together they are equivalent to it, because a promise has one of the roles. A
 /// case is left out only if the hypothesis is false, or the goal true, by definition. `stands` maps the role of a
@@ -23,8 +23,13 @@ const TOLD_APART: usize = 2;
 #[must_use]
 pub fn cases(theory: &Theory, question: &Obligation, stands: &BTreeMap<String, String>) -> Vec<Obligation> {
     let definitions = Definitions::of(theory);
-    let promises: Vec<&str> =
-        question.of.iter().filter(|(_, sort)| *sort == ABS).map(|(name, _)| name.as_str()).take(TOLD_APART).collect();
+    let promises: Vec<&str> = question
+        .of
+        .iter()
+        .filter(|(_, sort)| *sort == ABS)
+        .map(|(name, _)| name.as_str())
+        .take(DISTINGUISHED)
+        .collect();
     if promises.is_empty() {
         return vec![question.clone()];
     }

@@ -223,7 +223,7 @@ impl<'a> Ground<'a> {
         loop {
             let before = self.facts.len();
             self.pass();
-            // A solver learns the rest faster than further passes.
+            // Stop here, because a solver learns the rest faster than further passes.
             if self.is_false || self.facts.len() - before <= before / LITTLE {
                 break;
             }
@@ -459,14 +459,14 @@ impl<'a> Ground<'a> {
             (TRUE, formula) => formula,
             (FALSE, formula) => self.opposite(formula),
             (x, y) if self.elements.contains(&x) && self.elements.contains(&y) => FALSE,
-            // Tuples are equal if all of their words are.
+            // Compare the words, because tuples are equal if all of their words are.
             (x, y) if self.tuples.contains(&self.nodes[x].0) && self.nodes[x].0 == self.nodes[y].0 => {
                 let words: Vec<(TermId, TermId)> =
                     self.nodes[x].1.iter().copied().zip(self.nodes[y].1.clone()).collect();
                 let words: Vec<TermId> = words.into_iter().map(|(one, other)| self.equal(one, other)).collect();
                 self.gathered(AND, &words)
             }
-            (x, y) => self.told_apart(x, y).unwrap_or_else(|| {
+            (x, y) => self.distinguished(x, y).unwrap_or_else(|| {
                 let id = self.cons(EQUAL, smallvec![x, y]);
                 self.found(id)
             }),
@@ -477,7 +477,7 @@ impl<'a> Ground<'a> {
     ///
     /// Calls of different kinds differ, and so do subevents of different roles. Two of one role are equal if their
     /// calls and their indices are, because a call has one subevent of a role for each index.
-    fn told_apart(&mut self, a: TermId, b: TermId) -> Option<TermId> {
+    fn distinguished(&mut self, a: TermId, b: TermId) -> Option<TermId> {
         if let [Some(x), Some(y)] = [a, b].map(|s| self.reported(self.kind, s))
             && x != y
         {
@@ -592,7 +592,7 @@ impl<'a> Ground<'a> {
             if id == settles {
                 if let Some(position) = self.at_place.get(&place).copied() {
                     self.learn(self.atoms[position].atom, settles);
-                    // The witness has a name, so no case split needs to name it.
+                    // No case split needs to name the witness, because it has a name.
                     self.atoms[position].is_given = false;
                 }
                 self.settled.insert(place, settles);
@@ -756,12 +756,12 @@ mod tests {
         model: &LibraryTheory<'_>,
         ready: &'r PreparedTheory,
         structure: &mut Structure<'_>,
-        told_apart: &dyn Fn(&str) -> bool,
+        distinguished: &dyn Fn(&str) -> bool,
     ) -> (Ground<'r>, Vec<(String, String)>, Vec<Term>) {
         let mut ground = Ground::new(ready);
         let mut things = Vec::new();
         let names = ground.names.clone();
-        ground.apart.iter_mut().for_each(|(_, of)| of.retain(|function| told_apart(names.name(*function))));
+        ground.apart.iter_mut().for_each(|(_, of)| of.retain(|function| distinguished(names.name(*function))));
         let mut constants = Vec::new();
         let mut named = |sort: &str| {
             let n = structure.size_of(sort);
@@ -804,11 +804,11 @@ mod tests {
     }
 
     /// Counts the executions of a library in which some instance is false, and those in which all are true.
-    /// `told_apart` selects the functions that distinguish the elements of a sort.
+    /// `distinguished` selects the functions that distinguish the elements of a sort.
     fn judged(
         library: &str,
         typed: impl Fn(&mut BTreeMap<String, Term>),
-        told_apart: impl Fn(&str) -> bool,
+        distinguished: impl Fn(&str) -> bool,
     ) -> [usize; 2] {
         let all = catalogue();
         let entry = named(&all, library).unwrap();
@@ -822,7 +822,7 @@ mod tests {
         let mut found = [0, 0];
         executions(&source, model.has_rounds(), Duration::from_secs(60), &mut |execution| {
             let mut structure = structure(&model, &Concretisation::new(), &model.below, execution).unwrap();
-            let (mut ground, constants, things) = all_named(&model, &ready, &mut structure, &told_apart);
+            let (mut ground, constants, things) = all_named(&model, &ready, &mut structure, &distinguished);
             for (name, meaning) in ground.meanings() {
                 let holds = structure.holds(&meaning).unwrap();
                 structure.table(&name, move |_| usize::from(holds));

@@ -166,7 +166,7 @@ pub fn instances(
             ground.axiom(&format!("what {name} is"), half);
         }
     }
-    // Declarations come before the statements that use them.
+    // Sort declarations to the front, because solvers read a symbol only after its declaration.
     let constants = question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).chain(made.fresh);
     let constants: Vec<TheoryStatement> =
         constants.map(|(name, sort)| TheoryStatement::Function(name, Vec::new(), sort)).collect();

@@ -184,7 +184,7 @@ impl Role {
             Attribute::Thread => Some(leaf("#", Leaf::Thread)),
             Attribute::Count => Some(leaf("#", Leaf::Count)),
             Attribute::Target => self.stamp_node.map(|node| leaf("node:#", node)),
-            // Templates know no index of a stamp beside its node, so the channel is always the same.
+            // The channel is always the same, because templates know no index of a stamp beside its node.
             Attribute::Channel => {
                 let channel = self.stamps.first().channel()?;
                 Some(Pattern { text: channel.to_string(), leaves: Vec::new() })

@@ -20,7 +20,7 @@ use crate::error::{Refusal, refusal};
 use crate::model::{ABS, SUB};
 use crate::source::ProofSource;
 
-/// An open obligation that no solver is asked about, and the reason.
+/// An open obligation about which no solver gets a question, and the reason.
 pub(crate) struct OpenObligation {
     pub obligation: String,
     pub why: String,

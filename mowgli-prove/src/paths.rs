@@ -33,7 +33,7 @@ use crate::error::{Refusal, refusal};
 use crate::kind::Guard;
 use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
 
-/// The most paths through a body.
+/// The most paths through a body, because each path becomes a kind of calls, and obligations are about pairs of kinds.
 const MOST_PATHS: usize = 128;
 
 /// The number of the variable for the result of the first call. The variables of bodies have smaller numbers.
@@ -1012,7 +1012,7 @@ fn folded(e: Expr) -> Expr {
             (Op::Eq, ..) if a == b => Some(true.into()),
             (Op::Eq, Some(_), None) => Some(equal(*b, *a)),
             (Op::Eq, None, other) => match (a.term(), other) {
-                // A tuple is no single value, and an integer no other one.
+                // They differ, because a tuple is not a single value, and an integer not another one.
                 (ExprTerm::Tuple(_), Some(v)) if !matches!(v, Val::Tuple(_)) => Some(false.into()),
                 (_, Some(v)) if is_integer(*a) && v.int().is_none() => Some(false.into()),
                 // `int(e)` is `e`, or 0 if `e` is no integer.
@@ -1176,7 +1176,7 @@ mod tests {
             found.unwrap()
         };
         assert_eq!(either(|_, _| false.into())[0].equal, [(Datum::Result(0), Datum::Result(1))]);
-        // If a loop can end in two ways, nothing is known of its end.
+        // Nothing is known of the end of the loop, because it can end in two ways.
         assert_eq!(either(|seen, _| seen.is(12345))[0].equal, []);
         assert_eq!(either(|_, v| v.is(12345)).len(), 1);
     }

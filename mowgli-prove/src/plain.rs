@@ -287,7 +287,7 @@ impl<'a> Plain<'a> {
             match of.iter().map(Option::is_some).unique().exactly_one() {
                 Ok(true) => defined.push(r),
                 Ok(false) => continue,
-                Err(_) => return Err(refusal!("{} is told of some {} and not of others", key.name, role.name)),
+                Err(_) => return Err(refusal!("some {} have a {}, and others have none", role.name, key.name)),
             }
             values.extend(of.into_iter().zip(&role.samples));
         }
@@ -298,7 +298,8 @@ impl<'a> Plain<'a> {
             })
         };
         let made = KEYS.iter().find(fits);
-        made.map(|data| (defined, *data)).ok_or_else(|| refusal!("{} is made of more than is told of events", key.name))
+        made.map(|data| (defined, *data))
+            .ok_or_else(|| refusal!("{} has a part that events do not determine", key.name))
     }
 
     fn same(&self, datum: KeyDatum, a: &Term, b: &Term) -> Term {
@@ -511,7 +512,7 @@ fn role(kind: &str, position: usize, samples: Vec<SampledSub>) -> Result<PlainRo
     let is_near = samples.iter().all(|s| at(s).is_none_or(|n| n == s.world.node_of(s.event.thread)));
     let is_far = samples.iter().all(|s| at(s).is_none_or(|n| Some(n) == to(&s.event, &[s.sub])));
     if has_cell && is_near == is_far {
-        return Err(refusal!("where {name} is cannot be told"));
+        return Err(refusal!("samples do not determine the node of {name}"));
     }
     Ok(PlainRole { name, family, has_cell, is_far: has_cell && is_far, samples })
 }

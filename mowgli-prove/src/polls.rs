@@ -669,7 +669,7 @@ pub fn proved(variant: &str, options: &ProofOptions) -> Result<Proof, Error> {
     Ok(proof)
 }
 
-/// The distance between explored small programs; the others are skipped.
+/// The distance between explored small programs; the others are skipped, since the programs only witness hypotheses.
 const STEP: usize = 11;
 
 /// Returns programs that exercise every rule of the compiler and satisfy the hypotheses of the steps.

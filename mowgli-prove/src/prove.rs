@@ -293,16 +293,17 @@ fn lemmas(
     (shown, errors)
 }
 
-/// The time limit of a lemma.
+/// The time limit of a lemma, which is short because obligations may be shown without the lemma.
 const LEMMA: Duration = Duration::from_secs(20);
 
-/// The time limit of a question if too little is known of some calls for a proof. All obligations are asked then.
+/// The time limit of a question if too little is known of some calls for a proof. The solver gets all obligations then.
 const BRIEF: Duration = Duration::from_millis(500);
 
 /// The number of open obligations after which the others are not asked, because there is no proof anyway.
 const OPEN: usize = 2;
 
-/// The time limit of a question, or of the search for executions, after one obligation is open.
+/// The time limit of a question, or of the search for executions, after one obligation is open, because the result is then
+/// only a diagnosis.
 const LATE: Duration = Duration::from_secs(5);
 
 /// Returns the number of open obligations.
@@ -371,7 +372,7 @@ impl Attempt<'_> {
             let all = |theory, questions| About { theory, questions, holds_always: true };
             let mut asked = match &larger {
                 None => vec![all(&theory, &questions[..])],
-                // An hb' with these properties exists only if so' is inside hb.
+                // These are obligations, because an hb' with these properties exists only if so' is inside hb.
                 Some(larger) => {
                     let holds_always = proof.rows[of_larger.end..].iter().all(ObligationResult::follows);
                     let larger = About { theory: larger, questions: with_larger, holds_always };
@@ -523,7 +524,7 @@ fn answered(
         let limit = options.limit.min(LATE);
         row(&ProofOptions { limit, ..options.clone() }, theory, obligation, cases)
     });
-    // If no roles satisfy the hypothesis, the obligation is about nothing, whatever the solver was asked.
+    // The obligation is about nothing, because no roles satisfy the hypothesis.
     closed(model, theory, obligation, (row, !cases.is_empty()))
 }
 
@@ -712,7 +713,7 @@ fn bounds() -> impl Iterator<Item = Bound> {
     })
 }
 
-/// The distance between explored clients; the others are skipped so that large clients are reached too.
+/// The distance between explored clients. The others are skipped, so that large clients are reached, too.
 const STEP: usize = 7;
 
 /// Visits executions of clients until `visit` returns false or the time is over. With `with_rounds` some of them have
@@ -745,7 +746,8 @@ pub fn executions(
 /// another.
 const ROUNDS: usize = 2;
 
-/// The number of executions for one client and one choice of iterations in which the axioms are checked.
+/// The number of executions for one client and one choice of iterations in which the axioms are checked, so that other clients
+/// have their turn.
 const OF_CLIENT: usize = 3;
 
 /// The number of clients that get executions with idle iterations. There is a limit because there are many such
@@ -854,7 +856,7 @@ fn conditions(source: &ProofSource<'_>, limit: Duration) -> Vec<Refusal> {
             let reported = of.is_well_formed(world, &chosen);
             match &assumption {
                 Some(assumption) if is_given(libraries, library, assumption, world, &chosen) != reported => {
-                    found.insert(format!("what {library} says that it is owed is not what it looks at"));
+                    found.insert(format!("the assumption of {library} differs from the calls that it accepts"));
                 }
                 None if concrete && !reported => {
                     found.insert(format!(

@@ -406,7 +406,7 @@ pub fn proved(cpu: Cpu, variant: &str, options: &ProofOptions) -> Result<Proof, 
     Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &none, &programs, options.executions, visit)))
 }
 
-/// The distance between explored small programs; the others are skipped.
+/// The distance between explored small programs; the others are skipped, since the programs only witness hypotheses.
 const STEP: usize = 7;
 
 /// Returns programs that satisfy the hypotheses of the steps.

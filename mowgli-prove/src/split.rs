@@ -37,13 +37,14 @@ use crate::ready::PreparedTheory;
 use crate::solve::{Effort, Query, SolverAnswer, SolverProgram, ask_all};
 use crate::term::{BoundVariable, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
 
-/// The maximal number of reads in one case whose sources are split.
+/// The maximal number of reads in one case whose sources are split, because each split multiplies the cases by the number of
+/// roles that write.
 const DEEPEST: usize = 3;
 
 /// A limit that is never reached, because [`Cases::is_about_nothing`] asks no solver.
 const ONLY_GIVEN: Duration = Duration::from_secs(3600);
 
-/// The time limit of a question without case splits.
+/// The time limit of a question without case splits. It is short, because a question that needs more is split instead.
 const PLAIN: Duration = Duration::from_secs(1);
 
 /// The least time for a question, because zero would mean that there is no limit.
@@ -87,7 +88,7 @@ pub struct Cases<'a> {
     /// True if questions are kept.
     keep: bool,
     areas: Areas,
-    /// For each kind of calls the kind of its owed partner, where that is known.
+    /// For each kind of calls the kind of its matching call, where that is known.
     partners: BTreeMap<usize, usize>,
 }
 
@@ -175,7 +176,7 @@ impl<'a> Cases<'a> {
         progress.keep(self.keep.then(asked));
     }
 
-    /// Adds a call of a kind, with the partner that the client owes to it.
+    /// Adds a call of a kind, with the matching call that the client must make.
     fn add_call(&self, scene: &mut CaseFacts<'_>, name: &str, k: usize) -> Term {
         let call = scene.add_call(self.model, name, k);
         if let Some(&l) = self.partners.get(&k) {
@@ -335,7 +336,7 @@ impl<'a> Cases<'a> {
         let mut things = self.possible(scene);
         things.retain(|thing| !ground.is_named(thing.sort, &thing.thing));
         let mut given = scene.given[given..].iter();
-        // Name the elements that are now known to exist before the next formula is given.
+        // Name the elements that are now known to exist first, so that the next formula gets instances for them.
         loop {
             things.retain(|thing| {
                 let is_there = ground.is_known(&thing.given) == Some(true);
@@ -449,8 +450,8 @@ impl<'a> Cases<'a> {
             [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
         };
         let there = ground.there().into_iter().find(is_new);
-        let is_told = there.is_none() && scene.reported.len() < DEEPEST;
-        let read = is_told.then(|| self.next_read(scene, &mut ground, to)).flatten();
+        let is_reported = there.is_none() && scene.reported.len() < DEEPEST;
+        let read = is_reported.then(|| self.next_read(scene, &mut ground, to)).flatten();
         let mut scene = scene.clone();
         scene.goes_on_from(ground);
         match (there, read) {
@@ -612,8 +613,8 @@ fn is_of_values(term: &Term) -> bool {
     matches!(term, Term::App(name, sides) if &**name == "=" && sides.iter().any(is_value))
 }
 
-/// Returns the kinds of calls whose owed partner has just one possible kind, with that kind. The partner is some
-/// promise, so the search goes through all promises.
+/// Returns the kinds of calls whose matching call has just one possible kind, with that kind. The matching call is some
+/// promise, so the search tries all promises.
 fn partners(model: &LibraryTheory<'_>, ready: &PreparedTheory) -> BTreeMap<usize, usize> {
     let kinds = model.parts.kinds;
     let known = |k: usize, l: usize, formula: &Term| {
@@ -654,7 +655,7 @@ fn partners(model: &LibraryTheory<'_>, ready: &PreparedTheory) -> BTreeMap<usize
             promises.cartesian_product(&matching).filter_map(|(p, (_, partner))| matched_by(partner, k, p));
         assumption.next().map(|l| (k, l))
     };
-    if model.speaks_of_owed() { (0..kinds.len()).filter_map(of_kind).collect() } else { BTreeMap::new() }
+    if model.has_assumptions() { (0..kinds.len()).filter_map(of_kind).collect() } else { BTreeMap::new() }
 }
 
 #[cfg(test)]
@@ -708,7 +709,7 @@ mod tests {
         });
     }
 
-    /// The definition decides each case, so the solver is asked nothing.
+    /// The definition decides each case, so no solver gets a question.
     #[test]
     fn an_obligation_that_holds_by_definition_asks_no_solver() {
         of_slock(|model, cases| {
@@ -719,7 +720,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_subevents_and_promises_are_told_from_other_terms() {
+    fn values_of_subevents_and_promises_are_reported_from_other_terms() {
         let of = |name: &str| app(name, &[symbol("s")]);
         assert!(is_of_values(&equal(of("read"), symbol("v"))));
         assert!(is_of_values(&equal(symbol("v"), of("abs.wrote"))));

@@ -1,4 +1,4 @@
-//! Theorems about the executions of a memory model, as inclusions between relations. A solver is asked about one step
+//! Theorems about the executions of a memory model, as inclusions between relations. The prover asks a solver about one step
 //! after the other, each from the steps that were shown before it.
 //!
 //! A step holds under some of the theorem's hypotheses. A consequence of several steps by induction, for example along

@@ -54,7 +54,7 @@ struct ClientCall {
     named: BTreeMap<(Named, IndexElement), Val>,
 }
 
-/// The most words of a tuple.
+/// The most words of a tuple, so that the table of tuples stays finite.
 const MOST_WORDS: usize = 8;
 
 fn flag(value: bool) -> usize {
@@ -650,7 +650,7 @@ impl Filled<'_, '_> {
         let returned = of_call(&|c| index(values, &c.env.returned));
         structure.table(RETURNED, move |p| returned[p[0]]);
         let threads = of_call(&|c| c.thread);
-        // Calls of one thread are numbered in program order.
+        // Numbers give program order, because calls of one thread are numbered in it.
         structure.table("po.call", move |p| flag(p[0] < p[1] && threads[p[0]] == threads[p[1]]));
         structure.table("below", |p| flag(p[0] < p[1]));
         for value in &self.model.constants {

@@ -74,7 +74,7 @@ pub fn trials() -> Vec<Trial> {
         ("no_broken_compiler_of_waits_is_proved", Long, no_broken_compiler_of_waits_is_proved),
         ("what_is_stated_is_proved_or_not_used", Long, what_is_stated_is_proved_or_not_used),
         ("what_takes_many_steps_is_given_up_at_once", Quick, what_takes_many_steps_is_given_up_at_once),
-        ("a_solver_forgets_what_it_was_told", Quick, a_solver_forgets_what_it_was_told),
+        ("a_solver_forgets_what_it_was_reported", Quick, a_solver_forgets_what_it_was_reported),
     ];
     let of_tests = tests.into_iter().map(|(name, layer, test)| trial(name, layer, Z3, test));
     of_tests.chain([trial("cvc5_agrees_on_sv", Long, CVC5, cvc5_agrees_on_sv)]).collect()
@@ -404,7 +404,7 @@ fn what_takes_many_steps_is_given_up_at_once() {
 }
 
 /// A process answers questions about several theories, and keeps no statement of one for another.
-fn a_solver_forgets_what_it_was_told() {
+fn a_solver_forgets_what_it_was_reported() {
     let neither = |elements: &[&str], says: bool| {
         let mut theory = Theory::default();
         theory.elements("Colour", elements.iter().map(|e| (*e).to_owned()));

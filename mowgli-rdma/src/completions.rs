@@ -130,14 +130,14 @@ fn found_at(event: &Event, at: usize) -> Option<Val> {
     }
 }
 
-fn is_told(s: &SubView) -> bool {
+fn is_reported(s: &SubView) -> bool {
     matches!(Method::read_of_tso(&s.event.call), Some(Method::Arm {} | Method::Event {}))
 }
 
 /// Returns the identifier of an operation; for `Arm` or `Event`, the identifier at position `at` among those that it
 /// has found.
 fn operation_or_found(s: &SubView, at: usize) -> Option<Val> {
-    if is_told(s) { found_at(s.event, at) } else { Some(s.event.ret) }
+    if is_reported(s) { found_at(s.event, at) } else { Some(s.event.ret) }
 }
 
 /// Defines one key for each position in the result of `Arm` or `Event`. Each key is a function with a name, because
@@ -154,7 +154,7 @@ macro_rules! keys {
         fn named() -> Rel {
             let keys = [$(same($key)),*];
             let any = keys.into_iter().reduce(|all, next| all | next).expect("there are some");
-            (po() & any).between(&events(calls::is_first_confirmed), &events(is_told))
+            (po() & any).between(&events(calls::is_first_confirmed), &events(is_reported))
         }
 
         /// The largest number of queue pairs whose new completions one call can report.

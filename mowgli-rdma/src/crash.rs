@@ -121,7 +121,7 @@ impl Library for Crash {
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let dead = (events(stops).cross(&events(tells)) & same(who))
-            .named("dead", "{b} is told that the thread of {a} is dead");
+            .named("dead", "{b} reports that the thread of {a} is dead");
         c.so([&dead]);
         c
     }

@@ -162,8 +162,8 @@ fn flushes(network: Network, plain: Vec<Call>, fenced: Vec<Call>) -> Vec<(&'stat
 /// Lists the queue pairs with an operation whose arrival only another operation can show: all except gets with a
 /// completion.
 fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
-    let is_told = |c: &Call| usual(c) == "Get" && way(c).signalled;
-    let sent: Vec<Call> = gap.before.iter().filter(|c| !is_told(c)).cloned().collect();
+    let is_reported = |c: &Call| usual(c) == "Get" && way(c).signalled;
+    let sent: Vec<Call> = gap.before.iter().filter(|c| !is_reported(c)).cloned().collect();
     queue_pairs(gap.world, library, &sent)
 }
 
@@ -264,8 +264,8 @@ impl Remedies for OfWait {
             "Put" | "Get" | "RFAA" | "RCAS" | "RXchg" => call.args.len() - 1,
             _ => return None,
         };
-        let is_told = call.library == WAIT && of_term(call).signalled;
-        Some(Await { id, wait: |id| CallTerm::new(WAIT, "Wait", [id]) }).filter(|_| is_told)
+        let is_reported = call.library == WAIT && of_term(call).signalled;
+        Some(Await { id, wait: |id| CallTerm::new(WAIT, "Wait", [id]) }).filter(|_| is_reported)
     }
 }
 

@@ -287,7 +287,7 @@ impl Method {
         (usual, Way::of(w).unwrap_or_else(|why| panic!("{why}")))
     }
 
-    /// The [`unread`] word that it looks at, if it looks at one.
+    /// The [`unread`] word that it reads, if it reads one.
     fn looks_at_unread(self, world: &World) -> Option<Loc> {
         let is_unread = |x: &Loc| world.objects.get(x).is_some_and(is_unread);
         match self.usual().0 {

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use crate::ran::{Ran, file, is_bad, mowgli};
 
 #[test]
-fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
+fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let says = |from: &str, to: &str, help: &str| {
         let text =
@@ -51,7 +51,7 @@ fn a_library_is_shown_as_the_papers_write_it() {
 
 /// Statements of other languages, or with another meaning, get other messages than misspelt ones.
 #[test]
-fn statements_that_there_are_not_are_told_what_there_is() {
+fn statements_that_there_are_not_are_reported_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let says = |statement: &str, said: &[&str]| {
         let text = format!(
@@ -301,7 +301,7 @@ fn bad_litmus_input_names_place_cause_and_remedy() {
 }
 
 #[test]
-fn a_wait_for_nothing_is_told_of_with_place_and_remedy() {
+fn a_wait_for_nothing_is_reported_of_with_place_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let declared = "{ nodes 2; x@1 = 0; z@2 = 0; svar s = 0; msw m@2[2] = (0, 0); msw r@1[2] = (0, 0); }";
     let with =
@@ -667,7 +667,7 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
 
 /// Statements that occur several times in a thread are distinguished, in straight threads and in threads that branch.
 #[test]
-fn what_occurs_twice_in_a_thread_is_told_apart() {
+fn what_occurs_twice_in_a_thread_is_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     let explained = |reader: [&str; 5]| {
         let writer = ["y := 1", "x := 1", "y := 1", "", ""];
@@ -1259,7 +1259,7 @@ fn prove_says_what_is_missing() {
 
 /// Two locks in opposite orders: the outcomes are not the whole answer.
 #[test]
-fn executions_that_are_stuck_are_told() {
+fn executions_that_are_stuck_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let text = "RDMA_WAIT t\n{ weak lock l@1; weak lock m@1; }\n P1@1 | P2@1 ;\n l.acq | m.acq ;\n m.acq | l.acq ;\n a := 1 | b := 1 ;\n \
                 m.rel | l.rel ;\n l.rel | m.rel ;\n";

@@ -237,13 +237,13 @@ fn the_barrier_is_laid_out_so_that_it_can_be_read() {
 /// Returns the lines that a script of [`telling`] puts into `out`.
 fn reported(dom: &str) -> Vec<String> {
     let reported =
-        dom.split("<pre id=\"told\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("what is told");
+        dom.split("<pre id=\"printed\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("what is printed");
     reported.lines().map(str::to_owned).collect()
 }
 
 /// Returns a script that puts the lines of `out` behind a page.
 fn telling(script: &str) -> String {
-    let end = "const told = document.createElement('pre'); told.id = 'told'; told.textContent = out.join('\\n'); document.body.append(told);";
+    let end = "const printed = document.createElement('pre'); printed.id = 'printed'; printed.textContent = out.join('\\n'); document.body.append(printed);";
     format!("{{ const out = []; {script} {end} }}")
 }
 

@@ -26,7 +26,7 @@ pub fn trials() -> Vec<Trial> {
         ("random_programs_with_waits_have_the_same_outcomes", random_programs_with_waits_have_the_same_outcomes),
         ("random_programs_with_polls_have_the_same_outcomes", random_programs_with_polls_have_the_same_outcomes),
         ("what_lisa_says_in_another_way_has_the_same_outcomes", what_lisa_says_in_another_way_has_the_same_outcomes),
-        ("a_model_that_lacks_a_relation_is_told_apart", a_model_that_lacks_a_relation_is_told_apart),
+        ("a_model_that_lacks_a_relation_is_distinguished", a_model_that_lacks_a_relation_is_distinguished),
         ("the_command_that_is_printed_runs", the_command_that_is_printed_runs),
     ];
     let without: [(&str, fn()); 4] = [
@@ -178,10 +178,10 @@ fn what_lisa_says_in_another_way_has_the_same_outcomes() {
 }
 
 /// Each relation that is left out is missed by some test of the corpus.
-fn a_model_that_lacks_a_relation_is_told_apart() {
+fn a_model_that_lacks_a_relation_is_distinguished() {
     let of =
         |model: &str| corpus().into_iter().filter(|text| text.starts_with(&format!("{model} "))).collect::<Vec<_>>();
-    let told_apart = |model: &str, relation: &str| {
+    let distinguished = |model: &str, relation: &str| {
         let change = |name: &str, text: String| {
             if name != format!("{model}.cat") {
                 return text;
@@ -194,10 +194,10 @@ fn a_model_that_lacks_a_relation_is_told_apart() {
         // A model with fewer relations allows more.
         assert!(differ.values().all(|[by_herd, by_search]| by_herd.is_superset(by_search)), "{model}, {relation}");
     };
-    told_apart("RDMA_WAIT", "pfg");
-    told_apart("RDMA_WAIT", "iso");
-    told_apart("RDMA_TSO", "pfp");
-    told_apart("X86_TSO", "rb");
+    distinguished("RDMA_WAIT", "pfg");
+    distinguished("RDMA_WAIT", "iso");
+    distinguished("RDMA_TSO", "pfp");
+    distinguished("X86_TSO", "rb");
 }
 
 fn the_command_that_is_printed_runs() {

@@ -182,10 +182,13 @@ fn post() -> Entry {
 
 const TESTS: [(&str, fn()); 17] = [
     ("what_cells_begin_with_can_be_read", what_cells_begin_with_can_be_read),
-    ("a_body_that_never_ends_is_told", a_body_that_never_ends_is_told),
-    ("a_panic_is_told_with_its_place_and_ends_nothing_else", a_panic_is_told_with_its_place_and_ends_nothing_else),
+    ("a_body_that_never_ends_is_reported", a_body_that_never_ends_is_reported),
+    (
+        "a_panic_is_reported_with_its_place_and_ends_nothing_else",
+        a_panic_is_reported_with_its_place_and_ends_nothing_else,
+    ),
     ("one_is_listed_where_it_is_named", one_is_listed_where_it_is_named),
-    ("what_is_wrong_with_an_entry_is_told_with_its_place", what_is_wrong_with_an_entry_is_told_with_its_place),
+    ("what_is_wrong_with_an_entry_is_reported_with_its_place", what_is_wrong_with_an_entry_is_reported_with_its_place),
     ("they_are_listed_before_those_that_are_built_in", they_are_listed_before_those_that_are_built_in),
     ("they_are_checked_where_nothing_is_named", they_are_checked_where_nothing_is_named),
     ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
@@ -194,7 +197,7 @@ const TESTS: [(&str, fn()); 17] = [
     ("they_run_by_their_own_bodies", they_run_by_their_own_bodies),
     ("loops_wait_by_calls_that_only_look", loops_wait_by_calls_that_only_look),
     ("other_commands_know_them", other_commands_know_them),
-    ("slips_are_told_what_there_is", slips_are_told_what_there_is),
+    ("slips_are_reported_what_there_is", slips_are_reported_what_there_is),
     ("names_that_clash_are_errors", names_that_clash_are_errors),
     ("a_call_that_writes_does_not_only_look", a_call_that_writes_does_not_only_look),
     ("stacks_go_down_through_them", stacks_go_down_through_them),
@@ -368,7 +371,7 @@ fn other_commands_know_them() {
     assert!(code == 0 && out.contains("\"library\":\"latch\"") && out.contains("x.raise"), "{out}{err}");
 }
 
-fn slips_are_told_what_there_is() {
+fn slips_are_reported_what_there_is() {
     let (code, _, err) = ran(&["check", "latc"]);
     assert!(code == 2 && err.contains("help: did you mean latch? there are latch, tally, ticket, stack, sv"), "{err}");
     let (code, _, err) = ran(&["check", "latch:no-fence"]);
@@ -416,7 +419,7 @@ fn one_is_listed_where_it_is_named() {
     assert!(code == 2 && err.contains("help: did you mean ticket? there are latch"), "{err}");
 }
 
-fn what_is_wrong_with_an_entry_is_told_with_its_place() {
+fn what_is_wrong_with_an_entry_is_reported_with_its_place() {
     let of = |which: &str, said: &[&str]| {
         let (code, _, err) = with(which, &["check"]);
         assert!(code == 2 && said.iter().all(|s| err.contains(s)) && !err.contains("panicked"), "{which}: {err}");
@@ -435,7 +438,7 @@ fn what_is_wrong_with_an_entry_is_told_with_its_place() {
     );
 }
 
-fn a_panic_is_told_with_its_place_and_ends_nothing_else() {
+fn a_panic_is_reported_with_its_place_and_ends_nothing_else() {
     let (code, out, err) = with("panics", &["check"]);
     assert!(
         code == 2 && err.contains("gong: a function panicked: ") && err.contains("--> mowgli/tests/own.rs:"),
@@ -444,7 +447,7 @@ fn a_panic_is_told_with_its_place_and_ends_nothing_else() {
     assert!(err.contains("out of bounds") && out.contains("latch   ┆ sv ") && out.contains("sound"), "{out}{err}");
 }
 
-fn a_body_that_never_ends_is_told() {
+fn a_body_that_never_ends_is_reported() {
     let recursion = "the body of Struck(x) of gong has not ended after 500 instructions: let its recursion end";
     for which in ["a recursion", "a reader", "a writer"] {
         let (code, out, err) = with(which, &["check"]);

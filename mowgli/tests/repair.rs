@@ -274,7 +274,7 @@ fn no_repair_is_a_claim_about_a_search() {
 }
 
 #[test]
-fn what_cannot_be_repaired_is_told_why() {
+fn what_cannot_be_repaired_is_reported_why() {
     let folder = tempfile::tempdir().unwrap();
     let with = |more: &str| file(folder.path(), "t.litmus", &format!("{SB}{more}"));
     is_bad(&["repair", &with("")], &["say what must not happen, as `forbidden (a=1)`"]);
@@ -385,7 +385,7 @@ fn what_a_body_has_more_than_it_needs_can_be_left_out() {
 }
 
 #[test]
-fn a_library_that_cannot_be_repaired_is_told_why() {
+fn a_library_that_cannot_be_repaired_is_reported_why() {
     is_bad(&["repair", "--variant", "no-fence", "baal"], &["baal"]);
     is_bad(&["repair", "bal", "--variant", "nothing"], &["no variant nothing"]);
     is_bad(&["repair", "bal", "--fix"], &["--fix writes litmus tests"]);

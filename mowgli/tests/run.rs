@@ -56,7 +56,7 @@ fn a_broken_barrier_is_seen_and_replayed() {
 }
 
 #[test]
-fn what_cannot_be_run_is_told() {
+fn what_cannot_be_run_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let test = file(folder.path(), "sent.litmus", SENT);
     is_bad(&["run", &test, "--variant", "bal"], &["--variant bal: write it as LIBRARY:VARIANT, as in bal:no-fence"]);

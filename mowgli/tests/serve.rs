@@ -11,7 +11,7 @@ fn solve(served: &Served, test: &str) -> String {
 const TEST: &str = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\n";
 
 #[test]
-fn tests_are_solved_and_bad_ones_are_told_what_is_wrong() {
+fn tests_are_solved_and_bad_ones_are_reported_what_is_wrong() {
     let served = served(&[]);
     let page = ask(&served, "GET", "/", &format!("127.0.0.1:{}", served.port), "");
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("\"playground\":{"), "{page}");

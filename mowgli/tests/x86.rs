@@ -60,7 +60,7 @@ fn a_finding_is_kept_and_read() {
 }
 
 #[test]
-fn what_another_machine_has_is_told_with_place_and_remedy() {
+fn what_another_machine_has_is_reported_with_place_and_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let says = |from: &str, to: &str, said: &[&str]| {
         let text = "X86_TSO t\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | a := x ;\nallowed (a=1)\n";
@@ -91,7 +91,7 @@ fn what_another_machine_has_is_told_with_place_and_remedy() {
 }
 
 #[test]
-fn what_this_machine_has_is_told_elsewhere() {
+fn what_this_machine_has_is_reported_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     let says = |text: &str, said: &[&str]| is_bad(&["litmus", &file(folder.path(), "t.litmus", text)], said);
     says("RDMA_TSO t\n{ x = 0; }\n P1@1 ;\n x := 1 ;\n", &["t.litmus:2:3", "say on which one this is, as x@1 = 0"]);
@@ -100,7 +100,7 @@ fn what_this_machine_has_is_told_elsewhere() {
 
 /// An access to an object that is not a word is an error in the program, and not a program without executions.
 #[test]
-fn a_dangling_dereference_is_told() {
+fn a_dangling_dereference_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let text = "X86_TSO t\n{ p = 0; }\n P1 ;\n a := p ;\n b := *a ;\nallowed (b=0)\n";
     let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);

@@ -36,6 +36,7 @@ use mowgli_check::explain::{explain, of_test};
 use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
 use mowgli_core::problem::Limits;
+use mowgli_core::search::refute::Refutation;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{catalogue, named};
@@ -242,6 +243,20 @@ pub fn explained(litmus: &str, implemented: &[&str]) -> String {
         .expect("there is no limit");
     let text = explain(Catalogue::builtin(), finding, Limits::default()).expect("judge and search agree").text();
     without_lines(&text)
+}
+
+/// Returns the structure of a counterexample for a snapshot: the client, the outcome, and the names of the edges of each
+/// cycle that forbids it. It has no sentences, so that their wording can change without a change of the snapshot. Without a
+/// counterexample it is the whole explanation.
+#[must_use]
+pub fn structure(checked: &Checked) -> String {
+    let (Some(counterexample), Some(client)) = (checked.counterexample(), checked.litmus()) else {
+        return explanation(checked);
+    };
+    let (refutations, _) = counterexample.refutations.so_far();
+    let cycle = |refutation: &Refutation| refutation.edges.iter().map(|edge| edge.relation).join(" ");
+    let cycles = refutations.iter().map(cycle).join("\n");
+    format!("{}: {}\n\n{client}\n{cycles}", checked.library, checked.verdict())
 }
 
 /// Returns the finding of a check as text for a snapshot.

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{bound, checked, explained, explanation};
+use mowgli_proofs::{bound, checked, explained, structure};
 
 fn two_values(bound: Bound) -> Bound {
     Bound { values: vec![1, 2], ..bound }
@@ -35,7 +35,7 @@ fn broken_rings_deliver_what_was_not_sent() {
     for variant in ["head-first", "room-off-by-one", "early-release", "blind"] {
         let report = checked("rbl", variant, &two_values(bound(2, 2, 2)));
         assert_eq!(report.verdict(), "unsound", "{variant}");
-        assert_snapshot!(format!("rbl_{variant}"), explanation(&report));
+        assert_snapshot!(format!("rbl_{variant}"), structure(&report));
     }
 }
 
@@ -44,7 +44,7 @@ fn broken_rings_deliver_what_was_not_sent() {
 fn without_the_wait_a_message_is_received_that_is_not_there() {
     let report = checked("rbl", "no-wait", &Bound { loops: 1, ..bound(2, 2, 2) });
     assert_eq!(report.verdict(), "unsound");
-    assert_snapshot!("rbl_no-wait", explanation(&report));
+    assert_snapshot!("rbl_no-wait", structure(&report));
 }
 
 /// The weak specification mentions hb, so every larger hb counts (Def. 3.13, 3).
@@ -69,5 +69,5 @@ fn what_a_weak_ring_misses_shows_in_a_larger_hb() {
     let report = checked("rbl-weak", "blind", &bound(1, 1, 2));
     let (_, _, violation) = report.report.violation.as_ref().expect("not locally sound");
     assert!(!violation.beyond.is_empty());
-    assert_snapshot!("rbl_weak_blind", explanation(&report));
+    assert_snapshot!("rbl_weak_blind", structure(&report));
 }

@@ -6,7 +6,7 @@ use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::Needed;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{bound, checked, explained, explanation};
+use mowgli_proofs::{bound, checked, explained, structure};
 
 fn two_objects(bound: Bound) -> Bound {
     Bound { objects: 2, ..bound }
@@ -25,7 +25,7 @@ fn broken_variants_read_words_of_two_writes() {
     for variant in ["first-word-only", "guard-forward"] {
         let report = checked("msw", variant, &two_objects(bound(2, 2, 1)));
         assert_eq!(report.verdict(), "unsound", "{variant}");
-        assert_snapshot!(format!("msw_{variant}"), explanation(&report));
+        assert_snapshot!(format!("msw_{variant}"), structure(&report));
     }
 }
 

@@ -402,7 +402,7 @@ fn a_text_without_a_part_of_so_is_noticed() {
 }
 
 #[test]
-fn what_cat_cannot_say_is_told() {
+fn what_cat_cannot_say_is_reported() {
     assert!(cat("CORE_RMA").unwrap_err().to_string().contains("cannot be said in cat"));
     assert!(cat("no-such").unwrap_err().to_string().contains("there are RDMA_WAIT"));
 }

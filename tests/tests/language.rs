@@ -271,7 +271,7 @@ fn branches_and_loops_are_for_all_libraries() {
 }
 
 #[test]
-fn slips_are_told_with_place_and_remedy() {
+fn slips_are_reported_with_place_and_remedy() {
     let says = |rows: &str, said: &[&str]| {
         let error = parse("t.litmus", &text("RDMA_TSO", rows)).expect_err(rows);
         said.iter().for_each(|s| assert!(error.to_string().contains(s), "{rows} does not say {s:?} but\n{error}"));
@@ -341,7 +341,7 @@ fn slips_are_told_with_place_and_remedy() {
 
 /// Every consumer of tests has an answer, or names the statement that it does not support.
 #[test]
-fn what_other_languages_and_theories_lack_is_told() {
+fn what_other_languages_and_theories_lack_is_reported() {
     let rows = " x := 1 | await y = 1 ;\n y := 1 | a := x ;\n | if a = 1 { b := 2 } ;\n | while b = 7 { b := x } ;\nforbidden (a=0)\n";
     let test = of("RDMA_TSO", rows);
     let herd = to_herd(&of("RDMA_TSO", " x := 1 | await y = 1 ;\n")).unwrap_err();

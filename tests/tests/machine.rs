@@ -347,7 +347,7 @@ fn other_axioms_of_messages_are_noticed() {
     };
     let unordered = published().respecified(MESSAGE, |spec| spec.so.clear());
     let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
-    for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (unordered, "untold")] {
+    for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (unordered, "unordered")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
         let result = runner_to_fail(4000).run(&clients, |((world, client), picks)| {
             let client = with_messages(&client, world.nodes, &picks);
@@ -426,7 +426,7 @@ fn other_axioms_of_crashes_are_noticed() {
     let anything = tso::switched(crashes).respecified(TSO, |spec| spec.demands.retain(|(name, ..)| *name != "cut-off"));
     let unordered = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
     let (words, bound) = (tso::PollClients { rmw: false }, bound(2, 2, 3));
-    for (libraries, what) in [(anything, "what is missing"), (unordered, "who is told")] {
+    for (libraries, what) in [(anything, "what is missing"), (unordered, "who is dead")] {
         let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 10));
         let result = runner_to_fail(1000).run(&clients, |(client, picks)| {
             let (world, programs) = with_crashes(&client, picks[0], &picks[1..]);

@@ -157,7 +157,7 @@ impl Hints for Glance {
 }
 
 #[test]
-fn a_library_whose_writes_only_look_is_told_where() {
+fn a_library_whose_writes_only_look_is_reported_where() {
     let said =
         checked(&Entry { specification: Libraries::over(to).with(Glance), ..pile("pile") }).err().expect("a mistake");
     let expected = "only_looks of pile says that";
@@ -217,7 +217,7 @@ fn a_method_without_its_result_is_an_error_and_no_verdict() {
 }
 
 #[test]
-fn an_entry_that_names_another_library_is_told_which_there_is() {
+fn an_entry_that_names_another_library_is_reported_which_there_is() {
     let said = checked(&pile("stack")).err().expect("a mistake");
     assert!(said.to_string().contains("the entry stack specifies no library of that name, but pile"), "{said}");
     let entry = Entry { specification: Libraries::over(to).with(Sv), subject: Box::new(Sv), ..pile("sv") };
@@ -350,7 +350,7 @@ fn a_stack_of_ones_own_is_checked_through() {
 }
 
 #[test]
-fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
+fn a_stack_with_a_gap_or_with_two_of_one_name_is_reported() {
     let said = through(Vec::new()).expect_err("a gap");
     assert!(said.to_string().contains("latch, below signal, is no memory model and has no entry"), "{said}");
     let said = through(vec![latch::entry(), latch::entry()]).expect_err("two latches");

@@ -191,7 +191,7 @@ impl Implementation for Open {
 }
 
 #[test]
-fn what_a_specification_does_not_admit_is_told_so() {
+fn what_a_specification_does_not_admit_is_reported_so() {
     let bal = entry("bal");
     let variant = Variant { implementation: Arc::new(Open), ..bal.variants[0].clone() };
     let bound = Bound { threads: 2, nodes: 1, calls: 1, objects: 1, total: Some(1), ..Bound::default() };

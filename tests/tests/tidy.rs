@@ -238,6 +238,16 @@ fn the_book_has_every_page_and_its_links_lead_somewhere() {
     }
 }
 
+/// A reader sees at once which question a page answers.
+#[test]
+fn each_page_begins_with_a_question() {
+    for page in pages().into_iter().filter(|page| page != "SUMMARY.md") {
+        let text = text(&format!("docs/{page}"));
+        let first = text.split("\n\n").find(|paragraph| !paragraph.starts_with('#')).unwrap_or_default();
+        assert!(first.contains('?'), "docs/{page} begins with: {first}");
+    }
+}
+
 /// A crate that is not compiled for unit tests must not have any.
 #[test]
 fn unit_tests_are_run_where_there_are_some() {

@@ -50,7 +50,7 @@ use crate::world::World;
 /// A set of subevents.
 type Mask = u128;
 
-/// The most subevents.
+/// The largest number of subevents, because a set of them is one word.
 const MOST: usize = Mask::BITS as usize;
 
 /// The times at which the sources of a call's reads came to exist.

@@ -13,7 +13,8 @@ use crate::value::Val;
 /// A set of numbered values.
 pub type Vals = u128;
 
-/// The number of values that a search can distinguish.
+/// The number of values that a search can distinguish, because a set of values is a word of 128 bits and one bit stands for
+/// all values without a number.
 pub const LIMIT: usize = 127;
 
 /// The numbering of values of one search.

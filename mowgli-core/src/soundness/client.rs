@@ -220,7 +220,7 @@ pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) 
     Ok(all)
 }
 
-/// The largest number of clients in memory at a time.
+/// The largest number of clients in memory at a time, because all clients are sorted into orbits before the search.
 pub const MOST: usize = 500_000;
 
 /// Returns all clients of a subject within a bound, smallest first, each with its world.

@@ -177,7 +177,7 @@ pub(super) fn returned(outcome: &Outcome, lengths: &[usize]) -> Outcome {
     Outcome { outputs: outcome.outputs.iter().zip(lengths).map(first).collect(), ..outcome.clone() }
 }
 
-/// The value of a body whose thread has stopped. Calls of clients never return it.
+/// The value of a body whose thread has stopped. It is unambiguous, because calls of clients never return it.
 const STOPPED: Val = Val::Top;
 
 /// Returns the results before the body that has stopped.
@@ -212,7 +212,7 @@ impl Reshaping for Crashing {
         if world.may_stop(event.thread) { whole.iter().flat_map(self.cuts).unique().collect() } else { whole }
     }
 
-    /// True whenever threads may crash, because a thread owes the second of two calls only if it does not crash between
+    /// True whenever threads may crash, because a thread must make the second of two calls only if it does not crash between
     /// them.
     fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
         !world.crashes.is_empty() || by_itself

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// The largest number of clients in a group. A group ends at its first client that fails, which does not depend on the
-/// number of worker threads.
+/// The largest number of clients in a group. A group ends at its first client that fails, so that the report does not depend
+/// on the number of worker threads.
 const GROUP: usize = 512;
 
 /// The same for the comparison of outcomes, which takes longer for each client.

@@ -24,7 +24,7 @@ use crate::world::World;
 impl Question<'_> {
     /// Searches for a wrong outcome after `failing` has turned out not to be locally sound.
     pub(super) fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report) -> Verdict {
-        // The failing client itself may already have a wrong outcome.
+        // First without probes, because the failing client itself may already have a wrong outcome.
         if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report, None) {
             return Verdict::Unsound(Box::new(found));
         }
@@ -256,5 +256,5 @@ impl Question<'_> {
 /// A wrong outcome, `None` if there is none, or the reason why the search stopped.
 pub type WrongOutcome = Result<Option<Box<Counterexample>>, Stop>;
 
-/// The largest number of refutations of an outcome in a report.
+/// The largest number of refutations of an outcome in a report, because a reader does not go through more.
 const SHOWN: usize = 10;

@@ -27,10 +27,11 @@ use crate::search::witness::completions;
 use crate::value::Val;
 use crate::world::World;
 
-/// The number of clients in a group.
+/// The number of clients in a group, so that progress is shown and a deadline is noticed between groups.
 const GROUP: usize = 512;
 
-/// The largest number of strict partial orders above `(ppo u so)+` that the check tries for one execution.
+/// The largest number of strict partial orders above `(ppo u so)+` that the check tries for one execution, because their
+/// number grows exponentially.
 const ORDERS: usize = 2_000;
 
 /// An execution with which a property fails.
@@ -86,7 +87,7 @@ fn kind(event: &Event) -> EventKind {
     (event.call.method, of)
 }
 
-/// The largest number of ways to make the choices of a part.
+/// The largest number of ways to make the choices of a part. Beyond it the answer is unknown, because no more are tried.
 const CHOICES: usize = 100_000;
 
 /// Whether a part of an execution is consistent by itself.

@@ -13,7 +13,7 @@
 //! form. If the implementation of `write` depends on the number of the thread, the two points after it differ, and
 //! `relates` returns false.
 //!
-//! **Correct because** the search learns about a client only from these answers, and never looks at a name. If all
+//! **Correct because** the search learns about a client only from these answers, and never reads a name. If all
 //! answers are equal under the renaming, the other search takes the same steps, by induction over its steps
 //! (docs/search.md, "Symmetric clients"). The tests are in `tests/tests/renaming.rs`.
 //!
@@ -38,7 +38,7 @@ use crate::thread::{Frontier, Iterations, LastIteration, ThreadState, Threads};
 use crate::value::Val;
 use crate::world::{Crashes, Object, World};
 
-/// The number of threads up to which the canonical form tries all orders.
+/// The number of threads up to which the canonical form tries all orders, since `n` threads have `n!` of them.
 const THREADS: usize = 4;
 
 /// A one-to-one map of threads, nodes and integers. Integers that it does not name stay.

@@ -20,10 +20,11 @@ use crate::ids::Name;
 use crate::value::Val;
 use crate::world::World;
 
-/// The number of heaviest classes, for each shard, whose beginnings are compared.
+/// The number of heaviest classes, for each shard, whose beginnings are compared. It is small because comparisons cost time,
+/// and light classes even out without them.
 const HEAVY: usize = 8;
 
-/// The number of states of a beginning.
+/// The number of states of a beginning, since clients that are not symmetric differ within their first steps.
 const STATES: u64 = 4;
 
 /// Returns which of the clients a shard has. Clients that may be symmetric stay together, except heavy ones. All are

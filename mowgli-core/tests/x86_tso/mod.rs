@@ -233,7 +233,7 @@ pub enum Spin {
     Published,
     /// Reads and writes the word instead of swapping it.
     ReadThenWrite,
-    /// After the release it writes a word that nobody looks at.
+    /// After the release it writes a word that nobody reads.
     NoteAfterRelease,
     /// Every thread locks a word of its own: the stamps are all there, and the order is not.
     OwnWord,

@@ -54,9 +54,9 @@ impl LibraryTheory<'_> {
         Ok((theory, obligations))
     }
 
-    /// True if the theory of executions has the assumptions on clients. A loop that waits needs them: it waits for an
-    /// owed call.
-    pub(crate) fn speaks_of_owed(&self) -> bool {
+    /// True if the theory of executions has the assumptions on clients. A loop that waits needs them: it waits for a
+    /// matching call.
+    pub(crate) fn has_assumptions(&self) -> bool {
         let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
         has_loops && self.assumption.iter().any(|e| e.side.sort == ABS)
     }
@@ -95,7 +95,7 @@ impl LibraryTheory<'_> {
             pairs.iter().map(|(a, b)| and([app(&partner.of, std::slice::from_ref(a)), partner.is(a, b)]))
         });
         let ways: Vec<Term> = ways.collect();
-        (self.speaks_of_owed() && !ways.is_empty()).then(|| or(ways))
+        (self.has_assumptions() && !ways.is_empty()).then(|| or(ways))
     }
 
     /// Returns the functions from promises to the partners that clients owe them.

@@ -305,7 +305,7 @@ impl<'a> LibraryTheory<'a> {
                 theory.axiom(&law.words, law.closed(SUB));
             }
         }
-        if self.speaks_of_owed() {
+        if self.has_assumptions() {
             self.promises_of(&mut theory)?;
             self.given_by_clients(&mut theory)?;
         }

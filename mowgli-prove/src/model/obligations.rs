@@ -142,8 +142,8 @@ impl LibraryTheory<'_> {
                 to: app(&rf, &[it, a.clone()]),
             })
         });
-        let is_told_by_data = |k: &&Kind| !k.given().is_empty() && !k.has_unknowns();
-        let branches = self.parts.kinds.iter().filter(is_told_by_data).map(|kind| Obligation {
+        let is_reported_by_data = |k: &&Kind| !k.given().is_empty() && !k.has_unknowns();
+        let branches = self.parts.kinds.iter().filter(is_reported_by_data).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],
             hints: self.made(&c, &own(&c)),

@@ -36,7 +36,7 @@ impl LibraryTheory<'_> {
     pub fn promised(&self, g: &Concretisation) -> Result<Theory, Refusal> {
         let mut theory = self.below.clone();
         let family = self.promises();
-        if !self.speaks_of_owed() {
+        if !self.has_assumptions() {
             self.promises_of(&mut theory)?;
         }
         let [a, b, s] = ["a", "b", "s"].map(symbol);

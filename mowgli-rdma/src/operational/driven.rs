@@ -80,7 +80,7 @@ impl Driven {
     /// Lists the steps that the hardware can take.
     pub fn steps(&mut self) -> Vec<&Step> {
         if self.next.is_none() {
-            // These steps commute with all others, so the caller need not choose when they happen.
+            // The caller need not choose when these steps happen, because they commute with all others.
             while self.machine.hardware_at_once(&mut self.state).is_some() {}
             let mut all = Vec::new();
             for t in 0..self.state.buffers.len() {

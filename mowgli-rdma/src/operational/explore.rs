@@ -130,7 +130,7 @@ impl Machine<'_> {
         state
     }
 
-    /// Takes all steps that are taken at once. `show` gets each with the state after it. The time is looked at after each
+    /// Takes all steps that are taken at once. `show` gets each with the state after it. The time is checked after each
     /// step, because a loop that only writes takes such steps for ever if nothing bounds its iterations.
     ///
     /// # Errors

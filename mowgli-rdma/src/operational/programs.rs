@@ -200,7 +200,7 @@ impl MachineReplay<'_> {
                 stopped @ ReplayValue::Stopped(_) => return stopped,
             }
             let own = &self.events[start..self.at];
-            // Only these calls look at memory or completions. Without them an iteration has the same results for ever.
+            // Without these calls an iteration has the same results for ever, because only they read memory or completions.
             let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
             match own.iter().all(only_looks) {
                 true if own.iter().any(reads) => return ReplayValue::Stopped(Next::Again(start)),

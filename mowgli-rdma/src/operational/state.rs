@@ -294,7 +294,7 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches
             reads(Remote::Read) && !words_before.iter().any(|e| matches!(e, PipeEntry::Get(..)))
         }
         PipeEntry::Rcas(..) | PipeEntry::Rfaa(..) | PipeEntry::Rxchg(..) => reads(Remote::Atomic) && !is_locked,
-        // The result of an atomic operation comes back after its own write.
+        // The write precedes the result, because the result of an atomic operation comes back after its own write.
         PipeEntry::LocalWrite(.., part) => {
             !older.iter().any(|e| matches!(e, PipeEntry::AtomicWrite(.., nth) if *nth == part.nth))
         }

@@ -16,7 +16,7 @@
 //! why some steps can be taken at once: the calls that only use the store buffer or take a confirmation, the issue of
 //! an operation, and rules 1 and 4.
 //!
-//! **Cost**: `at_once` looks at one call and one entry of each buffer and pipe. `steps` copies the state once for each
+//! **Cost**: `at_once` reads one call and one entry of each buffer and pipe. `steps` copies the state once for each
 //! step.
 
 use std::fmt;

@@ -146,7 +146,7 @@ impl Machine<'_> {
         let mut all = BTreeSet::new();
         for set in closed {
             let own: Vec<&State> = set.iter().map(|&s| states[s as usize].0).collect();
-            // The machine has no step for an addition without a sum. Such runs do not count as stuck.
+            // Such runs do not count as stuck, because the machine has no step for an addition without a sum.
             if own.iter().any(|state| self.has_no_sum(state)) {
                 continue;
             }

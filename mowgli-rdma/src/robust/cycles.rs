@@ -29,7 +29,7 @@ pub fn sc_cycle(libraries: &Libraries, execution: &Execution) -> Option<Vec<ScEd
     let mut edges: Vec<ScEdge> = Vec::new();
     for (a, b) in (0..n).cartesian_product(0..n).filter(|(a, b)| a != b) {
         let (x, y) = (&execution.subs[a], &execution.subs[b]);
-        // Shapes list the read of an operation before its write.
+        // The first one is the read, because shapes list the read of an operation before its write.
         if execution.before_in_thread(a, b) || x.event == y.event && a < b {
             edges.push((a, "po", b));
         }

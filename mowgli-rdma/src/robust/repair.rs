@@ -109,8 +109,8 @@ pub fn candidates(world: &World, t: usize, calls: usize) -> Vec<Insertion> {
     let thread = Tid::from_index(t);
     let of_node = |n: Node| [Repair::Poll(n), Repair::Rfence(n), Repair::GetAndPoll(n)];
     let kinds: Vec<Repair> = world.all_nodes().iter().flat_map(of_node).chain([Repair::Mfence]).collect();
-    // Cheap ones come first; a remote fence blocks one queue pair only. An insertion before the first call has no
-    // effect.
+    // Cheap insertions come first: a remote fence is cheap, because it blocks one queue pair only. An insertion before the
+    // first call is left out, since it orders nothing.
     let cost = |k: &Repair| match k {
         Repair::Rfence(_) => 0,
         Repair::Poll(_) => 1,

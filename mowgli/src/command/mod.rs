@@ -150,7 +150,7 @@ impl Command {
     }
 }
 
-/// The command with libraries of one's own beside those that are built in.
+/// The command with the user's libraries beside those that are built in.
 ///
 /// ```no_run
 /// # use mowgli_libraries::x86::treiber::entry;
@@ -164,7 +164,7 @@ pub fn main_with(own: impl IntoIterator<Item = Entry>) -> ExitCode {
     run(own.into_iter().collect())
 }
 
-/// Writes the main function of a command with libraries of one's own: see [`main_with`].
+/// Writes the main function of a command with the user's libraries: see [`main_with`].
 ///
 /// ```no_run
 /// # use mowgli_libraries::x86::treiber;

@@ -93,7 +93,7 @@ pub struct RowTests {
 }
 
 /// The number of programs between two reports of progress.
-const TOLD: usize = 256;
+const REPORTED: usize = 256;
 
 /// The test that a program gives: its outputs, and one that only the pivot forbids, if any.
 type PivotTest = (Vec<Vec<Value>>, Option<Vec<Value>>);
@@ -117,7 +117,7 @@ pub fn make(
     };
     let of = |(place, program): (usize, &Program)| {
         let number = done.fetch_add(1, Ordering::Relaxed);
-        if number.is_multiple_of(TOLD) {
+        if number.is_multiple_of(REPORTED) {
             progress(number, programs.len());
         }
         let found: Option<Result<Option<PivotTest>, Stop>> = match part {

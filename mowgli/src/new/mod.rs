@@ -1,4 +1,4 @@
-//! The `new` command: a small crate with a library of one's own, its specification, implementation and checks.
+//! The `new` command: a small crate with a library of the user, its specification, implementation and checks.
 
 use std::path::{Path, PathBuf};
 

@@ -623,8 +623,8 @@ impl FindingRow {
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
         let explained = of_snapshot(catalogue, body, limits)?.map(|f| explain(catalogue, f, limits)).transpose()?;
         let graph = explained.as_ref().map(Drawing::explained);
-        let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
-        let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
+        let is_reported = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
+        let other = if is_reported { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
         let stopped = explained.as_ref().and_then(|e| e.stop().map(ToString::to_string));
         Ok(Self { title: name.to_owned(), explanation: format!("{other}{body}"), stopped, graph })
     }

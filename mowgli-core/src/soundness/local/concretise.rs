@@ -108,10 +108,10 @@ pub(super) struct Abstraction<'a> {
     pub(super) proofs: VecDeque<HbEvidence>,
 }
 
-/// The number of proofs that are kept for reuse.
+/// The number of proofs that are kept for reuse, because a look-up in many would cost more than a new search.
 const KEPT: usize = 8;
 
-/// The number of g to try in a state in which a failure is not final.
+/// The number of g to try in a state in which a failure is not final, since more decisions make the next attempt easier.
 pub(super) const FEW: usize = 4;
 
 impl Abstraction<'_> {
@@ -217,7 +217,7 @@ impl Condition1<'_> {
     /// The subevents of the call that keep `to` both ways for every stamp of the model; the latest first.
     fn candidates(&self) -> Vec<usize> {
         let mut found: Vec<usize> = self.call.own.iter().rev().copied().filter(|&s| self.edges(s).is_some()).collect();
-        // The same stamp is the obvious choice: try it first.
+        // Try the same stamp first, because most implementations have it.
         found.sort_by_key(|&s| self.stamp_of(s) != self.stamp);
         found
     }
@@ -226,7 +226,7 @@ impl Condition1<'_> {
     fn edges(&self, s: usize) -> Option<Vec<(usize, usize)>> {
         let to = |a, b| self.libraries.to(a, b);
         let mut edges = Vec::new();
-        // The subevent itself needs no edge; it is asked first.
+        // Try the subevent itself first, because it needs no edge of hb.
         let own = || std::iter::once(s).chain(self.call.own.iter().copied().filter(|&e| e != s));
         for a0 in self.libraries.stamps(self.solver.graph.world.nodes) {
             if to(a0, self.stamp) {

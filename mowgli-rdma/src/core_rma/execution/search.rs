@@ -286,7 +286,7 @@ impl<'a> ExecutionSearch<'a> {
                 e.rf[from].is_some_and(|w1| usize::from(w1) != to && e.hb.has(w1.into(), to) && e.hb.has(to, from))
             }
             Rule::Ws => {
-                // WS orders the two writes one way or the other, so both ways must close a cycle.
+                // Both ways must close a cycle, because WS orders the two writes one way or the other.
                 let is_cyclic = |a: usize, b: usize| {
                     let mut e = e.clone();
                     !e.hb.order(a, b) || !self.overtaken(&mut e)

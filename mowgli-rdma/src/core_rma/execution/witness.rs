@@ -53,7 +53,7 @@ impl ComputedValues<'_> {
         let rf = (0..n).filter_map(|r| e.rf[r].map(|w| (usize::from(w), r))).collect_vec();
         let is_atomic = |a: usize| search.atomic >> a & 1 == 1;
         let mut edges = search.fixed.iter().filter(|edge| e.hb.has(edge.from, edge.to)).copied().collect_vec();
-        // CAS-F and CAS-T give the same edges, so one of them suffices. The value that was written shows the result.
+        // One of CAS-F and CAS-T suffices, because they give the same edges. The value that was written shows the result.
         edges.retain(|e| e.rule != Rule::CasF || !search.rules.has(Rule::CasT));
         for &(w, r) in &rf {
             let add = |rule: Rule, from, to| search.rules.has(rule).then_some(RuleEdge { rule, from, to });

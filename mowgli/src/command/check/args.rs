@@ -60,7 +60,7 @@ pub(in super::super) struct CheckArgs {
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     pub(super) timeout: Option<u64>,
-    /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
+    /// Print on standard error which clients were searched and which were dropped, and counts of the search.
     #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish", "shard"])]
     pub(super) stats: bool,
     /// Print a table that is as wide as its cells, with the concretisations.

@@ -8,7 +8,7 @@ use super::args::CheckArgs;
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 
-/// Prints the named libraries, or else all, one's own first.
+/// Prints the named libraries, or else all, the user's first.
 pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let known = catalogue.names();
     let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();
