@@ -5,20 +5,22 @@
 //! [`crate::search`] decides them.
 //!
 //! **Invariant.** A state is a sequence of steps. Each step moves one thread from a [`ThreadState`] to the next one. Its
-//! time is the number of steps before it. If the thread has read memory, the step has a [`Window`] for the source. In each
-//! state:
+//! time is its number, from 1; the events before the first step have time 0. If the thread has read memory, the step has a
+//! [`Window`] for the source. In each state:
 //!  - each value that a call has returned is the initial value of its cell, or can be written by a write of the state;
 //!  - no derived pair breaks a demand, so [`Prefix`] cannot exclude that an execution begins with the state;
 //!  - each execution that begins with the state, and agrees with the windows, follows one of the branches.
 //!
-//! **Step.** First each thread runs up to a call whose result depends on memory. The search then takes a thread with the
-//! fewest ways to continue. It branches on each result that the call can have with the present writes (source up to
-//! now). It has one more branch, in which the thread is *suspended*: the source does not exist yet. A suspended thread
-//! continues only with a source that is newer than its suspension, so no execution is found on two branches.
+//! **Step.** First each thread runs up to a call with several possible results, for example a read of memory. Calls with
+//! one result cost no step. The search then takes a thread with the fewest ways to continue. It branches on each result
+//! that the call can have with the present writes, so the source has a time up to now. It has one more branch, *later*, in
+//! which the thread is *suspended*: the source does not exist yet. A suspended thread continues only with a source that is
+//! newer than its suspension. So the histories of two branches differ. If they reach the same runs, these count once.
 //!
 //! **Example.** Store buffering: P1 is `write(x, 1); read(y)`, and P2 is `write(y, 1); read(x)`. Both words are 0.
 //!  - Writes return nothing, so both threads run up to their reads at once. Both writes are in the first state, time 0.
-//!  - The values of `y` are 0, from the initial write, and 1, from P2. P1 and P2 have two ways each. The search takes P1.
+//!  - The values of `y` are 0, from the initial write, and 1, from P2. P1 and P2 have two ways each, and *later*. The search
+//!    takes P1, the first with the fewest.
 //!  - It branches on `read(y) = 0`, `read(y) = 1`, and "later". In the first two, P2 then has `read(x) = 0`,
 //!    `read(x) = 1`, and "later" again. Each result ends both threads: four runs together.
 //!  - In the branches "later", a thread waits for a write of its word after the present ones. No thread has one left, so
@@ -27,8 +29,8 @@
 //!    does, both reads come before the write of the other, which is a cycle, and three outcomes are left.
 //!
 //! **Correct because** an execution is lost only if all threads wait that have not ended. Each then waits for a write that
-//! comes after the read of another waiting thread. That is a cycle of program order, reads-from and copies. It cannot exist if one
-//! acyclic relation contains the three, which [`excludes_thin_air`] checks; otherwise the answer is `None`
+//! comes after the read of another waiting thread. That is a cycle of program order, reads-from and copies. It cannot exist
+//! if one acyclic relation contains the three, which [`excludes_thin_air`] checks. Otherwise the answer is `None`
 //! (docs/search.md, "No execution is missed"). The tests in `tests/tests/flow.rs` compare with a plain fixed point.
 //!
 //! **Cost.** One state for each sequence of results, in the worst case exponential in the number of reads. A step costs

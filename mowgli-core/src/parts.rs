@@ -95,7 +95,7 @@ impl ObjectTerm {
         Self { size: size.into(), ..self }
     }
 
-    fn eval(&self, around: &Around<'_>) -> Object {
+    fn eval(&self, around: &PartSurroundings<'_>) -> Object {
         let node = |e: Expr| if let Val::Node(n) = e.eval(around) { n } else { Node(1) };
         let members = self.members.map(|all| all.elements(around)).unwrap_or_default();
         Object {
@@ -132,14 +132,14 @@ impl PartTerm {
         !found
     }
 
-    fn declare(&self, each: &[(Var, Expr)], around: &Around<'_>, found: &mut Vec<(Loc, Object)>) {
+    fn declare(&self, each: &[(Var, Expr)], around: &PartSurroundings<'_>, found: &mut Vec<(Loc, Object)>) {
         let Some(((var, all), rest)) = each.split_first() else {
             let Val::Loc(name) = self.name.eval(around) else { panic!("{} is no location", self.name) };
             found.push((name, self.object.eval(around)));
             return;
         };
         for value in all.elements(around) {
-            self.declare(rest, &Around { bound: Some((*var, value, around)), ..*around }, found);
+            self.declare(rest, &PartSurroundings { bound: Some((*var, value, around)), ..*around }, found);
         }
     }
 }
@@ -169,7 +169,7 @@ impl Parts {
         for part in &self.0 {
             let once: &[[Val; 1]] = &[[Val::Unit]];
             for object in if part.is_of_library() { once } else { &objects } {
-                part.declare(&part.each, &Around { world, object, bound: None }, &mut found);
+                part.declare(&part.each, &PartSurroundings { world, object, bound: None }, &mut found);
             }
         }
         world.objects.extend(found);
@@ -227,13 +227,13 @@ impl ObjectTerm {
 
 /// The surroundings of a part: its object, and the variable of the innermost `for` with the outer surroundings.
 #[derive(Clone, Copy)]
-struct Around<'a> {
+struct PartSurroundings<'a> {
     world: &'a World,
     object: &'a [Val],
-    bound: Option<(Var, Val, &'a Around<'a>)>,
+    bound: Option<(Var, Val, &'a PartSurroundings<'a>)>,
 }
 
-impl Surroundings for Around<'_> {
+impl Surroundings for PartSurroundings<'_> {
     fn world(&self) -> &World {
         self.world
     }

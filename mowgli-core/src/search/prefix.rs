@@ -8,8 +8,9 @@
 //! [`Prefix::go_to`] has returned true, each extension satisfies the following.
 //!  - It has every pair of the network: `(a, b) in r` for each relation `r` of the schema. No pair is lost by later events.
 //!  - Each subevent `s` reads a value in `reads[s]`, and writes one in `writes[s]`.
-//!  - The source of `s` is `sources[s]`, unless that is open. An open source is the initial write, or a write of the prefix
-//!    that is not in `excluded[s]` and whose time is at most `until[s]`. If `until[s] = MAX`, it may be a later write, too.
+//!  - The source of a read `s` is `sources[s]`, unless that is open. An open source is not in row `s` of the relation
+//!    `excluded` of its choice; the pair `(s, s)` there excludes the initial write. Its time `births[w]`, that of the step
+//!    that added `w`, is at most `until[s]`. If `until[s] = MAX`, it may also be a write that does not exist yet.
 //!
 //! If it has returned false, no extension exists. Nothing is guessed: a source or an order is decided only if it is the
 //! last one that is possible. `go_to` undoes: the state depends on the path only, not on earlier paths.

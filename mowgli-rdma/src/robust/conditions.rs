@@ -22,7 +22,7 @@ pub enum Cpu {
 
 /// The types of events of ROBUST §3.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Type {
+enum EventType {
     CpuRead,
     CpuWrite,
     Cas,
@@ -35,7 +35,7 @@ enum Type {
     RemoteFence,
 }
 
-impl Type {
+impl EventType {
     fn is_cpu(self) -> bool {
         matches!(self, Self::CpuRead | Self::CpuWrite | Self::Cas | Self::Mfence | Self::Poll)
     }
@@ -51,7 +51,7 @@ struct PreEvent {
     thread: usize,
     /// The position of its call in its thread.
     call: usize,
-    is: Type,
+    is: EventType,
     loc: Option<Loc>,
     /// The node of its queue pair.
     to: Option<Node>,
@@ -127,26 +127,26 @@ impl<'a> PreExecution<'a> {
                 let mut add = |is, loc, to| events.push(PreEvent { thread, call, is, loc, to });
                 let loc = |position: usize| of.args[position].loc();
                 match of.method.text() {
-                    "Read" => add(Type::CpuRead, loc(0), None),
-                    "Write" => add(Type::CpuWrite, loc(0), None),
-                    "CAS" | "Xchg" | "FAA" => add(Type::Cas, loc(0), None),
-                    "Mfence" => add(Type::Mfence, None, None),
+                    "Read" => add(EventType::CpuRead, loc(0), None),
+                    "Write" => add(EventType::CpuWrite, loc(0), None),
+                    "CAS" | "Xchg" | "FAA" => add(EventType::Cas, loc(0), None),
+                    "Mfence" => add(EventType::Mfence, None, None),
                     "Poll" => {
-                        add(Type::Poll, None, None);
+                        add(EventType::Poll, None, None);
                         polled.push((open.entry(to?).or_default().pop_front()?, events.len() - 1));
                     }
                     "Rfence" => match of.args[0] {
-                        mowgli_core::value::Val::Node(n) => add(Type::RemoteFence, None, Some(n)),
+                        mowgli_core::value::Val::Node(n) => add(EventType::RemoteFence, None, Some(n)),
                         other => panic!("{other} is no node"),
                     },
                     "Put" => {
-                        add(Type::LocalRead, loc(1), to);
-                        add(Type::RemoteWrite, loc(0), to);
+                        add(EventType::LocalRead, loc(1), to);
+                        add(EventType::RemoteWrite, loc(0), to);
                         open.entry(to?).or_default().push_back(events.len() - 1);
                     }
                     "Get" => {
-                        add(Type::RemoteRead, loc(1), to);
-                        add(Type::LocalWrite, loc(0), to);
+                        add(EventType::RemoteRead, loc(1), to);
+                        add(EventType::LocalWrite, loc(0), to);
                         open.entry(to?).or_default().push_back(events.len() - 1);
                     }
                     other => panic!("{other} is no call of RDMA-TSO"),
@@ -159,12 +159,12 @@ impl<'a> PreExecution<'a> {
         Some(Self { world, events, po, pf })
     }
 
-    fn of(&self, types: &[Type]) -> Vec<bool> {
+    fn of(&self, types: &[EventType]) -> Vec<bool> {
         self.events.iter().map(|e| types.contains(&e.is)).collect()
     }
 
     /// Restricts `rel` to the pairs from one set to another.
-    fn between(&self, rel: &Matrix, from: &[Type], to: &[Type]) -> Matrix {
+    fn between(&self, rel: &Matrix, from: &[EventType], to: &[EventType]) -> Matrix {
         let (from, to) = (self.of(from), self.of(to));
         Matrix::from_fn(self.events.len(), |a, b| from[a] && to[b] && rel.has(a, b))
     }
@@ -177,7 +177,7 @@ impl<'a> PreExecution<'a> {
 
     /// Computes oppo (ROBUST Fig. 4, and App. B for TSO).
     fn oppo(&self, cpu: Cpu) -> Matrix {
-        use Type::{CpuRead, CpuWrite, LocalRead, LocalWrite, Poll, RemoteFence, RemoteRead, RemoteWrite};
+        use EventType::{CpuRead, CpuWrite, LocalRead, LocalWrite, Poll, RemoteFence, RemoteRead, RemoteWrite};
         let sqp = self.sqp();
         Matrix::from_fn(self.events.len(), |a, b| {
             let on_one_pair = match (self.events[a].is, self.events[b].is) {
@@ -198,12 +198,12 @@ impl<'a> PreExecution<'a> {
     /// Computes guaranteed-before (Defs. 6 and 12).
     #[must_use]
     pub fn gb(&self, cpu: Cpu) -> Matrix {
-        use Type::{LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
+        use EventType::{LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
         let sqp = self.sqp();
         let n = self.events.len();
         let next = Matrix::from_fn(n, |a, b| b == a + 1 && self.po.has(a, b));
-        let rel = |rel: &Matrix, from: &[Type], to: &[Type]| self.between(rel, from, to);
-        let fenced = |from: Type| rel(&sqp, &[from], &[RemoteFence]).then(&sqp);
+        let rel = |rel: &Matrix, from: &[EventType], to: &[EventType]| self.between(rel, from, to);
+        let fenced = |from: EventType| rel(&sqp, &[from], &[RemoteFence]).then(&sqp);
         let after_get = fenced(LocalWrite);
         let put_side = self.of(&[LocalRead, RemoteWrite]);
         let after_get = Matrix::from_fn(n, |a, b| put_side[b] && after_get.has(a, b));
@@ -212,21 +212,21 @@ impl<'a> PreExecution<'a> {
             .or(&rel(&sqp, &[RemoteWrite], &[LocalWrite]).then(&self.pf))
             .or(&rel(&next, &[RemoteRead], &[LocalWrite]).then(&self.pf))
             .or(&fenced(RemoteRead))
-            .or(&rel(&self.pf, &[LocalWrite], &[Type::Poll]))
+            .or(&rel(&self.pf, &[LocalWrite], &[EventType::Poll]))
             .or(&after_get)
             .closure()
     }
 
     fn reordered(&self, a: usize, b: usize) -> Reordered {
         let text = |e: usize| match self.events[e].is {
-            Type::CpuRead => "reads",
-            Type::CpuWrite => "writes",
-            Type::Cas => "updates",
-            Type::LocalRead => "reads its source",
-            Type::RemoteWrite => "writes remotely",
-            Type::RemoteRead => "reads remotely",
-            Type::LocalWrite => "writes its target",
-            Type::Mfence | Type::Poll | Type::RemoteFence => "waits",
+            EventType::CpuRead => "reads",
+            EventType::CpuWrite => "writes",
+            EventType::Cas => "updates",
+            EventType::LocalRead => "reads its source",
+            EventType::RemoteWrite => "writes remotely",
+            EventType::RemoteRead => "reads remotely",
+            EventType::LocalWrite => "writes its target",
+            EventType::Mfence | EventType::Poll | EventType::RemoteFence => "waits",
         };
         let [one, two] = [&self.events[a], &self.events[b]];
         let thread = Tid::from_index(one.thread);
@@ -274,7 +274,7 @@ impl<'a> PreExecution<'a> {
     /// Computes `~>+` on nodes, by the public operations of threads other than `t`.
     fn communicate(&self, t: usize, public: &BTreeSet<Loc>) -> Matrix {
         let mut edges = Matrix::empty(usize::from(self.world.nodes) + 1);
-        let remote = |e: &&PreEvent| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
+        let remote = |e: &&PreEvent| matches!(e.is, EventType::RemoteWrite | EventType::RemoteRead);
         let others = self.events.iter().filter(remote).filter(|e| e.thread != t);
         for e in others.filter(|e| e.loc.is_some_and(|x| public.contains(&x))) {
             if let Some(to) = e.to {
@@ -288,14 +288,14 @@ impl<'a> PreExecution<'a> {
 
     /// Returns the queue pairs: thread and node.
     fn queue_pairs(&self) -> BTreeSet<(usize, Node)> {
-        let remote = |e: &&PreEvent| matches!(e.is, Type::RemoteWrite | Type::RemoteRead);
+        let remote = |e: &&PreEvent| matches!(e.is, EventType::RemoteWrite | EventType::RemoteRead);
         self.events.iter().filter(remote).filter_map(|e| Some((e.thread, e.to?))).collect()
     }
 
     /// Returns the reasons why the program is not tree-fenced (Defs. 9 and 14); empty if it is.
     #[must_use]
     pub fn not_tree_fenced(&self, cpu: Cpu) -> Vec<NotATree> {
-        use Type::{CpuRead, CpuWrite, LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
+        use EventType::{CpuRead, CpuWrite, LocalRead, LocalWrite, RemoteFence, RemoteRead, RemoteWrite};
         let public = self.public();
         let is_public = |e: &PreEvent| e.loc.filter(|x| public.contains(x));
         let mut all = Vec::new();
@@ -312,7 +312,7 @@ impl<'a> PreExecution<'a> {
         }
         all.extend(self.not_a_tree());
         if cpu == Cpu::Tso {
-            let strong = self.of(&[Type::Mfence, Type::Cas]);
+            let strong = self.of(&[EventType::Mfence, EventType::Cas]);
             let between = |a: usize, b: usize| (a..b).any(|e| strong[e] && self.po.has(a, e) && self.po.has(e, b));
             for (a, b) in self.between(&self.po, &[CpuWrite], &[CpuRead]).pairs() {
                 let both = is_public(&self.events[a]).is_some() && is_public(&self.events[b]).is_some();

@@ -43,7 +43,7 @@ pub(super) struct Typed {
 }
 
 /// The text of one function.
-pub(super) struct Function<'a> {
+pub(super) struct CFunction<'a> {
     library: &'a Emitted<'a>,
     types: Types<'a>,
     /// The names of the arguments.
@@ -63,7 +63,7 @@ const TAKEN: [&str; 24] = [
     "else", "enum", "float", "for", "goto", "if", "int", "new", "return", "switch", "while",
 ];
 
-impl<'a> Function<'a> {
+impl<'a> CFunction<'a> {
     pub(super) fn new(library: &'a Emitted<'a>, types: Types<'a>, args: &[&str]) -> Self {
         let mut used: BTreeSet<String> = TAKEN.iter().map(|name| (*name).to_owned()).collect();
         let args = args.iter().map(|name| free(&mut used, name)).collect();

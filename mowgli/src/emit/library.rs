@@ -15,7 +15,7 @@ use mowgli_core::world::DeclarationPart;
 use mowgli_libraries::entry::Variant;
 use mowgli_rdma::wait::WAIT;
 
-use super::function::{Function, function_name, type_name};
+use super::function::{CFunction, function_name, type_name};
 use super::types::{NotInC, Signature, Signatures, Type, Types, lists};
 
 /// A library with the implementation that is written.
@@ -191,7 +191,7 @@ impl<'a> Emitted<'a> {
             return Ok(String::new());
         }
         let slot = format!("{}_OWN", self.c.to_uppercase());
-        let mut function = Function::new(self, self.types(&[], signatures), &[]);
+        let mut function = CFunction::new(self, self.types(&[], signatures), &[]);
         function.line(&format!("if (all->own[{slot}]) return;"));
         function.line(&format!("struct {0}_own *own = all->own[{slot}] = mw_array(1, sizeof *own);", self.c));
         self.make_parts(&mut function, true, stack)?;
@@ -205,7 +205,7 @@ impl<'a> Emitted<'a> {
         }
         let given = self.given()?;
         let takes = [Type::Object(self.name)];
-        let mut function = Function::new(self, self.types(&takes, signatures), &["x"]);
+        let mut function = CFunction::new(self, self.types(&takes, signatures), &["x"]);
         for below in stack.iter().filter(|library| library.has_own()) {
             function.line(&format!("{}_begin(all);", below.c));
         }
@@ -223,7 +223,7 @@ impl<'a> Emitted<'a> {
         ))
     }
 
-    fn make_parts(&self, function: &mut Function<'_>, own: bool, stack: &[&Self]) -> Result<(), NotInC> {
+    fn make_parts(&self, function: &mut CFunction<'_>, own: bool, stack: &[&Self]) -> Result<(), NotInC> {
         let holder = if own { "own" } else { "x" };
         let object = match own {
             true => Expr::from(Loc(self.name)),
@@ -261,7 +261,7 @@ impl<'a> Emitted<'a> {
         let mut types = self.types(&signature.takes, signatures);
         types.body(body)?;
         let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
-        let function = Function::new(self, types, &names);
+        let function = CFunction::new(self, types, &names);
         let args = function.args().iter().zip(&signature.takes);
         let args =
             args.map(|(name, of)| format!(", {}{name}", type_name(*of).expect("arguments have values"))).join("");
@@ -278,7 +278,7 @@ impl<'a> Emitted<'a> {
 
 /// Writes the making of a part, for each element of the sets that its indices go through.
 fn make_each(
-    function: &mut Function<'_>,
+    function: &mut CFunction<'_>,
     part: &PartTerm,
     each: &[(Var, Expr)],
     stack: &[&Emitted<'_>],
