@@ -15,7 +15,7 @@
 //! operation. Or it may wait for calls of others ([`crate::library::Hints::may_wait`]). Then the calls in which
 //! threads wait cannot return together: no consistent execution has them after those that have returned.
 //! Some specifications cover only threads that meet their obligations, for example those that release their locks. For
-//! these, each thread makes the calls that it still owes at the end ([`crate::library::Hints::owes`]). Nothing comes
+//! these, each thread makes the calls that it still owes at the end ([`crate::library::Hints::unfinished`]). Nothing comes
 //! after those in hb.
 
 use std::cell::RefCell;

@@ -380,7 +380,7 @@ impl Libraries {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
-    /// Returns the calls that a thread must still make after these events of its own, of all libraries; see [`Hints::owes`].
+    /// Returns the calls that a thread must still make after these events of its own, of all libraries; see [`Hints::unfinished`].
     #[must_use]
     pub fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let of_library = |(name, entry): (&Name, &Arc<LibraryEntry>)| {

@@ -2,7 +2,7 @@
 //!
 //! A file checks the published implementation, compares the concretisation found with the one in the paper's proof, and
 //! checks that each broken variant is refuted. The snapshots beside it are for reading: the g found, one execution of
-//! the implementation, and each counterexample.
+//! the implementation, one rendered counterexample, and the structure of the others.
 //!
 //! ```
 //! use mowgli_proofs::{bound, checked};

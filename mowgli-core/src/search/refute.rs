@@ -38,7 +38,7 @@ pub struct Edge {
     pub from: CycleEnd,
     /// The name of the relation.
     pub relation: &'static str,
-    /// A sentence, with places for the two ends and their values; see [`crate::algebra::Said`].
+    /// A sentence, with places for the two ends and their values; see [`crate::algebra::EdgeWords`].
     pub sentence: &'static str,
     /// The later subevent.
     pub to: CycleEnd,
