@@ -6,9 +6,9 @@
 //!
 //! **Invariant.** A state is a sequence of steps. Each step moves one thread from a [`ThreadState`] to the next one. Its
 //! time is its number, from 1; the events before the first step have time 0. If the thread has read memory, the step has a
-//! [`Window`] for the source. In each state:
+//! `Window` for the source. In each state:
 //!  - each value that a call has returned is the initial value of its cell, or can be written by a write of the state;
-//!  - no derived pair breaks a demand, so [`Prefix`] cannot exclude that an execution begins with the state;
+//!  - no derived pair breaks a demand, so `Prefix` cannot exclude that an execution begins with the state;
 //!  - each execution that begins with the state, and agrees with the windows, follows one of the branches.
 //!
 //! **Step.** First each thread runs up to a call with several possible results, for example a read of memory. Calls with
@@ -34,7 +34,7 @@
 //! (docs/search.md, "No execution is missed"). The tests in `tests/tests/flow.rs` compare with a plain fixed point.
 //!
 //! **Cost.** One state for each sequence of results, in the worst case exponential in the number of reads. A step costs
-//! as much as its new pairs, since all states share one [`Prefix`]. [`crate::reachability`] prunes states in which a
+//! as much as its new pairs, since all states share one `Prefix`. `reachability` prunes states in which a
 //! thread waits for a write that no thread makes.
 
 mod rounds;
