@@ -770,6 +770,7 @@ fn polls_have_two_engines_and_a_walk() {
         assert!(ran.out.contains("States 2"), "{}", ran.out);
     }
     let walk = mowgli(&["walk", &test, "--seed", "1"]);
+    assert!(walk.out.contains("\n    memory x@1="), "{}", walk.out);
     assert_eq!(walk.out, mowgli(&["walk", &test, "--seed", "1"]).out);
     assert!(walk.out.contains("(rule 2)") && walk.out.contains("The end: z="), "{}", walk.out);
     let outcomes: std::collections::BTreeSet<String> = (0..20)

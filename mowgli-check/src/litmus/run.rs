@@ -70,6 +70,19 @@ pub fn replaced(
     }
 }
 
+/// Returns the implementations that change nothing in a test, because neither it nor an implementation before them has an
+/// object of their library. `names` are the names that `chain` was made from.
+#[must_use]
+pub fn idle<'a>(test: &Test, chain: &[Arc<dyn Implementation>], names: &'a [String]) -> Vec<&'a str> {
+    let mut world = test.world.clone();
+    let mut is_idle = |(implementation, _): &(&Arc<dyn Implementation>, &String)| {
+        let is_idle = world.objects.values().all(|object| object.library != implementation.target());
+        add_parts(&***implementation, &mut world);
+        is_idle
+    };
+    chain.iter().zip(names).filter_map(|pair| is_idle(&pair).then_some(pair.1.as_str())).collect()
+}
+
 /// True if some execution of a test ends.
 ///
 /// # Errors
@@ -234,10 +247,13 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let programs = test.programs(usize::MAX);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps = Vec::new();
-    let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
+    let names: Vec<String> = test.threads.iter().map(|t| t.name.to_string()).collect();
+    let in_words = |step: &Step| format!("{}: {}", names[step.thread.index()], step.act);
+    let mut show = |step: &Step, picture: &str| steps.push((in_words(step), picture.to_owned()));
     let mut choose = |n| random.usize(..n);
     let outcome = Machine::new(&test.world, &programs)?
         .with(switches)
+        .named(names.clone())
         .walk(&test.observed, &mut choose, &mut show, expired)
         .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
     let named = |outcome: Outcome| {

@@ -23,7 +23,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
@@ -262,11 +262,12 @@ impl Machine<'_> {
 
     /// Draws a state: memory, store buffers and queue pairs.
     fn picture(&self, state: &State) -> String {
-        let memory = self.locs.iter().zip(&state.memory).map(|(x, v)| format!("{x}={v}"));
+        let place = |x: &Loc| self.world.objects[x].node.map_or_else(|| x.to_string(), |node| format!("{x}@{node}"));
+        let memory = self.locs.iter().zip(&state.memory).map(|(x, v)| format!("{}={v}", place(x)));
         let mut lines = vec![format!("memory {}", memory.collect::<Vec<_>>().join(" "))];
         for t in 0..state.at.len() {
             let list = |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")));
-            let thread = Tid::from_index(t);
+            let thread = &self.names[t];
             let buffered = |b: &Buffered| match b {
                 Buffered::Write(x, v) => format!("{x} := {v}"),
                 Buffered::Operation(q, e) => format!("{e} to {q}"),

@@ -20,6 +20,8 @@ pub struct Machine<'a> {
     pub(super) programs: Programs<'a>,
     pub(super) locs: Vec<Loc>,
     pub(super) switches: Switches,
+    /// The names of the threads in pictures.
+    pub(super) names: Vec<String>,
 }
 
 impl<'a> Machine<'a> {
@@ -35,7 +37,14 @@ impl<'a> Machine<'a> {
         }
         let locs = world.objects.keys().copied().collect();
         let world = Arc::new(world.clone());
-        Ok(Self { programs: Programs::new(Arc::clone(&world), programs), world, locs, switches: Switches::OFF })
+        let names = world.tids().map(|t| t.to_string()).collect();
+        Ok(Self { programs: Programs::new(Arc::clone(&world), programs), world, locs, switches: Switches::OFF, names })
+    }
+
+    /// Sets the names of the threads in pictures, which are P1, P2 and so on otherwise.
+    #[must_use]
+    pub fn named(self, names: Vec<String>) -> Self {
+        Self { names, ..self }
     }
 
     /// Sets the limit on the iterations of a loop that are not idle.

@@ -63,15 +63,14 @@ pub enum Act {
     Local(Qp, Loc, Val),
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for Act {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.thread)?;
-        match &self.act {
-            Act::Call(call, Val::Unit) => write!(f, "{call}"),
-            Act::Call(call, result) => write!(f, "{call} = {result}"),
-            Act::StoreBuffer(x, v) => write!(f, "{x} := {v} leaves the store buffer"),
-            Act::Issue(q, entry) => write!(f, "{entry} is issued to {}", q.in_words()),
-            Act::Pipe(q, entry) => match entry {
+        match self {
+            Self::Call(call, Val::Unit) => write!(f, "{call}"),
+            Self::Call(call, result) => write!(f, "{call} = {result}"),
+            Self::StoreBuffer(x, v) => write!(f, "{x} := {v} leaves the store buffer"),
+            Self::Issue(q, entry) => write!(f, "{entry} is issued to {}", q.in_words()),
+            Self::Pipe(q, entry) => match entry {
                 PipeEntry::Rfence => write!(f, "the remote fence to {} is over (rule 1)", q.in_words()),
                 PipeEntry::Put(to, from, _) => write!(f, "the put of {to} reads {from} (rule 2)"),
                 PipeEntry::RemoteWrite(to, v, _) => write!(f, "{to} := {v} arrives at {} (rule 3)", q.in_words()),
@@ -87,12 +86,12 @@ impl fmt::Display for Step {
                     write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words())
                 }
             },
-            Act::Remote(q, QUEUE, v, _) => write!(f, "the message {v} is at {}", q.in_words()),
-            Act::Remote(q, x, v, false) => write!(f, "{x} := {v} is in the memory of {} (rule 5)", q.in_words()),
-            Act::Remote(q, x, v, true) => {
+            Self::Remote(q, QUEUE, v, _) => write!(f, "the message {v} is at {}", q.in_words()),
+            Self::Remote(q, x, v, false) => write!(f, "{x} := {v} is in the memory of {} (rule 5)", q.in_words()),
+            Self::Remote(q, x, v, true) => {
                 write!(f, "the atomic {x} := {v} is in the memory of {} (rule 13)", q.in_words())
             }
-            Act::Local(q, x, v) => write!(f, "{x} := {v}, from {}, is in memory (rule 8)", q.in_words()),
+            Self::Local(q, x, v) => write!(f, "{x} := {v}, from {}, is in memory (rule 8)", q.in_words()),
         }
     }
 }
