@@ -136,8 +136,9 @@ pub fn of_test(
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(&libraries, test, assertion, &chain, limits)?;
         let happens = if found.is_some() { "possible" } else { "impossible" };
+        let by = if implemented.is_empty() { String::new() } else { format!(" by {}", implemented.join(", ")) };
         Ok(Finding {
-            title: format!("{}: ({}) is {happens}", test.name, assertion.text),
+            title: format!("{}: ({}) is {happens}{by}", test.name, assertion.text),
             litmus: text.to_owned(),
             implemented: implemented.to_vec(),
             assertion: position,

@@ -71,11 +71,29 @@ pub fn columns(text: &str) -> Result<std::ops::Range<usize>, InputError> {
 /// # Errors
 /// If its model has no networks, or a switch that is not defined on this one. `path` is shown in errors.
 pub fn on_network(path: &str, text: &str, network: Network) -> Result<String, InputError> {
+    with_model(path, text, |model| model.on(network))
+}
+
+/// Returns the text of a test over this model, in place of the one that it names. A text that is not a test stays as it
+/// is.
+///
+/// ```
+/// use mowgli_check::litmus::{parse::over, test::Model};
+/// let text = "// RDMA_WAIT in a comment\nRDMA_TSO t { x@1 = 0; } P1@1 ; x := 1 ;";
+/// assert_eq!(over(text, Model::RdmaSc), text.replace("RDMA_TSO", "RDMA_SC"));
+/// ```
+#[must_use]
+pub fn over(text: &str, model: Model) -> String {
+    with_model("", text, |_| Ok(model)).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Returns the text of a test with another model, which `change` computes from its own.
+fn with_model(path: &str, text: &str, change: impl FnOnce(Model) -> Parsed<Model>) -> Parsed<String> {
     let Ok(mut file) = Grammar::parse(Rule::file, text) else { return Ok(text.to_owned()) };
     let model = file.next().and_then(|file| file.into_inner().find(|t| t.as_rule() == Rule::model));
     let Some(Ok(named)) = model.as_ref().map(|tree| tree.as_str().parse::<Model>()) else { return Ok(text.to_owned()) };
     let span = model.expect("it was parsed").as_span();
-    let named = named.on(network).map_err(|error| error.at(Place::of(path, text, span.start()..span.end())))?;
+    let named = change(named).map_err(|error| error.at(Place::of(path, text, span.start()..span.end())))?;
     Ok(format!("{}{named}{}", &text[..span.start()], &text[span.end()..]))
 }
 
