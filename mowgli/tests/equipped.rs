@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use libtest_mimic::{Arguments, Trial};
 use mowgli_fabric::Provider;
 use mowgli_libraries::catalogue::catalogue;
+use serde_json::json;
 
 mod cluster;
 mod herd;
@@ -23,7 +24,7 @@ use page::page;
 
 #[path = "common/served.rs"]
 mod served;
-use served::served;
+use served::{Served, served};
 
 #[path = "common/ask.rs"]
 mod ask;
@@ -38,7 +39,7 @@ mod needs;
 use needs::{Layer, Need, trial};
 
 fn main() -> ExitCode {
-    let pages: [(&str, fn()); 13] = [
+    let pages: [(&str, fn()); 16] = [
         (
             "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
             the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
@@ -57,6 +58,9 @@ fn main() -> ExitCode {
         ("snapshots_of_executions_are_drawn", snapshots_of_executions_are_drawn),
         ("the_page_solves_what_it_shows", the_page_solves_what_it_shows),
         ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
+        ("the_playground_loses_no_work", the_playground_loses_no_work),
+        ("pages_are_used_by_keyboard_and_on_small_screens", pages_are_used_by_keyboard_and_on_small_screens),
+        ("a_report_has_totals_and_anchors_by_name", a_report_has_totals_and_anchors_by_name),
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
     let proofs: [(&str, fn()); 5] = [
@@ -341,13 +345,13 @@ fn long_lists_are_deflated_filtered_and_built_when_opened() {
             out.push(rows() + ' rows');
             const head = document.querySelector('th button'); head.click(); head.click();
             out.push(document.querySelector('tbody td').textContent);
-            const one = document.getElementById('test-7'); one.open = true; one.dispatchEvent(new Event('toggle'));
+            const one = document.getElementById('test-t104'); one.open = true; one.dispatchEvent(new Event('toggle'));
             out.push(one.querySelector('h3').textContent);",
         )
         + "}, 3000);";
     let said = reported(&seen(folder.path(), &html, &script));
     // t39 and t390 to t399; sorted backwards by name.
-    assert_eq!(said, ["400 rows, 400 results, 0 pictures", "11 rows", "t399", "t104 (RDMA_TSO)"]);
+    assert_eq!(said, ["200 rows, 400 results, 0 pictures", "11 rows", "t399", "t104 (RDMA_TSO)"]);
 }
 
 fn the_playground_keeps_its_test_in_the_address() {
@@ -358,8 +362,7 @@ fn the_playground_keeps_its_test_in_the_address() {
     let dom = at(test);
     assert!(dom.contains("<h3>mine (RDMA_TSO)</h3>"), "{dom}");
     let barrier = "RDMA_WAIT b { barrier z = {P1}; }\n P1@1 ;\n bar(z) ;\nforbidden (true)\n";
-    let by = "/solve?implemented=bal:no-fence";
-    let implemented = ask(&served, "POST", by, &format!("localhost:{}", served.port), barrier);
+    let implemented = answer(&served, &json!({ "test": barrier, "implemented": ["bal:no-fence"] }));
     assert!(implemented.contains("z.count_P1.write(1)"), "{implemented}");
     let no_such = at(
         "RDMA_TSO%20t%20%7B%20x%401%20%3D%200%3B%20%7D%0A%20P1%401%20%3B%0A%20x%20%3A%3D%201%20%3B%0A&implemented=nobody",
@@ -367,11 +370,11 @@ fn the_playground_keeps_its_test_in_the_address() {
     assert!(no_such.contains("no library nobody"), "{no_such}");
     assert!(at("RDMA%").contains("The address carries a test that is broken"));
     // An execution is drawn by the server when it is opened.
-    let page = ask(&served, "POST", "/draw/0", &format!("localhost:{}", served.port), TEST);
+    let page = answer(&served, &json!({ "test": TEST, "draw": 0 }));
     assert!(page.contains("\"graph\":{"), "{page}");
     assert!(dom.contains("<optgroup label=\"Does a READ see my earlier WRITE?\">"), "{dom}");
     let herd = "X86_64 SB\n{ x=0; y=0; }\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n movl (y),%ebx | movl (x),%ebx ;\nexists (0:rbx=0 /\\ 1:rbx=0)\n";
-    let offered = ask(&served, "POST", "/solve", &format!("localhost:{}", served.port), herd);
+    let offered = answer(&served, &json!({ "test": herd }));
     assert!(offered.contains("\"offer\":\"RDMA_TSO SB"), "{offered}");
 }
 
@@ -420,36 +423,126 @@ fn the_page_solves_what_it_shows() {
     assert!(dom.contains("<span class=\"good\">Ok</span> allowed (z=1)"), "{dom}");
 }
 
-/// Presses the button "repair", and then the button of the first repair: the page puts the repair into the test.
-fn the_page_puts_a_repair_into_the_test() {
+/// Returns the answer to a question of the page, as JSON.
+fn answer(served: &Served, question: &serde_json::Value) -> String {
+    let answer = ask(served, "POST", "/answer", &format!("localhost:{}", served.port), &question.to_string());
+    answer.split_once("\r\n\r\n").expect("an answer").1.trim().to_owned()
+}
+
+/// Opens the playground from disk with this test, runs a script, and returns what it puts into `out`. Requests are
+/// answered from here: as those about the test and its repair. The list `asked` has all questions of the page.
+fn played(test: &str, script: &str) -> Vec<String> {
     let served = served(&[]);
     let folder = tempfile::tempdir().unwrap();
     let page = ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
     let html = page.split_once("\r\n\r\n").expect("a page").1;
-    // The page is opened from disk, so the two requests are answered from here.
-    let answers = ["/repair", "/solve"].map(|path| {
-        let answer = ask(&served, "POST", path, &format!("localhost:{}", served.port), REUSED);
-        answer.split_once("\r\n\r\n").expect("an answer").1.trim().to_owned()
-    });
+    let [solved, repaired] = [false, true].map(|repair| answer(&served, &json!({ "test": test, "repair": repair })));
     let script = format!(
-        "const answers = {{ repair: {}, solve: {} }};\
-         window.fetch = async (what, of) => {{ asked.push([what, of.body]); return {{ json: async () => answers[what] }}; }};\
-         const asked = [], button = text => [...document.querySelectorAll('button')].find(b => b.textContent === text);\
-         document.querySelector('textarea').value = {REUSED:?};\
-         button('repair').click();\
-         setTimeout(() => {{ button('put into the test').click();\
-           const out = document.createElement('pre'); out.id = 'asked'; out.textContent = JSON.stringify(asked); document.body.append(out); }}, 500);",
-        answers[0], answers[1]
+        "const asked = [], press = text => [...document.querySelectorAll('button')].find(b => b.textContent === text).click();\
+         window.fetch = async (what, of) => {{ const q = JSON.parse(of.body); asked.push(q); return {{ json: async () => q.repair ? {repaired} : {solved} }}; }};\
+         const editor = () => document.querySelector('textarea'), after = ms => new Promise(done => setTimeout(done, ms));\
+         (async () => {{ await after(300); editor().value = {test:?}; press('solve (Ctrl-Enter)'); await after(300); const out = []; try {{ {script} }} catch (e) {{ out.push(e.stack); }}\
+           const printed = document.createElement('pre'); printed.id = 'printed'; printed.textContent = out.join('\\n'); document.body.append(printed); }})();"
     );
-    let dom = seen(folder.path(), html, &script);
-    let asked = dom.split("<pre id=\"asked\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("requests");
-    let asked: Vec<(String, String)> = serde_json::from_str(asked).expect("requests");
-    let (first, last) = (&asked[0], &asked[asked.len() - 1]);
-    assert_eq!((&*first.0, &*first.1), ("repair", REUSED));
-    assert_eq!(last.0, "solve");
-    assert!(last.1.contains("poll(2)") && last.1.contains("forbidden (z=1)"), "{}", last.1);
-    let solved = ask(&served, "POST", "/solve", &format!("localhost:{}", served.port), &last.1);
+    reported(&seen(folder.path(), html, &script))
+}
+
+/// Presses the button "repair", and then the button of the first repair: the page puts the repair into the test.
+fn the_page_puts_a_repair_into_the_test() {
+    let script = "press('repair'); await after(300); press('put into the test'); await after(300);
+        out.push(JSON.stringify(asked.map(q => [q.repair === true, q.test])));
+        document.execCommand('undo'); out.push(JSON.stringify(editor().value));";
+    let said = played(REUSED, script);
+    let asked: Vec<(bool, String)> = serde_json::from_str(&said[0]).expect("questions");
+    let (repair, last) = (&asked[asked.len() - 2], &asked[asked.len() - 1]);
+    assert_eq!((repair.0, &*repair.1), (true, REUSED));
+    assert!(!last.0 && last.1.contains("poll(2)") && last.1.contains("forbidden (z=1)"), "{}", last.1);
+    assert_eq!(serde_json::from_str::<String>(&said[1]).expect("a text"), REUSED, "the editor undoes it");
+    let solved = answer(&served(&[]), &json!({ "test": last.1 }));
     assert!(!solved.contains("\"holds\":false"), "{solved}");
+}
+
+/// A choice in a menu changes nothing before a button is pressed, what replaces the text can be undone, and the address
+/// carries all that is chosen.
+fn the_playground_loses_no_work() {
+    let script = r"const menu = document.querySelector('select[aria-label=examples]'), before = editor().value;
+        menu.value = '3'; menu.dispatchEvent(new Event('change')); await after(100);
+        out.push(editor().value === before);
+        press('show'); await after(300);
+        out.push(editor().value !== before, document.querySelector('main > p strong').textContent);
+        document.execCommand('undo'); out.push(editor().value === before);
+        editor().value = before.replace('reused', 'mine');
+        const over = document.querySelectorAll('.controls select')[1]; over.value = 'RDMA_SC';
+        const by = document.querySelector('input[aria-label=implementations]'); by.value = 'bal:no-fence, sv';
+        press('solve (Ctrl-Enter)'); await after(300);
+        out.push(JSON.stringify([asked.at(-1).over, asked.at(-1).implemented]), location.hash.slice(0, 3));
+        editor().value = 'something else'; over.value = ''; by.value = '';
+        window.dispatchEvent(new PopStateEvent('popstate')); await after(300);
+        out.push(editor().value.includes('mine'), over.value, by.value);
+        out.push(document.querySelector('[role=status]').textContent);";
+    let said = played(REUSED, script);
+    let question = "Do I need a fence of the CPU before I post?";
+    let head = ["true", "true", question, "true", r#"["RDMA_SC",["bal:no-fence","sv"]]"#, "#z=", "true", "RDMA_SC"];
+    assert_eq!(said[..head.len()], head);
+    assert_eq!(said[head.len()], "bal:no-fence, sv");
+    assert_eq!(said[head.len() + 1], "reused: 2 outcomes; forbidden (z=1): No; allowed (z=0): Ok");
+}
+
+/// Tabs, sentences and rows are used by the keyboard; a filter sees all rows; a screen of a phone has all of the page.
+fn pages_are_used_by_keyboard_and_on_small_screens() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence"]);
+    let script = telling(
+        r"const all = what => [...document.querySelectorAll(what)], key = (e, key) => e.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+        key(all('[role=tab]')[0], 'ArrowRight');
+        out.push(all('[role=tab]').map(tab => tab.ariaSelected + ' ' + tab.tabIndex).join(', '), document.activeElement === all('[role=tab]')[1]);
+        key(document.activeElement, 'Home');
+        key(all('.why li')[1], 'Enter');
+        out.push(document.querySelector('.sentence').textContent.slice(0, 5), all('.why li')[1].className);
+        const frame = document.createElement('iframe'); frame.style.width = '390px'; frame.srcdoc = document.documentElement.outerHTML.replace(/<script>\{[^]*/, '');
+        frame.onload = () => { const page = frame.contentDocument.documentElement; const told = document.createElement('pre'); told.id = 'phone'; told.textContent = page.scrollWidth <= 390; document.body.append(told); };
+        document.body.append(frame);",
+    );
+    let dom = seen(folder.path(), &html, &script);
+    assert_eq!(reported(&dom), ["false -1, true 0", "true", "2 of ", "now"]);
+    assert!(dom.contains("<pre id=\"phone\">true</pre>"), "{dom}");
+    let test = folder.path().join("ring.litmus");
+    let row = |of: &dyn Fn(usize) -> String, between: &str| (0..8).map(of).collect::<Vec<_>>().join(between);
+    let (words, heads) = (row(&|i| format!("x{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
+    let (writes, reads) = (row(&|i| format!("x{i} := 1"), " | "), row(&|i| format!("a{i} := x{}", (i + 1) % 8), " | "));
+    std::fs::write(&test, format!("X86_TSO ring\n{{ {words} }}\n {heads} ;\n {writes} ;\n {reads} ;\n")).unwrap();
+    let html = page(folder.path(), &[&test.display().to_string()]);
+    let script = "setTimeout(() => {".to_owned()
+        + &telling(
+            r"const rows = () => document.querySelectorAll('tbody tr').length, find = document.querySelector('input[type=search]');
+            out.push(rows());
+            find.value = '1'; find.dispatchEvent(new Event('input'));
+            out.push(document.querySelector('[aria-label=pages]').textContent);
+            document.querySelector('th button').click(); document.querySelector('th button').click();
+            out.push(document.querySelector('th').ariaSort, document.querySelector('tbody td').textContent);",
+        )
+        + "}, 3000);";
+    let said = reported(&seen(folder.path(), &html, &script));
+    assert_eq!(said, ["200", "before1 to 200 of 256after", "descending", "1"]);
+}
+
+/// The page says what made it, how many results are as they should be, and leaves only the others. Anchors are names.
+fn a_report_has_totals_and_anchors_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let tests = folder.path().join("tests");
+    std::fs::create_dir(&tests).unwrap();
+    let (good, bad) = (TEST.replace("put-then-write", "good"), REUSED.replace("reused", "bad"));
+    std::fs::write(tests.join("good.litmus"), good).unwrap();
+    std::fs::write(tests.join("bad.litmus"), bad).unwrap();
+    let html = page(folder.path(), &[&tests.display().to_string()]);
+    let script = telling(
+        r"const lines = [...document.querySelectorAll('.totals p')].map(p => p.textContent); out.push(...lines);
+        out.push(document.querySelector('main code').textContent.startsWith('mowgli report '));
+        const seen = () => [...document.querySelectorAll('section.item')].filter(e => e.offsetParent).map(e => e.id).join(', ');
+        out.push(seen()); document.querySelector('.totals input').click(); out.push(seen());",
+    );
+    let said = reported(&seen(folder.path(), &html, &script));
+    assert_eq!(said, ["2 tests: 1 as they should be, 1 not, 0 undecided", "true", "test-bad, test-good", "test-bad"]);
 }
 
 fn a_repair_is_shown_beside_the_counterexample() {

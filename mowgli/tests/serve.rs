@@ -1,11 +1,18 @@
 //! The playground: its answers, and its refusals. A test that needs too much does not take it down.
 
+use serde_json::json;
+
 use crate::served::{Served, served};
 
 use crate::ask::ask;
 
 fn solve(served: &Served, test: &str) -> String {
-    ask(served, "POST", "/solve", &format!("localhost:{}", served.port), test)
+    answer(served, &json!({ "test": test }))
+}
+
+/// The answer to a question of the page.
+fn answer(served: &Served, question: &serde_json::Value) -> String {
+    ask(served, "POST", "/answer", &format!("localhost:{}", served.port), &question.to_string())
 }
 
 const TEST: &str = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\n";
@@ -71,9 +78,9 @@ fn many_outcomes_are_no_trouble() {
     let (words, heads) = (row(&|i| format!("x{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
     let (writes, reads) =
         (row(&|i| format!("x{i} := 1"), " | "), row(&|i| format!("a{i} := x{}", (i + 1) % 16), " | "));
-    let answer = solve(&served, &format!("X86_TSO ring\n{{ {words} }}\n {heads} ;\n {writes} ;\n {reads} ;\n"));
-    assert_eq!(answer.matches("\"values\":").count(), 1 << 16);
-    assert!(answer.len() < 10_000_000 && !answer.contains("\"graph\":{"), "{} bytes", answer.len());
+    let solved = solve(&served, &format!("X86_TSO ring\n{{ {words} }}\n {heads} ;\n {writes} ;\n {reads} ;\n"));
+    assert_eq!(solved.matches("\"values\":").count(), 1 << 16);
+    assert!(solved.len() < 10_000_000 && !solved.contains("\"graph\":{"), "{} bytes", solved.len());
 }
 
 /// A browser that cancels closes the connection. Then the server stops the process that solves the test.
@@ -89,9 +96,9 @@ fn what_nobody_waits_for_is_given_up() {
         })
     };
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", served.port)).unwrap();
-    let test = large();
+    let test = json!({ "test": large() }).to_string();
     let head =
-        format!("POST /solve HTTP/1.1\r\nHost: localhost:{}\r\nContent-Length: {}\r\n\r\n", served.port, test.len());
+        format!("POST /answer HTTP/1.1\r\nHost: localhost:{}\r\nContent-Length: {}\r\n\r\n", served.port, test.len());
     stream.write_all((head + &test).as_bytes()).unwrap();
     assert!(until(1), "it is being solved");
     drop(stream);
@@ -109,9 +116,9 @@ fn a_test_that_needs_too_much_is_stopped() {
 #[test]
 fn the_least_to_insert_is_found_where_that_is_asked() {
     let served = served(&[]);
-    let repair = |test: &str| ask(&served, "POST", "/repair", &format!("localhost:{}", served.port), test);
-    let answer = repair(&TEST.replace("allowed", "forbidden"));
-    assert!(answer.contains("\"ways\":[{\"cost\":5") && answer.contains("poll(2)"), "{answer}");
+    let repair = |test: &str| answer(&served, &json!({ "test": test, "repair": true }));
+    let found = repair(&TEST.replace("allowed", "forbidden"));
+    assert!(found.contains("\"ways\":[{\"cost\":5") && found.contains("poll(2)"), "{found}");
     assert!(repair(TEST).contains("there is nothing to repair towards"));
     assert!(solve(&served, TEST).contains("\"repair\":null"));
 }
@@ -121,7 +128,36 @@ fn the_least_to_insert_is_found_where_that_is_asked() {
 fn a_test_that_is_run_by_an_implementation_says_what_repairs_the_body() {
     let served = served(&[]);
     let test = "RDMA_WAIT t\n{ svar s = 0; }\n P1@1 | P2@2 ;\n s.write(1) | a := s.read ;\nforbidden (a=0)\n";
-    let host = format!("localhost:{}", served.port);
-    let answer = ask(&served, "POST", "/repair?implemented=sv", &host, test);
-    assert!(answer.contains("`mowgli repair sv` repairs the body") && answer.contains("\"ways\":[]"), "{answer}");
+    let found = answer(&served, &json!({ "test": test, "repair": true, "implemented": ["sv"] }));
+    assert!(found.contains("`mowgli repair sv` repairs the body") && found.contains("\"ways\":[]"), "{found}");
+}
+
+/// The model is replaced where the test names it, whatever stands before; what is chosen in vain is said.
+#[test]
+fn questions_choose_models_and_implementations() {
+    let served = served(&[]);
+    let of = |over: &str, implemented: &[&str]| {
+        let test = format!("// RDMA_WAIT is not its model\n{TEST}");
+        answer(&served, &json!({ "test": test, "over": over, "implemented": implemented }))
+    };
+    let sc = of("RDMA_SC", &[]);
+    assert!(sc.contains("\"model\":\"RDMA_SC\"") && sc.contains("\"holds\":true"), "{sc}");
+    assert!(of("RDMA", &[]).contains("no model RDMA"));
+    let wait = TEST.replace("RDMA_TSO", "RDMA_WAIT").replace("put(z, x)", "put(z, x, d)");
+    let idle = answer(&served, &json!({ "test": wait, "implemented": ["bal:no-fence", "sv"] }));
+    assert!(idle.contains("\"idle\":[\"bal:no-fence\",\"sv\"]"), "{idle}");
+    let bal = "RDMA_WAIT b { barrier z = {P1}; }\n P1@1 ;\n bar(z) ;\nforbidden (true)\n";
+    let used = answer(&served, &json!({ "test": bal, "implemented": ["bal:no-fence", "sv"] }));
+    assert!(used.contains("\"idle\":[]") && used.contains("is possible by bal:no-fence, sv"), "{used}");
+    let no_question = answer(&served, &json!({ "tests": TEST }));
+    assert!(no_question.contains("\"errors\":[\""), "{no_question}");
+}
+
+/// The page may run its own script and ask its own server, and nothing else.
+#[test]
+fn answers_carry_a_policy() {
+    let served = served(&["--jobs", "1"]);
+    let page = ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
+    assert!(page.contains("Content-Security-Policy: default-src 'none';") && page.contains("connect-src 'self'"));
+    assert!(page.contains("<link rel=\"icon\" href=\"data:"));
 }

@@ -23,7 +23,7 @@ use crate::networks::cases::{self, NetworkCase};
 use crate::networks::shown::{Shown, is_good, repairs, table};
 use crate::networks::{TableCell, TableRequest, decide};
 use crate::prove::solvers;
-use crate::report::{MatrixCell, Page, VerdictTable};
+use crate::report::{Made, MatrixCell, Page, VerdictTable};
 
 #[derive(Args)]
 #[command(
@@ -150,7 +150,7 @@ fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Resul
 
 /// Returns a page with the table, what is wrong, and the repairs.
 fn page(tests: &[NetworkCase], cells: &[TableCell]) -> Page {
-    let mut page = Page { title: "Networks".to_owned(), ..Page::default() };
+    let mut page = Page { title: "Networks".to_owned(), made: Some(Made::now()), ..Page::default() };
     let mut all: Vec<(Shown<'_>, MatrixCell)> = Vec::new();
     for case in tests {
         let test = case.row.as_ref().map(|_| page.tests.len());

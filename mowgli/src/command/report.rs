@@ -9,7 +9,7 @@ use crate::explain;
 use crate::interrupt::{self, Deadline, Failure};
 use crate::repair::Costs;
 use crate::repair::bodies::{BodyRepairRequest, BodyRepairs, repair};
-use crate::report::{CheckRow, Drawn, FindingRow, Page, RepairRow, TestRow};
+use crate::report::{CheckRow, Drawn, FindingRow, Made, Page, RepairRow, TestRow};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::repair::Limit;
@@ -61,7 +61,7 @@ type ReportRequest<'a> = (&'a ReportArgs, &'a Catalogue);
 /// something open.
 pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, InputError> {
     let catalogue = &args.on.of(catalogue)?;
-    let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
+    let mut page = Page { title: "Mowgli".to_owned(), made: Some(Made::now()), ..Page::default() };
     let mut code = 0;
     let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
     for name in &names {

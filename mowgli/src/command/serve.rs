@@ -6,9 +6,8 @@ mod http;
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,14 +15,11 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 
 use self::http::Request;
-use super::network::{On, on};
+use super::network::On;
 use crate::catalogue::Catalogue;
-use crate::diagnostic::{Colours, drawn};
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::litmus::parse::parse_in;
-use crate::litmus::x86;
-use crate::report::{Drawn, Page, Playground, TestRow};
+use crate::report::{Page, Playground, Question};
 
 /// The longest test that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;
@@ -50,51 +46,19 @@ pub(super) struct ServeArgs {
     /// The port, on the loopback address: other machines cannot reach it.
     #[arg(long, default_value_t = 7373, value_name = "P")]
     port: u16,
+    /// The most tests that are solved at once; others wait.
+    #[arg(long, value_name = "N", default_value_t = cores(), value_parser = clap::value_parser!(u8).range(1..))]
+    jobs: u8,
     #[command(flatten)]
     bounds: Bounds,
 }
 
-/// A question about a test, beside its outcomes.
-#[derive(Args, Clone, Default)]
-struct ServeQuestion {
-    /// Find the least to insert, too.
-    #[arg(long)]
-    repair: bool,
-    /// Draw an execution with the outcome that has this number.
-    #[arg(long)]
-    draw: Option<usize>,
-    /// Run these libraries by their implementations: bal:no-fence,sv.
-    #[arg(long, value_delimiter = ',')]
-    implemented: Vec<String>,
-}
-
-impl ServeQuestion {
-    /// Parses the path and the query of a request; `None` if the server has nothing at this path.
-    fn of(request: &Request) -> Option<Self> {
-        let names = request.query.strip_prefix("implemented=").unwrap_or_default();
-        let implemented = names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let plain = Self { repair: false, draw: None, implemented };
-        match request.path.as_str() {
-            "/solve" => Some(plain),
-            "/repair" => Some(Self { repair: true, ..plain }),
-            path => Some(Self { draw: Some(path.strip_prefix("/draw/")?.parse().ok()?), ..plain }),
-        }
-    }
-
-    /// Returns the same request as command-line arguments.
-    fn args(&self) -> Vec<String> {
-        let repair = self.repair.then(|| "--repair".to_owned());
-        let draw = self.draw.map(|outcome| format!("--draw={outcome}"));
-        let names = self.implemented.join(",");
-        let implemented = (!names.is_empty()).then(|| format!("--implemented={names}"));
-        repair.into_iter().chain(draw).chain(implemented).collect()
-    }
+fn cores() -> u8 {
+    thread::available_parallelism().map_or(1, |cores| u8::try_from(cores.get()).unwrap_or(u8::MAX))
 }
 
 #[derive(Args)]
 pub(super) struct SolveArgs {
-    #[command(flatten)]
-    asked: ServeQuestion,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -114,17 +78,17 @@ pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, Input
     // Flushes, because a reader may wait for the address.
     println!("http://localhost:{port}");
     std::io::stdout().flush().map_err(system)?;
-    let bounds = args.bounds;
+    let (bounds, slots) = (args.bounds, Arc::new(Slots::new(args.jobs)));
     loop {
         let Ok((mut stream, _)) = listener.accept() else {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        let page = Arc::clone(&page);
+        let (page, slots) = (Arc::clone(&page), Arc::clone(&slots));
         // If the system has no thread for a connection, the connection is closed.
         let _ = thread::Builder::new().spawn(move || {
             if let Some(request) = http::read(&mut stream, LONGEST) {
-                answer(&mut stream, &request, port, bounds, &page);
+                answer(&mut stream, &request, port, (bounds, &slots), &page);
             }
         });
     }
@@ -139,28 +103,63 @@ fn is_local(request: &Request, port: u16) -> bool {
         && origin.is_none_or(|origin| own.iter().any(|own| *origin == format!("http://{own}")))
 }
 
+/// The tests that may be solved at once.
+struct Slots {
+    free: Mutex<u8>,
+}
+
+/// A test that is being solved; its slot is free again when this is dropped.
+struct Slot<'a>(&'a Slots);
+
+impl Slots {
+    fn new(all: u8) -> Self {
+        Self { free: Mutex::new(all) }
+    }
+
+    /// Waits for a free slot; `None` if the client goes before.
+    fn take(&self, stream: &TcpStream) -> Option<Slot<'_>> {
+        while !http::is_closed(stream) {
+            let mut free = self.free.lock().expect("no thread panics with the lock");
+            if *free > 0 {
+                *free -= 1;
+                return Some(Slot(self));
+            }
+            drop(free);
+            thread::sleep(PAUSE);
+        }
+        None
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().expect("no thread panics with the lock") += 1;
+    }
+}
+
 /// Answers a request.
-fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, page: &str) {
+fn answer(stream: &mut TcpStream, request: &Request, port: u16, asked: (Bounds, &Slots), page: &str) {
     if !is_local(request, port) {
         return http::write(stream, "403 Forbidden", "text/plain", b"for this machine only");
     }
-    match (request.method.as_str(), request.path.as_str(), ServeQuestion::of(request)) {
-        ("GET", "/", _) => http::write(stream, "200 OK", "text/html; charset=utf-8", page.as_bytes()),
-        ("POST", _, Some(asked)) => {
-            let page = solved(stream, request, &asked, bounds).unwrap_or_else(|e| failed(&e.to_string()));
+    match (request.method.as_str(), request.path.as_str()) {
+        ("GET", "/") => http::write(stream, "200 OK", "text/html; charset=utf-8", page.as_bytes()),
+        ("POST", "/answer") => {
+            let Some(_slot) = asked.1.take(stream) else { return };
+            let page = solved(stream, request, asked.0).unwrap_or_else(|e| failed(&e.to_string()));
             http::write(stream, "200 OK", "application/json", page.as_bytes());
         }
         _ => http::write(stream, "404 Not Found", "text/plain", b"there is only one page"),
     }
 }
 
-/// Solves the test in a request, and returns the page's data as JSON.
-fn solved(stream: &TcpStream, request: &Request, asked: &ServeQuestion, bounds: Bounds) -> Result<String, InputError> {
-    let test = request
+/// Answers the question in a request: returns the page's data as JSON.
+fn solved(stream: &TcpStream, request: &Request, bounds: Bounds) -> Result<String, InputError> {
+    let question = request
         .body
         .as_deref()
         .ok_or_else(|| InputError::new(Code::Argument, format!("a test has at most {LONGEST} bytes")))?;
-    solved_apart(stream, test, asked, bounds)
+    solved_apart(stream, question, bounds)
 }
 
 /// Returns the error for a service that the system refuses.
@@ -174,14 +173,13 @@ fn failed(message: &str) -> String {
 }
 
 /// Solves a test in a process of its own, and kills it when nobody waits for the answer any more.
-fn solved_apart(stream: &TcpStream, text: &[u8], asked: &ServeQuestion, bounds: Bounds) -> Result<String, InputError> {
+fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<String, InputError> {
     let own = std::env::current_exe().map_err(system)?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let network = bounds.on.network.map(|network| format!("--network={network}"));
     let mut child = Command::new(own)
         .args(["solve-for-page", "--timeout", &timeout, "--memory", &memory])
         .args(network)
-        .args(asked.args())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -191,7 +189,7 @@ fn solved_apart(stream: &TcpStream, text: &[u8], asked: &ServeQuestion, bounds: 
     thread::scope(|scope| {
         // Each pipe has a thread of its own, because the child may write before it has read all, and a pipe holds
         // little.
-        scope.spawn(move || stdin.write_all(text));
+        scope.spawn(move || stdin.write_all(question));
         let output = scope.spawn(move || {
             let mut output = String::new();
             stdout.read_to_string(&mut output).map(|_| output)
@@ -226,7 +224,7 @@ fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Res
     }
 }
 
-/// Runs as the child of [`solved_apart`]: reads a test, and prints the page's data about it.
+/// Runs as the child of [`solved_apart`]: reads a question, and prints the page's data about it.
 pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
     let bytes = args.bounds.memory * 1024 * 1024;
     #[cfg(target_os = "linux")]
@@ -235,28 +233,17 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     let _ = bytes;
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(system)?;
-    let deadline = Deadline::after(Some(args.bounds.timeout));
-    let expired = || deadline.expired();
-    let moved = on(Path::new("the test"), &text, args.bounds.on.network);
-    let page = match moved.and_then(|moved| parse_in(catalogue, "the test", &moved).map(|test| (test, moved))) {
-        Ok((test, text)) => {
-            let limits = Limits { expired: &expired, ..Limits::default() };
-            let row =
-                TestRow::new(catalogue, &test, &text, &args.asked.implemented, Drawn::Only(args.asked.draw), limits);
-            match row {
-                Ok(row) if args.asked.repair => {
-                    let row = row.with_repair(&test, &args.asked.implemented, limits);
-                    Page { tests: vec![row], ..Page::default() }
-                }
-                Ok(row) => Page { tests: vec![row], ..Page::default() },
-                Err(error) => Page { errors: vec![drawn(&error, Colours::None)], ..Page::default() },
-            }
-        }
+    let question: Question = match serde_json::from_str(&text) {
+        Ok(question) => question,
         Err(error) => {
-            let offer = x86::from_herd("the test", &text).ok().filter(|_| text.trim_start().starts_with("X86"));
-            Page { errors: vec![drawn(&error, Colours::None)], offer, ..Page::default() }
+            println!("{}", failed(&format!("the request is not a question: {error}")));
+            return Ok(0);
         }
     };
+    let deadline = Deadline::after(Some(args.bounds.timeout));
+    let expired = || deadline.expired();
+    let limits = Limits { expired: &expired, ..Limits::default() };
+    let page = question.answer(catalogue, args.bounds.on.network, limits);
     println!("{}", serde_json::to_string(&page).expect("strings and numbers"));
     Ok(0)
 }

@@ -3,9 +3,11 @@
 //! This module computes everything that is shown, as plain data; the page draws it.
 
 mod graph;
+mod question;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -27,13 +29,14 @@ use mowgli_rdma::Network;
 use serde::Serialize;
 
 pub use graph::Drawing;
+pub use question::Question;
 
 use crate::catalogue::Catalogue;
 use crate::check::Checked;
 use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
-use crate::litmus::run::{replaced, solve_in, with_problem};
+use crate::litmus::run::{idle, replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
 use crate::repair::{self, bodies};
@@ -59,8 +62,38 @@ pub struct Page {
     pub findings: Vec<FindingRow>,
     /// The errors: one for each thing that could not be shown, with the reason.
     pub errors: Vec<String>,
+    /// The line and the column of the first error, if it is in the test.
+    pub place: Option<(usize, usize)>,
+    /// The command that wrote the page; `None` for an answer to a question.
+    pub made: Option<Made>,
     /// A converted test, to offer in place of one that could not be parsed.
     pub offer: Option<String>,
+}
+
+/// The origin of a page.
+#[derive(Clone, Debug, Serialize)]
+pub struct Made {
+    /// The version of Mowgli.
+    version: &'static str,
+    /// The command line.
+    command: String,
+    /// Seconds since 1970: the time at which it was written, or `SOURCE_DATE_EPOCH` if this is set.
+    seconds: u64,
+}
+
+impl Made {
+    /// Returns the origin of a page that this process writes now.
+    #[must_use]
+    pub fn now() -> Self {
+        let args = std::env::args().skip(1).map(|arg| if arg.contains(' ') { format!("'{arg}'") } else { arg });
+        let set = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|seconds| seconds.parse().ok());
+        let seconds = || SystemTime::UNIX_EPOCH.elapsed().map_or(0, |passed| passed.as_secs());
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            command: ["mowgli".to_owned()].into_iter().chain(args).join(" "),
+            seconds: set.unwrap_or_else(seconds),
+        }
+    }
 }
 
 /// A table of verdicts by network. A cell opens the check or the test that it is about.
@@ -108,6 +141,8 @@ pub struct Playground {
 struct ExampleTest {
     group: String,
     name: String,
+    /// The short answer to the question of its group; empty if the group is not a question.
+    answer: String,
     text: String,
 }
 
@@ -119,11 +154,7 @@ impl Playground {
         let of_papers = PAPERS.files().filter_map(|file| {
             let (name, text) = (file.path().file_stem()?.to_str()?, file.contents_utf8()?);
             let is_test = file.path().extension()? == "litmus";
-            is_test.then(|| ExampleTest {
-                group: "The papers".to_owned(),
-                name: name.to_owned(),
-                text: text.to_owned(),
-            })
+            is_test.then(|| of_paper(name, text))
         });
         let mut of_papers: Vec<ExampleTest> = of_papers.collect();
         of_papers.sort_by(|a, b| a.name.cmp(&b.name));
@@ -135,6 +166,10 @@ impl Playground {
             grammar: GRAMMAR.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap_or_default(),
         }
     }
+}
+
+fn of_paper(name: &str, text: &str) -> ExampleTest {
+    ExampleTest { group: "The papers".to_owned(), name: name.to_owned(), answer: String::new(), text: text.to_owned() }
 }
 
 fn implementations(catalogue: &Catalogue) -> Vec<String> {
@@ -155,9 +190,11 @@ fn examples(text: &str) -> Vec<ExampleTest> {
     let sections = text.split("\n## ").skip(1).filter_map(|section| section.split_once('\n'));
     let of_section = |(question, rest): (&str, &str)| {
         let blocks = rest.split("```litmus\n").skip(1).filter_map(|block| block.split_once("```"));
+        let answer = rest.trim_start().split("\n\n").next().unwrap_or_default().replace('\n', " ");
         let example = |(block, _): (&str, &str)| ExampleTest {
             group: question.to_owned(),
             name: block.split_whitespace().nth(1).unwrap_or_default().to_owned(),
+            answer: answer.clone(),
             text: block.to_owned(),
         };
         blocks.map(example).collect::<Vec<_>>()
@@ -236,6 +273,10 @@ pub struct TestRow {
     description: Option<String>,
     text: String,
     warnings: Vec<Warning>,
+    /// The implementations by which its libraries run.
+    implemented: Vec<String>,
+    /// Those of them that change nothing in the test.
+    idle: Vec<String>,
     vacuous: bool,
     stopped: Option<String>,
     assertions: Vec<AssertionRow>,
@@ -555,6 +596,8 @@ impl TestRow {
             description: test.description.clone(),
             text: text.to_owned(),
             warnings: test.warnings.clone(),
+            implemented: implemented.to_vec(),
+            idle: idle(test, &chain, implemented).into_iter().map(str::to_owned).collect(),
             vacuous: answer.is_vacuous(),
             stopped,
             assertions: assertions.collect(),
