@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
@@ -283,14 +282,8 @@ fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Exec
 /// Returns the values that a test shows of an execution.
 fn outcome(libraries: &Libraries, test: &Test, execution: &Execution) -> Vec<Val> {
     let finals = test.observed.iter().map(|&cell| {
-        let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
-        let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
-        // The only order that relates these is the one on the writes of a cell.
-        let ordered =
-            |a: usize, b: usize| execution.chosen_as(libraries, ChoiceRole::Order).any(|c| c.pairs.contains(&(a, b)));
-        let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
         let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
-        last.and_then(|(_, v)| *v).unwrap_or_else(initial)
+        show::last_write(libraries, execution, cell).unwrap_or_else(initial)
     });
     test.values(&Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
 }
@@ -359,12 +352,12 @@ impl Explained {
     }
 }
 
-/// A stuck execution of each kind that a test has, as text; and the first as a graph in the DOT language.
+/// A stuck execution of each kind that a test has, as text; and the first as data.
 pub struct Standstills {
     /// For each the place and the reason of each waiting thread, and the events; empty if no execution is stuck.
     pub text: String,
-    /// The first one, drawn.
-    pub dot: Option<String>,
+    /// The first one, with the libraries and the relations that the judge derived.
+    pub first: Option<(Libraries, Execution, Judged)>,
     /// The limit that cut the search short, if one did.
     pub stop: Option<Stop>,
 }
@@ -385,20 +378,19 @@ pub fn standstills(
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let (all, stop) = with_problem(&libraries, test, &chain, limits, |p| stuck::executions(test, p)).into_parts();
     let names = Names::of(test);
-    let (mut text, mut dot) = (String::new(), None);
+    let (mut text, mut first) = (String::new(), None);
     for (kind, stuck) in all {
         let whys = stuck::whys(&libraries, &stuck);
         let replaced = chain.iter().map(|i| i.target());
         let libraries = replaced.fold(libraries.clone(), |all, name| all.without(name));
         let judged = judge(&libraries, &stuck.execution).expect("what is stuck is consistent");
-        let (libraries, execution) = (&libraries, &stuck.execution);
-        let scene = Scene { libraries, execution, judged: &judged, names: &names };
-        let events = show::events(execution, &names);
+        let scene = Scene { libraries: &libraries, execution: &stuck.execution, judged: &judged, names: &names };
+        let events = show::events(&stuck.execution, &names);
         let _ =
             writeln!(text, "{}{events}{}", stuck::text(test, &BTreeMap::from([(kind, whys)])), show::relations(&scene));
-        dot.get_or_insert_with(|| show::dot(&format!("{}: stuck", test.name), &scene));
+        first.get_or_insert((libraries, stuck.execution, judged));
     }
-    Ok(Standstills { text, dot, stop })
+    Ok(Standstills { text, first, stop })
 }
 
 /// Prints an execution with its outcome.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, Event};
+use mowgli_core::algebra::ChoiceRole;
+use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::judge::Judged;
@@ -67,6 +68,12 @@ impl Names {
         print::statement(&self.named(call))
     }
 
+    /// True if a location is a private word that stands for a literal of the program.
+    #[must_use]
+    pub fn is_literal(&self, loc: Loc) -> bool {
+        self.literals.contains_key(&loc)
+    }
+
     /// True if a call sends a private word that the statement writes before it makes the call.
     #[must_use]
     pub fn is_sent(&self, call: &Call) -> bool {
@@ -102,6 +109,18 @@ pub struct Scene<'a> {
 pub fn line(execution: &Execution, event: usize) -> Option<String> {
     execution.groups[event]?;
     execution.events[event].call.place.text()
+}
+
+/// Returns the value of the last write to a cell: the one that no order puts before another. `None` if nothing writes it.
+#[must_use]
+pub fn last_write(libraries: &Libraries, execution: &Execution, cell: Cell) -> Option<Val> {
+    let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
+    let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
+    // The only order that relates these is the one on the writes of a cell.
+    let ordered =
+        |a: usize, b: usize| execution.chosen_as(libraries, ChoiceRole::Order).any(|c| c.pairs.contains(&(a, b)));
+    let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
+    last.and_then(|(_, v)| *v)
 }
 
 /// Prints the events of each thread, grouped by the call that they implement. Each has the values that its subevents

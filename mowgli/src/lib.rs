@@ -21,6 +21,7 @@ mod command;
 pub mod compare;
 pub mod diagnostic;
 pub mod distinguish;
+pub mod drawing;
 #[cfg(feature = "full")]
 pub mod emit;
 #[cfg(feature = "full")]
@@ -36,6 +37,8 @@ pub mod properties;
 #[cfg(feature = "full")]
 pub mod prove;
 #[cfg(feature = "full")]
+pub mod question;
+#[cfg(feature = "full")]
 pub mod repair;
 #[cfg(feature = "full")]
 pub mod report;
@@ -44,7 +47,6 @@ pub mod robust;
 #[cfg(feature = "full")]
 pub mod run;
 pub mod shards;
-pub mod svg;
 #[cfg(feature = "full")]
 pub mod theorems;
 

@@ -662,7 +662,14 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
     );
     assert!(ran.out.contains("a := x read 0, before x := 1 wrote  (rb)"), "{}", ran.out);
     is_bad(&["explain", &good, "--assertion", "3"], &["there are 2 assertions"]);
-    is_bad(&["explain", &good, "--assertion", "2", "--svg"], &["no execution to draw"]);
+    is_bad(&["explain", &good, "--assertion", "2", "--dot"], &["no execution to draw"]);
+    // The cycle of a forbidden outcome is drawn, with its sentences.
+    for (form, relation) in [("--svg", "data-step=\"0\""), ("--tikz", "\\mowgliStep{")] {
+        let drawn = mowgli(&["explain", &good, "--assertion", "2", form]);
+        assert!(drawn.code == 0 && drawn.out.contains(relation), "{}{}", drawn.out, drawn.err);
+        assert!(drawn.out.contains("a := x read 0, before x := 1 wrote"), "{}", drawn.out);
+    }
+    is_bad(&["explain", &good, "--svg", "--tikz"], &["cannot be used with"]);
 }
 
 /// Statements that occur several times in a thread are distinguished, in straight threads and in threads that branch.
@@ -711,7 +718,7 @@ fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
     let prose = "---\nsource: x\n---\nRDMA_WAIT is a model.\nThe outcome a=1 is that of this execution of sv:\n\n";
     let (ran, finding) = drawn(&format!("{prose}{wrong}"));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(finding["graph"]["title"], "kept: (a=0) is possible", "{finding}");
+    assert_eq!(finding["graph"]["title"], "kept: (a=0) is possible by bal:no-fence", "{finding}");
     assert!(!finding["explanation"].as_str().is_some_and(|text| text.contains("another execution")), "{finding}");
     let (_, finding) = drawn(&wrong.replace("Put(x, 1, _)", "Put(x, 2, _)"));
     assert!(finding["explanation"].as_str().is_some_and(|text| text.contains("another execution")), "{finding}");
@@ -926,7 +933,8 @@ fn tests_of_core_rma_are_solved_under_the_rules_of_a_network() {
     let forbidden = file(folder.path(), "forbidden.litmus", &FIG_6.replace("forall (b=0)", "forbidden (b=1)"));
     let explained = mowgli(&["explain", &forbidden]);
     assert!(explained.out.contains("each of these rules is needed for that: R1, IR"), "{}", explained.out);
-    is_bad(&["explain", "--dot", &fig6], &["of CORE_RMA there is text only", "mowgli report"]);
+    is_bad(&["explain", "--dot", &fig6], &["of CORE_RMA there are texts and pictures only"]);
+    assert!(mowgli(&["explain", "--svg", &fig6]).out.contains("IR (core-rma)"));
     is_bad(&["explain", "--assertion", "2", &fig6], &["there are 1 assertions"]);
     is_bad(&["robust", &fig6], &["programs with polls"]);
     let with = |statement: &str| {
@@ -1284,4 +1292,5 @@ fn executions_that_are_stuck_are_reported() {
     let ran = mowgli(&["explain", "--stuck", &test("may hang\n")]);
     assert!(ran.code == 0 && ran.out.contains("P1 on node 1\n    Acq(l)"), "{}{}", ran.out, ran.err);
     assert!(mowgli(&["explain", "--stuck", "--dot", &test("may hang\n")]).out.starts_with("digraph"));
+    assert!(mowgli(&["explain", "--stuck", "--svg", &test("may hang\n")]).out.contains(": stuck</title>"));
 }

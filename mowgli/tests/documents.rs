@@ -134,6 +134,10 @@ fn run(folder: &Path, words: &str, below: &[String]) -> Result<(), String> {
         return Err(format!("{words}: {}\n{out}{err}", ran.status));
     }
     if let Some(file) = into {
+        let picture = root().join("docs").join(file);
+        if file.ends_with(".svg") && std::fs::read_to_string(&picture).ok().as_deref() != Some(&*out) {
+            return Err(format!("docs/{file} is not what {words} prints"));
+        }
         std::fs::write(folder.join(file), &*out).unwrap();
     }
     if !below.is_empty() {

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         ("the_barrier_is_laid_out_so_that_it_can_be_read", the_barrier_is_laid_out_so_that_it_can_be_read),
         ("the_first_screen_says_what_goes_wrong", the_first_screen_says_what_goes_wrong),
         ("a_run_says_what_is_under_way", a_run_says_what_is_under_way),
-        ("edges_keep_apart_and_begin_and_end_at_dots", edges_keep_apart_and_begin_and_end_at_dots),
+        ("edges_keep_apart_and_begin_and_end_at_pills", edges_keep_apart_and_begin_and_end_at_pills),
         (
             "long_lists_are_deflated_filtered_and_built_when_opened",
             long_lists_are_deflated_filtered_and_built_when_opened,
@@ -183,6 +183,9 @@ fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
 
+/// The beginning of a drawing in a page; in its data the quote is escaped.
+const DRAWN: &str = "<svg xmlns=\"http";
+
 /// The buffer of a put is used again before the network card has read it.
 const REUSED: &str =
     "RDMA_TSO reused { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nforbidden (z=1)\nallowed (z=0)\n";
@@ -193,9 +196,9 @@ fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
     let folder = tempfile::tempdir().unwrap();
     let html = page(folder.path(), &["bal:no-fence"]);
     let dom = seen(folder.path(), &html, "");
-    assert_eq!(count(&dom, "<svg"), 1, "{dom}");
-    assert!(count(&dom, "class=\"lane\"") >= 1 && count(&dom, "<circle") >= 4, "{dom}");
-    assert!(count(&dom, "class=\"call marked\"") >= 2, "the cycle's calls are marked");
+    assert_eq!(count(&dom, DRAWN), 1, "{dom}");
+    assert!(count(&dom, "class=\"lane\"") >= 1 && count(&dom, "class=\"pill\"") >= 4, "{dom}");
+    assert!(count(&dom, "fill=\"#fff6d6\" stroke=\"#c5221f\" class=\"call\"") >= 2, "the cycle's calls are marked");
     assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
     // The first edge by the keyboard; and a relation switched off.
     let script = "document.querySelector('svg').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));\
@@ -212,18 +215,19 @@ const OUTLINE: &str = r"
     const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
     const picture = document.querySelector('svg');
     const all = what => [...picture.querySelectorAll(what)];
-    const calls = all('.call'), texts = all('text:not(.in):not(.by)'), said = t => t.firstChild.textContent, within = (e, list) => list.filter(o => inside(box(o), box(e)));
+    const calls = all('.call'), texts = all('text:not(.name):not(.number)').filter(t => t.getBoundingClientRect().width > 0);
+    const said = t => t.lastChild.textContent, within = (e, list) => list.filter(o => inside(box(o), box(e)));
     for (const lane of all('.lane')) {
       out.push(within(lane, all('.head')).map(said).join(', '));
       for (const call of within(lane, calls)) out.push('  ' + within(call, texts).map(said).join(' | '));
     }
-    for (const layer of all('g')) {
-      const edges = [...layer.children].filter(e => e.matches('.edge')), name = layer.querySelector('.edge title, .by');
-      if (edges.length) out.push(edges.length + ' edges of ' + name.textContent);
-    }
+    const edges = [...all('[data-step]'), ...all('[data-relation]')].filter(e => e.querySelector('.edge')).map(e => (e.dataset.step ? 'cycle ' : '') + e.querySelector('title').textContent);
+    for (const name of new Set(edges)) out.push(edges.filter(e => e === name).length + ' edges of ' + name);
+    const spilled = all('.pill').filter(p => box(p.parentNode.querySelector('text')).right > box(p).right);
+    out.push('texts that leave their pills: ' + spilled.length);
     const pairs = calls.flatMap((a, i) => calls.slice(i + 1).map(b => [box(a), box(b)]));
     out.push('calls that overlap: ' + pairs.filter(([a, b]) => !apart(a, b)).length);
-    const lost = texts.filter(t => !t.matches('.head') && !calls.some(c => inside(box(t), box(c))));
+    const lost = texts.filter(t => !t.matches('.head, .cell') && !calls.some(c => inside(box(t), box(c))));
     out.push('texts outside of a call: ' + lost.map(said).join(', '));
     const outline = document.createElement('pre');
     outline.id = 'outline';
@@ -267,7 +271,7 @@ fn the_first_screen_says_what_goes_wrong() {
         all('.why li')[1].dispatchEvent(new MouseEvent('mouseenter'));
         out.push('pointed at: ' + [all('td.hover').length, all('rect.hover').length, all('g.hover').length].join(', '));
         tabs[1].click();
-        out.push(all('.why th').length + ' thread, ' + all('svg').length + ' picture');",
+        out.push(all('.why th').length + ' thread, ' + all('.drawing svg').length + ' picture');",
     );
     let said = reported(&seen(folder.path(), &html, &script));
     insta::assert_snapshot!(said.join("\n"));
@@ -303,19 +307,19 @@ fn a_run_says_what_is_under_way() {
     );
 }
 
-/// No two edges lie on each other, and each has its ends at dots, those of the cycle too.
-fn edges_keep_apart_and_begin_and_end_at_dots() {
+/// No two edges lie on each other, each has its ends at pills, and no two names cover each other.
+fn edges_keep_apart_and_begin_and_end_at_pills() {
     let folder = tempfile::tempdir().unwrap();
     let script = telling(
-        r"const pictures = [...document.querySelectorAll('svg')];
+        r"const pictures = [...document.querySelectorAll('.drawing svg')];
         for (const picture of pictures) {
-          const dots = [...picture.querySelectorAll('circle')].map(c => [Number(c.getAttribute('cx')), Number(c.getAttribute('cy'))]);
-          const edges = [...picture.querySelectorAll('path.edge')], near = p => Math.min(...dots.map(([x, y]) => Math.hypot(p.x - x, p.y - y)));
-          const off = edges.filter(e => [0, e.getTotalLength()].some(l => near(e.getPointAtLength(l)) > 8)).length;
+          const pills = [...picture.querySelectorAll('.pill')].map(e => e.getBBox()), away = (v, from, length) => Math.max(from - v, 0, v - from - length);
+          const edges = [...picture.querySelectorAll('path.edge')], near = p => Math.min(...pills.map(b => Math.hypot(away(p.x, b.x, b.width), away(p.y, b.y, b.height))));
+          const off = edges.filter(e => [0, e.getTotalLength()].some(l => near(e.getPointAtLength(l)) > 10)).length;
           const courses = edges.map(e => [.25, .5, .75].map(t => e.getPointAtLength(t * e.getTotalLength())));
           const lie = (a, b) => a.every(p => b.some(q => Math.hypot(p.x - q.x, p.y - q.y) < 2));
           const same = courses.filter((a, i) => courses.slice(0, i).some(b => lie(a, b))).length;
-          const numbers = [...picture.querySelectorAll('.number')].map(c => [c.cx.baseVal.value, c.cy.baseVal.value]);
+          const numbers = [...picture.querySelectorAll('[data-step] circle')].map(c => [c.cx.baseVal.value, c.cy.baseVal.value]);
           const covered = numbers.filter(([x, y], i) => numbers.slice(0, i).some(([u, v]) => Math.hypot(x - u, y - v) < 16)).length;
           out.push([edges.length > 2, off, same, covered].join(' '));
         }",
@@ -340,7 +344,7 @@ fn long_lists_are_deflated_filtered_and_built_when_opened() {
     let script = "setTimeout(() => {".to_owned()
         + &telling(
             r"const rows = () => document.querySelectorAll('tbody tr').length, find = document.querySelector('input[type=search]');
-            out.push(rows() + ' rows, ' + document.querySelectorAll('details.item').length + ' results, ' + document.querySelectorAll('svg').length + ' pictures');
+            out.push(rows() + ' rows, ' + document.querySelectorAll('details.item').length + ' results, ' + document.querySelectorAll('.drawing svg').length + ' pictures');
             find.value = 't39 tso'; find.dispatchEvent(new Event('input'));
             out.push(rows() + ' rows');
             const head = document.querySelector('th button'); head.click(); head.click();
@@ -385,7 +389,7 @@ fn outcomes_of_core_rma_have_witnesses_too() {
     std::fs::write(&test, fig6).unwrap();
     let html = page(folder.path(), &[&test.display().to_string()]);
     let dom = seen(folder.path(), &html, "document.querySelectorAll('details').forEach(d => { d.open = true; });");
-    assert_eq!(count(&dom, "<svg"), 2 + 1, "two outcomes and one assertion");
+    assert_eq!(count(&dom, DRAWN), 2 + 1, "two outcomes and one assertion");
     assert!(dom.contains("IR (core-rma)") && dom.contains("er read "), "{dom}");
 }
 
@@ -397,7 +401,7 @@ fn each_outcome_of_a_litmus_test_has_a_witness() {
     let dom = seen(folder.path(), &html, "document.querySelectorAll('details').forEach(d => { d.open = true; });");
     let outcomes = count(&dom, "<summary>An execution with");
     assert_eq!(outcomes, 1, "{dom}");
-    assert_eq!(count(&dom, "<svg"), outcomes + 2, "one for each outcome and each assertion");
+    assert_eq!(count(&dom, DRAWN), outcomes + 2, "one for each outcome and each assertion");
     // The forbidden outcome has no execution: its program is drawn, with the cycle.
     assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
 }
@@ -412,7 +416,7 @@ fn snapshots_of_executions_are_drawn() {
     let paths = names.map(|name| format!("{snapshots}{name}"));
     let html = page(folder.path(), &[&paths[0], &paths[1]]);
     let dom = seen(folder.path(), &html, "");
-    assert_eq!(count(&dom, "<svg"), 1, "the second tells of no execution");
+    assert_eq!(count(&dom, DRAWN), 1, "the second tells of no execution");
     assert!(dom.contains("BAR(z)") && dom.contains("g(BAR, aCR) ="), "{dom}");
 }
 

@@ -73,7 +73,7 @@ fn started_by(process: u32) -> usize {
 /// All outcomes come at once, but without pictures: the page requests each picture when it needs it.
 #[test]
 fn many_outcomes_are_no_trouble() {
-    let served = served(&[]);
+    let served = served(&["--timeout", "60"]);
     let row = |of: &dyn Fn(usize) -> String, between: &str| (0..16).map(of).collect::<Vec<_>>().join(between);
     let (words, heads) = (row(&|i| format!("x{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
     let (writes, reads) =

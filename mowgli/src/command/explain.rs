@@ -9,11 +9,13 @@ use super::bounds::at_least_one;
 use super::network::On;
 use super::out::{keep, parsed, reported, stopped_line, worst};
 use crate::catalogue::Catalogue;
+use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::core_rma;
 use crate::litmus::test::{Model, Test, Warning};
+use crate::show::{Names, Scene, dot};
 
 #[derive(Args)]
 #[command(
@@ -32,13 +34,16 @@ pub(super) struct ExplainArgs {
     #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
     stuck: bool,
     /// Print the execution as a graph in the DOT language.
-    #[arg(long, conflicts_with = "svg")]
+    #[arg(long, conflicts_with_all = ["svg", "tikz"])]
     dot: bool,
-    /// Print the execution as a picture.
-    #[arg(long)]
+    /// Print a picture: the execution, or the cycle that forbids the outcome.
+    #[arg(long, conflicts_with = "tikz")]
     svg: bool,
+    /// Print the picture in TikZ, for LaTeX, with a macro for each relation.
+    #[arg(long)]
+    tikz: bool,
     /// Print the finding, with its execution, as one JSON object a line.
-    #[arg(long, conflicts_with_all = ["dot", "svg"])]
+    #[arg(long, conflicts_with_all = ["dot", "svg", "tikz"])]
     json: bool,
     /// Keep the finding in this file.
     #[arg(long, value_name = "FILE")]
@@ -54,6 +59,12 @@ impl ExplainArgs {
     /// True if the command prints JSON.
     pub(super) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Returns a graph in the form that the arguments ask for.
+    fn drawn(&self, graph: &Drawing) -> String {
+        let drawing = Picture::new(graph);
+        if self.tikz { drawing.tikz() } else { drawing.svg() }
     }
 }
 
@@ -79,9 +90,8 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Inpu
 /// Explains assertions of a test of coreRMA, whose executions have actions in place of subevents.
 fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>) -> Result<(String, u8), InputError> {
     let ExplainRequest { args, limits, .. } = *asked;
-    if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
-        return Err(InputError::new(Code::Argument, format!("of {} there is text only", test.model))
-            .help("mowgli report draws its executions"));
+    if args.dot || args.json || args.out.is_some() || !args.implemented.is_empty() {
+        return Err(InputError::new(Code::Argument, format!("of {} there are texts and pictures only", test.model)));
     }
     let witnesses = core_rma::witnesses(test, limits);
     let is_vacuous = matches!(witnesses.so_far(), (found, None) if found.is_empty());
@@ -89,6 +99,11 @@ fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>)
     let mut out = Vec::new();
     for &i in chosen {
         let assertion = &test.assertions[i];
+        if args.svg || args.tikz {
+            let found = witnesses.so_far().0.iter().find(|(o, _)| assertion.condition.holds(o));
+            out.extend(found.map(|(_, witness)| args.drawn(&Drawing::of_core_rma(test, witness))));
+            continue;
+        }
         let why = core_rma::explain(test, assertion, &witnesses, limits).unwrap_or_else(|undecided| {
             code = 3;
             format!("Undecided: {undecided}\n")
@@ -130,10 +145,10 @@ fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<
     }
     let stopped = if explained.stop().is_some() { 3 } else { 0 };
     let code = worst(stopped, vacuous);
-    let text = match explained.dot() {
-        _ if !args.dot && !args.svg => Some(explained.text()),
-        Some(dot) if args.svg => Some(crate::svg::svg(&dot)?),
-        dot => dot,
+    let text = match args {
+        ExplainArgs { dot: true, .. } => explained.dot(),
+        ExplainArgs { svg: false, tikz: false, .. } => Some(explained.text()),
+        _ => Some(args.drawn(&Drawing::explained(&explained))),
     };
     Ok((text, code))
 }
@@ -172,11 +187,15 @@ fn explained_stuck(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u
     let path = args.file.display();
     let found = explain::standstills(catalogue, test, &args.implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
-    if args.dot || args.svg {
-        let dot = found.dot.ok_or_else(|| {
+    if args.dot || args.svg || args.tikz {
+        let (libraries, execution, judged) = found.first.ok_or_else(|| {
             InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))
         })?;
-        return Ok((if args.svg { crate::svg::svg(&dot)? } else { dot }, code));
+        let names = Names::of(test);
+        let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names: &names };
+        let title = format!("{}: stuck", test.name);
+        let graph = || Drawing::new(&title, &scene).with_statements(&test.texts());
+        return Ok((if args.dot { dot(&title, &scene) } else { args.drawn(&graph()) }, code));
     }
     let stopped = found.stop.map(|stop| format!("Incomplete: more executions may be stuck: {stop}\n"));
     let none = found.text.is_empty().then(|| format!("{}: no execution is stuck\n", test.name));
@@ -209,7 +228,7 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         let (text, own) = match explained {
             Ok(reported) => reported,
             Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
-            Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, reported(Err(undecided))),
+            Err(Failure::Undecided(undecided)) if args.dot || args.svg || args.tikz => (None, reported(Err(undecided))),
             Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
             Err(failure) => return Err(failure.within(&path)),
         };
@@ -217,7 +236,7 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         code = worst(code, own);
     }
     if out.is_empty() && code != 3 {
-        let message = "there is no execution to draw; without --dot or --svg the reason is printed";
+        let message = "there is no execution to draw; without --dot the reason is printed";
         return Err(InputError::new(Code::Argument, format!("{path}: {message}")).into());
     }
     Ok((out.join(if args.json { "" } else { "\n" }), code))

@@ -19,7 +19,8 @@ use super::network::On;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::report::{Page, Playground, Question};
+use crate::question::Question;
+use crate::report::{Page, Playground};
 
 /// The longest test that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;

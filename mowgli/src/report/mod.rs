@@ -2,9 +2,6 @@
 //!
 //! This module computes everything that is shown, as plain data; the page draws it.
 
-mod graph;
-mod question;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,11 +25,9 @@ use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
 use serde::Serialize;
 
-pub use graph::Drawing;
-pub use question::Question;
-
 use crate::catalogue::Catalogue;
 use crate::check::Checked;
+use crate::drawing::Drawing;
 use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
@@ -487,10 +482,8 @@ fn graphs_over(
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     let drawn = |judged| {
-                        Drawing::new(
-                            &test.name,
-                            &Scene { libraries: all, execution: &e, judged: &judged, names: &names },
-                        )
+                        let scene = Scene { libraries: all, execution: &e, judged: &judged, names: &names };
+                        Drawing::new(&test.name, &scene).with_statements(&test.texts())
                     };
                     found.extend(judge(all, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }

@@ -5,112 +5,174 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::explain::{Explained, ProgramWords};
 use crate::litmus::test::Test;
 use crate::litmus::{core_rma, print};
-use crate::show::{Scene, line, named, reduced};
+use crate::show::{Names, Scene, last_write, line, named, reduced};
+use itertools::Itertools as _;
+use mowgli_core::event::Cell;
 use mowgli_core::execution::Pairs;
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::Found;
 use mowgli_core::search::refute::{CycleEnd, Refutation};
+use mowgli_core::value::Val;
+use mowgli_core::world::Object;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::core_rma::execution::Witness;
 use mowgli_rdma::core_rma::program::ActionType;
 use serde::Serialize;
 
-/// The picture of an execution, as data for the page.
-#[derive(Clone, Debug, Serialize)]
+/// The picture of an execution, as data.
+#[derive(Clone, Debug)]
 pub struct Drawing {
-    title: String,
-    threads: Vec<DrawnThread>,
+    pub(super) title: String,
+    pub(super) threads: Vec<DrawnThread>,
+    /// The cells of memory, node by node.
+    pub(super) cells: Vec<MemoryCell>,
     /// In program order, thread by thread.
-    calls: Vec<DrawnCall>,
-    relations: Vec<DrawnRelation>,
+    pub(super) calls: Vec<DrawnCall>,
+    pub(super) relations: Vec<DrawnRelation>,
     /// The subevents in an order in which they can take effect: one that extends hb. Empty where none is known.
-    run: Vec<usize>,
-    refutations: Vec<Cycle>,
+    pub(super) run: Vec<usize>,
+    pub(super) refutations: Vec<Cycle>,
     /// The reason why the outcome is forbidden, if no cycle shows it.
-    why: Option<String>,
+    pub(super) why: Option<String>,
     /// The stamps in words.
-    about: BTreeMap<String, String>,
+    pub(super) about: BTreeMap<String, String>,
+}
+
+/// A cell of memory with its values.
+#[derive(Clone, Debug)]
+pub(super) struct MemoryCell {
+    pub(super) node: u8,
+    name: String,
+    /// The initial value, if it has one.
+    first: Option<Val>,
+    /// The value of the last write, if something writes it.
+    last: Option<Val>,
+}
+
+impl MemoryCell {
+    fn same(&self, other: &Self) -> bool {
+        (self.node, &self.name) == (other.node, &other.name)
+    }
+
+    /// Prints the name and the values: `z = 0 → 1` for a cell that is written.
+    pub(super) fn text(&self) -> String {
+        let Self { name, first, last, .. } = self;
+        match (first, last) {
+            (Some(first), Some(last)) => format!("{name} = {first} → {last}"),
+            (Some(value), None) | (None, Some(value)) => format!("{name} = {value}"),
+            (None, None) => name.clone(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct DrawnThread {
-    name: String,
-    node: u8,
+pub(super) struct DrawnThread {
+    pub(super) name: String,
+    pub(super) node: u8,
 }
 
 /// A call of the client with the events that carry it out.
 #[derive(Clone, Debug, Serialize)]
-struct DrawnCall {
-    thread: usize,
-    label: String,
+pub(super) struct DrawnCall {
+    pub(super) thread: usize,
+    pub(super) label: String,
     /// Whether it has a result that programs can use.
-    returns: bool,
-    events: Vec<DrawnEvent>,
+    pub(super) returns: bool,
+    pub(super) events: Vec<DrawnEvent>,
     /// The stamps that its specification promises in a cycle, and that none of its events has.
-    missing: Vec<String>,
+    #[serde(skip)]
+    pub(super) missing: Vec<String>,
+    /// The stamps of a call without events that a cycle goes through.
+    #[serde(skip)]
+    pub(super) parts: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct DrawnEvent {
-    label: String,
+pub(super) struct DrawnEvent {
+    pub(super) label: String,
     /// The line of the body that made it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<String>,
-    subs: Vec<DrawnSub>,
+    #[serde(skip)]
+    pub(super) line: Option<String>,
+    pub(super) subs: Vec<DrawnSub>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct DrawnSub {
-    id: usize,
-    stamp: String,
-    text: String,
+pub(super) struct DrawnSub {
+    pub(super) id: usize,
+    pub(super) stamp: String,
+    pub(super) text: String,
     /// Its write: the cell, and the value.
     write: Option<(String, String)>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct DrawnRelation {
-    name: String,
-    library: String,
-    pairs: Vec<(usize, usize)>,
+pub(super) struct DrawnRelation {
+    pub(super) name: String,
+    pub(super) library: String,
+    #[serde(skip)]
+    pub(super) pairs: Vec<(usize, usize)>,
 }
 
 /// One way to get an outcome, and the cycle that it makes.
 #[derive(Clone, Debug, Serialize)]
-struct Cycle {
-    steps: Vec<DrawnEdge>,
-    end: String,
+pub(super) struct Cycle {
+    pub(super) steps: Vec<DrawnEdge>,
+    pub(super) end: String,
 }
 
 /// A call, by position, and the stamp of one of its subevents.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-struct DrawnEnd {
-    call: usize,
-    stamp: String,
+pub(super) struct DrawnEnd {
+    pub(super) call: usize,
+    pub(super) stamp: String,
 }
 
 /// An edge between subevents of two calls.
 #[derive(Clone, Debug, Serialize)]
-struct DrawnEdge {
-    from: DrawnEnd,
-    to: DrawnEnd,
-    relation: &'static str,
-    sentence: String,
+pub(super) struct DrawnEdge {
+    pub(super) from: DrawnEnd,
+    pub(super) to: DrawnEnd,
+    pub(super) relation: &'static str,
+    pub(super) sentence: String,
 }
 
 impl DrawnCall {
     fn new(thread: usize, label: String) -> Self {
-        Self { thread, label, returns: false, events: Vec::new(), missing: Vec::new() }
+        Self { thread, label, returns: false, events: Vec::new(), missing: Vec::new(), parts: Vec::new() }
     }
 
-    /// Records a stamp that the specification promises, if none of the call's events has it.
+    /// Records a stamp that a cycle goes through. If the call has events, and none has it, the implementation lacks it.
     fn promise(&mut self, stamp: &str) {
         let has = self.events.iter().flat_map(|e| &e.subs).any(|s| s.stamp == stamp);
-        if !self.events.is_empty() && !has && self.missing.iter().all(|known| known != stamp) {
-            self.missing.push(stamp.to_owned());
+        let stamps = if self.events.is_empty() { &mut self.parts } else { &mut self.missing };
+        if !has && stamps.iter().all(|known| known != stamp) {
+            stamps.push(stamp.to_owned());
+            stamps.sort();
         }
     }
+}
+
+/// Returns the cells that an execution touches, with their first and last values.
+fn touched(scene: &Scene<'_>) -> Vec<MemoryCell> {
+    let Scene { libraries, execution, names, .. } = *scene;
+    let all = execution.subs.iter().filter_map(|sub| sub.sub.cell).filter(|cell| !names.is_literal(cell.loc));
+    let made = |cell: Cell| MemoryCell {
+        node: cell.node.0,
+        name: cell.loc.to_string(),
+        first: execution.world.objects.get(&cell.loc).map(|object| object.init),
+        last: last_write(libraries, execution, cell),
+    };
+    all.map(made).sorted_by(|a, b| (a.node, &a.name).cmp(&(b.node, &b.name))).dedup_by(|a, b| a.same(b)).collect()
+}
+
+/// Returns the words of a program that no execution runs, with their initial values.
+fn declared(test: &Test, names: &Names) -> Vec<MemoryCell> {
+    let own = test.world.objects.iter().filter(|(loc, _)| !names.is_literal(**loc));
+    let made = |(loc, object): (&Loc, &Object)| {
+        Some(MemoryCell { node: object.node?.0, name: loc.to_string(), first: Some(object.init), last: None })
+    };
+    own.filter_map(made).sorted_by_key(|cell| cell.node).collect()
 }
 
 impl Drawing {
@@ -166,13 +228,29 @@ impl Drawing {
         let about = execution.subs.iter().map(|s| (s.sub.stamp.to_string(), s.sub.stamp.about()));
         let about = about.filter(|(_, words)| !words.is_empty()).collect();
         let run = extended(&scene.judged.hb, execution.subs.len());
-        Self { threads, calls, relations: relations.collect(), run, about, ..Self::empty(title) }
+        let cells = touched(scene);
+        Self { threads, cells, calls, relations: relations.collect(), run, about, ..Self::empty(title) }
+    }
+
+    /// Labels calls by the statements of the program, by thread, each with its result. A thread that branches has none.
+    #[must_use]
+    pub fn with_statements(mut self, statements: &[Vec<String>]) -> Self {
+        for (thread, statements) in statements.iter().enumerate() {
+            let own = self.calls.iter_mut().filter(|call| call.thread == thread);
+            for (call, statement) in own.zip(statements) {
+                let result = call.label.rsplit_once(" = ").map(|(_, v)| format!("  ({v})"));
+                let result = result.filter(|_| call.returns).unwrap_or_default();
+                call.label = format!("{statement}{result}");
+            }
+        }
+        self
     }
 
     fn empty(title: &str) -> Self {
         Self {
             title: title.to_owned(),
             threads: Vec::new(),
+            cells: Vec::new(),
             calls: Vec::new(),
             relations: Vec::new(),
             run: Vec::new(),
@@ -213,33 +291,27 @@ impl Drawing {
     /// statements. If a cycle goes through a stamp that a call only promises, the call lists it as missing.
     #[must_use]
     pub fn with_refutations(
-        mut self,
+        self,
         libraries: &Libraries,
         words: &ProgramWords,
         refutations: &Found<Vec<Refutation>>,
     ) -> Self {
+        let mut graph = self.with_statements(&words.statements);
         let (found, stop) = refutations.so_far();
-        let calls = &self.calls;
+        let calls = &graph.calls;
         let own = |t: usize| (0..calls.len()).filter(move |&i| calls[i].thread == t).collect::<Vec<_>>();
-        let places: Vec<Vec<usize>> = (0..self.threads.len()).map(own).collect();
-        let nodes = self.threads.iter().map(|t| t.node).max().unwrap_or(1);
+        let places: Vec<Vec<usize>> = (0..graph.threads.len()).map(own).collect();
+        let nodes = graph.threads.iter().map(|t| t.node).max().unwrap_or(1);
         let stamps: BTreeMap<String, String> =
             libraries.stamps(nodes).into_iter().map(|a| (a.to_string(), a.about())).collect();
-        for (own, statements) in places.iter().zip(&words.statements) {
-            for (&call, statement) in own.iter().zip(statements) {
-                let result = self.calls[call].label.rsplit_once(" = ").map(|(_, v)| format!("  ({v})"));
-                let result = result.filter(|_| self.calls[call].returns).unwrap_or_default();
-                self.calls[call].label = format!("{statement}{result}");
-            }
-        }
         for refutation in found {
             let mut steps = Vec::new();
             for edge in &refutation.edges {
                 let mut place = |end: &CycleEnd| {
                     let call = *places.get(end.thread.index())?.get(end.position)?;
-                    self.calls[call].promise(&end.stamp);
+                    graph.calls[call].promise(&end.stamp);
                     let about = stamps.get(&end.stamp).filter(|words| !words.is_empty());
-                    self.about.extend(about.map(|words| (end.stamp.clone(), words.clone())));
+                    graph.about.extend(about.map(|words| (end.stamp.clone(), words.clone())));
                     Some(DrawnEnd { call, stamp: end.stamp.clone() })
                 };
                 let (Some(from), Some(to)) = (place(&edge.from), place(&edge.to)) else { continue };
@@ -250,15 +322,15 @@ impl Drawing {
                 Some((library, demand)) => format!("{library} excludes that ({demand})."),
                 None => "Back to the first event: a cycle.".to_owned(),
             };
-            self.refutations.push(Cycle { steps, end });
+            graph.refutations.push(Cycle { steps, end });
         }
-        self.why = match (self.refutations.iter().find(|r| r.steps.is_empty()), stop) {
-            _ if self.refutations.iter().any(|r| !r.steps.is_empty()) => None,
+        graph.why = match (graph.refutations.iter().find(|r| r.steps.is_empty()), stop) {
+            _ if graph.refutations.iter().any(|r| !r.steps.is_empty()) => None,
             (Some(refutation), _) => Some(refutation.end.clone()),
             (None, Some(stop)) => Some(format!("Why the specifications forbid it was not found before {stop}.")),
             (None, None) => Some("Nothing writes the values that are read, and no word begins with them.".to_owned()),
         };
-        self
+        graph
     }
 
     /// Returns the graph of an explanation: its execution, or the program if there is none, with the cycles.
@@ -279,12 +351,13 @@ impl Drawing {
                     words.statements.iter().enumerate().flat_map(|(thread, texts)| {
                         texts.iter().map(move |label| DrawnCall::new(thread, label.clone()))
                     });
-                Self { threads, calls: calls.collect(), ..Self::empty(title) }
+                let cells = declared(&explained.test, &words.names);
+                Self { threads, cells, calls: calls.collect(), ..Self::empty(title) }
             }
         };
         match &explained.refutations {
             Some(refutations) => graph.with_refutations(&explained.libraries, &words, refutations),
-            None => graph,
+            None => graph.with_statements(&words.statements),
         }
     }
 }
