@@ -15,11 +15,14 @@
 
 pub use mowgli_check::{catalogue, check, entry, error, explain, interrupt, show};
 
+#[cfg(not(target_family = "wasm"))]
 pub mod cat;
+#[cfg(not(target_family = "wasm"))]
 mod command;
 #[cfg(feature = "full")]
 pub mod compare;
 pub mod diagnostic;
+#[cfg(not(target_family = "wasm"))]
 pub mod distinguish;
 pub mod drawing;
 #[cfg(feature = "full")]
@@ -27,29 +30,34 @@ pub mod emit;
 #[cfg(feature = "full")]
 pub mod generate;
 pub mod litmus;
+#[cfg(not(target_family = "wasm"))]
 pub mod mutation;
+#[cfg(not(target_family = "wasm"))]
 pub mod necessity;
 #[cfg(feature = "full")]
 pub mod networks;
 #[cfg(feature = "full")]
 pub mod new;
+#[cfg(not(target_family = "wasm"))]
 pub mod properties;
 #[cfg(feature = "full")]
 pub mod prove;
-#[cfg(feature = "full")]
+#[cfg(feature = "page")]
 pub mod question;
-#[cfg(feature = "full")]
+#[cfg(feature = "page")]
 pub mod repair;
-#[cfg(feature = "full")]
+#[cfg(feature = "page")]
 pub mod report;
 #[cfg(feature = "full")]
 pub mod robust;
 #[cfg(feature = "full")]
 pub mod run;
+#[cfg(not(target_family = "wasm"))]
 pub mod shards;
 #[cfg(feature = "full")]
 pub mod theorems;
 
+#[cfg(not(target_family = "wasm"))]
 pub use command::main_with;
 
 /// The Rust blocks of the README are doc tests.

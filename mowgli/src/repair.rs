@@ -15,6 +15,7 @@ use mowgli_rdma::remedies::{OfTso, OfWait};
 use mowgli_x86::remedies::OfX86;
 use serde::Serialize;
 
+#[cfg(feature = "full")]
 pub mod bodies;
 mod edits;
 mod question;

@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         ("a_report_has_totals_and_anchors_by_name", a_report_has_totals_and_anchors_by_name),
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
+    let alone: [(&str, fn()); 1] = [("the_playground_needs_no_server", the_playground_needs_no_server)];
     let proofs: [(&str, fn()); 5] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("broken_variants_of_sv_are_refuted", broken_variants_of_sv_are_refuted),
@@ -92,6 +93,7 @@ fn main() -> ExitCode {
     };
     let all = [
         trials(&pages, Layer::Long, CHROMIUM),
+        trials(&alone, Layer::Long, WASM),
         trials(&proofs, Layer::Quick, Z3),
         trials(&processes, Layer::Long, LIBFABRIC),
         trials(&programs, Layer::Quick, VERBS),
@@ -108,6 +110,18 @@ fn unless(is_there: bool) -> Option<String> {
 }
 
 const CHROMIUM: Need = Need { tool: "Chromium", in_ci: true, missing: || unless(BROWSER.is_some()) };
+
+/// What `rustup target add wasm32-unknown-unknown` installs.
+const WASM: Need = Need {
+    tool: "Chromium and the target wasm32-unknown-unknown",
+    in_ci: false,
+    missing: || {
+        let folder =
+            Command::new("rustc").args(["--target", "wasm32-unknown-unknown", "--print", "target-libdir"]).output();
+        let is_there = folder.is_ok_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).exists());
+        unless(is_there && BROWSER.is_some())
+    },
+};
 
 /// The version of a solver decides how much it proves in time.
 const Z3: Need = Need {
@@ -547,6 +561,56 @@ fn a_report_has_totals_and_anchors_by_name() {
     );
     let said = reported(&seen(folder.path(), &html, &script));
     assert_eq!(said, ["2 tests: 1 as they should be, 1 not, 0 undecided", "true", "test-bad, test-good", "test-bad"]);
+}
+
+/// Serves nothing: holds the first connection until a second one comes. A page whose image is the first one has loaded when it
+/// asks for the second.
+fn held() -> u16 {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || listener.accept().and_then(|first| listener.accept().map(|second| (first, second))));
+    port
+}
+
+/// The playground is one file, which solves, explains and repairs tests in the browser, and gives up what is cancelled.
+fn the_playground_needs_no_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web");
+    let args = ["build", "--profile", "web", "--target", "wasm32-unknown-unknown", "-p", "mowgli-web", "--target-dir"];
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let built = Command::new(cargo).args(args).arg(&target).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let solver = target.join("wasm32-unknown-unknown/web/mowgli_web.wasm").display().to_string();
+    let out = folder.path().display().to_string();
+    let written = mowgli(&["site", "--solver", &solver, "--out", &out]);
+    assert_eq!(written.code, 0, "{}", written.err);
+    let html = std::fs::read_to_string(folder.path().join("index.html")).unwrap();
+    assert!(html.len() < 2_100_000, "{} bytes, of which a web server sends three quarters", html.len());
+    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let port = held();
+    let script = format!(
+        "const out = [], press = text => [...document.querySelectorAll('button')].find(b => b.textContent === text).click();
+         const until = async what => {{ while (!document.querySelector('main').textContent.includes(what)) await new Promise(done => setTimeout(done, 20)); }};
+         (async () => {{
+           await until('allowed (z=1)'); out.push(performance.getEntriesByType('resource').filter(e => !e.name.includes('{port}')).map(e => e.name.slice(0, 5)).join());
+           document.querySelector('textarea').value = {REUSED:?}; press('repair');
+           await until('put into the test'); out.push(document.querySelectorAll('.why li').length > 3);
+           press('solve (Ctrl-Enter)'); press('cancel'); await until('Cancelled.'); out.push(document.activeElement.textContent);
+           document.querySelector('textarea').value = 'RDMA_TSO t'; press('solve (Ctrl-Enter)'); await until('error[syntax]'); out.push('error');
+           const printed = document.createElement('pre'); printed.id = 'printed'; printed.textContent = out.join('\\n'); document.body.append(printed);
+           new Image().src = 'http://127.0.0.1:{port}/done';
+         }})();"
+    );
+    let path = folder.path().join("seen.html");
+    let wait = format!("<img src=\"http://127.0.0.1:{port}/wait\"><script>{script}</script></body>");
+    std::fs::write(&path, html.replace("</body>", &wait)).unwrap();
+    let data = format!("--user-data-dir={}", folder.path().join("profile").display());
+    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--timeout=120000", "--dump-dom", &data];
+    let ran = Command::new(BROWSER.unwrap()).args(flags).arg(format!("file://{}", path.display())).output().unwrap();
+    let said = reported(&String::from_utf8_lossy(&ran.stdout));
+    assert_eq!(said, ["blob:", "true", "solve (Ctrl-Enter)", "error"]);
 }
 
 fn a_repair_is_shown_beside_the_counterexample() {

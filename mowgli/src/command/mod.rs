@@ -34,6 +34,8 @@ mod run;
 mod serve;
 mod shards;
 mod show;
+#[cfg(feature = "full")]
+mod site;
 mod stages;
 mod submit;
 mod terminal;

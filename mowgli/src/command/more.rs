@@ -7,7 +7,7 @@ use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{printed, reported, reported_in};
 use super::shards::Done;
-use super::{compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve};
+use super::{compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve, site};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
@@ -38,6 +38,8 @@ pub(super) enum More {
     Serve(serve::ServeArgs),
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
+    /// Write the playground as one file that solves tests in the browser, without a server.
+    Site(site::SiteArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
     #[command(
         after_help = "Examples:\n  mowgli new my-library\n  mowgli new my-stack --example stack\n  mowgli new my-latch --mowgli ~/mowgli"
@@ -123,6 +125,7 @@ impl More {
             Self::Serve(args) => reported(serve::serve(&args, &catalogue)),
             Self::SolveForPage(args) => reported(serve::solve_for_page(&args, &catalogue)),
             Self::New { folder, example, mowgli } => reported(new(&folder, mowgli.as_deref(), example)),
+            Self::Site(args) => reported(site::site(&args, &catalogue)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
                 clap_complete::generate(shell, &mut cli, "mowgli", &mut std::io::stdout());

@@ -4,7 +4,9 @@
 
 pub use mowgli_check::litmus::{condition, core_rma, parse, print, reference, run, stuck, test};
 
+#[cfg(not(target_family = "wasm"))]
 pub mod order;
+#[cfg(not(target_family = "wasm"))]
 pub mod report;
-#[cfg(feature = "full")]
+#[cfg(feature = "page")]
 pub mod x86;

@@ -34,7 +34,7 @@ use crate::interrupt::{Failure, cause};
 use crate::litmus::run::{idle, replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
-use crate::repair::{self, bodies};
+use crate::repair;
 use crate::show::{Names, Scene};
 
 const PAGE: &str = include_str!("page.html");
@@ -418,9 +418,10 @@ impl RepairRow {
     }
 
     /// Makes the row for the repairs of the bodies of an implementation.
+    #[cfg(feature = "full")]
     #[must_use]
-    pub fn of_bodies(found: &bodies::BodyRepairs) -> Self {
-        let way = |reported: &bodies::BodyRepair| WayRow {
+    pub fn of_bodies(found: &repair::bodies::BodyRepairs) -> Self {
+        let way = |reported: &repair::bodies::BodyRepair| WayRow {
             cost: reported.cost,
             changes: reported.insert.clone(),
             because: reported.because.clone(),
@@ -691,15 +692,35 @@ impl Page {
     /// Never: what is shown consists of strings and numbers.
     #[must_use]
     pub fn html(&self) -> String {
+        self.written("")
+    }
+
+    /// Returns the page as HTML with the solver, the WebAssembly of `mowgli-web`, so that it answers questions without a
+    /// server.
+    ///
+    /// # Panics
+    /// Never: what is shown consists of strings and numbers.
+    #[must_use]
+    pub fn html_with(&self, solver: &[u8]) -> String {
+        self.written(&format!("<script type=\"application/octet-stream\" id=\"wasm\">{}</script>", packed(solver)))
+    }
+
+    fn written(&self, solver: &str) -> String {
         let json = self.json();
         let (kind, data) = match json.len() > LONG {
-            true => ("application/octet-stream", BASE64_STANDARD.encode(compress_to_vec(json.as_bytes(), LEVEL))),
+            true => ("application/octet-stream", packed(json.as_bytes())),
             // Nothing in the data may end the script element that holds it.
             false => ("application/json", json.replace("</", "<\\/")),
         };
         let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
-        PAGE.replacen("@TITLE@", &title, 1).replacen("@KIND@", kind, 1).replacen("@DATA@", &data, 1)
+        let page = PAGE.replacen("@TITLE@", &title, 1).replacen("@KIND@", kind, 1);
+        page.replacen("@WASM@", solver, 1).replacen("@DATA@", &data, 1)
     }
+}
+
+/// Returns bytes deflated, in letters.
+fn packed(bytes: &[u8]) -> String {
+    BASE64_STANDARD.encode(compress_to_vec(bytes, LEVEL))
 }
 
 /// The most bytes of data that a page holds without compression.
