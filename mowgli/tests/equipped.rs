@@ -64,6 +64,7 @@ fn main() -> ExitCode {
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
     let alone: [(&str, fn()); 1] = [("the_playground_needs_no_server", the_playground_needs_no_server)];
+    let papers: [(&str, fn()); 1] = [("pictures_compile_in_latex", pictures_compile_in_latex)];
     let proofs: [(&str, fn()); 5] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("broken_variants_of_sv_are_refuted", broken_variants_of_sv_are_refuted),
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
     let all = [
         trials(&pages, Layer::Long, CHROMIUM),
         trials(&alone, Layer::Long, WASM),
+        trials(&papers, Layer::Quick, LATEX),
         trials(&proofs, Layer::Quick, Z3),
         trials(&processes, Layer::Long, LIBFABRIC),
         trials(&programs, Layer::Quick, VERBS),
@@ -121,6 +123,23 @@ const WASM: Need = Need {
         let is_there = folder.is_ok_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).exists());
         unless(is_there && BROWSER.is_some())
     },
+};
+
+/// Runs LaTeX on a document; returns its log if it fails.
+fn typeset(folder: &Path, body: &str) -> Result<(), String> {
+    let head =
+        "\\documentclass{article}\n\\usepackage[paperwidth=60cm,paperheight=60cm]{geometry}\n\\usepackage{tikz}\n";
+    let document = format!("{head}\\begin{{document}}\n{body}\n\\end{{document}}\n");
+    std::fs::write(folder.join("picture.tex"), document).expect("the folder is there");
+    let args = ["-interaction=nonstopmode", "-halt-on-error", "picture.tex"];
+    let ran = Command::new("pdflatex").args(args).current_dir(folder).output().map_err(|e| e.to_string())?;
+    if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stdout).into_owned()) }
+}
+
+const LATEX: Need = Need {
+    tool: "pdflatex with TikZ",
+    in_ci: true,
+    missing: || unless(tempfile::tempdir().is_ok_and(|folder| typeset(folder.path(), "\\tikz\\draw (0,0);").is_ok())),
 };
 
 /// The version of a solver decides how much it proves in time.
@@ -561,6 +580,24 @@ fn a_report_has_totals_and_anchors_by_name() {
     );
     let said = reported(&seen(folder.path(), &html, &script));
     assert_eq!(said, ["2 tests: 1 as they should be, 1 not, 0 undecided", "true", "test-bad, test-good", "test-bad"]);
+}
+
+/// The pictures of the counterexample of the barrier, of a forbidden outcome, and of stuck executions are LaTeX; a paper gives a
+/// relation another look by its macro.
+fn pictures_compile_in_latex() {
+    let folder = tempfile::tempdir().unwrap();
+    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
+    let picture = |name: &str, more: &[&str]| {
+        let test = format!("{papers}/{name}.litmus");
+        let drawn = mowgli(&[&["explain", &test, "--tikz"], more].concat());
+        assert_eq!(drawn.code, 0, "{}", drawn.err);
+        drawn.out
+    };
+    let barrier = picture("loco-fig22-three-node-barrier", &["--implemented", "bal:no-fence"]);
+    let all = barrier.clone() + &picture("loco-fig13-ring", &["--assertion", "1"]) + &picture("tso-sb", &[]);
+    assert_eq!(typeset(folder.path(), &all), Ok(()));
+    assert_eq!(typeset(folder.path(), &format!("\\newcommand\\mowgliRf[3]{{}}\n{barrier}")), Ok(()));
+    assert!(typeset(folder.path(), &format!("\\newcommand\\mowgliRf[3]{{\\undefined}}\n{barrier}")).is_err());
 }
 
 /// Serves nothing: holds the first connection until a second one comes. A page whose image is the first one has loaded when it

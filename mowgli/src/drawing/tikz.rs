@@ -29,8 +29,8 @@ pub(super) fn tikz(graph: &Drawing, way: usize, placed: &Placed) -> String {
     }
     if placed.edges.iter().any(|edge| !is_pair(edge.of)) {
         out += "\\providecommand\\mowgliStep[4]{\\draw[mowgliCycle,line width=1.1pt,rounded corners=2.5pt,->] #1;\
-                \\node[mowgliCycle,circle,fill,inner sep=0.6pt,text=white,font=\\sffamily\\tiny] at #2 {#3};\
-                \\node[mowgliCycle,right=2.5pt,inner sep=0.5pt,font=\\ttfamily\\tiny] at #2 {#4};}\n";
+                \\node[mowgliCycle,circle,fill,inner sep=0.7pt,anchor=center,text=white,font=\\sffamily\\bfseries\\tiny] at #2 {#3};\
+                \\node[mowgliCycle,text=mowgliCycle,anchor=west,xshift=5pt,font=\\ttfamily\\tiny] at #2 {#4};}\n";
     }
     let _ = writeln!(
         out,
@@ -119,7 +119,7 @@ fn relation(name: &str, look: Look) -> String {
     let colour = macro_name.trim_start_matches('\\');
     format!(
         "\\definecolor{{{colour}}}{{HTML}}{{{}}}\n\\providecommand{macro_name}[3]{{\\draw[{colour},line width=0.7pt,\
-         rounded corners=2.5pt,->{dash}] #1;\\node[{colour},fill=mowgliLane,inner sep=0.5pt,anchor=center,\
+         rounded corners=2.5pt,->{dash}] #1;\\node[text={colour},fill=mowgliLane,inner sep=0.5pt,anchor=center,\
          font=\\ttfamily\\tiny] at #2 {{#3}};}}\n",
         look.colour.to_uppercase()
     )
@@ -151,7 +151,7 @@ fn escaped(text: &str) -> String {
             '{' | '}' | '_' | '#' | '$' | '%' | '&' => out.extend(['\\', letter]),
             '~' => out.push_str("\\textasciitilde{}"),
             '^' => out.push_str("\\textasciicircum{}"),
-            '→' => out.push_str("$\\to$"),
+            '→' => out.push_str("\\makebox[0.53em]{$\\to$}"),
             ' ' => out.push_str("\\ "),
             _ => out.push(letter),
         }
@@ -173,6 +173,6 @@ mod tests {
 
     #[test]
     fn texts_are_escaped() {
-        assert_eq!(escaped("z_1 := {2} → 50%"), "z\\_1\\ :=\\ \\{2\\}\\ $\\to$\\ 50\\%");
+        assert_eq!(escaped("z_1 := {2} → 50%"), "z\\_1\\ :=\\ \\{2\\}\\ \\makebox[0.53em]{$\\to$}\\ 50\\%");
     }
 }
