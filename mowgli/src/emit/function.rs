@@ -8,10 +8,17 @@ use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function as Of, Op, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
-use mowgli_rdma::wait::WAIT;
 
-use super::library::Emitted;
-use super::types::{NotInC, Type, Types, unsupported};
+use super::types::{NotInC, Type, Types, function_name, type_name, unsupported};
+
+/// The library to which a function belongs.
+pub(super) struct Owner {
+    pub(super) name: Name,
+    /// Its name in C.
+    pub(super) c: String,
+    /// The sets that the indices of its parts go through, by the role of the part.
+    pub(super) extents: BTreeMap<&'static str, Vec<Vec<Expr>>>,
+}
 
 /// The destination of the value of a statement.
 #[derive(Clone, Debug)]
@@ -44,7 +51,7 @@ pub(super) struct Typed {
 
 /// The text of one function.
 pub(super) struct CFunction<'a> {
-    library: &'a Emitted<'a>,
+    library: &'a Owner,
     types: Types<'a>,
     /// The names of the arguments.
     args: Vec<String>,
@@ -64,7 +71,7 @@ const TAKEN: [&str; 24] = [
 ];
 
 impl<'a> CFunction<'a> {
-    pub(super) fn new(library: &'a Emitted<'a>, types: Types<'a>, args: &[&str]) -> Self {
+    pub(super) fn new(library: &'a Owner, types: Types<'a>, args: &[&str]) -> Self {
         let mut used: BTreeSet<String> = TAKEN.iter().map(|name| (*name).to_owned()).collect();
         let args = args.iter().map(|name| free(&mut used, name)).collect();
         Self {
@@ -318,7 +325,7 @@ impl<'a> CFunction<'a> {
         let mut args = vec!["me".to_owned()];
         for (e, of) in call.args.iter().zip(&signature.takes) {
             let arg = self.expr(*e)?;
-            args.push(converted(arg, *of).map_err(|why| NotInC(format!("{}: {why}", super::called(call))))?);
+            args.push(converted(arg, *of).map_err(|why| NotInC(format!("{}: {why}", called(call))))?);
         }
         let text = format!("{}({})", function_name(call.library, call.method), args.join(", "));
         Ok(Typed { text, of: signature.returns })
@@ -377,7 +384,7 @@ impl<'a> CFunction<'a> {
 
     fn part(&mut self, of: Expr, role: &'static str, indices: &[Expr]) -> Result<String, NotInC> {
         let holder = self.holder(of)?;
-        let extents = self.library.extents(role)?;
+        let extents = self.library.extents.get(role).cloned().unwrap_or_default();
         let mut at = String::new();
         for (position, index) in indices.iter().enumerate() {
             let index = self.number(*index)?;
@@ -483,37 +490,6 @@ impl<'a> CFunction<'a> {
     }
 }
 
-/// Returns the C function of a method: `bal_bar`, or `mw_put` for an operation of the port.
-pub(super) fn function_name(library: Name, method: &str) -> String {
-    let method = if method.chars().all(|c| c.is_uppercase()) { method.to_lowercase() } else { snake(method) };
-    if library == WAIT { format!("mw_{method}") } else { format!("{}_{method}", super::library::c_name(library)) }
-}
-
-/// `TryRead` as `try_read`.
-fn snake(name: &str) -> String {
-    let mut text = String::new();
-    for c in name.chars() {
-        if c.is_uppercase() && !text.is_empty() && !text.ends_with(char::is_uppercase) {
-            text.push('_');
-        }
-        text.extend(c.to_lowercase());
-    }
-    text
-}
-
-/// Returns the declaration of a variable of this type up to its name; `None` if there is no value.
-pub(super) fn type_name(of: Type) -> Option<String> {
-    Some(match of {
-        Type::Never | Type::Unit => return None,
-        Type::Bool => "bool ".to_owned(),
-        Type::Bottom | Type::Number => "int64_t ".to_owned(),
-        Type::Nodes => "mw_nodes ".to_owned(),
-        Type::List => "struct mw_list ".to_owned(),
-        Type::Id => "int ".to_owned(),
-        Type::Object(library) => format!("struct {} *", super::library::c_name(library)),
-    })
-}
-
 /// Returns a value as one of another type.
 fn converted(value: Typed, to: Type) -> Result<String, NotInC> {
     Ok(match (value.of, to) {
@@ -596,4 +572,9 @@ fn free(used: &mut BTreeSet<String>, name: &str) -> String {
 /// True if a body does nothing.
 fn is_nothing(body: &Body) -> bool {
     matches!(body.stmt(), Stmt::Value(e) if *e.term() == ExprTerm::Val(Val::Unit))
+}
+
+/// `sv::Write`.
+fn called(call: &CallTerm) -> String {
+    format!("{}::{}", call.library, call.method)
 }

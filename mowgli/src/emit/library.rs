@@ -13,16 +13,13 @@ use mowgli_core::parts::{PartTerm, Parts};
 use mowgli_core::value::Val;
 use mowgli_core::world::DeclarationPart;
 use mowgli_libraries::entry::Variant;
-use mowgli_rdma::wait::WAIT;
 
-use super::function::{CFunction, function_name, type_name};
-use super::types::{NotInC, Signature, Signatures, Type, Types, lists};
+use super::function::{CFunction, Owner};
+use super::types::{NotInC, Signature, Signatures, Type, Types, c_name, function_name, lists, type_name};
 
 /// A library with the implementation that is written.
 pub(super) struct Emitted<'a> {
-    pub(super) name: Name,
-    /// Its name in C.
-    pub(super) c: String,
+    pub(super) owner: Owner,
     library: &'a dyn Library,
     variant: &'a Variant,
     bodies: &'a Bodies,
@@ -40,11 +37,6 @@ enum Given {
     Size,
 }
 
-/// Returns the name of a library in C.
-pub(super) fn c_name(library: Name) -> String {
-    if library == WAIT { "mw_word".to_owned() } else { library.text().replace('-', "_") }
-}
-
 impl<'a> Emitted<'a> {
     pub(super) fn new(library: &'a dyn Library, variant: &'a Variant) -> Result<Self, NotInC> {
         let name = library.name();
@@ -54,15 +46,9 @@ impl<'a> Emitted<'a> {
             bodies.ok_or_else(|| NotInC("its bodies are Rust functions, which have no form in C".to_owned()))?;
         let parts = implementation.parts();
         let of_parts = parts.into_iter().flat_map(Parts::iter).map(|part| Ok((role(part)?, part.object.library)));
-        Ok(Self {
-            name,
-            c: c_name(name),
-            library,
-            variant,
-            bodies,
-            parts,
-            of_parts: of_parts.collect::<Result<_, NotInC>>()?,
-        })
+        let of_parts = of_parts.collect::<Result<_, NotInC>>()?;
+        let owner = Owner { name, c: c_name(name), extents: extents(parts)? };
+        Ok(Self { owner, library, variant, bodies, parts, of_parts })
     }
 
     /// Returns the libraries that it stands on.
@@ -78,26 +64,6 @@ impl<'a> Emitted<'a> {
     fn given(&self) -> Result<Vec<Given>, NotInC> {
         let Some(form) = self.library.object() else { return Ok(Vec::new()) };
         Ok(form.parts.iter().map(given).collect::<Result<Vec<_>, _>>()?.into_iter().sorted().collect())
-    }
-
-    /// Returns for each index of the parts with a role the sets that it goes through. A literal index is a set of one.
-    pub(super) fn extents(&self, of: &'static str) -> Result<Vec<Vec<Expr>>, NotInC> {
-        let mut extents: Vec<Vec<Expr>> = Vec::new();
-        for part in self.parts().filter(|part| role(part) == Ok(of)) {
-            let ExprTerm::Part(_, _, indices) = part.name.term() else { unreachable!("it has a role") };
-            extents.resize(indices.len(), Vec::new());
-            for (index, extent) in indices.iter().zip(&mut extents) {
-                let of_var = |var: &Var| part.each.iter().find(|(other, _)| other == var).map(|(_, set)| *set);
-                let set = match index.term() {
-                    ExprTerm::Var(var) => of_var(var),
-                    ExprTerm::Val(Val::Int(at)) => Some(range(*at, *at + 1)),
-                    _ => None,
-                };
-                let none = || NotInC(format!("the part {} has an index that goes through no set", part.name));
-                extent.push(set.ok_or_else(none)?);
-            }
-        }
-        Ok(extents)
     }
 
     /// Returns the roles of the parts of objects, or of the library, each with one of its parts.
@@ -134,14 +100,14 @@ impl<'a> Emitted<'a> {
             let Some(body) = self.bodies.get(method.name) else { continue };
             let lists = lists(body, known);
             let kind = |(at, (_, kind)): (usize, &(&'static str, ArgumentKind))| {
-                argument(self.name, *kind, lists.contains(&at))
+                argument(self.owner.name, *kind, lists.contains(&at))
             };
             let takes = method.takes.iter().enumerate().map(kind).collect::<Result<Vec<_>, _>>();
             let takes = takes.map_err(|why| NotInC(format!("{}: {why}", method.name)))?;
             let mut types = Types { args: &takes, vars: BTreeMap::new(), signatures: known, parts: &self.of_parts };
             let found = types.body(body).map_err(|why| NotInC(format!("{}: {why}", method.name)))?;
             let returns = if method.returns == Returns::Nothing { Type::Unit } else { found };
-            known.insert((self.name, method.name), Signature { takes, returns });
+            known.insert((self.owner.name, method.name), Signature { takes, returns });
         }
         Ok(())
     }
@@ -149,7 +115,7 @@ impl<'a> Emitted<'a> {
     /// Returns the library in C. `stack` are the libraries below it and itself.
     pub(super) fn text(&self, signatures: &Signatures, stack: &[&Self]) -> Result<String, NotInC> {
         let mut text =
-            format!("\n/* {}, as its variant `{}`: {} */\n", self.name, self.variant.name, self.variant.about);
+            format!("\n/* {}, as its variant `{}`: {} */\n", self.owner.name, self.variant.name, self.variant.about);
         text += &self.structures()?;
         text += &self.begin(signatures, stack)?;
         text += &self.make(signatures, stack)?;
@@ -167,13 +133,13 @@ impl<'a> Emitted<'a> {
             if own && !self.has_own() || !own && self.library.object().is_none() {
                 continue;
             }
-            let _ = writeln!(text, "struct {}{} {{", self.c, if own { "_own" } else { "" });
+            let _ = writeln!(text, "struct {}{} {{", self.owner.c, if own { "_own" } else { "" });
             for given in if own { Vec::new() } else { self.given()? } {
                 let _ = writeln!(text, "\t{}{};", given.in_c(), given.name());
             }
             for (role, part) in self.roles(own)? {
-                let star = if self.extents(role)?.is_empty() { "" } else { "*" };
-                let same = self.parts().filter(|other| super::library::role(other) == Ok(role));
+                let star = if self.owner.extents[role].is_empty() { "" } else { "*" };
+                let same = self.parts().filter(|other| self::role(other) == Ok(role));
                 let about = same.map(described).join(", ");
                 let _ = writeln!(text, "\tstruct {} {star}{role}; /* {about} */", c_name(part.object.library));
             }
@@ -190,12 +156,12 @@ impl<'a> Emitted<'a> {
         if !self.has_own() {
             return Ok(String::new());
         }
-        let slot = format!("{}_OWN", self.c.to_uppercase());
-        let mut function = CFunction::new(self, self.types(&[], signatures), &[]);
+        let slot = format!("{}_OWN", self.owner.c.to_uppercase());
+        let mut function = CFunction::new(&self.owner, self.types(&[], signatures), &[]);
         function.line(&format!("if (all->own[{slot}]) return;"));
-        function.line(&format!("struct {0}_own *own = all->own[{slot}] = mw_array(1, sizeof *own);", self.c));
+        function.line(&format!("struct {0}_own *own = all->own[{slot}] = mw_array(1, sizeof *own);", self.owner.c));
         self.make_parts(&mut function, true, stack)?;
-        Ok(format!("MW_FN void {}_begin(struct mw *all)\n{{\n{}}}\n", self.c, function.text()))
+        Ok(format!("MW_FN void {}_begin(struct mw *all)\n{{\n{}}}\n", self.owner.c, function.text()))
     }
 
     /// Returns the function that makes an object.
@@ -204,10 +170,10 @@ impl<'a> Emitted<'a> {
             return Ok(String::new());
         }
         let given = self.given()?;
-        let takes = [Type::Object(self.name)];
-        let mut function = CFunction::new(self, self.types(&takes, signatures), &["x"]);
+        let takes = [Type::Object(self.owner.name)];
+        let mut function = CFunction::new(&self.owner, self.types(&takes, signatures), &["x"]);
         for below in stack.iter().filter(|library| library.has_own()) {
-            function.line(&format!("{}_begin(all);", below.c));
+            function.line(&format!("{}_begin(all);", below.owner.c));
         }
         for given in &given {
             function.line(&format!("x->{0} = {0};", given.name()));
@@ -217,7 +183,7 @@ impl<'a> Emitted<'a> {
         Ok(format!(
             "/* Makes an object: on every node, with the same arguments and in the same order. */\n\
              MW_FN void {0}_new(struct mw *all, struct {0} *x{args})\n{{\n{1}{2}}}\n",
-            self.c,
+            self.owner.c,
             unused(["all", "x"], function.text()),
             function.text()
         ))
@@ -226,12 +192,11 @@ impl<'a> Emitted<'a> {
     fn make_parts(&self, function: &mut CFunction<'_>, own: bool, stack: &[&Self]) -> Result<(), NotInC> {
         let holder = if own { "own" } else { "x" };
         let object = match own {
-            true => Expr::from(Loc(self.name)),
+            true => Expr::from(Loc(self.owner.name)),
             false => ExprTerm::Arg(0, "x").into(),
         };
         for (role, _) in self.roles(own)? {
-            let sizes = self
-                .extents(role)?
+            let sizes = self.owner.extents[role]
                 .iter()
                 .map(|extent| function.size(extent, object))
                 .collect::<Result<Vec<_>, _>>()?;
@@ -257,16 +222,17 @@ impl<'a> Emitted<'a> {
     /// Returns the function of a method.
     fn method(&self, method: &Method, signatures: &Signatures) -> Result<String, NotInC> {
         let Some(body) = self.bodies.get(method.name) else { return Ok(String::new()) };
-        let signature = &signatures[&(self.name, method.name)];
+        let signature = &signatures[&(self.owner.name, method.name)];
         let mut types = self.types(&signature.takes, signatures);
         types.body(body)?;
         let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
-        let function = CFunction::new(self, types, &names);
+        let function = CFunction::new(&self.owner, types, &names);
         let args = function.args().iter().zip(&signature.takes);
         let args =
             args.map(|(name, of)| format!(", {}{name}", type_name(*of).expect("arguments have values"))).join("");
         let returns = type_name(signature.returns).unwrap_or_else(|| "void ".to_owned());
-        let head = format!("MW_FN {returns}{}(struct mw_thread *me{args})", function_name(self.name, method.name));
+        let head =
+            format!("MW_FN {returns}{}(struct mw_thread *me{args})", function_name(self.owner.name, method.name));
         let about = method.about.trim().replace('`', "");
         let names = function.args().to_vec();
         let text = function.returning(body, signature.returns)?;
@@ -288,7 +254,7 @@ fn make_each(
     }
     let object = &part.object;
     let mut args = vec!["all".to_owned(), function.expr(part.name)?.text];
-    let given = match stack.iter().find(|library| library.name == object.library) {
+    let given = match stack.iter().find(|library| library.owner.name == object.library) {
         Some(library) => library.given()?,
         None => vec![Given::Node, Given::Initial],
     };
@@ -340,6 +306,28 @@ fn role(part: &PartTerm) -> Result<&'static str, NotInC> {
         ExprTerm::Part(_, role, _) => Ok(role),
         _ => Err(NotInC(format!("the part {} has no role", part.name))),
     }
+}
+
+/// Returns for each role, and each index of the parts with it, the sets that the index goes through. A literal index is a set of
+/// one.
+fn extents(parts: Option<&Parts>) -> Result<BTreeMap<&'static str, Vec<Vec<Expr>>>, NotInC> {
+    let mut extents: BTreeMap<&'static str, Vec<Vec<Expr>>> = BTreeMap::new();
+    for part in parts.into_iter().flat_map(Parts::iter) {
+        let ExprTerm::Part(_, role, indices) = part.name.term() else { continue };
+        let of_role = extents.entry(role).or_default();
+        of_role.resize(indices.len(), Vec::new());
+        for (index, extent) in indices.iter().zip(of_role) {
+            let of_var = |var: &Var| part.each.iter().find(|(other, _)| other == var).map(|(_, set)| *set);
+            let set = match index.term() {
+                ExprTerm::Var(var) => of_var(var),
+                ExprTerm::Val(Val::Int(at)) => Some(range(*at, *at + 1)),
+                _ => None,
+            };
+            let none = || NotInC(format!("the part {} has an index that goes through no set", part.name));
+            extent.push(set.ok_or_else(none)?);
+        }
+    }
+    Ok(extents)
 }
 
 /// The integers from the first to before the second.

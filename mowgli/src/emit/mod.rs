@@ -13,7 +13,6 @@ mod types;
 use std::collections::BTreeMap;
 
 use itertools::Itertools;
-use mowgli_core::body::CallTerm;
 use mowgli_core::ids::Name;
 use mowgli_core::method::{ArgumentKind, Returns, named as method_named};
 use mowgli_libraries::catalogue::named;
@@ -42,12 +41,12 @@ pub fn in_c(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<String, 
     }
     let mut signatures = operations();
     let mut text = String::from("#include \"mowgli_port.h\"\n\n");
-    let slots = all.iter().map(|library| format!("{}_OWN", library.c.to_uppercase())).join(", ");
+    let slots = all.iter().map(|library| format!("{}_OWN", library.owner.c.to_uppercase())).join(", ");
     text += &format!("enum {{ {slots} }};\n");
     for (at, library) in all.iter().enumerate() {
         let below: Vec<&Emitted<'_>> = all[..=at].iter().collect();
         let written = library.add_signatures(&mut signatures).and_then(|()| library.text(&signatures, &below));
-        text += &written.map_err(|why| refused(library.name, &why))?;
+        text += &written.map_err(|why| refused(library.owner.name, &why))?;
     }
     let names = wanted.iter().map(|(entry, variant)| format!("{}:{}", entry.name, variant.name)).join(" ");
     let guard = wanted.iter().map(|(entry, _)| entry.name.to_uppercase().replace('-', "_")).join("_");
@@ -65,7 +64,7 @@ fn add<'a>(
     all: &mut Vec<Emitted<'a>>,
 ) -> Result<(), InputError> {
     let name = Name::literal(entry.name);
-    if all.iter().any(|known| known.name == name) {
+    if all.iter().any(|known| known.owner.name == name) {
         return Ok(());
     }
     let emitted = Emitted::new(entry.library()?, variant).map_err(|why| refused(name, &why))?;
@@ -96,11 +95,6 @@ fn operations() -> Signatures {
         ((WAIT, *name), Signature { takes: method.takes.iter().map(kind).collect(), returns })
     };
     OPERATIONS.iter().map(of).collect::<BTreeMap<_, _>>()
-}
-
-/// `sv::Write`.
-fn called(call: &CallTerm) -> String {
-    format!("{}::{}", call.library, call.method)
 }
 
 /// Returns the library of an entry with one of its variants, for a name such as `bal:no-fence`.

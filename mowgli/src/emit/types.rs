@@ -18,6 +18,7 @@ use mowgli_core::body::{Body, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op};
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
+use mowgli_rdma::wait::WAIT;
 
 /// A reason why something has no form in C.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -211,4 +212,40 @@ pub(super) fn lists(body: &Body, signatures: &Signatures) -> Vec<usize> {
         tuples.for_each(|(e, _)| of(*e));
     }
     found
+}
+
+/// Returns the name of a library in C.
+pub(super) fn c_name(library: Name) -> String {
+    if library == WAIT { "mw_word".to_owned() } else { library.text().replace('-', "_") }
+}
+
+/// Returns the C function of a method: `bal_bar`, or `mw_put` for an operation of the port.
+pub(super) fn function_name(library: Name, method: &str) -> String {
+    let method = if method.chars().all(|c| c.is_uppercase()) { method.to_lowercase() } else { snake(method) };
+    if library == WAIT { format!("mw_{method}") } else { format!("{}_{method}", c_name(library)) }
+}
+
+/// `TryRead` as `try_read`.
+fn snake(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !text.is_empty() && !text.ends_with(char::is_uppercase) {
+            text.push('_');
+        }
+        text.extend(c.to_lowercase());
+    }
+    text
+}
+
+/// Returns the declaration of a variable of this type up to its name; `None` if there is no value.
+pub(super) fn type_name(of: Type) -> Option<String> {
+    Some(match of {
+        Type::Never | Type::Unit => return None,
+        Type::Bool => "bool ".to_owned(),
+        Type::Bottom | Type::Number => "int64_t ".to_owned(),
+        Type::Nodes => "mw_nodes ".to_owned(),
+        Type::List => "struct mw_list ".to_owned(),
+        Type::Id => "int ".to_owned(),
+        Type::Object(library) => format!("struct {} *", c_name(library)),
+    })
 }
