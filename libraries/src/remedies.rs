@@ -6,6 +6,7 @@ use mowgli_core::expr::{Expr, ExprTerm, all_nodes, here, node, only};
 use mowgli_core::ids::{Name, NodeSet};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
+use mowgli_rdma::Switches;
 use mowgli_rdma::remedies::{OfTso, OfWait};
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
@@ -15,14 +16,15 @@ use mowgli_x86::tso::X86;
 use crate::msw::MSW;
 use crate::sv::SV;
 
-/// Returns the insertions that a library offers to the bodies that call it, if it offers any.
+/// Returns the insertions that a library offers to the bodies that call it, if it offers any. A memory model has these
+/// switches.
 #[must_use]
-pub fn of(library: Name) -> Option<Box<dyn Remedies>> {
+pub fn of(library: Name, switches: Switches) -> Option<Box<dyn Remedies>> {
     match library {
-        WAIT => Some(Box::<OfWait>::default()),
+        WAIT => Some(Box::new(OfWait { switches })),
         SV => Some(Box::new(OfSv)),
         MSW => Some(Box::new(OfMsw)),
-        TSO => Some(Box::<OfTso>::default()),
+        TSO => Some(Box::new(OfTso { sc: false, switches })),
         X86 => Some(Box::new(OfX86)),
         _ => None,
     }
@@ -67,7 +69,7 @@ impl Remedies for OfSv {
 
     /// Global fences of the thread's own node, of the others, and of the node of the access.
     fn beside(&self) -> Vec<Remedy> {
-        let remedy = |text, calls| Remedy { kind: "gf", text, calls };
+        let remedy = |text, calls| Remedy { kind: "gf", text, calls, in_place: false };
         vec![
             remedy("a global fence of the own node", |_| fence(only(here()))),
             remedy("a global fence of the other nodes", |_| fence(all_nodes().without(here()))),

@@ -59,6 +59,8 @@ pub struct Offer {
     pub named: Option<(usize, usize, Val)>,
     /// The objects that it needs.
     pub objects: Vec<(Loc, Object)>,
+    /// Whether the calls stand in place of the call after the gap, which is one of them with a flag.
+    pub in_place: bool,
 }
 
 impl Offer {
@@ -71,7 +73,7 @@ impl Offer {
     /// Makes an offer of several calls that do not depend on those before them.
     #[must_use]
     pub fn calls(kind: &'static str, calls: Vec<Call>) -> Self {
-        Self { kind, calls: Arc::new(move |_| calls.clone()), named: None, objects: Vec::new() }
+        Self { kind, calls: Arc::new(move |_| calls.clone()), named: None, objects: Vec::new(), in_place: false }
     }
 }
 
@@ -93,7 +95,7 @@ pub struct Gap<'a> {
     pub is_everywhere: bool,
 }
 
-/// Something to insert beside a call of a body.
+/// Something to insert beside a call of a body, or a flag of the call.
 #[derive(Clone)]
 pub struct Remedy {
     /// The name by which the user gives its cost.
@@ -103,6 +105,8 @@ pub struct Remedy {
     /// Computes the calls that are inserted beside this one; empty where they would not help. Calls for an empty set of
     /// nodes are skipped.
     pub calls: fn(&CallTerm) -> Vec<CallTerm>,
+    /// Whether the calls stand in place of this one, which is one of them with a flag.
+    pub in_place: bool,
 }
 
 /// The way to wait for an operation that a call has begun.

@@ -756,7 +756,12 @@ impl SymbolicExecutor<'_> {
             ExprTerm::Tuple(parts) => ExprTerm::Tuple(all(parts)),
             ExprTerm::Part(of, role, indices) => ExprTerm::Part(self.simplified(*of), role, all(indices)),
             ExprTerm::Wid(of, role) => ExprTerm::Wid(self.simplified(*of), role),
-            ExprTerm::Opaque(name, function, args) => ExprTerm::Opaque(name, *function, all(args)),
+            ExprTerm::Opaque(name, function, args) => {
+                let opaque = Expr::from(ExprTerm::Opaque(name, *function, all(args)));
+                let ExprTerm::Opaque(_, _, args) = opaque.term() else { return opaque };
+                let is_known = args.iter().all(|e| matches!(e.term(), ExprTerm::Val(_)));
+                return if is_known { opaque.value().into() } else { opaque };
+            }
             _ => return e,
         };
         folded(term.into())

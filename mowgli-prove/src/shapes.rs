@@ -236,11 +236,12 @@ impl Shaper<'_> {
         Ok(())
     }
 
-    /// Returns the node of a stamp. Templates know no other index.
+    /// Returns the node of a stamp. Templates know no other index than the first queue pair and the first word.
     fn stamp_node(&self, stamp: &StampTerm, e: &dyn Fn(Expr) -> Expr) -> Result<Option<Expr>, NoTemplate> {
         match &stamp.index[..] {
             [] => Ok(None),
             [node] => self.node(e(*node)).map(Some),
+            [node, queue] if e(*queue) == 1.into() => self.node(e(*node)).map(Some),
             _ => Err(refusal!("the stamp {stamp} has an index beside its node").into()),
         }
     }

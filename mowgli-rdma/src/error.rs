@@ -87,7 +87,8 @@ impl Error {
                 Some("leave one of them out".to_owned())
             }
             Self::Way(_) => {
-                Some("there are @q2, @unsignalled and @q2,unsignalled, and @delivered for a put".to_owned())
+                let others = "@delivered for a put, @weak and @strong for an atomic operation";
+                Some(format!("there are @q2, @unsignalled and @q2,unsignalled, @fence, @strict, {others}"))
             }
             Self::QueuePair { most, .. } => Some(format!("queue pairs are q1 to q{most}")),
             Self::NotAWay(_) | Self::NotAWord(..) | Self::TooLarge { .. } | Self::Stopped(_) => None,

@@ -58,4 +58,4 @@ pub use error::Error;
 pub use network::Network;
 pub use stamp::{Qp, RdmaStamp, StampIndex, to};
 pub use switches::Switches;
-pub use way::Way;
+pub use way::{Signal, Way};

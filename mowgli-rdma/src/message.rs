@@ -20,7 +20,7 @@ use mowgli_core::world::{DeclarationForm, World};
 
 use crate::stamp::Qp;
 use crate::stamp::RdmaStamp::{aNRW, aWT};
-use crate::way::{Way, queue};
+use crate::way::{Signal, Way, queue};
 
 methods! {
     /// The calls that send a message to a node, and the call that receives one.
@@ -77,6 +77,10 @@ impl Library for Message {
         method::fault(world, thread, call, Method::TABLE).or_else(|| match Method::of(call) {
             Method::Send { n, .. } | Method::SendBy { n, .. } if !exists(n) => Some(format!("there is no node {n}")),
             Method::SendBy { w, .. } => match Way::of(w) {
+                Ok(Way { strict: true, .. } | Way { signal: Signal::Weak | Signal::Strong, .. }) => {
+                    Some("a message has no key, and is no signal".to_owned())
+                }
+                Ok(Way { fence: true, .. }) => Some("a message has no fence flag; write rfence before it".to_owned()),
                 Ok(Way { signalled: false, .. }) => Some("a message has no completion at its sender anyway".to_owned()),
                 Ok(_) => None,
                 Err(why) => Some(why.to_string()),

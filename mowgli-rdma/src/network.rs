@@ -94,6 +94,8 @@ pub struct Network {
     pub fence: Fence,
     /// Whether there are puts whose completion means [`Completion::Placed`]: `put@delivered`.
     pub delivers: bool,
+    /// Whether operations may be signals and have strict keys. Only models for other tools lack both.
+    pub has_flags: bool,
 }
 
 impl Default for Network {
@@ -147,6 +149,12 @@ impl Network {
         let needed = if is_instantaneous { Order::Issued } else { Order::Placed };
         let are_ordered = |&a: &Part| of_b.iter().all(|&b| self.parts(a, b) >= needed);
         a.queue_pair() == b.queue_pair() && of_a.iter().all(are_ordered)
+    }
+
+    /// True if operations may have keys without relaxed ordering beside those with it.
+    #[must_use]
+    pub fn has_keys(self) -> bool {
+        Self { name: "", ..self } == Self { name: "", ..Self::RC_RELAXED }
     }
 
     /// True if this network promises all that the other one promises.

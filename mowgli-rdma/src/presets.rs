@@ -69,6 +69,7 @@ impl Network {
         completes_in_order: true,
         fence: Fence::Reads,
         delivers: false,
+        has_flags: true,
     };
 
     /// The same with relaxed ordering of all memory: its writes reach memory in any order.

@@ -23,14 +23,23 @@ use crate::way::Way;
 /// Default costs: a fence of the CPU, a fence of a queue pair, an atomic, a round trip that the CPU waits for.
 const COSTS: [(&str, u64); 4] = [("mfence", 1), ("rfence", 2), ("atomic", 8), ("flush", 10)];
 
-/// The costs of insertions that only some networks have or need. They are a put that is delivered, the same with a wait
-/// for it, and a flush behind a fence.
-const ELSEWHERE: [(&str, u64); 3] = [("delivered", 3), ("delivered-wait", 8), ("fenced-flush", 12)];
+/// The costs of changes that only some networks have or need. They are the fence flag, a put that is delivered, the same
+/// with a wait for it, and a flush behind a fence.
+const ELSEWHERE: [(&str, u64); 4] = [FENCE_FLAG, ("delivered", 3), ("delivered-wait", 8), ("fenced-flush", 12)];
+
+/// The cost of the fence flag of an operation, which takes no work request of its own.
+const FENCE_FLAG: (&str, u64) = ("fence-flag", 1);
 
 /// Returns the costs on a network, beside those of the model.
 fn costs_on(network: Network) -> impl Iterator<Item = (&'static str, u64)> {
-    let is_there = [network.delivers, network.delivers, needs_fence(network)];
+    let is_there = [has_flag(network), network.delivers, network.delivers, needs_fence(network)];
     ELSEWHERE.into_iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(cost, _)| cost)
+}
+
+/// True if repairs set the fence flag of operations. On the published network they insert `rfence`, which the papers
+/// have.
+fn has_flag(network: Network) -> bool {
+    network != Network::RC && network.fence != Fence::None
 }
 
 /// True if a get flushes puts only behind a fence.
@@ -128,7 +137,7 @@ fn is_before_access(gap: &Gap<'_>) -> bool {
 }
 
 /// Offers fences: a memory fence between a write and a later read, and a remote fence between operations to one node.
-fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> {
+fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool, network: Network) -> Vec<Offer> {
     let name = Name::literal(library);
     // A write is ordered before later writes and before operations of the network card, so the fence belongs before a
     // read. A fence between writes orders less than one after both.
@@ -143,8 +152,36 @@ fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> 
     }
     let next = gap.after.first().and_then(|c| towards(gap.world, c));
     let fenced = queue_pairs(gap.world, library, gap.before).into_iter().filter(|q| next == Some(*q));
-    all.extend(fenced.map(|q| Offer::call("rfence", rfence(q, name))));
+    let fence = |q| match gap.after.first().filter(|_| has_flag(network)) {
+        Some(call) => flagged(call).map(|call| Offer { in_place: true, ..Offer::call(FENCE_FLAG.0, call) }),
+        None => Some(Offer::call("rfence", rfence(q, name))),
+    };
+    all.extend(fenced.filter_map(fence));
     all
+}
+
+/// Returns a remote operation with the fence flag; `None` if it has the flag.
+fn flagged(call: &Call) -> Option<Call> {
+    let (way, by) = (way(call), in_another_way(call.method.text())?);
+    let rest = &call.args[usize::from(matches!(call.args.first(), Some(Val::Way(_))))..];
+    let args = [&[Way { fence: true, ..way }.into()], rest].concat();
+    (!way.fence).then(|| Call::new(call.library, by, &args))
+}
+
+/// Returns the method that makes a remote operation in any way.
+fn in_another_way(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "PutWords" => "PutWords",
+        "GetWords" => "GetWords",
+        _ => match in_usual_way(method) {
+            "Put" => "PutBy",
+            "Get" => "GetBy",
+            "RCAS" => "RCASBy",
+            "RFAA" => "RFAABy",
+            "RXchg" => "RXchgBy",
+            _ => return None,
+        },
+    })
 }
 
 /// Returns the objects of a get that flushes the puts to a node: the word that it writes, and the one that it reads.
@@ -208,7 +245,7 @@ impl Remedies for OfWait {
         if !is_before_access(gap) {
             return Vec::new();
         }
-        let mut all = fences(gap, "rdma-wait-rmw", true);
+        let mut all = fences(gap, "rdma-wait-rmw", true, self.switches.network);
         for (position, call) in gap.before.iter().enumerate() {
             // Only the completion of a later operation shows that an unsignalled one is over, so a wait for it has no
             // use.
@@ -256,7 +293,9 @@ impl Remedies for OfWait {
     }
 
     fn beside(&self) -> Vec<Remedy> {
-        vec![mfence(|_| vec![CallTerm::new(WAIT, "Mfence", [])]), remote_fence(|call| fence_of(call, WAIT))]
+        let flag = has_flag(self.switches.network).then(|| fence_flag(|call| flagged_term(call, WAIT)));
+        let fence = remote_fence(|call| fence_of(call, WAIT));
+        [mfence(|_| vec![CallTerm::new(WAIT, "Mfence", [])]), fence].into_iter().chain(flag).collect()
     }
 
     fn awaited(&self, call: &CallTerm) -> Option<Await> {
@@ -271,11 +310,29 @@ impl Remedies for OfWait {
 
 /// Returns the remedy that inserts a memory fence.
 fn mfence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
-    Remedy { kind: "mfence", text: "a memory fence", calls }
+    Remedy { kind: "mfence", text: "a memory fence", calls, in_place: false }
 }
 
 fn remote_fence(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
-    Remedy { kind: "rfence", text: "a remote fence of its node", calls }
+    Remedy { kind: "rfence", text: "a remote fence of its node", calls, in_place: false }
+}
+
+fn fence_flag(calls: fn(&CallTerm) -> Vec<CallTerm>) -> Remedy {
+    Remedy { kind: FENCE_FLAG.0, text: "the fence flag", calls, in_place: true }
+}
+
+/// Returns a remote operation of a body with the fence flag; nothing if it has the flag, or is none.
+fn flagged_term(call: &CallTerm, library: Name) -> Vec<CallTerm> {
+    let way = of_term(call);
+    let rest = call.args.iter().skip(usize::from(is_in_a_way(call))).copied();
+    let args = [Expr::from(Way { fence: true, ..way })].into_iter().chain(rest);
+    let by = in_another_way(call.method).filter(|_| call.library == library && !way.fence);
+    by.map(|by| CallTerm::new(library, by, args)).into_iter().collect()
+}
+
+/// True if the first argument of a call of a body is the way in which it is made.
+fn is_in_a_way(call: &CallTerm) -> bool {
+    matches!(call.args.first().map(|e| e.term()), Some(ExprTerm::Val(Val::Way(_))))
 }
 
 /// Returns the way in which a call of a body is made.
@@ -293,8 +350,7 @@ fn fence_of(call: &CallTerm, library: Name) -> Vec<CallTerm> {
         "Get" | "RCAS" | "RFAA" | "RXchg" => 1,
         _ => return Vec::new(),
     };
-    let is_in_a_way = matches!(call.args.first().map(|e| e.term()), Some(ExprTerm::Val(Val::Way(_))));
-    let Some(words) = call.args.get(at + usize::from(is_in_a_way)).filter(|_| call.library == library) else {
+    let Some(words) = call.args.get(at + usize::from(is_in_a_way(call))).filter(|_| call.library == library) else {
         return Vec::new();
     };
     let word = if let ExprTerm::Tuple(row) = words.term() { row.first().copied() } else { Some(*words) };
@@ -332,7 +388,7 @@ fn poll(q: Qp) -> Call {
 /// open operations need a poll each before that.
 fn polled(kind: &'static str, first: Vec<Call>, q: Qp, world: World) -> Offer {
     let calls = move |before: &[Call]| [first.clone(), vec![poll(q); open(&world, before, q) + 1]].concat();
-    Offer { kind, calls: Arc::new(calls), named: None, objects: Vec::new() }
+    Offer { kind, calls: Arc::new(calls), named: None, objects: Vec::new(), in_place: false }
 }
 
 impl Remedies for OfTso {
@@ -344,7 +400,7 @@ impl Remedies for OfTso {
         if !is_before_access(gap) {
             return Vec::new();
         }
-        let mut all = fences(gap, "rdma-tso-rmw", !self.sc);
+        let mut all = fences(gap, "rdma-tso-rmw", !self.sc, self.switches.network);
         let pairs = queue_pairs(gap.world, "rdma-tso-rmw", gap.before);
         let unpolled = pairs.into_iter().filter(|&q| open(gap.world, gap.before, q) > 0);
         all.extend(unpolled.map(|q| Offer::call("poll", poll(q))));
@@ -384,6 +440,7 @@ impl Remedies for OfTso {
 
     fn beside(&self) -> Vec<Remedy> {
         let mfence = (!self.sc).then(|| mfence(|_| vec![CallTerm::new(TSO, "Mfence", [])]));
-        mfence.into_iter().chain([remote_fence(|call| fence_of(call, TSO))]).collect()
+        let flag = has_flag(self.switches.network).then(|| fence_flag(|call| flagged_term(call, TSO)));
+        mfence.into_iter().chain([remote_fence(|call| fence_of(call, TSO))]).chain(flag).collect()
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use mowgli_core::unknown::Unknown;
 
-use crate::axioms::{Axioms, addresses, crashes, global, network, unsignalled};
+use crate::axioms::{Axioms, addresses, crashes, global, network, unsignalled, ways};
 use crate::error::Error;
 use crate::network::{Network, Order, Remote};
 
@@ -138,6 +138,7 @@ impl Switches {
             addresses::patch(&mut a, self.network.remote(Remote::Write, Remote::Write) < Order::Placed);
         }
         network::patch(&mut a, self.network);
+        ways::patch(&mut a, self.network);
         if self.global_atomics {
             global::patch(&mut a);
         }

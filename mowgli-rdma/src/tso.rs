@@ -20,7 +20,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
 
 use crate::axioms::network::flushing;
-use crate::axioms::{self, Axioms, rmw};
+use crate::axioms::{self, Axioms, rmw, ways};
 use crate::completions::{self, CompletionQueue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
@@ -200,6 +200,7 @@ pub fn polling(pf: &Rel) -> Spec {
 fn published(pf: &Rel, on: Network) -> Axioms {
     let mut axioms = axioms::published(pf, axioms::atomic_reads(), &flushing(on));
     rmw::patch(&mut axioms);
+    ways::fence(&mut axioms);
     axioms
 }
 

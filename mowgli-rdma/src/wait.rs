@@ -22,15 +22,15 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
 
 use crate::axioms::network::flushing;
-use crate::axioms::{self, Axioms};
+use crate::axioms::{self, Axioms, ways};
 use crate::crash::{self, CRASH, Crash, cut_off};
 use crate::message::Message;
 use crate::network::Network;
 use crate::stamp::RdmaStamp::{aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
 pub(crate) use crate::way::QUEUE_PAIR;
+use crate::way::{Signal, Way, is_fenced, queue};
 pub use crate::way::{TARGET, WORDS};
-use crate::way::{Way, queue};
 
 methods! {
     /// The methods of RDMA-WAIT-RMW.
@@ -135,6 +135,15 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
         Ok(Way { signalled: false, delivered: true, .. }) => {
             Some("the completion of a put tells that it is delivered, and an unsignalled one has none".to_owned())
         }
+        Ok(Way { signal: Signal::Weak | Signal::Strong, .. }) if !is_atomic(call) => {
+            Some("only atomic operations are signals".to_owned())
+        }
+        Ok(Way { strict: true, .. }) if matches!(call.method.text(), "RfenceBy" | "PollBy") => {
+            Some("only operations have a key".to_owned())
+        }
+        Ok(Way { fence: true, .. }) if matches!(call.method.text(), "RfenceBy" | "PollBy") => {
+            Some("only operations have the fence flag".to_owned())
+        }
         Ok(Way { signalled: true, .. }) => None,
         Ok(_) if matches!(call.method.text(), "RfenceBy" | "PollBy") => {
             Some("only operations are unsignalled".to_owned())
@@ -145,6 +154,10 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
             .find(|v| matches!(v, Val::Wid(_)))
             .map(|d| format!("an unsignalled operation has no completion of its own, and so no identifier {d}")),
     })
+}
+
+fn is_atomic(call: &Call) -> bool {
+    matches!(call.method.text(), "RCASBy" | "RFAABy" | "RXchgBy")
 }
 
 /// Returns the error of an operation of several words, if any, beside those that the table finds.
@@ -228,11 +241,11 @@ impl Hints for Wait {
 #[must_use]
 pub fn consistency(with_rao: bool) -> Spec {
     let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
-    axioms::published(&awaited(), atomic_reads, &axioms::far_reads()).spec(None)
+    with_ways(axioms::published(&awaited(), atomic_reads, &axioms::far_reads())).spec(None)
 }
 
 /// An operation and a later Wait on its identifier.
-fn awaited() -> Rel {
+pub(crate) fn awaited() -> Rel {
     po() & same(WID)
 }
 
@@ -255,7 +268,13 @@ pub fn crashing(switches: Switches) -> Crashing {
 }
 
 fn published(on: Network) -> Axioms {
-    axioms::published(&awaited(), axioms::atomic_reads(), &flushing(on))
+    with_ways(axioms::published(&awaited(), axioms::atomic_reads(), &flushing(on)))
+}
+
+/// Adds the ways to make a call that the papers do not have.
+fn with_ways(mut axioms: Axioms) -> Axioms {
+    ways::fence(&mut axioms);
+    axioms
 }
 
 /// The parts of ib.
@@ -337,12 +356,14 @@ pub(crate) fn shapes() -> &'static Shapes {
         RFAABy { w, x, y, v, .. } => { (updated(x, y, |old| sum(old, v), Some(w))) }
         RXchgBy { w, x, y, v, .. } => { (updated(x, y, |_| v.into(), Some(w))) }
         GetWords { w, xs, ys, .. } => {
+            (fenced(ys.item(0), Some(w)));
             for k in (range(0, xs.len())) {
                 let v = aNRR(node(ys.item(k)), queue(w), k): reads (ys.item(k)) at home;
                 aNLW(node(ys.item(k)), queue(w), k): writes (xs.item(k)) at home, v
             }
         }
         PutWords { w, xs, ys, .. } => {
+            (fenced(xs.item(0), Some(w)));
             for k in (range(0, xs.len())) {
                 let v = aNLR(node(xs.item(k)), queue(w), k): reads (ys.item(k)) at home;
                 aNRW(node(xs.item(k)), queue(w), k): writes (xs.item(k)) at home, v
@@ -356,21 +377,28 @@ fn to(far: Expr, way: Option<Expr>) -> impl Iterator<Item = Expr> {
     iter::once(node(far)).chain(way.map(queue))
 }
 
+/// The remote fence that is a part of an operation with the fence flag.
+fn fenced(far: Expr, way: Option<Expr>) -> ShapeTerm {
+    let fence = |w| ShapeTerm::branch(is_fenced(w), shape! { aRF[to(far, way)] }, ShapeTerm::nothing());
+    way.map_or_else(ShapeTerm::nothing, fence)
+}
+
 /// A get: what is read there is written here.
 #[must_use]
 pub fn got(x: Expr, y: Expr, way: Option<Expr>) -> ShapeTerm {
-    shape! { let v = aNRR[to(y, way)]: reads y at home; aNLW[to(y, way)]: writes x at home, v }
+    shape! { (fenced(y, way)); let v = aNRR[to(y, way)]: reads y at home; aNLW[to(y, way)]: writes x at home, v }
 }
 
 /// A put: what is read here is written there.
 #[must_use]
 pub fn sent(x: Expr, y: Expr, way: Option<Expr>) -> ShapeTerm {
-    shape! { let v = aNLR[to(x, way)]: reads y at home; aNRW[to(x, way)]: writes x at home, v }
+    shape! { (fenced(x, way)); let v = aNLR[to(x, way)]: reads y at home; aNRW[to(x, way)]: writes x at home, v }
 }
 
 /// A remote compare-and-swap: it swaps or fails, and the old value comes back.
 fn swapped(x: Expr, y: Expr, v1: Expr, v2: Expr, way: Option<Expr>) -> ShapeTerm {
     shape! {
+        (fenced(y, way));
         either {
             let old = aNAR[to(y, way)]: reads y at home, v1;
             aNRW[to(y, way)]: writes y at home, v2;
@@ -385,6 +413,7 @@ fn swapped(x: Expr, y: Expr, v1: Expr, v2: Expr, way: Option<Expr>) -> ShapeTerm
 /// A remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
 fn updated(x: Expr, y: Expr, written: impl FnOnce(ReadVar) -> WritesTerm, way: Option<Expr>) -> ShapeTerm {
     shape! {
+        (fenced(y, way));
         let old = aNAR[to(y, way)]: reads y at home;
         aNRW[to(y, way)]: writes y at home, written(old);
         aNLW[to(y, way)]: writes x at home, old

@@ -11,7 +11,7 @@ use mowgli_core::value::Val;
 use crate::error::Error;
 use crate::stamp::Qp;
 
-/// The queue pair of the thread to the node, and the meaning of the completion.
+/// The queue pair of the thread to the node, the meaning of the completion, and the flags of the operation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Way {
     /// From 1, which is the only one of the papers.
@@ -20,6 +20,25 @@ pub struct Way {
     pub signalled: bool,
     /// Whether the completion of a put means that memory has the data (`FI_DELIVERY_COMPLETE`).
     pub delivered: bool,
+    /// Whether the operation has the fence flag (`IBV_SEND_FENCE`, `FI_FENCE`): a remote fence of its queue pair that is
+    /// part of it.
+    pub fence: bool,
+    /// Whether the key of the memory that it writes is without relaxed ordering, on a network with relaxed ordering.
+    pub strict: bool,
+    /// The earlier operations of its queue pair that are visible when an atomic operation is, if it is a signal.
+    pub signal: Signal,
+}
+
+/// The earlier operations of its queue pair whose writes are visible before an atomic operation reads. They are the
+/// signals of NCCL's GIN, whose contexts are queue pairs here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Signal {
+    /// Those that the network orders, because the operation is no signal.
+    No,
+    /// The operation directly before it too.
+    Weak,
+    /// All of them.
+    Strong,
 }
 
 /// The most queue pairs of a thread to one node.
@@ -27,7 +46,8 @@ const QUEUES: u8 = 9;
 
 impl Way {
     /// As in the papers.
-    pub const USUAL: Self = Self { queue: 1, signalled: true, delivered: false };
+    pub const USUAL: Self =
+        Self { queue: 1, signalled: true, delivered: false, fence: false, strict: false, signal: Signal::No };
 
     /// The way that an argument is.
     ///
@@ -38,6 +58,10 @@ impl Way {
         name.text().split(',').try_fold(Self::USUAL, |way, part| match (part, part.strip_prefix('q')) {
             ("unsignalled", _) => Ok(Self { signalled: false, ..way }),
             ("delivered", _) => Ok(Self { delivered: true, ..way }),
+            ("fence", _) => Ok(Self { fence: true, ..way }),
+            ("strict", _) => Ok(Self { strict: true, ..way }),
+            ("weak", _) => Ok(Self { signal: Signal::Weak, ..way }),
+            ("strong", _) => Ok(Self { signal: Signal::Strong, ..way }),
             (_, Some(number)) => {
                 let queue = number.parse().ok().filter(|q| (1..=QUEUES).contains(q));
                 let queue = queue.ok_or_else(|| Error::QueuePair { name: part.to_owned(), most: QUEUES })?;
@@ -78,11 +102,27 @@ pub fn queue(w: Expr) -> Expr {
     Expr::opaque("queue", *QUEUE, [w])
 }
 
+/// Whether an operation has the fence flag, as an expression of its way.
+pub(crate) fn is_fenced(w: Expr) -> Expr {
+    static FENCED: LazyLock<Opaque> =
+        LazyLock::new(|| Opaque::new(|args| Val::Bool(matches!(Way::of(args[0]), Ok(Way { fence: true, .. })))));
+    Expr::opaque("fenced", *FENCED, [w])
+}
+
 /// As programs write it, without the `@`.
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = format!("q{}", self.queue);
-        let all = [(self.queue != 1, &*number), (!self.signalled, "unsignalled"), (self.delivered, "delivered")];
+        let Self { queue, signalled, delivered, fence, strict, signal } = *self;
+        let all = [
+            (queue != 1, &*number),
+            (!signalled, "unsignalled"),
+            (delivered, "delivered"),
+            (fence, "fence"),
+            (strict, "strict"),
+            (signal == Signal::Weak, "weak"),
+            (signal == Signal::Strong, "strong"),
+        ];
         let on: Vec<&str> = all.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect();
         if on.is_empty() { f.write_str("q1") } else { f.write_str(&on.join(",")) }
     }
@@ -102,6 +142,21 @@ pub(crate) fn is_unsignalled(s: &SubView) -> bool {
     s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
 }
 
+/// Whether a subevent is of an operation whose key is strict.
+pub(crate) fn is_strict(s: &SubView) -> bool {
+    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { strict: true, .. })))
+}
+
+/// Whether a subevent is of a strong signal.
+pub(crate) fn is_strong(s: &SubView) -> bool {
+    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signal: Signal::Strong, .. })))
+}
+
+/// Whether a subevent is of a weak signal.
+pub(crate) fn is_weak(s: &SubView) -> bool {
+    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signal: Signal::Weak, .. })))
+}
+
 /// Whether a subevent is of a put whose completion means that memory has the data.
 pub(crate) fn is_delivered(s: &SubView) -> bool {
     s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { delivered: true, .. })))
@@ -114,7 +169,10 @@ mod tests {
     #[test]
     fn ways_are_read_as_they_are_written() {
         for (queue, signalled) in (1..=QUEUES).flat_map(|queue| [true, false].map(|signalled| (queue, signalled))) {
-            for way in [true, false].map(|delivered| Way { queue, signalled, delivered }) {
+            let flags = (0..8).map(|bits| [1, 2, 4].map(|bit| bits & bit > 0));
+            let signals = [Signal::No, Signal::Weak, Signal::Strong];
+            for ([delivered, fence, strict], signal) in flags.flat_map(|f| signals.map(|s| (f, s))) {
+                let way = Way { queue, signalled, delivered, fence, strict, signal };
                 assert_eq!(Way::of(way.into()), Ok(way));
             }
         }

@@ -33,6 +33,11 @@ impl Remedies for OfX86 {
     }
 
     fn beside(&self) -> Vec<Remedy> {
-        vec![Remedy { kind: "mfence", text: "a memory fence", calls: |_| vec![CallTerm::new(X86, "Mfence", [])] }]
+        vec![Remedy {
+            kind: "mfence",
+            text: "a memory fence",
+            calls: |_| vec![CallTerm::new(X86, "Mfence", [])],
+            in_place: false,
+        }]
     }
 }

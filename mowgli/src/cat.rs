@@ -36,8 +36,9 @@ pub fn cat_for(reader: CatDialect, catalogue: &Catalogue, name: &str) -> Result<
              return",
         )),
         Ok(model) => {
-            // No other tool has puts that complete when they are delivered.
-            let of_tools = || model.switches().map(|s| model.on(Network { delivers: false, ..s.network }));
+            // No other tool has puts that complete when they are delivered, signals, or keys.
+            let without = |network| Network { delivers: false, has_flags: false, ..network };
+            let of_tools = || model.switches().map(|s| model.on(without(s.network)));
             let written = of_tools().filter(|_| !matches!(reader, CatDialect::Person)).transpose()?.unwrap_or(model);
             let libraries = catalogue.libraries(written);
             cat::cat_for(reader, &model.to_string(), &libraries, model.memory()).map_err(unsupported)

@@ -65,12 +65,13 @@ fn main() -> ExitCode {
     ];
     let alone: [(&str, fn()); 1] = [("the_playground_needs_no_server", the_playground_needs_no_server)];
     let papers: [(&str, fn()); 1] = [("pictures_compile_in_latex", pictures_compile_in_latex)];
-    let proofs: [(&str, fn()); 5] = [
+    let proofs: [(&str, fn()); 6] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("broken_variants_of_sv_are_refuted", broken_variants_of_sv_are_refuted),
         ("what_is_over_a_library_is_proved", what_is_over_a_library_is_proved),
         ("what_cannot_be_proved_is_named", what_cannot_be_proved_is_named),
         ("proofs_are_over_the_model_of_the_network", proofs_are_over_the_model_of_the_network),
+        ("repaired_bodies_are_proved_on_their_network", repaired_bodies_are_proved_on_their_network),
     ];
     let programs: [(&str, fn()); 3] = [
         ("emitted_c_compiles", emitted_c_compiles),
@@ -821,6 +822,18 @@ fn proved(args: &[&str]) -> (serde_json::Value, Option<i32>) {
     let reported =
         serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}{}", String::from_utf8_lossy(&ran.stderr)));
     (reported, ran.status.code())
+}
+
+/// SV is refuted on `cxi`, where the get of its fence may pass a put, and proved with the fence flag on that get.
+fn repaired_bodies_are_proved_on_their_network() {
+    assert_eq!(proved(&["sv", "--network", "cxi", "--timeout", "30"]).0["verdict"], "refuted");
+    let bound = ["--threads", "2", "--nodes", "2", "--calls", "1"];
+    let args = [&["networks", "sv", "--network", "cxi", "--repair", "--prove", "--json"], &bound[..]].concat();
+    let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    let cell: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+    let repair = &cell["repair"];
+    assert_eq!(repair["insert"], serde_json::json!(["GF: the fence flag on Get of bot, bot"]), "{cell}");
+    assert_eq!((repair["verdict"].as_str(), repair["proved"].as_str()), (Some("sound"), Some("proved")), "{cell}");
 }
 
 fn sv_is_proved_and_its_obligations_are_written() {

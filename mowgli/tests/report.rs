@@ -46,10 +46,10 @@ fn the_page_of_networks_has_counterexamples_and_repairs() {
     let is_there = |text: &str| assert!(page.contains(text), "{text}");
     is_there(r#""columns":["t","sv"]"#);
     is_there(r#"["rc-visible",[{"text":"holds","is_good":true,"check":null,"test":null}"#);
-    is_there(r#"{"text":"unsound, repaired for 2","is_good":false,"check":0,"test":null}"#);
+    is_there(r#"{"text":"unsound, repaired for 1","is_good":false,"check":0,"test":null}"#);
     is_there(r#"{"text":"fails, repaired for 3","is_good":false,"check":null,"test":0}"#);
     is_there("put@delivered(z, x)");
-    is_there(r"GF: for n in ns {\n  rdma-wait-rmw::Rfence(node(sv.bot[n]))");
+    is_there(r"GF: for n in ns {\n  rdma-wait-rmw::GetBy(fence, sv.bot[node(me)], sv.bot[n], sv.d0)");
 }
 
 /// Pages are of the network that the arguments name, and of executions on another one there are none.

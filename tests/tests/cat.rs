@@ -184,6 +184,10 @@ impl<'a> Given<'a> {
                 let (stamp, is_unsignalled) = (self.sub(s).sub.stamp.to_string(), self.is_unsignalled(event(s)));
                 is_unsignalled && stamp.starts_with(if name.contains("local") { "aNLW" } else { "aNRW" })
             }),
+            "is-strict" | "is-strong" | "is-weak" => {
+                self.those(|s| self.execution.events[event(s)].call.to_string().contains(&name[3..]))
+            }
+            _ if name.starts_with("calls-of-") => self.those(|s| name[9..].split("-or-").any(|of| of == method(s))),
             // Nothing crashes in these executions.
             "missing" => Value::Set(Set::new()),
             "happened" => self.those(|s| !self.sub(s).sub.stamp.to_string().starts_with("aRF")),

@@ -90,12 +90,18 @@ fn what_knows_no_ways_says_so() {
     let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
     let why = |what| {
         format!(
-            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, and operations of one word with a completion"
+            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, and operations of one word with a completion and no flag"
         )
     };
     assert_eq!(robust.to_string(), why("robustness"));
-    let verbs = mowgli::generate::verbs::program(&test, &solve(&test, &[], Limits::default()));
-    assert_eq!(verbs.expect_err("no program").to_string(), why("c-verbs"));
+    let program = |test: &Test| mowgli::generate::verbs::program(test, &solve(test, &[], Limits::default()));
+    assert_eq!(program(&test).expect_err("no program").to_string(), why("c-verbs"));
+    // A fence of its own stands for the fence flag.
+    let fenced = parse("t.litmus", &text.replace("put@q2", "put@fence").replace("poll@q2", "poll")).expect("a test");
+    let c = program(&fenced).expect("a program");
+    assert!(c.contains("rdma_fence(c, 1);") && c.find("rdma_fence(c, 1);") < c.find("rdma_put(c, "), "{c}");
+    let lisa = mowgli::cat::lisa::to_lisa(&fenced).expect("a test").text;
+    assert!(lisa.contains("f[aRF,n2]") && lisa.find("f[aRF,n2]") < lisa.find("r[aNLR,"), "{lisa}");
     assert_eq!(mowgli::cat::lisa::to_lisa(&test).expect_err("no test").to_string(), why("LISA"));
 }
 
@@ -106,7 +112,10 @@ fn ways_that_there_are_not_are_errors_at_their_place() {
         parse("t.litmus", &text).unwrap_err().to_string()
     };
     for (call, why) in [
-        ("put@fast(z, x)", "@fast says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled"),
+        (
+            "put@fast(z, x)",
+            "@fast says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled, @fence",
+        ),
         ("put@q12(z, x)", "q12 is not a queue pair; queue pairs are q1 to q9"),
         ("put@unsignalled(z, x)", "unsignalled operations are of RDMA_WAIT+unsignalled and RDMA_TSO+unsignalled"),
         ("cas@q2(x, 0, 1)", "cas is made in one way only"),
@@ -121,6 +130,7 @@ fn ways_that_there_are_not_are_errors_at_their_place() {
     };
     assert!(with("put@unsignalled(z, x, d)").contains("no completion of its own, and so no identifier d"));
     assert!(with("rfence@unsignalled(2)").contains("only operations are unsignalled"));
+    assert!(with("rfence@fence(2)").contains("only operations have the fence flag"));
 }
 
 #[test]

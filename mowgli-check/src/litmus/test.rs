@@ -6,15 +6,16 @@ use std::fmt;
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
+use mowgli_core::method::ArgumentKind;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::unknown::Unknown;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::crash::CRASH;
-use mowgli_rdma::tso::TSO;
-use mowgli_rdma::wait::WAIT;
-use mowgli_rdma::{Network, Switches};
+use mowgli_rdma::tso::{self, TSO};
+use mowgli_rdma::wait::{self, WAIT};
+use mowgli_rdma::{Network, Switches, Way};
 use mowgli_x86::tso::X86;
 use serde::Serialize;
 
@@ -575,7 +576,38 @@ impl Test {
         self.world.tids().zip(&self.threads).map(|(t, thread)| thread.texts(self.world.may_stop(t))).collect()
     }
 
-    /// Checks that the test uses one queue pair between two nodes, and operations of one word with a completion.
+    /// Returns the test with a remote fence of its own before each operation that has the fence flag, and no other way to
+    /// be made. That means the same, and languages without the flag have the fence.
+    #[must_use]
+    pub fn with_fences(&self) -> Self {
+        let mut test = self.clone();
+        for thread in &mut test.threads {
+            for at in (0..thread.statements.len()).rev() {
+                if let Some(pair) = self.fence_apart(&thread.statements[at]) {
+                    let line = thread.source[at].clone();
+                    thread.statements.splice(at..=at, pair);
+                    thread.source.insert(at, line);
+                }
+            }
+        }
+        test
+    }
+
+    /// Returns the remote fence and the operation that an operation with the fence flag stands for.
+    fn fence_apart(&self, statement: &Statement) -> Option<[Statement; 2]> {
+        let Statement::Call { register, library, method, args } = statement else { return None };
+        let [Arg::Val(way), rest @ ..] = &args[..] else { return None };
+        let usual = method.strip_suffix("By").filter(|_| *way == Way { fence: true, ..Way::USUAL }.into())?;
+        let table = if *library == WAIT { wait::Method::TABLE } else { tso::Method::TABLE };
+        let method = table.iter().find(|m| m.name == usual)?;
+        let far = method.takes.iter().position(|(_, kind)| *kind == ArgumentKind::Placed)?;
+        let Arg::Val(Val::Loc(far)) = rest.get(far)? else { return None };
+        let node = Arg::Val(self.world.home(*far)?.into());
+        let call = |register, method, args| Statement::Call { register, library: *library, method, args };
+        Some([call(None, "Rfence", vec![node]), call(*register, method.name, rest.to_vec())])
+    }
+
+    /// Checks that the test uses one queue pair between two nodes, and operations of one word with a completion and no flag.
     ///
     /// # Errors
     /// The first call that is made in another way, with its line; `what` does not support it.
@@ -592,7 +624,7 @@ impl Test {
                 Code::Unsupported,
                 format!(
                     "{}: line {line}: {text}: {what} knows one queue pair to each node, and operations of one word with a \
-                     completion",
+                     completion and no flag",
                     self.name
                 ),
             )),

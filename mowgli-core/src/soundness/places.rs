@@ -63,6 +63,8 @@ pub enum CallSide {
     Before,
     /// Directly after.
     After,
+    /// In place of the call, with which it agrees but for a flag.
+    Instead,
 }
 
 /// The content of a unit of a repair.
@@ -120,6 +122,9 @@ impl Unit {
             }
             UnitContent::Remedy(CallSide::After, _) | UnitContent::Wait(CallSide::After, ..) => {
                 Some(format!("after {}", self.at))
+            }
+            UnitContent::Remedy(CallSide::Instead, _) | UnitContent::Wait(CallSide::Instead, ..) => {
+                Some(format!("on {}", self.at))
             }
             UnitContent::Own(_) => None,
         }
@@ -325,7 +330,8 @@ impl CalledBodies {
                     continue;
                 }
                 let unit = |kind, what| Unit { at: at.clone(), what, kind };
-                all.extend(self.of_use[at].iter().map(|r| unit(r.kind, UnitContent::Remedy(side, r.clone()))));
+                let beside = self.of_use[at].iter().filter(|r| !r.in_place);
+                all.extend(beside.map(|r| unit(r.kind, UnitContent::Remedy(side, r.clone()))));
                 for r in &self.remedies {
                     for of in self.alike.iter().filter(|o| o.method == at.method) {
                         let awaited = r.awaited(&self.calls[of][0]);
@@ -333,6 +339,13 @@ impl CalledBodies {
                     }
                 }
             }
+            let flags = self.of_use[at].iter().filter(|r| r.in_place);
+            let flag = |r: &Remedy| Unit {
+                at: at.clone(),
+                what: UnitContent::Remedy(CallSide::Instead, r.clone()),
+                kind: r.kind,
+            };
+            all.extend(flags.map(flag));
         }
         all
     }
@@ -373,6 +386,8 @@ impl CalledBodies {
             let on = |side| joined(&targets, units.iter().flat_map(|u| u.calls(call, side, &calls)));
             let left = if gone.contains(&alike) { left(&targets, call, units) } else { Some(call.clone()) };
             let left = left.map(|c| name.map_or(c.clone(), |a| identified(&alike, &c, *a)));
+            let flagged = |c: &CallTerm| units.iter().find_map(|u| u.calls(c, CallSide::Instead, &calls).pop());
+            let left = left.map(|c| flagged(&c).unwrap_or(c));
             Some(one_after_the_other(on(CallSide::Before), left, on(CallSide::After)))
         };
         Arc::clone(&self.of).replace(Calls::new(text, instead))

@@ -110,11 +110,13 @@ fn any() -> Set {
     stamps(|_: RdmaStamp| true)
 }
 
-/// Takes from a fence the puts that it does not wait for.
+/// Takes from a fence the operations that it does not wait for.
 fn fence(a: &mut Axioms, network: Network) {
-    if !network.issues(Part::Remote(Write), Part::Fence) {
-        let fences = stamps(|a| matches!(a, aRF(_)));
-        a.ippo = issued(&a.ippo - in_order().between(&remote_writes(), &fences));
+    let fences = stamps(|a| matches!(a, aRF(_)));
+    for (writes, part) in [(remote_writes(), Part::Remote(Write)), (local_writes(), Part::Return)] {
+        if !network.issues(part, Part::Fence) {
+            a.ippo = issued(&a.ippo - in_order().between(&writes, &fences));
+        }
     }
 }
 

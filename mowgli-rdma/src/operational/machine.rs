@@ -107,6 +107,15 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// True if a part of the operation that was posted last to a queue pair is under way.
+    pub(super) fn is_under_way(&self, state: &mut State, t: usize, q: Qp) -> bool {
+        self.with_pair(state, q);
+        let (pair, mut is_there) = (self.pair(t, q), false);
+        let posted = state.pairs[pair].posted;
+        state.each_number(t, q, pair, &mut |nth| is_there |= *nth + 1 == posted);
+        is_there
+    }
+
     /// Returns the number of the next operation of a queue pair. If completions come in order, no result shows a number,
     /// only their order counts. So those that are under way are numbered from 0, and a loop has finitely many states.
     pub(super) fn next_number(&self, state: &mut State, t: usize, q: Qp) -> u32 {

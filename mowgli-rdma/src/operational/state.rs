@@ -28,6 +28,32 @@ pub struct EntryPart {
     pub delivered: bool,
     /// The number of earlier operations of the queue pair.
     pub nth: u32,
+    /// Whether its writes go to memory behind earlier ones, because its key is strict.
+    pub strict: bool,
+    /// The operations whose remote writes come before it, if it is a signal that has not read.
+    pub signal: Signalled,
+}
+
+/// The earlier operations of its queue pair that an atomic operation signals.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Signalled {
+    /// None.
+    No,
+    /// The one with this number.
+    One(u32),
+    /// All.
+    All,
+}
+
+impl Signalled {
+    /// True if it signals the operation with this number, which is an earlier one.
+    fn has(self, nth: u32) -> bool {
+        match self {
+            Self::No => false,
+            Self::One(of) => of == nth,
+            Self::All => true,
+        }
+    }
 }
 
 /// An entry of a pipe.
@@ -58,8 +84,8 @@ pub enum PipeEntry {
 /// An entry of the buffer of local writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum LocalWrite {
-    /// A write, with the number of operations before its own.
-    Write(Loc, Val, u32),
+    /// A write, with the part that its entry played.
+    Write(Loc, Val, EntryPart),
     Confirmation(EntryPart),
 }
 
@@ -72,6 +98,8 @@ pub(super) struct Arrived {
     pub(super) of: Remote,
     /// The number of earlier operations of the queue pair.
     pub(super) nth: u32,
+    /// Whether it stays behind earlier writes.
+    pub(super) strict: bool,
 }
 
 /// A queue pair of a thread; the oldest entry of each buffer is the first.
@@ -122,7 +150,7 @@ impl QueuePair {
             true => network.returns >= Order::Issued || nth <= part.nth,
             false => nth == part.nth,
         };
-        let blocks = |local: &LocalWrite| matches!(*local, LocalWrite::Write(.., nth) if is_awaited(nth));
+        let blocks = |local: &LocalWrite| matches!(*local, LocalWrite::Write(.., part) if is_awaited(part.nth));
         let is_placed = part.delivered || network.completion == Completion::Placed;
         let is_under_way = |w: &Arrived| w.nth == part.nth && w.of == Remote::Write;
         let is_open = self.local.iter().take(at).any(blocks) || is_placed && self.remote.iter().any(is_under_way);
@@ -147,7 +175,9 @@ impl QueuePair {
 
     /// Returns the positions of the remote writes that may go to memory: those that no write has to precede.
     pub(super) fn remote_writes(&self, network: Network) -> impl Iterator<Item = usize> + '_ {
-        let precedes = move |a: &Arrived, b: &Arrived| a.nth <= b.nth && network.remote(a.of, b.of) == Order::Placed;
+        let precedes = move |a: &Arrived, b: &Arrived| {
+            a.nth <= b.nth && (b.strict && a.nth < b.nth || network.remote(a.of, b.of) == Order::Placed)
+        };
         let is_first = move |&at: &usize| !self.remote.iter().take(at).any(|w| precedes(w, &self.remote[at]));
         (0..self.remote.len()).filter(is_first)
     }
@@ -156,10 +186,13 @@ impl QueuePair {
     /// not order them.
     pub(super) fn local_writes(&self, network: Network) -> impl Iterator<Item = (usize, Loc, Val)> + '_ {
         let writes = self.local.iter().enumerate().filter_map(|(place, local)| match *local {
-            LocalWrite::Write(x, v, _) => Some((place, x, v)),
+            LocalWrite::Write(x, v, part) => Some((place, x, v, part)),
             LocalWrite::Confirmation(_) => None,
         });
-        writes.take(if network.returns == Order::Placed { 1 } else { usize::MAX })
+        let oldest = writes.clone().next().map(|(.., part)| part.nth);
+        let all = writes.take(if network.returns == Order::Placed { 1 } else { usize::MAX });
+        let is_free = move |part: EntryPart| !part.strict || oldest == Some(part.nth);
+        all.filter(move |(.., part)| is_free(*part)).map(|(place, x, v, _)| (place, x, v))
     }
 
     /// Returns the positions in the pipe of remote fences that are over (rule 1) and of acknowledgements that become
@@ -242,13 +275,17 @@ impl PipeEntry {
         }
     }
 
-    /// Returns the number of operations before that of this entry.
-    fn number_mut(&mut self) -> Option<&mut u32> {
-        match self {
-            Self::Ack(part) => Some(&mut part.nth),
-            Self::AtomicWrite(.., nth) => Some(nth),
-            _ => self.part_mut().map(|part| &mut part.nth),
-        }
+    /// Returns the numbers of operations that it has: that of its own, and that of the one that it signals.
+    fn numbers_mut(&mut self) -> impl Iterator<Item = &mut u32> {
+        let (own, signalled) = match self {
+            Self::AtomicWrite(.., nth) => (Some(nth), None),
+            Self::Ack(part) => (Some(&mut part.nth), None),
+            _ => match self.part_mut() {
+                Some(EntryPart { nth, signal: Signalled::One(of), .. }) => (Some(nth), Some(of)),
+                part => (part.map(|part| &mut part.nth), None),
+            },
+        };
+        own.into_iter().chain(signalled)
     }
 
     /// Returns the number of operations before that of this entry, if the operation has a completion to come.
@@ -293,8 +330,10 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches
             let words_before = &queue.pipe[beginning..older.len()];
             reads(Remote::Read) && !words_before.iter().any(|e| matches!(e, PipeEntry::Get(..)))
         }
-        PipeEntry::Rcas(..) | PipeEntry::Rfaa(..) | PipeEntry::Rxchg(..) => reads(Remote::Atomic) && !is_locked,
-        // The write precedes the result, because the result of an atomic operation comes back after its own write.
+        PipeEntry::Rcas(.., part) | PipeEntry::Rfaa(.., part) | PipeEntry::Rxchg(.., part) => {
+            reads(Remote::Atomic) && !is_locked && !is_before(queue, older, part.signal)
+        }
+        // The result of an atomic operation comes back after its own write.
         PipeEntry::LocalWrite(.., part) => {
             !older.iter().any(|e| matches!(e, PipeEntry::AtomicWrite(.., nth) if *nth == part.nth))
         }
@@ -302,6 +341,19 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches
         PipeEntry::Rfence | PipeEntry::Ack(_) => false,
     };
     is_ready && may_pass(older, next, network)
+}
+
+/// True if a remote write that a signal stands behind is not in memory. The entries of the pipe are those before it.
+fn is_before(queue: &QueuePair, older: &[PipeEntry], signal: Signalled) -> bool {
+    let number = |e: &PipeEntry| {
+        let mut entry = *e;
+        entry.numbers_mut().next().map(|nth| *nth)
+    };
+    let writes = |e: &PipeEntry| {
+        let is_write = |part: &Place| matches!(part, Place::Remote(Remote::Write | Remote::Atomic));
+        e.left().iter().any(is_write) && number(e).is_some_and(|nth| signal.has(nth))
+    };
+    older.iter().any(writes) || queue.remote.iter().any(|w| signal.has(w.nth))
 }
 
 /// A configuration of the machine.
@@ -330,16 +382,18 @@ impl State {
     }
 
     /// Visits the number of each operation that is under way, once for each entry.
-    fn each_number(&mut self, t: usize, q: Qp, pair: usize, visit: &mut dyn FnMut(&mut u32)) {
+    pub(super) fn each_number(&mut self, t: usize, q: Qp, pair: usize, visit: &mut dyn FnMut(&mut u32)) {
         let queue = &mut self.pairs[pair];
         let buffered = self.buffers[t].iter_mut().filter_map(|b| match b {
             Buffered::Operation(by, entry) if *by == q => Some(entry),
             _ => None,
         });
-        queue.pipe.iter_mut().chain(buffered).filter_map(PipeEntry::number_mut).for_each(&mut *visit);
+        queue.pipe.iter_mut().chain(buffered).flat_map(PipeEntry::numbers_mut).for_each(&mut *visit);
         queue.remote.iter_mut().for_each(|write| visit(&mut write.nth));
         queue.local.iter_mut().for_each(|local| match local {
-            LocalWrite::Write(.., nth) | LocalWrite::Confirmation(EntryPart { nth, .. }) => visit(nth),
+            LocalWrite::Write(.., EntryPart { nth, .. }) | LocalWrite::Confirmation(EntryPart { nth, .. }) => {
+                visit(nth)
+            }
         });
     }
 

@@ -28,13 +28,14 @@ use mowgli_core::value::Val;
 use super::completions;
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Arrived, Buffered, EntryPart, LocalWrite, PipeEntry, State, can_act};
+use super::state::{Arrived, Buffered, EntryPart, LocalWrite, PipeEntry, Signalled, State, can_act};
 use crate::crash::{self, CRASH};
 use crate::message::{self, MESSAGE, QUEUE};
 use crate::network::Remote;
 use crate::stamp::Qp;
 use crate::tso::{Method, is_remote, polls, queue_pair, result};
 use crate::wait::words;
+use crate::way::{Signal, Way};
 
 /// One transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -178,8 +179,16 @@ impl Machine<'_> {
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
         let by = queue_pair(&self.world, call);
-        let nth = by.filter(|_| is_remote(usual)).map_or(0, |q| self.next_number(state, t, q));
-        let first = EntryPart { signalled: way.signalled, joined: false, delivered: way.delivered, nth };
+        let by_pair = by.filter(|_| is_remote(usual));
+        let is_near = by_pair.is_some_and(|q| self.is_under_way(state, t, q));
+        let nth = by_pair.map_or(0, |q| self.next_number(state, t, q));
+        let signal = match way.signal {
+            Signal::Strong => Signalled::All,
+            Signal::Weak if is_near => Signalled::One(nth - 1),
+            Signal::Weak | Signal::No => Signalled::No,
+        };
+        let Way { signalled, delivered, strict, .. } = way;
+        let first = EntryPart { signalled, joined: false, delivered, nth, strict, signal };
         let rows = |to: Val, from: Val, entry: fn(Loc, Loc, EntryPart) -> PipeEntry| -> Vec<PipeEntry> {
             let joined = |at| EntryPart { joined: at > 0, ..first };
             (0..)
@@ -187,7 +196,7 @@ impl Machine<'_> {
                 .map(|(at, (to, from))| entry(to, from, joined(at)))
                 .collect()
         };
-        let entries = match usual {
+        let mut entries = match usual {
             Method::Write { x, v } => {
                 state.buffers[t].push_back(Buffered::Write(x, v));
                 return result;
@@ -212,6 +221,9 @@ impl Machine<'_> {
             Method::RXchg { x, y, v } => vec![PipeEntry::Rxchg(x, y, v, first)],
             _ => return None,
         };
+        if way.fence {
+            entries.insert(0, PipeEntry::Rfence);
+        }
         let q = by?;
         self.with_pair(state, q);
         state.pairs[self.pair(t, q)].posted += u32::from(is_remote(usual));
@@ -225,7 +237,9 @@ impl Machine<'_> {
             return None;
         };
         let q = message::queue_pair(call)?;
-        let part = EntryPart { signalled: false, joined: false, delivered: false, nth: self.next_number(state, t, q) };
+        let nth = self.next_number(state, t, q);
+        let (no, signal) = (false, Signalled::No);
+        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: no, signal };
         state.pairs[self.pair(t, q)].posted += 1;
         state.buffers[t].push_back(Buffered::Operation(q, PipeEntry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)
@@ -320,12 +334,12 @@ impl Machine<'_> {
                 if own.end_word(place) && part.signalled {
                     own.pipe.insert(place, PipeEntry::Ack(part));
                 }
-                own.remote.push_back(Arrived { x, v, of: Remote::Write, nth: part.nth });
+                own.remote.push_back(Arrived { x, v, of: Remote::Write, nth: part.nth, strict: part.strict });
             }
             PipeEntry::Get(to, from, part) => own.pipe[place] = PipeEntry::LocalWrite(to, memory(from), part),
             PipeEntry::LocalWrite(to, v, part) => {
                 let is_over = own.end_word(place) && part.signalled;
-                own.local.push_back(LocalWrite::Write(to, v, part.nth));
+                own.local.push_back(LocalWrite::Write(to, v, EntryPart { joined: false, ..part }));
                 match place {
                     0 => own.local.extend(is_over.then_some(LocalWrite::Confirmation(part))),
                     _ if is_over => own.pipe.insert(place, PipeEntry::Ack(part)),
@@ -333,19 +347,21 @@ impl Machine<'_> {
                 }
             }
             PipeEntry::Rcas(to, on, old, _, part) if memory(on) != old => {
+                let part = EntryPart { signal: Signalled::No, ..part };
                 own.pipe[place] = PipeEntry::LocalWrite(to, memory(on), part);
             }
             PipeEntry::Rcas(to, on, .., part)
             | PipeEntry::Rfaa(to, on, _, part)
             | PipeEntry::Rxchg(to, on, _, part) => {
                 let new = own.pipe[place].updated(memory(on))?;
+                let part = EntryPart { signal: Signalled::No, ..part };
                 own.pipe[place] = PipeEntry::LocalWrite(to, memory(on), part);
                 own.pipe.insert(place, PipeEntry::AtomicWrite(on, new, part.nth));
                 after.locked = after.locked.with(q.to);
             }
             PipeEntry::AtomicWrite(x, v, nth) => {
                 own.pipe.remove(place);
-                own.remote.push_back(Arrived { x, v, of: Remote::Atomic, nth });
+                own.remote.push_back(Arrived { x, v, of: Remote::Atomic, nth, strict: false });
             }
             PipeEntry::Rfence | PipeEntry::Ack(_) => unreachable!("taken at once"),
         }

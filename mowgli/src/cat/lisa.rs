@@ -33,6 +33,7 @@ pub struct Lisa {
 pub fn to_lisa(test: &Test) -> Result<Lisa, InputError> {
     let fail = |why: String| InputError::new(Code::Unsupported, format!("{}: {why}", test.name));
     let marks = marks(test.model).map_err(|e| e.about(&test.name))?;
+    let test = &test.with_fences();
     test.is_made_as_usual("LISA")?;
     let mut places = Places { of_wid: BTreeMap::new(), labels: 0 };
     let mut columns = Vec::new();

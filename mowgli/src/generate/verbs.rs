@@ -49,6 +49,7 @@ struct CNames {
 /// because the program would take the missing ones for wrong.
 pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
     test.model.is_published("c-verbs")?;
+    let test = &test.with_fences();
     test.is_made_as_usual("c-verbs")?;
     let unsupported = |why| InputError::new(Code::Unsupported, why).about(&test.name);
     let text = text(test, answer).map_err(unsupported)?;

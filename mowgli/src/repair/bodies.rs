@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::repair::{Insertions, Limit, MoreRepairs, Repairable, Repairs};
+use mowgli_core::repair::{Insertions, Limit, MoreRepairs, Remedies, Repairable, Repairs};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::places::{Alike, CalledBodies, Unit};
@@ -106,7 +106,7 @@ impl<'a> BodySearch<'a> {
         let stop = found.as_ref().err().cloned().map(cause);
         let mut calls = found.unwrap_or_default();
         calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
-        let remedies = entry.below.names().filter_map(remedies_of).collect();
+        let remedies = remedies_below(entry).collect();
         let bodies = CalledBodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
         let units = if ask.weaken { bodies.own() } else { bodies.insertions() };
         let gone = units.iter().filter(|_| ask.weaken).map(|u| u.at.clone()).collect();
@@ -351,6 +351,12 @@ const GROWN: Duration = Duration::from_millis(100);
 const CHECKS: u32 = 10;
 const LEAST: Duration = Duration::from_secs(5);
 
+/// Returns the insertions that the libraries below an entry offer.
+fn remedies_below(entry: &Entry) -> impl Iterator<Item = Box<dyn Remedies>> + '_ {
+    let switches = entry.memory.switches.unwrap_or_default();
+    entry.below.names().filter_map(move |name| remedies_of(name, switches))
+}
+
 /// Finds the repairs of an implementation, or the calls that can be left out of it.
 ///
 /// # Errors
@@ -361,7 +367,7 @@ pub fn repair(entry: &Entry, variant: &Variant, ask: &BodyRepairRequest<'_>) -> 
         let message = format!("{}: bodies are repaired where nobody crashes", entry.name);
         return Err(InputError::new(Code::Unsupported, message).into());
     }
-    let known = entry.below.names().filter_map(remedies_of).flat_map(|r| r.costs());
+    let known = remedies_below(entry).flat_map(|r| r.costs());
     let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
     let (mut search, stop) = BodySearch::new(entry, variant, ask);

@@ -141,7 +141,9 @@ impl<'a> EditableTest<'a> {
             let edits = set.iter().map(|&i| (i, &self.edits[i])).filter(|(_, e)| e.thread == t).collect_vec();
             let mut edited = EditedThread::new(&self.test.threads[t], &edits);
             for at in 0..edited.old.statements.len() {
-                edits.iter().filter(|(_, e)| e.before == at).for_each(|(i, e)| edited.apply(*i, e));
+                // A call with a flag stands where it stood, behind what is inserted before it.
+                let here = edits.iter().filter(|(_, e)| e.before == at).sorted_by_key(|(_, e)| e.takes == Some(at));
+                here.for_each(|(i, e)| edited.apply(*i, e));
                 if !self.gone.contains(&(t, at)) && edits.iter().all(|(_, e)| e.takes != Some(at)) {
                     edited.keep(at, at, None);
                 }
@@ -227,7 +229,7 @@ impl EditedThread {
         Self { old, statements: Vec::new(), source: Vec::new(), origins: Vec::new(), calls: Vec::new() }
     }
 
-    fn apply(&mut self, edit: usize, ThreadEdit { before, what, .. }: &ThreadEdit) {
+    fn apply(&mut self, edit: usize, ThreadEdit { before, what, takes, .. }: &ThreadEdit) {
         let offer = match what {
             GapInsertion::Own(at) => return self.keep(*at, *before, Some(edit)),
             GapInsertion::Calls(offer) => offer,
@@ -235,8 +237,9 @@ impl EditedThread {
         let earlier = self.calls.iter().filter(|(at, _)| runs_before(&self.old, *at, *before));
         for inserted in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
             self.source.push((self.old.source[*before].0, statement(&inserted)));
-            self.statements.push(as_statement(&inserted));
-            self.origins.push(Origin { own: None, edit: Some(edit) });
+            let instead = takes.map(|at| in_place_of(&self.old.statements[at], &inserted));
+            self.statements.push(instead.unwrap_or_else(|| as_statement(&inserted)));
+            self.origins.push(Origin { own: takes.filter(|_| offer.in_place), edit: Some(edit) });
             self.calls.push((*before, inserted));
         }
     }
@@ -281,8 +284,8 @@ impl<'t> GapPlace<'t> {
     }
 
     fn insertion(&self, offer: Offer, prices: &Prices) -> ThreadEdit {
-        let cost = prices[offer.kind];
-        ThreadEdit { thread: self.thread, before: self.at, what: GapInsertion::Calls(offer), takes: None, cost }
+        let (cost, takes) = (prices[offer.kind], offer.in_place.then_some(self.at));
+        ThreadEdit { thread: self.thread, before: self.at, what: GapInsertion::Calls(offer), takes, cost }
     }
 
     pub(super) fn offers(&self, is_everywhere: bool) -> Vec<Offer> {
@@ -316,7 +319,9 @@ impl<'t> GapPlace<'t> {
             let after = statements[next..].iter().filter_map(call).collect_vec();
             let (world, thread) = (&self.test.world, Tid::from_index(self.thread));
             let gap = Gap { world, thread, before: &before, after: &after, fresh: &fresh, is_everywhere };
-            all.extend(self.remedies.iter().flat_map(|r| asks(&**r, &gap)));
+            let offers = self.remedies.iter().flat_map(|r| asks(&**r, &gap));
+            // A flag is set where the call stands, and not at the beginning of the block around it.
+            all.extend(offers.filter(|offer| next == self.at || !offer.in_place));
         }
         for offer in &mut all {
             offer.named = offer.named.map(|(nth, argument, id)| (positions[nth], argument, id));
@@ -462,6 +467,25 @@ fn call(s: &Statement) -> Option<Call> {
 fn as_statement(call: &Call) -> Statement {
     let args = call.args.iter().map(|v| Arg::Val(*v)).collect();
     Statement::Call { register: None, library: call.library, method: call.method.text(), args }
+}
+
+/// Returns a call in place of a statement as a statement. It computes what the replaced one computes, where the two
+/// agree.
+fn in_place_of(replaced: &Statement, call: &Call) -> Statement {
+    let mut new = as_statement(call);
+    if let (Statement::Call { register: to, args: old, .. }, Statement::Call { register, args, .. }) =
+        (replaced, &mut new)
+    {
+        let way = |args: &[Arg]| usize::from(matches!(args.first(), Some(Arg::Val(Val::Way(_)))));
+        let (old, at) = (&old[way(old)..], way(args));
+        let args = &mut args[at..];
+        if old.len() == args.len() {
+            *register = *to;
+            let agree = old.iter().zip(args).filter(|(old, new)| Arg::Val(old.value(&|_| Val::Int(0))) == **new);
+            agree.for_each(|(old, new)| *new = old.clone());
+        }
+    }
+    new
 }
 
 /// An identifier for the call at `at` of a thread, or for a new one there, which the test does not use.

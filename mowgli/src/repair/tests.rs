@@ -245,7 +245,7 @@ fn anything(test: &Test) -> Vec<ThreadEdit> {
             all.push(inserted(
                 t,
                 before,
-                Offer { kind: "any", calls: Arc::new(move |_| calls.clone()), named: None, objects },
+                Offer { kind: "any", calls: Arc::new(move |_| calls.clone()), named: None, objects, in_place: false },
             ));
         }
     }

@@ -15,6 +15,9 @@ use crate::error::{Code, InputError};
 use crate::litmus::statements::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
+/// The switch for relaxed ordering.
+const RELAXED: &str = "relaxed-ordering";
+
 /// Returns the possible numbers of arguments of a call, without the object if that stands before it. Identifiers after
 /// other arguments may be left out.
 fn count(method: &Method, before: bool) -> std::ops::RangeInclusive<usize> {
@@ -148,6 +151,11 @@ impl Reader<'_> {
                 let networks = PRESETS.iter().filter(|(network, _)| network.delivers);
                 let names = networks.map(|(network, _)| network.name).join(", ");
                 let message = format!("puts that complete when they are delivered are of the networks {names}");
+                fail(tree, Code::Unsupported, message)
+            }
+            Ok(Way { strict: true, .. }) if !self.model.switches().is_some_and(|s| s.network.has_keys()) => {
+                let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
+                let message = format!("keys are strict beside relaxed ones, in {wait}+{RELAXED} and {tso}+{RELAXED}");
                 fail(tree, Code::Unsupported, message)
             }
             Ok(_) => Ok(Arg::Val(way)),
