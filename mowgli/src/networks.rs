@@ -21,28 +21,32 @@ use mowgli_core::repair::Limit;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::Network;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::check::CheckQuestion::{Soundness, Through};
 use crate::check::{CheckOptions, Checked, check};
 use crate::error::{Code, InputError};
-use crate::interrupt::Failure;
+use crate::interrupt::{self, Failure};
 use crate::prove::{ProofResult as _, ProofVerdict, open, proved};
 use crate::repair::Costs;
 use crate::repair::bodies::{BodyRepair, BodyRepairRequest, repair};
 use crate::report::{CheckRow, RepairRow};
+use crate::shards::log::RunPart;
 
-use self::shown::{CheapestRepair, Shown, head, is_good};
+use self::shown::{CheapestRepair, Shown, StaticText, head, is_good, some_text, text};
 
 /// The verdict on a library on a network.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableCell {
     /// The library.
-    pub library: &'static str,
+    #[serde(deserialize_with = "text")]
+    pub library: StaticText,
     /// The variant of its implementation.
-    pub variant: &'static str,
+    #[serde(deserialize_with = "text")]
+    pub variant: StaticText,
     /// The network.
-    pub network: &'static str,
+    #[serde(deserialize_with = "text")]
+    pub network: StaticText,
     /// The verdict in one word, with the one on termination if calls do not return.
     pub verdict: String,
     /// The bound, as arguments of `check`.
@@ -54,10 +58,10 @@ pub struct TableCell {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The prover's verdict for every client; `None` if it was not asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proved: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "some_text")]
+    pub proved: Option<StaticText>,
     /// The obligations that the prover left open.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub open: Vec<String>,
     /// The cheapest repair if it is not right, if it was searched.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,11 +144,14 @@ pub struct TableRequest<'a> {
     pub prove: Option<&'a mowgli_prove::prove::ProofOptions>,
     /// The options of the check of one cell.
     pub options: &'a dyn Fn() -> CheckOptions<'static>,
+    /// The share of the cells that this process decides, and the results of others; `None` if it decides all.
+    pub share: Option<&'a RunPart<'a>>,
 }
 
-/// Decides a cell for each network and each chosen entry, and visits it as soon as it is known.
+/// Decides a cell for each network and each chosen entry, and visits it as soon as it is known. It skips those that
+/// another process decides.
 pub fn decide(entries: &mut [Entry], ask: &TableRequest<'_>, visit: &mut dyn FnMut(TableCell)) {
-    let mut known: BTreeMap<(&str, Network), TableCell> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, Network), Option<TableCell>> = BTreeMap::new();
     for &network in ask.networks {
         let moved: Vec<Result<(), InputError>> = entries.iter_mut().map(|entry| Ok(entry.move_to(network)?)).collect();
         for (at, moved) in moved.into_iter().enumerate() {
@@ -154,8 +161,15 @@ pub fn decide(entries: &mut [Entry], ask: &TableRequest<'_>, visit: &mut dyn FnM
             }
             // The libraries and their clients have no puts that are delivered.
             let key = (entry.name, Network { name: "", delivers: false, ..network });
-            let cell = known.entry(key).or_insert_with(|| cell(entries, at, (network, moved), ask));
-            visit(TableCell { network: network.name, ..cell.clone() });
+            let number = known.len();
+            let cell = known.entry(key).or_insert_with(|| {
+                let find = || cell(entries, at, (network, moved), ask);
+                match ask.share {
+                    Some(share) => share.unit(number, &interrupt::requested, find),
+                    None => Some(find()),
+                }
+            });
+            cell.iter().for_each(|cell| visit(TableCell { network: network.name, ..cell.clone() }));
         }
     }
 }

@@ -145,6 +145,21 @@ fn programs_and_weaker_specifications_are_shared_too() {
     reported(&["worth", "bal", "--threads", "2", "--nodes", "2", "--calls", "1"], "the whole catches no-fence");
 }
 
+/// Shards of a table have the repairs of one process, and errors in a test are errors of its shard.
+#[test]
+fn networks_are_shared_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tests(folder.path());
+    let on = ["--network", "rc", "--network", "cxi", "--calls", "1", "--threads", "2"];
+    is_as_one(&[&["networks", "sv", "bal", &path, "--repair"], &on[..]].concat(), 3, "repaired for 1");
+    is_as_one(&[&["networks", "sv", "--json"], &on[..]].concat(), 2, r#""verdict":"unsound""#);
+    file(folder.path(), "wrong.litmus", "RDMA_TSO wrong\n{ x@1 = 1; }\n P1@1 ;\n put(y, x) ;\n");
+    let out = folder.path().join("1.shard").display().to_string();
+    for _ in 0..2 {
+        is_bad(&["networks", &path, "--shard", "1/1", "--out", &out], &["y is not declared"]);
+    }
+}
+
 #[test]
 fn a_folder_of_shards_is_merged_and_watched() {
     let folder = tempfile::tempdir().unwrap();
@@ -276,7 +291,7 @@ fn jobs_for_a_cluster_are_written() {
     is_bad(&["submit", "slurm", "--", "check", "no-such"], &["no-such"]);
     is_bad(
         &["submit", "slurm", "--shards", "2", "--", "robust", "x"],
-        &["only `check`, `litmus`, `generate` and `compare` have shards"],
+        &["only `check`, `litmus`, `generate`, `compare` and `networks` have shards"],
     );
     is_bad(
         &["submit", "slurm", "--dir", &dir, "--", "compare", "--model", "RDMA_TSO", "--model", "RDMA_SC"],

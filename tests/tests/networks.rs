@@ -501,6 +501,7 @@ fn stacks_stand_on_the_network() {
         repair: false,
         prove: None,
         options: &CheckOptions::default,
+        share: None,
     };
     let mut cells = Vec::new();
     decide(&mut entries, &ask, &mut |cell| cells.push(cell));
@@ -522,6 +523,7 @@ fn repaired(names: &[&str], networks: &[&str], through: bool) -> Vec<TableCell> 
         repair: true,
         prove: None,
         options: &CheckOptions::default,
+        share: None,
     };
     let mut cells = Vec::new();
     decide(&mut mowgli_libraries::catalogue::catalogue(), &ask, &mut |cell| cells.push(cell));

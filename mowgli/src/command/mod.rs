@@ -59,7 +59,7 @@ use crate::shards::log::ShardLog;
 
 /// Returns the error for commands that are not split into shards.
 fn without_shards() -> InputError {
-    InputError::new(Code::Argument, "only `check`, `litmus`, `generate` and `compare` have shards")
+    InputError::new(Code::Argument, "only `check`, `litmus`, `generate`, `compare` and `networks` have shards")
 }
 
 /// Exit codes, and the commands that a small build lacks.
@@ -261,7 +261,7 @@ fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, InputError> {
         Command::Check(args) => check::hash(args, catalogue),
         Command::Litmus(args) => litmus::hash(args, catalogue),
         #[cfg(feature = "full")]
-        Command::More(more) => more.hash(catalogue).ok_or_else(without_shards),
+        Command::More(more) => more.hash(catalogue)?.ok_or_else(without_shards),
         _ => Err(without_shards()),
     }
 }
@@ -272,7 +272,7 @@ fn part(command: &Command, catalogue: Catalogue, log: &ShardLog) -> Done {
         Command::Check(args) => check::shard(args, catalogue, log),
         Command::Litmus(args) => litmus::shard(args, &catalogue, log),
         #[cfg(feature = "full")]
-        Command::More(more) => more.part(log),
+        Command::More(more) => more.part(catalogue, log),
         _ => Done::Wrong,
     }
 }

@@ -88,24 +88,30 @@ impl More {
         match self {
             Self::Compare(args) => args.shard(),
             Self::Generate(args) => args.shard(),
+            Self::Networks(args) => args.shard(),
             _ => None,
         }
     }
 
     /// Hashes the inputs of a command; `None` for commands without shards.
-    pub(super) fn hash(&self, catalogue: &Catalogue) -> Option<Hash> {
-        match self {
+    ///
+    /// # Errors
+    /// If an input cannot be read.
+    pub(super) fn hash(&self, catalogue: &Catalogue) -> Result<Option<Hash>, InputError> {
+        Ok(match self {
             Self::Compare(args) => Some(compare::hash(args, catalogue)),
             Self::Generate(args) => Some(generate::hash(args, catalogue)),
+            Self::Networks(args) => Some(networks::hash(args, catalogue)?),
             _ => None,
-        }
+        })
     }
 
     /// Does a share of a command's work.
-    pub(super) fn part(&self, log: &ShardLog) -> Done {
+    pub(super) fn part(&self, catalogue: Catalogue, log: &ShardLog) -> Done {
         match self {
             Self::Compare(args) => compare::shard(args, log),
             Self::Generate(args) => generate::shard(args, log),
+            Self::Networks(args) => networks::shard(args, catalogue, log),
             _ => Done::Wrong,
         }
     }
@@ -117,7 +123,7 @@ impl More {
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
-            Self::Networks(args) => reported_in(args.is_json(), networks::networks(&args, catalogue)),
+            Self::Networks(args) => reported_in(args.is_json(), networks::networks(&args, catalogue, log)),
             Self::Compare(args) => compare::compare(&args, log),
             Self::Generate(args) => reported_in(args.is_json(), generate::generate(&args, log)),
             Self::Emit(args) => printed(emit::emitted(&args, &catalogue)),

@@ -1,5 +1,6 @@
 //! `mowgli networks`.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use clap::Args;
 use itertools::Itertools;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::client_log::Shard;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::error::Error;
 use mowgli_prove::solve::SolverProgram;
@@ -14,16 +16,19 @@ use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
-use super::out::{files, save, text_of, worst};
+use super::out::{files, reported_in, save, text_of, worst};
+use super::shards::{Done, SharedArgs, is_shard};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
-use crate::interrupt::Deadline;
+use crate::interrupt::{self, Deadline};
 use crate::networks::cases::{self, NetworkCase};
 use crate::networks::shown::{Shown, is_good, repairs, table};
 use crate::networks::{TableCell, TableRequest, decide};
 use crate::prove::solvers;
 use crate::report::{Made, MatrixCell, Page, VerdictTable};
+use crate::shards::identity::Hash;
+use crate::shards::log::ShardLog;
 
 #[derive(Args)]
 #[command(
@@ -47,7 +52,7 @@ pub(super) struct NetworksArgs {
     #[arg(long, conflicts_with = "through")]
     prove: bool,
     /// Write a page on which a cell opens what is wrong, and its repair.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     html: Option<PathBuf>,
     /// Print the networks and their sources, and check nothing.
     #[arg(long)]
@@ -58,9 +63,16 @@ pub(super) struct NetworksArgs {
     /// Seconds for one library or test on one network, and for a repair of one body.
     #[arg(long, value_name = "S", default_value_t = 60)]
     timeout: u64,
+    #[command(flatten)]
+    shared: SharedArgs,
 }
 
 impl NetworksArgs {
+    /// Returns the share of the verdicts to find, and the file for its lines.
+    pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
+        self.shared.share()
+    }
+
     /// True if the command prints JSON.
     pub(super) fn is_json(&self) -> bool {
         self.json
@@ -75,25 +87,64 @@ impl NetworksArgs {
         self.within.limited(vec![entry.through()]).swap_remove(0)
     }
 
-    /// Prints a cell, if the output is JSON.
+    /// Splits the names into paths of tests and names of libraries.
+    ///
+    /// # Errors
+    /// If a name is neither.
+    fn split(&self, catalogue: &Catalogue) -> Result<(Vec<&String>, Vec<&String>), InputError> {
+        let (paths, names): (Vec<&String>, Vec<&String>) = self.names.iter().partition(|name| Path::new(name).exists());
+        match names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
+            Some(unknown) => Err(catalogue.no_library(unknown).into()),
+            None => Ok((paths, names)),
+        }
+    }
+
+    /// True if the table has the entry.
+    fn has(&self, entry: &Entry) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| *name == entry.name)
+    }
+
+    /// Prints a cell, if the output is JSON. A share prints nothing.
     fn print(&self, cell: &impl serde::Serialize) {
-        if self.json {
+        if self.json && self.shard().is_none() {
             println!("{}", serde_json::to_string(cell).expect("strings"));
         }
     }
 }
 
-/// Prints the verdicts. Returns 0 if all are known, 2 for bad arguments, 3 if a limit stopped one.
-pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, InputError> {
+/// Hashes the tests, the networks, and the libraries with their published implementations.
+///
+/// # Errors
+/// If a test cannot be read, or a name is neither a path nor a library.
+pub(super) fn hash(args: &NetworksArgs, catalogue: &Catalogue) -> Result<Hash, InputError> {
+    let mut hash = Hash::default();
+    let (paths, _) = args.split(catalogue)?;
+    args.networks().iter().for_each(|network| hash.add(&format!("{network:?}")));
+    for path in texts(&paths)? {
+        hash.add(&path.display().to_string());
+        hash.add(&text_of(&path)?);
+    }
+    // The other libraries may stand below the chosen ones.
+    let mut published = catalogue.entries().iter().filter_map(|entry| Some((entry, entry.variants.first()?)));
+    published.try_for_each(|(entry, variant)| hash.add_library(entry, variant, &[args.bound(entry)]))?;
+    Ok(hash)
+}
+
+/// Finds this shard's share of the verdicts.
+pub(super) fn shard(args: &NetworksArgs, catalogue: Catalogue, log: &ShardLog) -> Done {
+    let code = reported_in(args.json, networks(args, catalogue, Some(log)));
+    Done::of(code, interrupt::requested())
+}
+
+/// Prints the verdicts; `log` holds the results of other processes. Returns 0 if all are known, 2 for bad arguments, 3
+/// if a limit stopped one.
+pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&ShardLog>) -> Result<u8, InputError> {
     if args.list {
         PRESETS.iter().for_each(|(network, source)| println!("{network}: {source}"));
         return Ok(0);
     }
-    let (paths, names): (Vec<&String>, Vec<&String>) = args.names.iter().partition(|name| Path::new(name).exists());
-    if let Some(unknown) = names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
-        return Err(catalogue.no_library(unknown).into());
-    }
-    let of_tests = tests(args, &catalogue, &paths)?;
+    let (paths, names) = args.split(&catalogue)?;
+    let of_tests = tests(args, &catalogue, &paths, log)?;
     let is_named = |entry: &Entry| names.iter().any(|name| *name == entry.name);
     let mut entries = catalogue.into_entries();
     if let Some(local) = entries.iter().find(|entry| is_named(entry) && entry.memory.switches.is_none()) {
@@ -102,20 +153,25 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
     let limit = Duration::from_secs(args.timeout);
     let prover = |solvers| mowgli_prove::prove::ProofOptions { solvers, limit, executions: limit, keep: false };
     let prover = args.prove.then(|| solvers(&[SolverProgram::Z3]).map(prover)).transpose()?;
+    let part = log.map(|log| log.part("libraries".to_owned()));
     let ask = TableRequest {
-        is_chosen: &|entry| args.names.is_empty() || is_named(entry),
+        is_chosen: &|entry| args.has(entry),
         networks: &args.networks(),
         bound: &|entry| args.bound(entry),
         through: args.through,
         repair: args.repair,
         prove: prover.as_ref(),
         options: &|| CheckOptions { deadline: Deadline::after(Some(args.timeout)), ..CheckOptions::default() },
+        share: part.as_ref(),
     };
     let mut cells = Vec::new();
     decide(&mut entries, &ask, &mut |cell| {
         args.print(&cell);
         cells.push(cell);
     });
+    if is_shard(log) {
+        return Ok(0);
+    }
     let shown = of_tests.iter().map(NetworkCase::shown).chain(cells.iter().map(TableCell::shown)).collect_vec();
     let code = shown.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 }).fold(0, worst);
     if !args.json {
@@ -128,11 +184,22 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue) -> Result<u8, 
     Ok(code)
 }
 
-/// Decides the litmus tests.
-fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Result<Vec<NetworkCase>, InputError> {
-    let mut all = Vec::new();
+/// Lists the files of litmus tests.
+fn texts(paths: &[&String]) -> Result<Vec<PathBuf>, InputError> {
     let found: Vec<Vec<PathBuf>> = paths.iter().map(|path| files(Path::new(path), &["litmus"])).try_collect()?;
-    for file in found.concat() {
+    Ok(found.concat())
+}
+
+/// Decides the litmus tests.
+fn tests(
+    args: &NetworksArgs,
+    catalogue: &Catalogue,
+    paths: &[&String],
+    log: Option<&ShardLog>,
+) -> Result<Vec<NetworkCase>, InputError> {
+    let mut all = Vec::new();
+    let part = log.map(|log| log.part("tests".to_owned()));
+    for (number, file) in texts(paths)?.into_iter().enumerate() {
         let deadline = Deadline::after(Some(args.timeout));
         let ask = cases::CaseRequest {
             catalogue,
@@ -141,7 +208,16 @@ fn tests(args: &NetworksArgs, catalogue: &Catalogue, paths: &[&String]) -> Resul
             rows: args.html.is_some(),
             limits: Limits { expired: &|| deadline.expired(), ..Limits::default() },
         };
-        let found = cases::decide(&file, &text_of(&file)?, &ask)?;
+        let (text, wrong) = (text_of(&file)?, RefCell::new(None));
+        let find = || cases::decide(&file, &text, &ask).map_err(|error| wrong.replace(Some(error))).unwrap_or_default();
+        let is_partial = || interrupt::requested() || wrong.borrow().is_some();
+        let found = match &part {
+            Some(part) => part.unit(number, &is_partial, find).unwrap_or_default(),
+            None => find(),
+        };
+        if let Some(error) = wrong.into_inner() {
+            return Err(error);
+        }
         found.iter().for_each(|case| args.print(case));
         all.extend(found);
     }

@@ -70,9 +70,9 @@ fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, In
     let mut arguments = arguments
         .map(|a| a.into_string().map_err(|a| InputError::new(Code::Argument, format!("{}: not UTF-8", a.display()))));
     while let Some(argument) = arguments.next().transpose()? {
-        // The time limit of `litmus` is one for each test, so it determines results.
-        let is_taken =
-            |flag: &str| TAKEN.contains(&flag) && !(flag == "--timeout" && left.first().is_some_and(|c| c == "litmus"));
+        // The time limit of `litmus` and `networks` is one for each result, so it determines results.
+        let is_of_each = left.first().is_some_and(|command| command == "litmus" || command == "networks");
+        let is_taken = |flag: &str| TAKEN.contains(&flag) && !(flag == "--timeout" && is_of_each);
         if is_taken(&argument) {
             arguments.next();
         } else if !argument.split_once('=').is_some_and(|(flag, _)| is_taken(flag)) {

@@ -13,9 +13,9 @@ use std::path::Path;
 use mowgli_core::problem::Limits;
 use mowgli_core::repair::Limit;
 use mowgli_rdma::Network;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::shown::{CheapestRepair, Shown, head};
+use super::shown::{CheapestRepair, Shown, StaticText, head, text};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::litmus::parse::{on_network, parse_in};
@@ -25,15 +25,17 @@ use crate::repair::{Costs, RepairRequest, repair};
 use crate::report::{Drawn, RepairRow, TestRow};
 
 /// The verdict on a test on a network.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NetworkCase {
     /// The test.
     pub test: String,
     /// The network.
-    pub network: &'static str,
+    #[serde(deserialize_with = "text")]
+    pub network: StaticText,
     /// Whether its assertions hold: `holds`, `fails`, `undecided`, or `not defined` where the network lacks a
     /// switch or a kind of operations.
-    pub verdict: &'static str,
+    #[serde(deserialize_with = "text")]
+    pub verdict: StaticText,
     /// The assertions that fail.
     pub fails: Vec<String>,
     /// The limit that was hit, or the reason why the test is not defined.

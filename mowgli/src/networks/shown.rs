@@ -1,10 +1,24 @@
 //! The table of verdicts by network, and the repairs below it.
 
 use itertools::Itertools;
-use serde::Serialize;
+use mowgli_core::ids::Name;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A text that a shard has written, or a constant.
+pub(super) type StaticText = &'static str;
+
+/// Reads a text that a shard has written.
+pub(super) fn text<'de, D: Deserializer<'de>>(from: D) -> Result<StaticText, D::Error> {
+    String::deserialize(from).map(|text| Name::new(&text).text())
+}
+
+/// The same for a text that may be missing.
+pub(super) fn some_text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<StaticText>, D::Error> {
+    text(from).map(Some)
+}
 
 /// The cheapest repair of a library or a test that is wrong on a network.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CheapestRepair {
     /// The cost of all insertions; `None` if there is no repair.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -16,10 +30,10 @@ pub struct CheapestRepair {
     /// The verdict of a new check with the insertions. If no repair was found, this is the reason.
     pub verdict: String,
     /// The prover's verdict for every client on the repaired bodies; `None` if it was not asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proved: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none", default, deserialize_with = "some_text")]
+    pub proved: Option<StaticText>,
     /// The obligations that the prover left open.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub open: Vec<String>,
 }
 
