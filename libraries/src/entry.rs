@@ -13,6 +13,7 @@ use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::StampKind;
 use mowgli_core::unknown::Unknown;
 use mowgli_core::world::World;
+use mowgli_rdma::network::Order;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::{self, Wait};
 use mowgli_rdma::{Network, Switches};
@@ -82,7 +83,7 @@ impl Memory {
         let libraries = Libraries::over(mowgli_rdma::to).with(Wait);
         let crashing = Some(wait::crashing(Switches::OFF));
         let switches = Some(Switches::OFF);
-        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }), crashing, switches }
+        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback, gets: false }), crashing, switches }
     }
 
     /// RDMA-WAIT-RMW with these switches.
@@ -90,7 +91,12 @@ impl Memory {
     pub fn switched(switches: Switches) -> Self {
         let can_crash = Switches { crashes: true, ..switches }.fit().is_ok();
         let crashing = can_crash.then(|| wait::crashing(switches));
-        Self { libraries: wait::switched(switches), crashing, switches: Some(switches), ..Self::rdma_wait() }
+        let of_rc = Self::rdma_wait();
+        let probes: fn(bool) -> Box<dyn Probes> = match switches.network.returns {
+            Order::None => |loopback| Box::new(WaitProbes { loopback, gets: true }),
+            Order::Issued | Order::Placed => of_rc.probes,
+        };
+        Self { libraries: wait::switched(switches), probes, crashing, switches: Some(switches) }
     }
 
     /// x86-TSO with records from a pool. It has no network.

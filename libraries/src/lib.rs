@@ -19,7 +19,7 @@
 //!     beside: Libraries::over(to).with(Wait),
 //!     chain: vec![Arc::new(BalOverSv::default())],
 //!     subject: &Bal::Plain,
-//!     probes: &[&WaitProbes { loopback: true }],
+//!     probes: &[&WaitProbes { loopback: true, gets: false }],
 //!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1], ..Bound::default() },
 //!     asks_progress: true,
 //!     crashing: None,

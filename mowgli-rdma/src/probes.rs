@@ -22,6 +22,9 @@ use crate::wait::{WAIT, word};
 pub struct WaitProbes {
     /// Whether a thread may reach memory of its own node through the network.
     pub loopback: bool,
+    /// Whether a thread may also set a word of its own node by a get. A wait for another operation does not tell that the
+    /// result is there if results have no order.
+    pub gets: bool,
 }
 
 /// A part of a probe: its calls, and the words that it needs.
@@ -35,7 +38,8 @@ fn call(method: &'static str, args: &[Val]) -> Call {
 }
 
 impl WaitProbes {
-    /// Lists the ways in which a thread on `here` can set a word `x` on `node` to 1: by itself, or by a put of `o`.
+    /// Lists the ways in which a thread on `here` can set a word `x` on `node` to 1. It does so by itself, by a put of `o`,
+    /// or by a get of `o`.
     fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<ProbePart> {
         let mut steps = Vec::new();
         if self.loopback || node != here {
@@ -45,6 +49,11 @@ impl WaitProbes {
         }
         if node == here {
             steps.push(ProbePart { calls: vec![call("Write", &[x.into(), Val::Int(1)])], words: vec![(x, node, 0)] });
+        }
+        if self.gets && self.loopback && node == here {
+            let o = Loc::new(o);
+            let words = vec![(x, here, 0), (o, here, 1)];
+            steps.push(ProbePart { calls: vec![call("Get", &[x.into(), o.into(), Val::NoWid])], words });
         }
         steps
     }
