@@ -58,6 +58,9 @@ pub(crate) fn integers(result: Val) -> Val {
     result.int().map_or(Val::Unit, Val::Int)
 }
 
+/// The largest number of states of a program that is compared in brief: others take most of the time.
+const BRIEFLY: usize = 4_000;
+
 /// The largest number of states of a run that is compared without the reduction too.
 const SLOWLY: usize = 5_000;
 
@@ -70,24 +73,45 @@ pub(crate) fn agree_over(
     switches: Switches,
     (world, client): &(World, Client),
 ) -> Result<(), TestCaseError> {
-    let same = agree_on(libraries, switches, world, &flowing(client, integers));
-    same.map_err(
-        |e| if let TestCaseError::Fail(why) = e { TestCaseError::fail(format!("{why}: {client:?}")) } else { e },
-    )
+    agree_on(libraries, switches, world, &flowing(client, integers)).map_err(|e| with_client(e, client))
+}
+
+/// The same without the machine that does not reduce.
+pub(crate) fn agree_in_brief(switches: Switches, (world, client): &(World, Client)) -> Result<(), TestCaseError> {
+    let programs = flowing(client, integers);
+    agree_reduced(&tso::switched(switches), switches, world, &programs, BRIEFLY)
+        .map(|_| ())
+        .map_err(|e| with_client(e, client))
+}
+
+fn with_client(e: TestCaseError, client: &Client) -> TestCaseError {
+    if let TestCaseError::Fail(why) = e { TestCaseError::fail(format!("{why}: {client:?}")) } else { e }
 }
 
 fn agree_on(libraries: &Libraries, switches: Switches, world: &World, programs: &[Prog]) -> Result<(), TestCaseError> {
-    let Some(axioms) = by_axioms(libraries, world, programs) else { return Ok(()) };
+    let Some(axioms) = agree_reduced(libraries, switches, world, programs, 1_000_000)? else { return Ok(()) };
     let mut machine = Machine::new(world, programs).unwrap().with(switches);
-    let cells = all_cells(world);
-    let runs = machine.explore(&cells, 1_000_000, &|| false);
-    prop_assume!(runs.stop.is_none());
-    prop_assert_eq!(&axioms, &runs.outcomes, "on {:?}, {:?}", world.threads, world.crashes);
-    let slowly = machine.explore_slowly(&cells, SLOWLY);
+    let slowly = machine.explore_slowly(&all_cells(world), SLOWLY);
     if slowly.stop.is_none() {
         prop_assert_eq!(&axioms, &slowly.outcomes, "without reduction");
     }
     Ok(())
+}
+
+/// Compares axioms and the machine with its reduction, on a program with fewer states than this. Returns the outcomes; `None` if a limit was reached.
+fn agree_reduced(
+    libraries: &Libraries,
+    switches: Switches,
+    world: &World,
+    programs: &[Prog],
+    states: usize,
+) -> Result<Option<BTreeSet<Outcome>>, TestCaseError> {
+    let mut machine = Machine::new(world, programs).unwrap().with(switches);
+    let runs = machine.explore(&all_cells(world), states, &|| false);
+    prop_assume!(runs.stop.is_none());
+    let Some(axioms) = by_axioms(libraries, world, programs) else { return Ok(None) };
+    prop_assert_eq!(&axioms, &runs.outcomes, "on {:?}, {:?}", world.threads, world.crashes);
+    Ok(Some(axioms))
 }
 
 /// Runs so many cases, the same each time.
