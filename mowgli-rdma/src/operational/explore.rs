@@ -51,6 +51,9 @@ pub struct MachineRuns {
     pub stop: Option<Stop>,
 }
 
+/// A condition on a state: on the outputs of the threads that have ended, and the outcome if everything has.
+type Accepts<'f> = dyn Fn(&[Option<Val>], Option<&Outcome>) -> bool + 'f;
+
 impl Machine<'_> {
     /// Explores every state, with the reduction. Stops after `limit` states, or when `expired` returns true.
     pub fn explore(&mut self, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> MachineRuns {
@@ -229,6 +232,48 @@ impl Machine<'_> {
         }
     }
 
+    /// Finds a run to a state that `is` accepts, with as few steps as possible that are not taken at once, and returns
+    /// its steps. `is` gets the outputs of the threads that have ended, and the outcome if everything has. Returns `None`
+    /// if the first `limit` states have none, or the time is up.
+    pub fn shortest(
+        &mut self,
+        observed: &[Cell],
+        is: &Accepts<'_>,
+        limit: usize,
+        expired: &dyn Fn() -> bool,
+    ) -> Option<Vec<Step>> {
+        let first = self.start();
+        let mut steps = Vec::new();
+        let first = self.settled_in_time(first, &mut |step, _| steps.push(step.clone()), expired).ok()?;
+        let mut seen = FxHashSet::from_iter([first.clone()]);
+        // Each state with the position of the one before it, and the steps between them.
+        let mut states = vec![(first, usize::MAX, steps)];
+        let mut at = 0;
+        while at < states.len() && at < limit {
+            let state = states[at].0.clone();
+            if is(&self.outputs(&state), self.outcome(&state, observed).as_ref()) {
+                let mut path = Vec::new();
+                while at != usize::MAX {
+                    path.extend(states[at].2.iter().rev().cloned());
+                    at = states[at].1;
+                }
+                path.reverse();
+                return Some(path);
+            }
+            let mut next = Vec::new();
+            self.steps(&state, &mut |_, step, after| next.push((step, after)));
+            for (step, after) in next {
+                let mut steps = vec![step];
+                let after = self.settled_in_time(after, &mut |step, _| steps.push(step.clone()), expired).ok()?;
+                if seen.insert(after.clone()) {
+                    states.push((after, at, steps));
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+
     /// Returns the reason why some thread does not go on, if it is a limit or an invalid call.
     fn cut(&self, state: &State) -> Option<Stop> {
         let of = |place: &u32| if let Next::Cut(stop) = self.programs.next(*place) { Some(stop.clone()) } else { None };
@@ -239,13 +284,18 @@ impl Machine<'_> {
         state.at.iter().any(|&place| matches!(self.programs.next(place), Next::Discarded))
     }
 
-    /// Returns the outcome of a state in which everything has ended.
-    fn outcome(&self, state: &State, observed: &[Cell]) -> Option<Outcome> {
+    /// Returns the output of each thread that has ended.
+    fn outputs(&self, state: &State) -> Vec<Option<Val>> {
         let output = |&place: &u32| match self.programs.next(place) {
             Next::End(v) => Some(*v),
             _ => None,
         };
-        let outputs = state.at.iter().map(output).collect::<Option<Vec<Val>>>()?;
+        state.at.iter().map(output).collect()
+    }
+
+    /// Returns the outcome of a state in which everything has ended.
+    fn outcome(&self, state: &State, observed: &[Cell]) -> Option<Outcome> {
+        let outputs = self.outputs(state).into_iter().collect::<Option<Vec<Val>>>()?;
         let is_over = |t: usize, q: Qp| {
             let pair = &state.pairs[self.pair(t, q)];
             let is_cut_off = self.world.may_stop(Tid::from_index(t)) || self.world.crashes.nodes.contains(q.to);

@@ -13,6 +13,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use rustc_hash::FxHashMap;
 
 use crate::crash::{CRASH, Crash};
 use crate::message::{MESSAGE, Message};
@@ -33,6 +34,35 @@ pub(super) enum Next {
     Cut(Stop),
 }
 
+/// The next step of code that is not a [`Prog`].
+#[derive(Clone, Debug)]
+pub enum Goes {
+    /// The thread makes this call.
+    Call(Call),
+    /// The thread ends with this value.
+    End(Val),
+    /// An assumption failed, so the run does not count.
+    Discarded,
+    /// A limit or a fault stops the exploration of this thread.
+    Cut(Stop),
+}
+
+/// Code of threads that is not a [`Prog`], for example compiled code that runs in another process.
+///
+/// The machine asks for the next step after each sequence of results. A name of the thread's state lets it recognise
+/// two sequences that lead to the same state. So loops that wait have finitely many places.
+pub trait Code: Send {
+    /// Returns the next step of a thread after these calls, and the name of its state. Two equal names of a thread mean
+    /// that it goes on in the same way from both. A thread without a name is in a state of its own.
+    fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>);
+}
+
+/// The source of the next steps.
+enum Source<'a> {
+    Progs(&'a [Prog]),
+    Code(&'a mut dyn Code),
+}
+
 /// A place of a program.
 struct ProgramPlace {
     next: Next,
@@ -44,25 +74,66 @@ struct ProgramPlace {
 
 /// The programs as graphs: a place for each sequence of results, without those of idle iterations.
 pub(super) struct Programs<'a> {
-    programs: &'a [Prog],
+    source: Source<'a>,
     world: Arc<World>,
     /// The limit on the iterations of a loop that are not idle.
     pub(super) rounds: usize,
     places: Vec<ProgramPlace>,
     known: BTreeMap<(usize, u32, Val), u32>,
+    /// The places of states that have names.
+    named: FxHashMap<(usize, u128), u32>,
 }
 
 impl<'a> Programs<'a> {
     pub(super) fn new(world: Arc<World>, programs: &'a [Prog]) -> Self {
-        Self { programs, world, rounds: usize::MAX, places: Vec::new(), known: BTreeMap::new() }
+        Self::of(world, Source::Progs(programs))
+    }
+
+    pub(super) fn of_code(world: Arc<World>, code: &'a mut dyn Code) -> Self {
+        Self::of(world, Source::Code(code))
+    }
+
+    fn of(world: Arc<World>, source: Source<'a>) -> Self {
+        let (places, known, named) = (Vec::new(), BTreeMap::new(), FxHashMap::default());
+        Self { source, world, rounds: usize::MAX, places, known, named }
+    }
+
+    /// Returns the next step of a thread, and the name of its state if it has one.
+    fn step(&mut self, thread: usize, earlier: &[Event]) -> (Next, Option<u128>) {
+        let tid = Tid::from_index(thread);
+        match &mut self.source {
+            Source::Progs(programs) => {
+                let replay =
+                    MachineReplay { world: &self.world, thread: tid, rounds: self.rounds, events: earlier, at: 0 };
+                (replay.next(&programs[thread]), None)
+            }
+            Source::Code(code) => match code.next(tid, earlier) {
+                (Goes::Call(call), state) => (Next::Call(call), state),
+                (Goes::End(v), state) => (Next::End(v), state),
+                (Goes::Discarded, _) => (Next::Discarded, None),
+                (Goes::Cut(stop), _) => (Next::Cut(stop), None),
+            },
+        }
+    }
+
+    /// True if a thread that is at this place again has made no call since that waits for others or for a choice. It
+    /// would make such calls for ever, and the machine takes them at once.
+    fn never_looks(&self, place: u32, earlier: &[Event]) -> bool {
+        let before = self.earlier(place);
+        let is_silent = |e: &Event| matches!(e.ret, Val::Unit | Val::Tuple(_)) && e.call.method.text() != "PollBy";
+        earlier.strip_prefix(before).is_some_and(|since| !since.is_empty() && since.iter().all(is_silent))
     }
 
     /// Returns the place of a thread after these calls, the last of which it made at `before`.
     pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
         let tid = Tid::from_index(thread);
-        let next = MachineReplay { world: &self.world, thread: tid, rounds: self.rounds, events: &earlier, at: 0 }
-            .next(&self.programs[thread]);
+        let (next, state) = self.step(thread, &earlier);
+        let known = state.and_then(|state| self.named.get(&(thread, state)).copied());
+        if let Some(known) = known.filter(|&known| !self.never_looks(known, &earlier)) {
+            return known;
+        }
         let next = match next {
+            _ if known.is_some() => Next::Cut(Stop::Rounds(format!("{tid}: a loop that never looks"))),
             Next::Call(call) => match fault(&self.world, tid, &call) {
                 Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
                 None => Next::Call(call),
@@ -77,6 +148,9 @@ impl<'a> Programs<'a> {
         }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
         self.places.push(ProgramPlace { next, earlier, before });
+        if let Some(state) = state {
+            self.named.entry((thread, state)).or_insert(place);
+        }
         place
     }
 
@@ -210,5 +284,85 @@ impl MachineReplay<'_> {
                 false => done += 1,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::ids::{Loc, Node};
+    use mowgli_core::program::Prog;
+
+    use super::*;
+    use crate::operational::Machine;
+    use crate::tso;
+
+    /// Two threads that each write their own word and wait for that of the other; the states of the waits have names.
+    struct Handshake {
+        asked: usize,
+    }
+
+    fn own(thread: usize) -> Loc {
+        Loc::new(["x", "y"][thread])
+    }
+
+    fn write(thread: usize) -> Call {
+        Method::Write { x: own(thread), v: 1.into() }.into()
+    }
+
+    fn read(thread: usize) -> Call {
+        Method::Read { x: own(1 - thread) }.into()
+    }
+
+    impl Code for Handshake {
+        fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>) {
+            self.asked += 1;
+            match earlier {
+                [] => (Goes::Call(write(thread.index())), Some(0)),
+                [.., last] if last.ret == Val::Int(1) => (Goes::End(Val::Int(earlier.len() as i64)), None),
+                _ => (Goes::Call(read(thread.index())), Some(1)),
+            }
+        }
+    }
+
+    fn world() -> World {
+        let mut world = World::new(1, &[Node(1), Node(1)]);
+        world.objects = (0..2).map(|t| (own(t), tso::word(Node(1)))).collect();
+        world
+    }
+
+    #[test]
+    fn code_has_the_runs_of_the_term_that_it_is() {
+        let wait =
+            |t: usize| Prog::call(read(t)).bind(|v| if v == Val::Int(1) { Prog::Break(1, v) } else { Prog::unit() });
+        let programs: Vec<Prog> =
+            (0..2).map(|t| Prog::call(write(t)).then(wait(t).repeat()).then(Prog::Val(2.into()))).collect();
+        let world = world();
+        let of_terms = Machine::new(&world, &programs).expect("words").explore(&[], 1000, &|| false);
+        let mut code = Handshake { asked: 0 };
+        let mut machine = Machine::over(&world, &mut code).expect("words");
+        let of_code = machine.explore(&[], 1000, &|| false);
+        assert_eq!(of_code.outcomes, of_terms.outcomes);
+        assert_eq!((of_code.states, of_code.outcomes.len()), (of_terms.states, 1));
+        let is_over = |outputs: &[Option<Val>], _: Option<&_>| outputs.iter().all(Option::is_some);
+        let steps = machine.shortest(&[], &is_over, 1000, &|| false).expect("it ends");
+        assert_eq!(steps.len(), 6, "two writes, two drains, two reads");
+        // The machine needs the place of a state once for each result that leads to it, however often the loop goes.
+        assert!(code.asked < 20, "{}", code.asked);
+    }
+
+    /// A thread that writes for ever.
+    struct Writes;
+
+    impl Code for Writes {
+        fn next(&mut self, thread: Tid, _: &[Event]) -> (Goes, Option<u128>) {
+            (Goes::Call(write(thread.index())), Some(0))
+        }
+    }
+
+    #[test]
+    fn a_loop_that_never_looks_is_cut() {
+        let world = world();
+        let runs = Machine::over(&world, &mut Writes).expect("words").explore(&[], 1000, &|| false);
+        assert!(matches!(runs.stop, Some(Stop::Rounds(_))), "{:?}", runs.stop);
     }
 }
