@@ -1,0 +1,830 @@
+/* What a program compiled with -fsanitize=thread calls, and how it is run again and again.
+ *
+ * `main` runs once, until it waits for its threads. The process then serves the explorer: for each run it forks, and the child runs
+ * one thread alone. The explorer has chosen the results of the thread's first calls; the child reports the next calls and
+ * waits for the result of one, or ends. A load is such a call if its address is a cell, that is if threads or operations share
+ * it. All other memory is the child's own. The child reports which memory it touches, and the explorer decides what is a cell.
+ *
+ * A call is reported with a hash of the thread's state: its registers and stack, the memory that it has written, and the state of
+ * the runtime. Two equal hashes mean that the thread goes on in the same way, so a loop that waits is a loop for the explorer, too.
+ */
+#define _GNU_SOURCE
+#include "mowgli.h"
+#include "runtime.h"
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+uint64_t mw_regs[7] __attribute__((visibility("hidden")));
+int mw_thread = -1;
+
+static struct { void *(*fn)(void *); void *arg; int node; } threads[THREADS];
+static int thread_count, joined, is_serving, line = -1;
+static pid_t process;
+
+/* The answer to the explorer, which is sent whole. */
+static char *out;
+static size_t out_size, out_used;
+
+static void add(const char *format, va_list all)
+{
+	va_list again;
+	va_copy(again, all);
+	size_t n = (size_t)vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (out_used + n + 1 > out_size) {
+		out_size = 2 * (out_used + n + 1);
+		if (!(out = realloc(out, out_size))) abort();
+	}
+	out_used += (size_t)vsnprintf(out + out_used, n + 1, format, all);
+}
+void mw_line(const char *format, ...)
+{
+	va_list all;
+	va_start(all, format);
+	add(format, all);
+	va_end(all);
+}
+static void send_all(void)
+{
+	for (size_t done = 0; done < out_used;) {
+		ssize_t k = write(line, out + done, out_used - done);
+		if (k <= 0) _exit(2);
+		done += (size_t)k;
+	}
+	out_used = 0;
+}
+/* Reads a line. The explorer sends the next one only after an answer, so nothing is read beyond it. */
+static int received(char *text, size_t size)
+{
+	size_t n = 0;
+	while (n + 1 < size && read(line, text + n, 1) == 1) {
+		if (text[n] == '\n') { text[n] = 0; return 1; }
+		n++;
+	}
+	return 0;
+}
+static char *received_all(void)
+{
+	size_t size = 256, n = 0;
+	char *text = malloc(size);
+	while (text && read(line, text + n, 1) == 1) {
+		if (text[n] == '\n') { text[n] = 0; return text; }
+		if (++n == size) text = realloc(text, size *= 2);
+	}
+	_exit(0);
+}
+
+/* The state of a thread. */
+uint64_t mw_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ (hash >> 29);
+}
+static uint64_t hashed(uint64_t hash, const void *from, size_t n)
+{
+	const unsigned char *bytes = from;
+	uint64_t word;
+	for (; n >= 8; bytes += 8, n -= 8) {
+		memcpy(&word, bytes, 8);
+		hash = mw_mix(hash, word);
+	}
+	word = 0;
+	memcpy(&word, bytes, n);
+	return mw_mix(hash, word);
+}
+/* Blocks of 64 bytes that the thread has written since `main` was done. */
+enum { BLOCKS = 1 << 16 };
+static uintptr_t blocks[BLOCKS];
+static uint32_t block_list[BLOCKS];
+static uint32_t block_count;
+static int is_on_stack(uintptr_t at);
+static void written(uintptr_t address, size_t n)
+{
+	if (is_on_stack(address)) return;
+	for (uintptr_t block = address / 64; block <= (address + n - 1) / 64; block++) {
+		size_t at = (size_t)(mw_mix(1, block) % BLOCKS);
+		while (blocks[at] && blocks[at] != block) at = (at + 1) % BLOCKS;
+		if (blocks[at]) continue;
+		if (block_count == BLOCKS / 2) mw_end('x', "a thread writes more than 2 MiB of its own memory");
+		blocks[at] = block;
+		block_list[block_count++] = (uint32_t)at;
+	}
+}
+static char recorded[4096];
+static size_t recorded_used;
+/* The end of the stack of the thread, and of that of `main`. */
+static uintptr_t base __attribute__((used)), arguments;
+static uint64_t state(uint64_t seed, uint64_t extra)
+{
+	uint64_t hash = mw_mix(mw_mix(seed, extra), mw_verbs_state(seed));
+	if (mw_thread == EPILOGUE) return hash;
+	hash = hashed(hash, mw_regs, sizeof mw_regs);
+	hash = hashed(hash, (void *)mw_regs[6], base - mw_regs[6]);
+	/* A sum, because another order of writes is the same state. */
+	uint64_t sum = 0;
+	for (uint32_t i = 0; i < block_count; i++) {
+		uintptr_t block = blocks[block_list[i]] * 64;
+		sum += hashed(mw_mix(seed, block), (void *)block, 64);
+	}
+	return hashed(mw_mix(hash, sum), recorded, recorded_used);
+}
+
+/* The store whose hook came last. It is done at the next hook. */
+static struct { uintptr_t at; size_t n; uint64_t pc, frame; } pending, stored;
+/* The addresses from which a call was made, innermost first, by the chain of frame pointers. */
+static void places(char *text)
+{
+	uint64_t pc = stored.n ? stored.pc : *(uint64_t *)mw_regs[6], frame = stored.n ? stored.frame : mw_regs[1];
+	int n = sprintf(text, "%lx", (unsigned long)pc - 1);
+	for (int depth = 0; depth < 4 && frame > mw_regs[6] && frame < base; depth++) {
+		n += sprintf(text + n, ",%lx", (unsigned long)((uint64_t *)frame)[1] - 1);
+		frame = *(uint64_t *)frame;
+	}
+}
+
+/* Calls, in turn: those that the explorer knows are answered by it, and not reported. */
+static int64_t *tape;
+static int tape_used, tape_size, calls;
+static uint64_t spins, hooks;
+/* A hash of all calls so far. If a thread makes other calls with the same results, it depends on time or chance. */
+static uint64_t trail = 1;
+
+static int is_known(void) { return tape_used < tape_size; }
+static void report(char kind, uint64_t extra, const char *format, va_list all)
+{
+	char where[128], text[512];
+	vsnprintf(text, sizeof text, format, all);
+	trail = hashed(trail, text, strlen(text));
+	/* What is reported comes behind the last known result. */
+	if (is_known()) return;
+	uint64_t of_call = hashed(extra, text, strlen(text));
+	places(where);
+	mw_line("%c %016lx%016lx %s %s\n", kind, (unsigned long)state(3, of_call), (unsigned long)state(5, of_call), where, text);
+	if (++calls > 2000) mw_end('x', "a thread makes more than 2000 calls without a result between them");
+}
+void mw_call(uint64_t extra, const char *format, ...)
+{
+	spins = 0;
+	va_list all;
+	va_start(all, format);
+	report('c', extra, format, all);
+	va_end(all);
+}
+int64_t mw_ask(uint64_t extra, const char *format, ...)
+{
+	char text[64];
+	spins = 0;
+	va_list all;
+	va_start(all, format);
+	report('q', extra, format, all);
+	va_end(all);
+	if (is_known()) {
+		if (tape_used + 1 == tape_size) mw_line("t 0 %lx\n", (unsigned long)trail);
+		return tape[tape_used++];
+	}
+	mw_line("t 0 %lx\n.\n", (unsigned long)trail);
+	send_all();
+	calls = 0;
+	if (!received(text, sizeof text) || text[0] != 'r') _exit(0);
+	return strtoll(text + 2, NULL, 10);
+}
+void mw_warn(const char *format, ...)
+{
+	char where[128];
+	va_list all;
+	if (mw_thread < 0) return;
+	places(where);
+	mw_line("w %s ", where);
+	va_start(all, format);
+	add(format, all);
+	va_end(all);
+	mw_line("\n");
+}
+void mw_end(char kind, const char *format, ...)
+{
+	char where[128] = "0";
+	va_list all;
+	if (mw_thread >= 0) places(where);
+	mw_line("%c %s ", kind, where);
+	va_start(all, format);
+	add(format, all);
+	va_end(all);
+	mw_line("\n.\n");
+	if (line < 0) {
+		fwrite(out, 1, out_used, stderr);
+		exit(2);
+	}
+	send_all();
+	_exit(0);
+}
+static void ended(const char *how)
+{
+	char where[128] = "0";
+	mw_flush();
+	mw_line("e %016lx%016lx %s %s\n", (unsigned long)hashed(7, recorded, recorded_used), 0ul, where, how);
+	mw_line("%.*s.\n", (int)recorded_used, recorded);
+	send_all();
+	_exit(0);
+}
+
+/* Memory. */
+struct cell { uintptr_t at; size_t size; };
+static struct cell *cells;
+static size_t cell_count;
+/* The first cell that ends behind an address. */
+static size_t cell_after(uintptr_t address)
+{
+	size_t low = 0, high = cell_count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (cells[middle].at + cells[middle].size <= address) low = middle + 1; else high = middle;
+	}
+	return low;
+}
+/* A thread's own frames. No other thread can know them, because each has a process of its own. */
+static int is_on_stack(uintptr_t at) { return mw_thread != EPILOGUE && at < base && at + (8 << 20) > base; }
+/* Accesses that were reported, by any run. */
+enum { SEEN = 1 << 20 };
+static uint64_t *seen;
+static void touches(uintptr_t at, size_t n, int writes, int scalar)
+{
+	if (is_on_stack(at)) return;
+	uint64_t key = mw_mix(mw_mix(mw_mix((uint64_t)mw_thread + 1, at), n), (uint64_t)(2 * writes + scalar)) | 1;
+	size_t i = (size_t)(key >> 20) % SEEN, looked = 0;
+	while (seen[i] && seen[i] != key && ++looked < SEEN) i = (i + 1) % SEEN;
+	if (seen[i] == key) return;
+	if (looked == SEEN) mw_end('x', "the threads touch more than a million places");
+	seen[i] = key;
+	char where[128];
+	places(where);
+	mw_line("a %lu %zu %d %d %s\n", (unsigned long)at, n, writes, scalar, where);
+	spins = 0;
+}
+static int64_t value_of(const void *at, size_t n)
+{
+	int64_t v = 0;
+	memcpy(&v, at, n);
+	return n == 8 ? v : (int64_t)((uint64_t)v << (64 - 8 * n)) >> (64 - 8 * n);
+}
+static void load(uintptr_t at, size_t n, int scalar)
+{
+	touches(at, n, 0, scalar);
+	/* Nothing changes: the thread waits for another one, which has not got to where it writes. */
+	if (++spins > 1000000) mw_end('n', "%lu %zu", (unsigned long)at, n > 8 ? 8 : n);
+	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
+		struct cell c = cells[i];
+		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
+		int64_t v = mw_ask(n, "read %lu %zu", (unsigned long)c.at, c.size);
+		memcpy((void *)c.at, &v, c.size);
+	}
+}
+static void store(uintptr_t at, size_t n)
+{
+	size_t i = cell_after(at);
+	if (i == cell_count || cells[i].at >= at + n) { written(at, n); return; }
+	for (uintptr_t from = at; from < at + n;) {
+		while (i < cell_count && cells[i].at + cells[i].size <= from) i++;
+		if (i == cell_count || cells[i].at >= at + n) { written(from, at + n - from); break; }
+		struct cell c = cells[i];
+		if (c.at > from) written(from, c.at - from);
+		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, of which the whole is used elsewhere");
+		mw_call(n, "write %lu %zu %ld", (unsigned long)c.at, c.size, (long)value_of((void *)c.at, c.size));
+		from = c.at + c.size;
+	}
+}
+void mw_flush(void)
+{
+	if (!pending.n) return;
+	/* The state is that at this hook, but the place is that of the store. */
+	stored = pending;
+	pending.n = 0;
+	store(stored.at, stored.n);
+	stored.n = 0;
+}
+void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0); }
+void mw_store(void *to, const void *from, size_t n)
+{
+	if (!n) return;
+	touches((uintptr_t)to, n, 1, 0);
+	memmove(to, from, n);
+	store((uintptr_t)to, n);
+}
+static void reads(void *at, size_t n, int scalar)
+{
+	if (mw_thread < 0 || !n) return;
+	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
+	mw_flush();
+	mw_verbs_touch((uintptr_t)at, n, 0);
+	load((uintptr_t)at, n, scalar);
+}
+static void writes(void *at, size_t n, int scalar)
+{
+	if (mw_thread < 0 || !n) return;
+	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
+	mw_flush();
+	mw_verbs_touch((uintptr_t)at, n, 1);
+	touches((uintptr_t)at, n, 1, scalar);
+	spins = 0;
+	pending.at = (uintptr_t)at;
+	pending.n = n;
+	pending.pc = *(uint64_t *)mw_regs[6];
+	pending.frame = mw_regs[1];
+}
+
+#define PLAIN(n, name) \
+	ENTRY(__tsan_##name##read##n); ENTRY(__tsan_##name##write##n); \
+	void mw___tsan_##name##read##n(void *at) { reads(at, n, 1); } \
+	void mw___tsan_##name##write##n(void *at) { writes(at, n, 1); }
+PLAIN(1, ) PLAIN(2, ) PLAIN(4, ) PLAIN(8, )
+PLAIN(2, unaligned_) PLAIN(4, unaligned_) PLAIN(8, unaligned_)
+PLAIN(1, volatile_) PLAIN(2, volatile_) PLAIN(4, volatile_) PLAIN(8, volatile_)
+#define WIDE(name) \
+	ENTRY(__tsan_##name##read16); ENTRY(__tsan_##name##write16); \
+	void mw___tsan_##name##read16(void *at) { reads(at, 16, 0); } \
+	void mw___tsan_##name##write16(void *at) { writes(at, 16, 0); }
+WIDE() WIDE(unaligned_) WIDE(volatile_)
+ENTRY(__tsan_read_range); ENTRY(__tsan_write_range);
+void mw___tsan_read_range(void *at, size_t n) { reads(at, n, 0); }
+void mw___tsan_write_range(void *at, size_t n) { writes(at, n, 0); }
+ENTRY(__tsan_vptr_read); ENTRY(__tsan_vptr_update); ENTRY(__tsan_func_exit);
+void mw___tsan_vptr_read(void *at) { reads(at, 8, 1); }
+void mw___tsan_vptr_update(void *at, void *v) { (void)v; writes(at, 8, 1); }
+void mw___tsan_func_exit(void) { mw_flush(); }
+void __tsan_func_entry(void *pc) { (void)pc; }
+void __tsan_init(void) {}
+
+/* Atomics, on memory that is the thread's own and on cells. x86: all but stores and loads are locked instructions. */
+static int is_cell(uintptr_t at, size_t n)
+{
+	size_t i = cell_after(at);
+	if (i == cell_count || cells[i].at >= at + n) return 0;
+	if (cells[i].at != at || cells[i].size != n) mw_end('x', "part of a word is used, of which the whole is used elsewhere");
+	return 1;
+}
+static int64_t own(volatile void *at, size_t n) { return value_of((void *)(uintptr_t)at, n); }
+static void set_own(volatile void *at, int64_t v, size_t n)
+{
+	memcpy((void *)(uintptr_t)at, &v, n);
+	if (mw_thread >= 0) written((uintptr_t)at, n);
+}
+static int begins(volatile void *at, size_t n, int changes)
+{
+	if (mw_thread < 0) return 0;
+	mw_flush();
+	mw_verbs_touch((uintptr_t)at, n, changes);
+	touches((uintptr_t)at, n, changes, 1);
+	return is_cell((uintptr_t)at, n);
+}
+static int64_t atomic_load(volatile void *at, size_t n)
+{
+	if (mw_thread < 0) return own(at, n);
+	mw_flush();
+	mw_verbs_touch((uintptr_t)at, n, 0);
+	load((uintptr_t)at, n, 1);
+	return own(at, n);
+}
+static void fence(int order)
+{
+	if (mw_thread >= 0 && order == __ATOMIC_SEQ_CST) mw_call(0, "fence");
+}
+static void atomic_store(volatile void *at, int64_t v, size_t n, int order)
+{
+	int shared = begins(at, n, 1);
+	if (!shared) set_own(at, v, n);
+	else mw_call(0, "write %lu %zu %ld", (unsigned long)at, n, (long)v);
+	fence(order);
+}
+static int64_t compare(volatile void *at, int64_t old, int64_t new, size_t n, uint64_t extra)
+{
+	return mw_ask(extra, "cas %lu %zu %ld %ld", (unsigned long)at, n, (long)old, (long)new);
+}
+static int64_t cut_to(int64_t v, size_t n) { return value_of(&v, n); }
+/* Operations that the model lacks are a compare-and-swap that is repeated. */
+enum { ADD, SUB, AND, OR, XOR, NAND, XCHG };
+static int64_t changed(int64_t old, int64_t v, int by, size_t n)
+{
+	int64_t sum = by == ADD ? (int64_t)((uint64_t)old + (uint64_t)v) : by == SUB ? (int64_t)((uint64_t)old - (uint64_t)v)
+		: by == AND ? (old & v) : by == OR ? (old | v) : by == XOR ? (old ^ v) : by == NAND ? ~(old & v) : v;
+	return cut_to(sum, n);
+}
+static int64_t atomic_change(volatile void *at, int64_t v, size_t n, int by)
+{
+	if (!begins(at, n, 1)) {
+		int64_t old = own(at, n);
+		set_own(at, changed(old, v, by, n), n);
+		return old;
+	}
+	if (by == XCHG) return mw_ask(0, "xchg %lu %zu %ld", (unsigned long)at, n, (long)v);
+	if (by == ADD || by == SUB) {
+		int64_t plus = by == ADD ? v : -v, old = mw_ask(0, "faa %lu %zu %ld", (unsigned long)at, n, (long)plus);
+		if (cut_to(old + plus, n) != old + plus) mw_end('x', "an addition overflows");
+		return old;
+	}
+	int64_t old = mw_ask((uint64_t)by, "read %lu %zu", (unsigned long)at, n);
+	for (;;) {
+		int64_t was = compare(at, old, changed(old, v, by, n), n, (uint64_t)by);
+		if (was == old) return old;
+		old = was;
+	}
+}
+static int atomic_compare(volatile void *at, void *expected, int64_t new, size_t n)
+{
+	int shared = begins(at, n, 1);
+	int64_t old = value_of(expected, n), was = shared ? compare(at, old, new, n, 0) : own(at, n);
+	if (was == old && !shared) set_own(at, new, n);
+	if (was != old) {
+		if (mw_thread < 0) memcpy(expected, &was, n); else mw_store(expected, &was, n);
+	}
+	return was == old;
+}
+#define HOOK(type, name, parameters, arguments, body) \
+	ENTRY(name); type mw_##name parameters { body }
+#define ATOMIC(bits, T) \
+	HOOK(T, __tsan_atomic##bits##_load, (volatile T *a, int mo), , (void)mo; return (T)atomic_load(a, sizeof(T));) \
+	HOOK(void, __tsan_atomic##bits##_store, (volatile T *a, T v, int mo), , atomic_store(a, v, sizeof(T), mo);) \
+	HOOK(T, __tsan_atomic##bits##_exchange, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), XCHG);) \
+	HOOK(T, __tsan_atomic##bits##_fetch_add, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), ADD);) \
+	HOOK(T, __tsan_atomic##bits##_fetch_sub, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), SUB);) \
+	HOOK(T, __tsan_atomic##bits##_fetch_and, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), AND);) \
+	HOOK(T, __tsan_atomic##bits##_fetch_or, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), OR);) \
+	HOOK(T, __tsan_atomic##bits##_fetch_xor, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), XOR);) \
+	HOOK(T, __tsan_atomic##bits##_fetch_nand, (volatile T *a, T v, int mo), , (void)mo; return (T)atomic_change(a, v, sizeof(T), NAND);) \
+	HOOK(int, __tsan_atomic##bits##_compare_exchange_strong, (volatile T *a, T *c, T v, int mo, int f), , \
+		(void)mo; (void)f; return atomic_compare(a, c, v, sizeof(T));) \
+	HOOK(int, __tsan_atomic##bits##_compare_exchange_weak, (volatile T *a, T *c, T v, int mo, int f), , \
+		(void)mo; (void)f; return atomic_compare(a, c, v, sizeof(T));) \
+	HOOK(T, __tsan_atomic##bits##_compare_exchange_val, (volatile T *a, T c, T v, int mo, int f), , \
+		(void)mo; (void)f; atomic_compare(a, &c, v, sizeof(T)); return c;)
+ATOMIC(8, int8_t) ATOMIC(16, int16_t) ATOMIC(32, int32_t) ATOMIC(64, int64_t)
+HOOK(void, __tsan_atomic_thread_fence, (int mo), , if (mw_thread >= 0) mw_flush(); fence(mo);)
+void __tsan_atomic_signal_fence(int mo) { (void)mo; }
+
+/* Functions of libc that touch memory. In objects of the program their names are replaced by these. */
+#define MOVES(name) \
+	ENTRY(__mowgli_##name); \
+	void *mw___mowgli_##name(void *to, const void *from, size_t n) \
+	{ \
+		if (mw_thread < 0) return memmove(to, from, n); \
+		mw_flush(); \
+		if (n) load((uintptr_t)from, n, 0); \
+		mw_store(to, from, n); \
+		return to; \
+	}
+MOVES(memcpy) MOVES(memmove)
+ENTRY(__mowgli_memset);
+void *mw___mowgli_memset(void *to, int byte, size_t n)
+{
+	if (mw_thread < 0 || !n) return memset(to, byte, n);
+	mw_flush();
+	touches((uintptr_t)to, n, 1, 0);
+	memset(to, byte, n);
+	store((uintptr_t)to, n);
+	return to;
+}
+ENTRY(__mowgli_memcmp);
+int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
+{
+	if (mw_thread >= 0 && n) {
+		mw_flush();
+		load((uintptr_t)a, n, 0);
+		load((uintptr_t)b, n, 0);
+	}
+	return memcmp(a, b, n);
+}
+
+/* Locks and condition variables of pthread, as a word each. */
+static void needs(const void *at) { if (!is_cell((uintptr_t)at, 4)) { touches((uintptr_t)at, 4, 1, 1); mw_end('n', "%lu 4", (unsigned long)at); } }
+static int lock(pthread_mutex_t *m, int tries)
+{
+	if (mw_thread < 0) return 0;
+	mw_flush();
+	needs(m);
+	while (compare(m, 0, 1 + mw_thread, 4, 1)) if (tries) return EBUSY;
+	return 0;
+}
+static int unlock(pthread_mutex_t *m)
+{
+	if (mw_thread < 0) return 0;
+	mw_flush();
+	needs(m);
+	mw_call(2, "write %lu 4 0", (unsigned long)m);
+	mw_call(2, "fence");
+	return 0;
+}
+HOOK(int, __mowgli_pthread_mutex_lock, (pthread_mutex_t *m), , return lock(m, 0);)
+HOOK(int, __mowgli_pthread_mutex_trylock, (pthread_mutex_t *m), , return lock(m, 1);)
+HOOK(int, __mowgli_pthread_mutex_unlock, (pthread_mutex_t *m), , return unlock(m);)
+/* A waiter sleeps until the count of signals changes. Who sleeps may wake for any signal, which POSIX allows. */
+static int wakes(pthread_cond_t *c)
+{
+	if (mw_thread < 0) return 0;
+	mw_flush();
+	needs(c);
+	mw_ask(3, "faa %lu 4 1", (unsigned long)c);
+	return 0;
+}
+HOOK(int, __mowgli_pthread_cond_signal, (pthread_cond_t *c), , return wakes(c);)
+HOOK(int, __mowgli_pthread_cond_broadcast, (pthread_cond_t *c), , return wakes(c);)
+ENTRY(__mowgli_pthread_cond_wait);
+int mw___mowgli_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	if (mw_thread < 0) return 0;
+	mw_flush();
+	needs(c);
+	int64_t before = mw_ask(4, "read %lu 4", (unsigned long)c);
+	unlock(m);
+	while (mw_ask(mw_mix(5, (uint64_t)before), "read %lu 4", (unsigned long)c) == before) {}
+	return lock(m, 0);
+}
+static void yields(void) { if (mw_thread >= 0) mw_flush(); }
+HOOK(int, __mowgli_sched_yield, (void), , yields(); return 0;)
+HOOK(int, __mowgli_usleep, (unsigned n), , (void)n; yields(); return 0;)
+HOOK(unsigned, __mowgli_sleep, (unsigned n), , (void)n; yields(); return 0;)
+HOOK(int, __mowgli_nanosleep, (const void *a, void *b), , (void)a; (void)b; yields(); return 0;)
+
+/* How a thread ends otherwise. */
+HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned at, const char *function), ,
+	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
+	mw_flush(); mw_end('f', "assertion `%s' failed", what);)
+HOOK(void, __mowgli_abort, (void), , if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
+void serve(void);
+ENTRY(__mowgli_exit);
+void mw___mowgli_exit(int code)
+{
+	if (mw_thread < 0) { serve(); exit(code); }
+	if (mw_thread == EPILOGUE && code == 0) ended("");
+	mw_flush();
+	mw_end('f', "exit(%d) is called", code);
+}
+
+/* What a program says to the explorer. */
+ENTRY(mowgli_outcome);
+void mw_mowgli_outcome(const char *name, int64_t value)
+{
+	if (mw_thread < 0) mw_end('m', "mowgli_outcome: `main` has not started its threads yet");
+	mw_flush();
+	int n = snprintf(recorded + recorded_used, sizeof recorded - recorded_used, "v %s %ld\n", name, (long)value);
+	if (recorded_used + (size_t)n >= sizeof recorded) mw_end('x', "a thread records more than 4096 bytes of outcomes");
+	recorded_used += (size_t)n;
+}
+ENTRY(mowgli_assume);
+void mw_mowgli_assume(int condition)
+{
+	if (mw_thread < 0 || condition) return;
+	mw_flush();
+	mw_end('d', "an assumption is false");
+}
+
+/* Memory that threads allocate: each has a range of its own, because the same address in two threads would be one word. */
+enum { HEAP = 1 << 26 };
+static char *heap;
+static size_t heap_used;
+static void *allocated(size_t n, size_t alignment)
+{
+	heap_used = (heap_used + alignment - 1) / alignment * alignment + 16;
+	heap_used = (heap_used + alignment - 1) / alignment * alignment;
+	if (n > HEAP || heap_used + n > HEAP) mw_end('x', "a thread allocates more than 64 MiB");
+	char *at = heap + (size_t)(mw_thread == EPILOGUE ? THREADS : mw_thread) * HEAP + heap_used;
+	*(size_t *)(at - 8) = n;
+	heap_used += n;
+	return at;
+}
+static int is_allocated(void *p) { return heap && (char *)p >= heap && (char *)p < heap + (size_t)(THREADS + 1) * HEAP; }
+void *__mowgli_malloc(size_t n) { return mw_thread < 0 ? malloc(n) : allocated(n, 16); }
+void *__mowgli_calloc(size_t n, size_t size) { return mw_thread < 0 ? calloc(n, size) : allocated(n * size, 16); }
+void __mowgli_free(void *p) { if (!is_allocated(p) && mw_thread < 0) free(p); }
+void *__mowgli_realloc(void *p, size_t n)
+{
+	if (mw_thread < 0) return realloc(p, n);
+	if (!is_allocated(p) && p) mw_end('x', "realloc in a thread of memory that `main` allocated");
+	void *to = allocated(n, 16);
+	size_t old = p ? ((size_t *)p)[-1] : 0;
+	return p ? memcpy(to, p, old < n ? old : n) : to;
+}
+int __mowgli_posix_memalign(void **to, size_t alignment, size_t n)
+{
+	if (mw_thread < 0) return posix_memalign(to, alignment, n);
+	*to = allocated(n, alignment);
+	return 0;
+}
+
+/* new and delete of C++. */
+void *__mowgli__Znwm(size_t n) { return __mowgli_malloc(n); }
+void *__mowgli__Znam(size_t n) { return __mowgli_malloc(n); }
+void __mowgli__ZdlPv(void *p) { __mowgli_free(p); }
+void __mowgli__ZdaPv(void *p) { __mowgli_free(p); }
+void __mowgli__ZdlPvm(void *p, size_t n) { (void)n; __mowgli_free(p); }
+void __mowgli__ZdaPvm(void *p, size_t n) { (void)n; __mowgli_free(p); }
+
+/* Time stands still in threads: a run that depends on it would be another one each time. */
+static void stands(const char *call)
+{
+	if (mw_thread < 0) return;
+	mw_flush();
+	mw_warn("%s: time stands still", call);
+}
+ENTRY(__mowgli_clock_gettime);
+int mw___mowgli_clock_gettime(clockid_t clock, struct timespec *to)
+{
+	if (mw_thread < 0) return clock_gettime(clock, to);
+	stands("clock_gettime");
+	struct timespec none = { 0 };
+	mw_store(to, &none, sizeof none);
+	return 0;
+}
+ENTRY(__mowgli_gettimeofday);
+int mw___mowgli_gettimeofday(struct timeval *to, void *zone)
+{
+	if (mw_thread < 0) return gettimeofday(to, zone);
+	stands("gettimeofday");
+	struct timeval none = { 0 };
+	mw_store(to, &none, sizeof none);
+	return 0;
+}
+ENTRY(__mowgli_time);
+time_t mw___mowgli_time(time_t *to)
+{
+	if (mw_thread < 0) return time(to);
+	stands("time");
+	time_t none = 0;
+	if (to) mw_store(to, &none, sizeof none);
+	return 0;
+}
+/* What the runtime lacks. In `main` nobody waits, so there the functions do nothing. */
+#define LACKS(name) \
+	ENTRY(__mowgli_##name); \
+	int mw___mowgli_##name(void) { if (mw_thread >= 0) { mw_flush(); mw_end('x', #name " is not supported"); } return 0; }
+LACKS(rand) LACKS(random) LACKS(pthread_cond_timedwait) LACKS(pthread_barrier_wait) LACKS(pthread_rwlock_rdlock)
+LACKS(pthread_rwlock_wrlock) LACKS(pthread_spin_lock) LACKS(pthread_spin_unlock) LACKS(sem_wait) LACKS(sem_post)
+
+/* Threads. */
+int mw_node_of(int thread) { return threads[thread].node; }
+static void start(int node, void *(*fn)(void *), void *arg)
+{
+	if (mw_thread == EPILOGUE) mw_end('x', "a thread is started after others were joined");
+	if (mw_thread >= 0) mw_end('x', "a thread is started by another; let `main` start all threads");
+	if (thread_count == THREADS) mw_end('x', "more than %d threads", THREADS);
+	threads[thread_count].fn = fn;
+	threads[thread_count].arg = arg;
+	threads[thread_count++].node = node;
+}
+void mowgli_node(int node, void *(*fn)(void *), void *arg)
+{
+	if (node < 1 || node > NODES) mw_end('m', "mowgli_node: node %d; nodes are 1 to %d", node, NODES);
+	start(node, fn, arg);
+}
+int __mowgli_pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	(void)attr;
+	*id = (pthread_t)thread_count + 1;
+	start(1, fn, arg);
+	return 0;
+}
+ENTRY(__mowgli_pthread_join);
+int mw___mowgli_pthread_join(pthread_t id, void **result)
+{
+	(void)id;
+	if (mw_thread < 0) serve();
+	if (mw_thread != EPILOGUE) mw_end('x', "pthread_join in a thread; let `main` join all threads");
+	joined++;
+	mw_flush();
+	if (result) *result = NULL;
+	return 0;
+}
+ENTRY(mowgli_join);
+void mw_mowgli_join(void)
+{
+	if (mw_thread < 0) serve();
+	mw_flush();
+}
+
+/* The server. */
+static void fails(int signal)
+{
+	out_used = 0;
+	const char *why = signal == SIGALRM ? "a thread runs for ten seconds without a call" : strsignal(signal);
+	mw_end(signal == SIGALRM ? 'x' : 'f', "%s", why);
+}
+static void catches(void)
+{
+	static char stack[1 << 16];
+	stack_t other = { .ss_sp = stack, .ss_size = sizeof stack };
+	struct sigaction action = { .sa_handler = fails, .sa_flags = SA_ONSTACK };
+	int all[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM };
+	sigaltstack(&other, NULL);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sigaction(all[i], &action, NULL);
+}
+/* The frames above this one belong to the thread; those below depend on the request, and are no part of its state. So do the
+ * registers that a call preserves. */
+__attribute__((noinline)) static void run(int thread)
+{
+	void *fn = (void *)threads[thread].fn, *arg = threads[thread].arg;
+	__asm__ volatile("movq %%rsp, base(%%rip)\nxorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d\ncall *%%rax"
+		: "+a"(fn), "+D"(arg) : : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
+	ended("");
+}
+static void runs(int thread, char *rest)
+{
+	int n = (int)strtol(rest, &rest, 10);
+	tape = malloc(sizeof *tape * (size_t)(n + 1));
+	for (tape_size = 0; tape_size < n; tape_size++) tape[tape_size] = strtoll(rest, &rest, 10);
+	catches();
+	alarm(10);
+	mw_thread = thread;
+	base = arguments;
+	if (thread != EPILOGUE) run(thread);
+}
+static void cells_are(char *rest)
+{
+	cell_count = (size_t)strtol(rest, &rest, 10);
+	cells = realloc(cells, sizeof *cells * (cell_count + 1));
+	for (size_t i = 0; i < cell_count; i++) {
+		cells[i].at = strtoul(rest, &rest, 10);
+		cells[i].size = strtoul(rest, &rest, 10);
+	}
+}
+/* The initial values of cells. */
+static void values_of(char *rest)
+{
+	for (long n = strtol(rest, &rest, 10); n > 0; n--) {
+		uintptr_t at = strtoul(rest, &rest, 10);
+		size_t size = strtoul(rest, &rest, 10);
+		mw_line("%ld\n", (long)value_of((void *)at, size));
+	}
+	mw_line(".\n");
+	send_all();
+}
+/* Ends `main` here: the parent serves until the explorer is done, and a child returns to run the rest of `main`. */
+void serve(void)
+{
+	if (is_serving || getpid() != process) return;
+	is_serving = 1;
+	if (line < 0) {
+		fprintf(stderr, "this program runs under `mowgli explore` and `mowgli run`\n");
+		_exit(2);
+	}
+	seen = mmap(NULL, SEEN * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (seen == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
+	heap = mmap(NULL, (size_t)(THREADS + 1) * HEAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (heap == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
+	for (int t = 0; t < thread_count; t++) mw_line("thread %d %lx\n", threads[t].node, (unsigned long)threads[t].fn);
+	mw_verbs_lines();
+	mw_line(".\n");
+	send_all();
+	fflush(NULL);
+	for (;;) {
+		char *text = received_all();
+		char *rest = text + 1;
+		if (text[0] == 't') cells_are(rest);
+		else if (text[0] == 'i') values_of(rest);
+		else if (text[0] == 'g') {
+			long thread = strtol(rest, &rest, 10);
+			pid_t child = fork();
+			int status;
+			if (!child) {
+				runs((int)thread, rest);
+				return;
+			}
+			if (child < 0) mw_end('x', "fork: %s", strerror(errno));
+			waitpid(child, &status, 0);
+			if (WIFSIGNALED(status)) mw_end('x', "a thread was killed: %s", strsignal(WTERMSIG(status)));
+		} else _exit(0);
+		free(text);
+	}
+}
+static void at_end(void) { if (mw_thread < 0) serve(); if (mw_thread == EPILOGUE) ended(""); }
+__attribute__((constructor)) static void begin(int argc, char **argv)
+{
+	const char *path = getenv("MOWGLI_SOCKET");
+	(void)argc;
+	process = getpid();
+	arguments = (uintptr_t)argv;
+	atexit(at_end);
+	if (!path) return;
+	/* Addresses are names of memory, so they are the same each time. */
+	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) && !getenv("MOWGLI_AGAIN")) {
+		setenv("MOWGLI_AGAIN", "1", 1);
+		personality(ADDR_NO_RANDOMIZE);
+		execv("/proc/self/exe", argv);
+	}
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	strncpy(to.sun_path, path, sizeof to.sun_path - 1);
+	line = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (line < 0 || connect(line, (struct sockaddr *)&to, sizeof to)) {
+		perror(path);
+		_exit(2);
+	}
+}

@@ -1,0 +1,441 @@
+/* A libibverbs without hardware. Device k is the card of node k + 1. `main` makes everything that needs to be made; threads post
+ * and poll. The explorer performs what is posted, in every order that the model allows. Here a queue pair is a list of what
+ * was posted and not yet polled, and the number of messages that went by it.
+ */
+#define _GNU_SOURCE
+#include "runtime.h"
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+#undef ibv_get_device_list
+
+enum { REGIONS = 256 };
+
+struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
+struct awaited { uint64_t id; int count; struct ibv_sge to[8]; };
+/* What the threads change is in `now`; all of it is in the hash of a thread's state. */
+struct pair {
+	struct ibv_qp qp;
+	struct ibv_qp_cap cap;
+	int node, all_signaled, access;
+	uint32_t peer;
+	struct { int sent, awaited; int64_t messages, received; } now;
+	struct sent pipe[DEPTH];
+	struct awaited queue[DEPTH];
+};
+struct region { struct ibv_mr mr; int node, access, is_gone; };
+struct queue { struct ibv_cq cq; int node; };
+
+static struct ibv_device devices[NODES];
+static struct ibv_device *device_list[NODES + 1];
+static struct pair *pairs[PAIRS];
+static int pair_count;
+static struct region *regions[REGIONS];
+static int region_count;
+
+static int node_of(struct ibv_context *c) { return (int)(c->device - devices) + 1; }
+static struct pair *pair_of(struct ibv_qp *qp) { return (struct pair *)qp; }
+static struct pair *numbered(uint32_t qpn) { return qpn && qpn <= (uint32_t)pair_count ? pairs[qpn - 1] : NULL; }
+static void sets_up(const char *call)
+{
+	if (mw_thread >= 0) mw_end('x', "%s in a thread; let `main` set up devices, memory and queue pairs", call);
+}
+static void *made(size_t size)
+{
+	void *p = calloc(1, size);
+	if (!p) mw_end('x', "no memory");
+	return p;
+}
+
+uint64_t mw_verbs_state(uint64_t hash)
+{
+	for (int i = 0; i < pair_count; i++) {
+		struct pair *p = pairs[i];
+		if (!p->now.sent && !p->now.awaited && !p->now.messages && !p->now.received) continue;
+		hash = mw_mix(mw_mix(hash, (uint64_t)i), (uint64_t)p->now.messages);
+		hash = mw_mix(mw_mix(hash, (uint64_t)p->now.received), (uint64_t)p->now.sent);
+		for (int k = 0; k < p->now.sent; k++)
+			hash = mw_mix(mw_mix(hash, p->pipe[k].id), p->pipe[k].opcode * 4u + p->pipe[k].signaled + ((uint64_t)p->pipe[k].length << 32));
+		hash = mw_mix(hash, (uint64_t)p->now.awaited);
+		for (int k = 0; k < p->now.awaited; k++)
+			hash = mw_mix(mw_mix(hash, p->queue[k].id), p->queue[k].count ? p->queue[k].to[0].addr : 0);
+	}
+	return hash;
+}
+void mw_verbs_touch(uintptr_t at, size_t n, int writes)
+{
+	for (int i = 0; i < pair_count; i++)
+		for (int k = 0; k < pairs[i]->now.sent; k++) {
+			struct sent *s = &pairs[i]->pipe[k];
+			int is_written = s->opcode == IBV_WR_RDMA_READ || s->opcode >= IBV_WR_ATOMIC_CMP_AND_SWP;
+			for (int j = 0; j < s->count && (writes || is_written); j++)
+				if (at < s->own[j].at + s->own[j].n && s->own[j].at < at + n)
+					mw_warn("memory of an operation is %s before its completion was polled", writes ? "written" : "read");
+		}
+}
+void mw_verbs_lines(void)
+{
+	for (int i = 0; i < region_count; i++)
+		mw_line("region %d %lu %zu\n", regions[i]->node, (unsigned long)regions[i]->mr.addr, regions[i]->mr.length);
+	for (int i = 0; i < pair_count; i++) {
+		struct pair *other = numbered(pairs[i]->peer);
+		mw_line("pair %d %d %u\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer);
+	}
+}
+
+/* Checks an access by the card, and names what is wrong. `rights` are those that it needs, 0 for a local read. */
+static void reaches(const char *what, int node, struct ibv_pd *pd, uint32_t key, uint64_t at, uint64_t n, int rights)
+{
+	if (!key || key > (uint32_t)region_count) mw_end('m', "%s: no memory is registered with the key %u", what, key);
+	struct region *r = regions[key - 1];
+	uint64_t from = (uint64_t)(uintptr_t)r->mr.addr;
+	if (r->is_gone) mw_end('m', "%s: the memory of the key %u is deregistered", what, key);
+	if (r->node != node) mw_end('m', "%s: the key %u is of memory on node %d, but the access is on node %d", what, key, r->node, node);
+	if (pd && r->mr.pd != pd) mw_end('m', "%s: the memory of the key %u is of another protection domain", what, key);
+	if (at < from || at + n > from + r->mr.length)
+		mw_end('m', "%s: %lu bytes at offset %ld of memory of %zu bytes", what, (unsigned long)n, (long)(at - from), r->mr.length);
+	if ((r->access & rights) != rights)
+		mw_end('m', "%s: the memory is registered without %s", what, rights & IBV_ACCESS_LOCAL_WRITE ? "IBV_ACCESS_LOCAL_WRITE"
+			: rights & IBV_ACCESS_REMOTE_WRITE ? "IBV_ACCESS_REMOTE_WRITE" : rights & IBV_ACCESS_REMOTE_READ
+			? "IBV_ACCESS_REMOTE_READ" : "IBV_ACCESS_REMOTE_ATOMIC");
+}
+
+/* Posting. */
+static void sends(struct pair *p, struct ibv_send_wr *wr)
+{
+	static const char *const names[] = { [IBV_WR_RDMA_WRITE] = "write", [IBV_WR_RDMA_WRITE_WITH_IMM] = "writeimm",
+		[IBV_WR_SEND] = "send", [IBV_WR_SEND_WITH_IMM] = "sendimm", [IBV_WR_RDMA_READ] = "read",
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = "cas", [IBV_WR_ATOMIC_FETCH_AND_ADD] = "faa" };
+	const char *name = wr->opcode < sizeof names / sizeof *names ? names[wr->opcode] : NULL;
+	if (!name) mw_end('x', "ibv_post_send with opcode %d", wr->opcode);
+	struct pair *to = numbered(p->peer);
+	int is_read = wr->opcode == IBV_WR_RDMA_READ;
+	int is_atomic = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	int is_send = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM;
+	int is_message = is_send || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	int is_inline = (wr->send_flags & IBV_SEND_INLINE) != 0, is_signaled = p->all_signaled || wr->send_flags & IBV_SEND_SIGNALED;
+	if (p->qp.state != IBV_QPS_RTS) mw_end('m', "ibv_post_send: the queue pair is not in the state RTS");
+	if (!to || to->qp.state < IBV_QPS_RTR) mw_end('m', "ibv_post_send: the queue pair at the other side is not in the state RTR");
+	if (to->peer != p->qp.qp_num) mw_end('m', "ibv_post_send: the queue pair at the other side is connected to another one");
+	if ((uint32_t)p->now.sent >= p->cap.max_send_wr || p->now.sent >= DEPTH)
+		mw_end('m', "ibv_post_send: the send queue is full: %d work requests, and no completion of them was polled", p->now.sent);
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > p->cap.max_send_sge)
+		mw_end('m', "ibv_post_send: %d scatter elements on a queue pair of %u", wr->num_sge, p->cap.max_send_sge);
+	if (is_inline && (is_read || is_atomic)) mw_end('m', "ibv_post_send: IBV_SEND_INLINE is for WRITE and SEND alone");
+	uint64_t length = 0;
+	for (int i = 0; i < wr->num_sge; i++) {
+		struct ibv_sge *s = &wr->sg_list[i];
+		if (!is_inline && s->length)
+			reaches("the local side of ibv_post_send", p->node, p->qp.pd, s->lkey, s->addr, s->length,
+				is_read || is_atomic ? IBV_ACCESS_LOCAL_WRITE : 0);
+		length += s->length;
+	}
+	if (is_inline && length > p->cap.max_inline_data)
+		mw_end('m', "ibv_post_send: %lu bytes inline on a queue pair of %u", (unsigned long)length, p->cap.max_inline_data);
+	uint64_t remote = is_atomic ? wr->wr.atomic.remote_addr : is_send ? 0 : wr->wr.rdma.remote_addr;
+	uint32_t key = is_atomic ? wr->wr.atomic.rkey : is_send ? 0 : wr->wr.rdma.rkey;
+	if (is_atomic && (length != 8 || remote % 8)) mw_end('m', "ibv_post_send: an atomic operation is of 8 bytes at a multiple of 8");
+	int right = is_atomic ? IBV_ACCESS_REMOTE_ATOMIC : is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	if (!is_send && length) {
+		reaches("the remote side of ibv_post_send", to->node, to->qp.pd, key, remote, length, right);
+		if (!(to->access & right)) mw_end('m', "ibv_post_send: the queue pair at the other side does not allow this access (qp_access_flags)");
+	}
+	if (length > (1u << 20)) mw_end('x', "an operation of more than 1 MiB");
+	/* What is inline is read now, and all else by the card. */
+	char *data = made(2 * length + 1), *local = made(44 * (size_t)wr->num_sge + 1);
+	size_t used = 0, at = 0;
+	for (int i = 0; i < wr->num_sge; i++) {
+		struct ibv_sge *s = &wr->sg_list[i];
+		if (!is_inline) { at += (size_t)sprintf(local + at, " %lu %u", (unsigned long)s->addr, s->length); continue; }
+		if (s->length) mw_load((void *)(uintptr_t)s->addr, s->length);
+		for (uint32_t k = 0; k < s->length; k++) used += (size_t)sprintf(data + used, "%02x", ((unsigned char *)(uintptr_t)s->addr)[k]);
+	}
+	int has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	mw_call(0, "op %u %s %d %d %lu %lu %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
+		(unsigned long)remote, (unsigned long)length, is_message ? (long)p->now.messages : -1,
+		is_atomic ? (long)wr->wr.atomic.compare_add : has_imm ? (long)wr->imm_data : 0, is_atomic ? (long)wr->wr.atomic.swap : 0,
+		is_inline ? "=" : "@", is_inline ? data : local);
+	free(data);
+	free(local);
+	struct sent *s = &p->pipe[p->now.sent++];
+	*s = (struct sent){ .id = wr->wr_id, .length = (uint32_t)length, .opcode = (uint8_t)wr->opcode, .signaled = (uint8_t)is_signaled };
+	for (; !is_inline && s->count < wr->num_sge && s->count < 8; s->count++) {
+		s->own[s->count].at = wr->sg_list[s->count].addr;
+		s->own[s->count].n = wr->sg_list[s->count].length;
+	}
+	p->now.messages += is_message;
+}
+ENTRY(mowgli_post_send);
+int mw_mowgli_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	(void)bad;
+	if (mw_thread < 0) mw_end('x', "ibv_post_send in `main`; let a thread of a node post");
+	mw_flush();
+	if (mw_thread == EPILOGUE) mw_end('x', "ibv_post_send after the threads were joined");
+	if (pair_of(qp)->node != mw_node_of(mw_thread))
+		mw_end('m', "ibv_post_send: a thread of node %d posts to a queue pair of node %d", mw_node_of(mw_thread), pair_of(qp)->node);
+	for (; wr; wr = wr->next) sends(pair_of(qp), wr);
+	return 0;
+}
+ENTRY(mowgli_post_recv);
+int mw_mowgli_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct pair *p = pair_of(qp);
+	(void)bad;
+	if (mw_thread >= 0) mw_flush();
+	for (; wr; wr = wr->next) {
+		if (qp->state == IBV_QPS_RESET) mw_end('m', "ibv_post_recv: the queue pair is in the state RESET");
+		if ((uint32_t)p->now.awaited >= p->cap.max_recv_wr || p->now.awaited >= DEPTH)
+			mw_end('m', "ibv_post_recv: the receive queue is full: %d work requests", p->now.awaited);
+		if (wr->num_sge < 0 || wr->num_sge > 8 || (uint32_t)wr->num_sge > p->cap.max_recv_sge)
+			mw_end('m', "ibv_post_recv: %d scatter elements on a queue pair of %u", wr->num_sge, p->cap.max_recv_sge);
+		struct awaited *w = &p->queue[p->now.awaited++];
+		memset(w, 0, sizeof *w);
+		w->id = wr->wr_id;
+		w->count = wr->num_sge;
+		for (int i = 0; i < wr->num_sge; i++) {
+			w->to[i] = wr->sg_list[i];
+			if (w->to[i].length)
+				reaches("ibv_post_recv", p->node, qp->pd, w->to[i].lkey, w->to[i].addr, w->to[i].length, IBV_ACCESS_LOCAL_WRITE);
+		}
+	}
+	return 0;
+}
+
+/* Polling. */
+static void gone(struct pair *p, int count)
+{
+	p->now.sent -= count;
+	memmove(p->pipe, p->pipe + count, (size_t)p->now.sent * sizeof *p->pipe);
+}
+static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
+{
+	static const enum ibv_wc_opcode opcodes[] = { [IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE, [IBV_WR_SEND] = IBV_WC_SEND, [IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND,
+		[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ, [IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD };
+	int first = 0;
+	while (first < p->now.sent && !p->pipe[first].signaled) first++;
+	if (first == p->now.sent || !mw_ask(extra, "poll %u", p->qp.qp_num)) return 0;
+	struct sent s = p->pipe[first];
+	*wc = (struct ibv_wc){ .wr_id = s.id, .status = IBV_WC_SUCCESS, .opcode = opcodes[s.opcode], .byte_len = s.length,
+		.qp_num = p->qp.qp_num };
+	gone(p, first + 1);
+	return 1;
+}
+/* The word that tells of a message: its kind, length and immediate value. The data are in words of 8 bytes. */
+static int polls_receive(struct pair *p, uint64_t extra, struct ibv_wc *wc)
+{
+	int64_t came;
+	if (!p->now.awaited || !(came = mw_ask(extra, "arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
+	struct awaited w = p->queue[0];
+	uint32_t length = (uint32_t)(came >> 4) & 0xfffff, left = length;
+	int is_write = came & 2, has_imm = came & 4, word = 0;
+	memmove(p->queue, p->queue + 1, (size_t)--p->now.awaited * sizeof *p->queue);
+	*wc = (struct ibv_wc){ .wr_id = w.id, .status = IBV_WC_SUCCESS, .opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
+		.byte_len = length, .qp_num = p->qp.qp_num, .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0, .imm_data = (uint32_t)(came >> 24) };
+	unsigned char *data = made(length + 8);
+	if (!is_write) {
+		for (; left; left -= left < 8 ? left : 8, word++) {
+			int64_t v = mw_ask(mw_mix(extra, (uint64_t)word), "inbox %u %ld %d", p->qp.qp_num, (long)p->now.received, word);
+			memcpy(data + 8 * word, &v, 8);
+		}
+		uint32_t done = 0;
+		for (int i = 0; i < w.count && done < length; i++) {
+			uint32_t n = length - done < w.to[i].length ? length - done : w.to[i].length;
+			mw_store((void *)(uintptr_t)w.to[i].addr, data + done, n);
+			done += n;
+		}
+		if (done < length) mw_end('m', "a message of %u bytes is received into %u bytes", length, done);
+	}
+	free(data);
+	p->now.received++;
+	return 1;
+}
+ENTRY(mowgli_poll_cq);
+int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
+{
+	int count = 0;
+	if (mw_thread < 0) mw_end('x', "ibv_poll_cq in `main`; let a thread of a node poll");
+	mw_flush();
+	if (((struct queue *)cq)->node != mw_node_of(mw_thread))
+		mw_end('m', "ibv_poll_cq: a thread of node %d polls a completion queue of node %d", mw_node_of(mw_thread), ((struct queue *)cq)->node);
+	int unsignaled = 0, open = 0;
+	for (int i = 0; i < pair_count && count < most; i++) {
+		struct pair *p = pairs[i];
+		struct ibv_wc one;
+		uint64_t extra = mw_mix(mw_mix((uint64_t)(uintptr_t)wc, (uint64_t)most), (uint64_t)(PAIRS * count + i));
+		while (count < most && p->qp.send_cq == cq && polls_send(p, extra, &one)) mw_store(&wc[count++], &one, sizeof one);
+		while (count < most && p->qp.recv_cq == cq && polls_receive(p, mw_mix(extra, 1), &one)) mw_store(&wc[count++], &one, sizeof one);
+		if (p->qp.send_cq == cq) for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = 1; else unsignaled = 1; }
+		if (p->qp.recv_cq == cq && p->now.awaited) open = 1;
+	}
+	if (!count && unsignaled && !open) mw_warn("ibv_poll_cq: all that is posted and not polled is unsignaled, so no completion comes");
+	return count;
+}
+
+/* Setting up. */
+struct ibv_device **ibv_get_device_list(int *n)
+{
+	for (int i = 0; i < NODES; i++) {
+		snprintf(devices[i].name, sizeof devices[i].name, "node%d", i + 1);
+		devices[i].node_type = IBV_NODE_CA;
+		devices[i].transport_type = IBV_TRANSPORT_IB;
+		device_list[i] = &devices[i];
+	}
+	if (n) *n = NODES;
+	return device_list;
+}
+void ibv_free_device_list(struct ibv_device **list) { (void)list; }
+const char *ibv_get_device_name(struct ibv_device *d) { return d->name; }
+__be64 ibv_get_device_guid(struct ibv_device *d) { return (__be64)(d - devices) + 1; }
+static int notifies(struct ibv_cq *cq, int solicited) { (void)cq, (void)solicited; mw_end('x', "ibv_req_notify_cq"); }
+struct ibv_context *ibv_open_device(struct ibv_device *d)
+{
+	extern int mowgli_post_send(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
+	extern int mowgli_post_recv(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+	extern int mowgli_poll_cq(struct ibv_cq *, int, struct ibv_wc *);
+	sets_up("ibv_open_device");
+	struct ibv_context *c = made(sizeof *c);
+	c->device = d;
+	c->num_comp_vectors = 1;
+	c->ops.post_send = mowgli_post_send;
+	c->ops.post_recv = mowgli_post_recv;
+	c->ops.poll_cq = mowgli_poll_cq;
+	c->ops.req_notify_cq = notifies;
+	return c;
+}
+int ibv_close_device(struct ibv_context *c) { (void)c; return 0; }
+int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
+{
+	(void)c;
+	*a = (struct ibv_device_attr){ .max_qp = PAIRS, .max_qp_wr = DEPTH, .max_sge = 8, .max_cq = PAIRS, .max_cqe = 4096, .max_mr = REGIONS,
+		.max_pd = 64, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .atomic_cap = IBV_ATOMIC_HCA, .phys_port_cnt = 1 };
+	return 0;
+}
+int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
+{
+	struct ibv_port_attr own = { .state = IBV_PORT_ACTIVE, .max_mtu = IBV_MTU_4096, .active_mtu = IBV_MTU_1024, .lid = (uint16_t)node_of(c),
+		.gid_tbl_len = 1, .pkey_tbl_len = 1, .link_layer = IBV_LINK_LAYER_INFINIBAND };
+	(void)port;
+	memcpy(a, &own, sizeof own);
+	return 0;
+}
+int ibv_query_gid(struct ibv_context *c, uint8_t port, int index, union ibv_gid *gid)
+{
+	(void)port, (void)index;
+	memset(gid, 0, sizeof *gid);
+	gid->global.interface_id = (uint64_t)node_of(c);
+	return 0;
+}
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *c)
+{
+	sets_up("ibv_alloc_pd");
+	struct ibv_pd *pd = made(sizeof *pd);
+	pd->context = c;
+	return pd;
+}
+int ibv_dealloc_pd(struct ibv_pd *pd) { (void)pd; return 0; }
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t length, int access)
+{
+	sets_up("ibv_reg_mr");
+	if (region_count == REGIONS) mw_end('x', "more than %d memory regions", REGIONS);
+	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		mw_end('m', "ibv_reg_mr: remote writes need IBV_ACCESS_LOCAL_WRITE, too");
+	if (access & IBV_ACCESS_RELAXED_ORDERING) mw_end('x', "IBV_ACCESS_RELAXED_ORDERING of one region; `--network rc-relaxed` relaxes all");
+	struct region *r = made(sizeof *r);
+	regions[region_count++] = r;
+	r->mr = (struct ibv_mr){ .context = pd->context, .pd = pd, .addr = at, .length = length, .lkey = (uint32_t)region_count,
+		.rkey = (uint32_t)region_count, .handle = (uint32_t)region_count };
+	r->node = node_of(pd->context);
+	r->access = access;
+	return &r->mr;
+}
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *at, size_t length, uint64_t iova, unsigned int access)
+{
+	if (iova != (uintptr_t)at) mw_end('x', "ibv_reg_mr_iova with another address");
+	return ibv_reg_mr(pd, at, length, (int)access);
+}
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	/* The explorer has no event for it: after the threads nothing uses the memory any more. */
+	if (mw_thread >= 0 && mw_thread != EPILOGUE) mw_end('x', "ibv_dereg_mr in a thread");
+	((struct region *)mr)->is_gone = 1;
+	return 0;
+}
+struct ibv_cq *ibv_create_cq(struct ibv_context *c, int n, void *of, struct ibv_comp_channel *channel, int vector)
+{
+	sets_up("ibv_create_cq");
+	if (channel) mw_end('x', "ibv_create_cq with a completion channel");
+	(void)vector;
+	struct queue *q = made(sizeof *q);
+	q->cq.context = c;
+	q->cq.cq_context = of;
+	q->cq.cqe = n;
+	q->node = node_of(c);
+	return &q->cq;
+}
+int ibv_destroy_cq(struct ibv_cq *cq) { (void)cq; return 0; }
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	sets_up("ibv_create_qp");
+	if (init->qp_type != IBV_QPT_RC) mw_end('x', "ibv_create_qp of another type than IBV_QPT_RC");
+	if (init->srq) mw_end('x', "ibv_create_qp with a shared receive queue");
+	if (pair_count == PAIRS) mw_end('x', "more than %d queue pairs", PAIRS);
+	if (init->cap.max_send_wr > DEPTH || init->cap.max_recv_wr > DEPTH) { errno = EINVAL; return NULL; }
+	struct pair *p = made(sizeof *p);
+	pairs[pair_count++] = p;
+	if (init->cap.max_inline_data < 64) init->cap.max_inline_data = 64;
+	p->cap = init->cap;
+	p->all_signaled = init->sq_sig_all;
+	p->node = node_of(pd->context);
+	p->qp.context = pd->context;
+	p->qp.qp_context = init->qp_context;
+	p->qp.pd = pd;
+	p->qp.send_cq = init->send_cq;
+	p->qp.recv_cq = init->recv_cq;
+	p->qp.qp_num = (uint32_t)pair_count;
+	p->qp.qp_type = init->qp_type;
+	p->qp.state = IBV_QPS_RESET;
+	return &p->qp;
+}
+int ibv_destroy_qp(struct ibv_qp *qp) { (void)qp; return 0; }
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what)
+{
+	struct pair *p = pair_of(qp);
+	sets_up("ibv_modify_qp");
+	if (what & IBV_QP_ACCESS_FLAGS) p->access = (int)a->qp_access_flags;
+	if (what & IBV_QP_DEST_QPN) {
+		if (!numbered(a->dest_qp_num)) mw_end('m', "ibv_modify_qp: no queue pair has the number %u", a->dest_qp_num);
+		p->peer = a->dest_qp_num;
+	}
+	if (what & IBV_QP_STATE) {
+		int from = qp->state, to = a->qp_state;
+		int steps = (from == IBV_QPS_RESET && to == IBV_QPS_INIT) || (from == IBV_QPS_INIT && to == IBV_QPS_RTR) ||
+			(from == IBV_QPS_RTR && to == IBV_QPS_RTS) || to == from;
+		if (to == IBV_QPS_RESET || to == IBV_QPS_ERR || to == IBV_QPS_SQD) mw_end('x', "ibv_modify_qp to RESET, ERR or SQD");
+		if (!steps) mw_end('m', "ibv_modify_qp: a queue pair goes from RESET to INIT, RTR and RTS, and skips none");
+		if (to == IBV_QPS_RTR && !p->peer) mw_end('m', "ibv_modify_qp: to RTR without IBV_QP_DEST_QPN");
+		qp->state = (enum ibv_qp_state)to;
+	}
+	return 0;
+}
+int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what, struct ibv_qp_init_attr *init)
+{
+	struct pair *p = pair_of(qp);
+	(void)what;
+	*a = (struct ibv_qp_attr){ .qp_state = qp->state, .cur_qp_state = qp->state, .dest_qp_num = p->peer, .cap = p->cap };
+	*init = (struct ibv_qp_init_attr){ .send_cq = qp->send_cq, .recv_cq = qp->recv_cq, .cap = p->cap, .qp_type = qp->qp_type };
+	return 0;
+}
+const char *ibv_wc_status_str(enum ibv_wc_status status) { return status == IBV_WC_SUCCESS ? "success" : "no success"; }
+const char *ibv_node_type_str(enum ibv_node_type t) { (void)t; return "InfiniBand channel adapter"; }
+const char *ibv_port_state_str(enum ibv_port_state s) { (void)s; return "active"; }
+int ibv_fork_init(void) { return 0; }
+

@@ -1,0 +1,656 @@
+//! A compiled program as code of the machine: the next call of a thread after the results of its earlier calls.
+//!
+//! **Computes**: for a thread and the results of its calls, its next call of RDMA-TSO-RMW, or its end. The process runs
+//! the thread with these results, and reports what comes next. One call in C may be several calls of the model. A SEND is
+//! a put of its data to an inbox, and a put that announces it. A poll is a choice and, if it succeeds, `Poll`.
+//!
+//! **Invariant**: the batch of a thread and a list of results is what the thread does with them. So a thread never runs
+//! twice with the same results. States with equal names are equal: registers, stack, written memory, queue pairs.
+//!
+//! **Example**: `while (!flag);` asks for the result of a load of flag. With 0 the thread asks again, in the same
+//! state. So the machine has a loop of one place, and not a run for each iteration.
+//!
+//! **Correct because**: the next call of a thread depends only on the results of its calls. All memory that
+//! others write is in cells (see `cells`). What depends on time or chance is noticed: a thread that runs again from
+//! its beginning then makes other calls. The generated programs in `mowgli/tests/explored.rs` have the outcomes of their litmus
+//! tests.
+//!
+//! **Cost**: a fork for each branch of a thread's code, about 0.2 ms; the machine's states cost no run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mowgli_core::event::{Call, Event};
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::runs::Stop;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::operational::{Code, Goes};
+use mowgli_rdma::way::{WORDS, Way};
+use mowgli_rdma::{crash, tso};
+
+use crate::cells::{Cells, Copy, Uses};
+use crate::error::Error;
+use crate::lines::Lines;
+use crate::process::{Batch, End, Line, Made, Places, Process};
+
+/// What an execution has recorded, by name.
+pub type Values = Vec<(String, i64)>;
+
+/// A failure: its kind, where the thread is, and what is wrong.
+pub(crate) type Failed = (Kind, Places, String);
+
+/// The end of a thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ending {
+    pub(crate) thread: usize,
+    pub(crate) values: Values,
+    pub(crate) failure: Option<Failed>,
+}
+
+/// The kind of a failure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// An assertion, a crash, or an exit.
+    Program,
+    /// A wrong use of verbs.
+    Misuse,
+}
+
+/// A thread at some point.
+pub(crate) enum At {
+    /// Before this call of the model.
+    Call {
+        call: Call,
+        state: u128,
+        places: Places,
+    },
+    /// At its end; the number is its position in `Compiled::endings`.
+    End(usize),
+    Discarded,
+    /// A limit, or something that is not supported.
+    Cut(String),
+}
+
+/// The calls of the model that a batch is, and its end.
+struct Steps {
+    calls: Vec<(Call, u128, Places)>,
+    end: End,
+    trail: String,
+}
+
+pub(crate) struct Compiled {
+    pub(crate) process: Process,
+    pub(crate) made: Made,
+    pub(crate) lines: Lines,
+    pub(crate) uses: Uses,
+    pub(crate) cells: Cells,
+    /// Words that no memory of the program is: constants, inboxes of messages, and the like.
+    hidden: BTreeMap<Loc, Object>,
+    batches: BTreeMap<(usize, Vec<i64>), Arc<Steps>>,
+    pub(crate) endings: Vec<Ending>,
+    pub(crate) warnings: BTreeSet<(String, String)>,
+    /// Something was noticed that needs other cells or words, so the exploration starts again.
+    pub(crate) is_stale: bool,
+    pub(crate) error: Option<Error>,
+    /// What is not supported, or a limit, in the order of discovery.
+    pub(crate) limits: Vec<String>,
+    /// The number of a queue pair among those of its thread to the same node, by the number in the program.
+    numbers: BTreeMap<u32, (usize, u8)>,
+}
+
+fn mixed(state: u128, k: usize) -> u128 {
+    state.wrapping_add(k as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+}
+
+impl Compiled {
+    pub(crate) fn new(process: Process, made: Made, lines: Lines) -> Self {
+        Self {
+            process,
+            made,
+            lines,
+            uses: Uses::default(),
+            cells: Cells::default(),
+            hidden: BTreeMap::new(),
+            batches: BTreeMap::new(),
+            endings: Vec::new(),
+            warnings: BTreeSet::new(),
+            is_stale: false,
+            error: None,
+            limits: Vec::new(),
+            numbers: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the name of the word at an address.
+    pub(crate) fn loc(&self, at: u64) -> Loc {
+        Loc::new(&self.lines.name(at, &self.made.regions))
+    }
+
+    pub(crate) fn line(&mut self, places: &[u64]) -> String {
+        self.lines.place(places).to_string()
+    }
+
+    /// Returns the node of a cell: that of the memory region, or else of a thread that touches it.
+    fn node(&mut self, at: u64, size: u64) -> Result<Node, Error> {
+        let region = self.made.regions.iter().find(|(_, from, n)| (*from..from + n).contains(&at)).map(|r| r.0);
+        let threads = self.uses.threads(at, size);
+        let mut node = region;
+        for (thread, places) in threads {
+            let Some(&(own, _)) = self.made.threads.get(thread) else { continue };
+            if node.is_some_and(|node| node != own) {
+                let (place, name) = (self.line(&places), self.loc(at));
+                let of = node.unwrap_or_default();
+                return Err(Error::Program(format!(
+                    "{place}: a thread of node {own} touches {name}, which is in the memory of node {of}; use an \
+                     operation, or start the thread on node {of}"
+                )));
+            }
+            node = Some(own);
+        }
+        Ok(Node(node.unwrap_or(1)))
+    }
+
+    /// Begins a round with the cells that are known to be needed, and returns the world.
+    pub(crate) fn begin(&mut self) -> Result<World, Error> {
+        self.is_stale = false;
+        self.batches.clear();
+        self.endings.clear();
+        self.limits.clear();
+        self.cells = match self.uses.cells() {
+            Ok(cells) => cells,
+            Err(mixed) => {
+                let place = self.uses.place(mixed.one).map(|a| a.places.clone()).unwrap_or_default();
+                let other = self.uses.place(mixed.other).map(|a| a.places.clone()).unwrap_or_default();
+                let (name, line, other) = (self.loc(mixed.one.0), self.line(&place), self.line(&other));
+                let what = format!(
+                    "a word that is used with {} and with {} bytes ({name}, there and at {other})",
+                    mixed.one.1, mixed.other.1
+                );
+                let place = if line.is_empty() { line } else { format!("{line}: ") };
+                return Err(Error::Unsupported { place, what });
+            }
+        };
+        let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
+        let values = self.process.values(&list)?;
+        self.process.set_cells(&list)?;
+        let nodes: Vec<Node> = self.made.threads.iter().map(|(node, _)| Node(*node)).collect();
+        let pairs = self.made.pairs.iter().flat_map(|(a, b)| [*a, *b]);
+        let regions = self.made.regions.iter().map(|r| r.0);
+        let most = nodes.iter().map(|n| n.0).chain(pairs).chain(regions).max().unwrap_or(1);
+        let mut world = World::new(most, &nodes);
+        for (&(at, size), v) in list.iter().zip(values) {
+            let node = self.node(at, size)?;
+            world.objects.insert(self.loc(at), tso::word(node).init(Val::Int(v)));
+        }
+        world.objects.extend(self.hidden.clone());
+        Ok(world)
+    }
+
+    /// Looks whether new uses of memory need other cells.
+    fn notice(&mut self, is_new: bool) {
+        self.is_stale |= is_new && self.uses.cells().map_or(true, |cells| cells != self.cells);
+    }
+
+    /// Returns a word that is not in the memory of the program, and adds it if it is new.
+    fn word(&mut self, name: &str, node: u8, init: i64) -> Loc {
+        let loc = Loc::new(name);
+        let is_known = self.hidden.insert(loc, tso::word(Node(node)).init(Val::Int(init))).is_some();
+        self.is_stale |= !is_known;
+        loc
+    }
+
+    fn constant(&mut self, node: u8, v: i64) -> Loc {
+        self.word(&format!("const_{node}_{}", v as u64), node, v)
+    }
+
+    /// Runs a thread with these results of its calls, unless it has run with them.
+    fn batch(&mut self, thread: usize, tape: &[i64]) -> Option<Arc<Steps>> {
+        if let Some(known) = self.batches.get(&(thread, tape.to_vec())) {
+            return Some(Arc::clone(known));
+        }
+        let (Batch { calls, end, warnings, before, trail }, accesses) = match self.process.run(thread, tape) {
+            Ok(ran) => ran,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                return None;
+            }
+        };
+        let known = tape.split_last().and_then(|(_, known)| self.batches.get(&(thread, known.to_vec())));
+        if before.is_some_and(|before| known.is_some_and(|known| known.trail != before)) {
+            let why = "a thread makes other calls although the results of its calls are the same: it depends on time or chance";
+            self.error.get_or_insert(Error::Program(why.to_owned()));
+            return None;
+        }
+        let is_new = self.uses.touch(accesses);
+        self.notice(is_new);
+        for (places, what) in warnings {
+            let line = self.line(&places);
+            self.warnings.insert((line, what));
+        }
+        if let End::Needs(at, size) = end {
+            let is_new = self.uses.word(at, size);
+            self.notice(is_new);
+        }
+        let mut all = Vec::new();
+        for line in &calls {
+            for (k, call) in self.expanded(thread, line)?.into_iter().enumerate() {
+                all.push((call, mixed(line.state, k), line.places.clone()));
+            }
+        }
+        let steps = Arc::new(Steps { calls: all, end, trail });
+        self.batches.insert((thread, tape.to_vec()), Arc::clone(&steps));
+        Some(steps)
+    }
+
+    /// Returns the calls of the model that a call without a result is.
+    fn expanded(&mut self, thread: usize, line: &Line) -> Option<Vec<Call>> {
+        let words: Vec<&str> = line.text.split(' ').collect();
+        let calls = match words[..] {
+            ["write", at, _, v] => at
+                .parse()
+                .ok()
+                .zip(v.parse().ok())
+                .map(|(at, v)| vec![tso::Method::Write { x: self.loc(at), v: Val::Int(v) }.into()]),
+            ["fence"] => Some(vec![tso::Method::Mfence {}.into()]),
+            ["op", ..] => Operation::read(&words).and_then(|op| match self.operation(thread, &op) {
+                Ok(calls) => Some(calls),
+                Err(what) => {
+                    let place = self.line(&line.places);
+                    let place = if place.is_empty() { place } else { format!("{place}: ") };
+                    self.error.get_or_insert(Error::Unsupported { place, what });
+                    None
+                }
+            }),
+            _ => None,
+        };
+        if calls.is_none() {
+            self.error.get_or_insert(Error::Program(format!("the program sends `{}`", line.text)));
+        }
+        calls
+    }
+
+    /// Returns the way by which a thread uses a queue pair, and the nodes of the two sides.
+    fn way(&mut self, thread: usize, pair: u32) -> Result<(Way, u8, u8), String> {
+        let &(node, to) = self.made.pairs.get(pair as usize - 1).ok_or("an unknown queue pair")?;
+        let next = 1 + self
+            .numbers
+            .iter()
+            .filter(|(p, (t, _))| *t == thread && self.made.pairs[**p as usize - 1].1 == to)
+            .count();
+        let (owner, number) = *self.numbers.entry(pair).or_insert((thread, next as u8));
+        if owner != thread {
+            return Err("a queue pair that two threads use".to_owned());
+        }
+        if number > 9 {
+            return Err("more than nine queue pairs of a thread to one node".to_owned());
+        }
+        Ok((Way { queue: number, ..Way::USUAL }, node, to))
+    }
+
+    fn operation(&mut self, thread: usize, op: &Operation<'_>) -> Result<Vec<Call>, String> {
+        let (way, node, to) = self.way(thread, op.pair)?;
+        let of = |signalled: bool| Val::from(Way { signalled, ..way });
+        let mut calls: Vec<Call> = Vec::new();
+        if op.fenced {
+            calls.push(tso::Method::RfenceBy { w: of(true), n: Node(to) }.into());
+        }
+        let is_message = op.message >= 0;
+        let last = of(op.signaled && !is_message);
+        match op.kind {
+            "write" | "writeimm" if op.size > 0 || !is_message => {
+                let rows = self.rows(op, op.remote, node)?;
+                calls.push(self.put(last, rows, node, to)?);
+            }
+            "read" => {
+                let rows = self.gotten(op)?;
+                let (xs, ys): (Vec<Loc>, Vec<Loc>) = match rows.is_empty() {
+                    true => (vec![self.nothing(node)], vec![self.nothing(to)]),
+                    false => rows.into_iter().unzip(),
+                };
+                calls.push(match (&xs[..], &ys[..]) {
+                    ([x], [y]) => tso::Method::GetBy { w: last, x: *x, y: *y }.into(),
+                    _ => tso::Method::GetWords { w: last, xs: several(&xs)?, ys: several(&ys)? }.into(),
+                });
+            }
+            "cas" | "faa" => {
+                let Some(&(local, _)) = op.local.first() else {
+                    return Err("an atomic operation without a result".to_owned());
+                };
+                let is_new = self.uses.word(local, 8) | self.uses.word(op.remote, 8);
+                self.notice(is_new);
+                let (x, y, v1) = (self.loc(local), self.loc(op.remote), Val::Int(op.a));
+                calls.push(match op.kind {
+                    "cas" => tso::Method::RCASBy { w: last, x, y, v1, v2: Val::Int(op.b) }.into(),
+                    _ => tso::Method::RFAABy { w: last, x, y, v: v1 }.into(),
+                });
+            }
+            _ => {}
+        }
+        if is_message {
+            calls.extend(self.message(op, (of(false), of(op.signaled)), node, to)?);
+        }
+        // Until the world has its words, nothing is done with them.
+        Ok(if self.is_stale { Vec::new() } else { calls })
+    }
+
+    /// A word for operations that move nothing that matters.
+    fn nothing(&mut self, node: u8) -> Loc {
+        self.word(&format!("nothing_{node}"), node, 0)
+    }
+
+    fn put(&mut self, w: Val, rows: Vec<(Loc, Loc)>, node: u8, to: u8) -> Result<Call, String> {
+        let (xs, ys): (Vec<Loc>, Vec<Loc>) = match rows.is_empty() {
+            true => (vec![self.nothing(to)], vec![self.nothing(node)]),
+            false => rows.into_iter().unzip(),
+        };
+        Ok(match (&xs[..], &ys[..]) {
+            ([x], [y]) => tso::Method::PutBy { w, x: *x, y: *y }.into(),
+            _ => tso::Method::PutWords { w, xs: several(&xs)?, ys: several(&ys)? }.into(),
+        })
+    }
+
+    /// Lists the cells that a WRITE writes, each with the word that it reads.
+    fn rows(&mut self, op: &Operation<'_>, target: u64, node: u8) -> Result<Vec<(Loc, Loc)>, String> {
+        let mut rows = Vec::new();
+        if let Some(data) = &op.data {
+            let is_new = self.uses.copy(Copy { from: None, to: target, size: op.size });
+            self.notice(is_new);
+            for (at, n) in self.cells.in_range(target, op.size).collect::<Vec<_>>() {
+                let from = (at - target) as usize;
+                let bytes = data.get(from..from + n as usize).ok_or("a WRITE of part of a word")?;
+                rows.push((self.loc(at), self.constant(node, number(bytes))));
+            }
+            return Ok(rows);
+        }
+        let mut to = target;
+        for &(from, size) in &op.local {
+            let is_new = self.uses.copy(Copy { from: Some(from), to, size });
+            self.notice(is_new);
+            for (at, _) in self.cells.in_range(to, size) {
+                rows.push((self.loc(at), self.loc(from + at.saturating_sub(to))));
+            }
+            to += size;
+        }
+        Ok(rows)
+    }
+
+    /// Lists the cells that a READ writes, each with the word that it reads.
+    fn gotten(&mut self, op: &Operation<'_>) -> Result<Vec<(Loc, Loc)>, String> {
+        let (mut rows, mut from) = (Vec::new(), op.remote);
+        for &(to, size) in &op.local {
+            let is_new = self.uses.copy(Copy { from: Some(from), to, size });
+            self.notice(is_new);
+            for (at, _) in self.cells.in_range(to, size) {
+                rows.push((self.loc(at), self.loc(from + at.saturating_sub(to))));
+            }
+            from += size;
+        }
+        Ok(rows)
+    }
+
+    /// Returns the puts of a message: its data to an inbox of the other side, and behind them a word that tells of it.
+    fn message(&mut self, op: &Operation<'_>, (silent, w): (Val, Val), node: u8, to: u8) -> Result<Vec<Call>, String> {
+        let (is_write, has_imm) = (op.kind == "writeimm", op.kind.ends_with("imm"));
+        let peer = self.peer(op.pair);
+        let mut calls = Vec::new();
+        if !is_write && op.size > 0 {
+            let mut rows = Vec::new();
+            for word in 0..op.size.div_ceil(8) {
+                let inbox = self.word(&format!("inbox_{peer}_{}_{word}", op.message), to, 0);
+                let bytes = |data: &Vec<u8>| number(&data[8 * word as usize..data.len().min(8 * word as usize + 8)]);
+                let source = match (&op.data, &op.local[..]) {
+                    (Some(data), _) => self.constant(node, bytes(data)),
+                    (None, [(from, size)]) => {
+                        let is_new = self.uses.fill(*from, *size);
+                        self.notice(is_new);
+                        self.loc(from + 8 * word)
+                    }
+                    _ => return Err("a SEND of several scatter elements that is not inline".to_owned()),
+                };
+                rows.push((inbox, source));
+            }
+            calls.push(self.put(silent, rows, node, to)?);
+        }
+        let notice =
+            1 | i64::from(is_write) << 1 | i64::from(has_imm) << 2 | (op.size as i64) << 4 | (op.a & 0xffff_ffff) << 24;
+        let arrived = self.word(&format!("arrived_{peer}_{}", op.message), to, 0);
+        let source = self.constant(node, notice);
+        calls.push(tso::Method::PutBy { w, x: arrived, y: source }.into());
+        Ok(calls)
+    }
+
+    /// Returns the number of the queue pair at the other side.
+    fn peer(&self, pair: u32) -> u32 {
+        self.made.peers.get(pair as usize - 1).copied().unwrap_or(0)
+    }
+
+    /// Returns the point of a thread after these results of its calls of the model.
+    pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> At {
+        let (mut tape, mut results) = (Vec::new(), results.iter());
+        loop {
+            let Some(steps) = self.batch(thread, &tape) else { return At::Cut("an error".to_owned()) };
+            for (call, state, places) in &steps.calls {
+                if results.next().is_none() {
+                    return At::Call { call: call.clone(), state: *state, places: places.clone() };
+                }
+            }
+            if self.is_stale {
+                return At::Cut("the program shares more memory than was known".to_owned());
+            }
+            let line = match &steps.end {
+                End::Asks(line) => line.clone(),
+                End::Ended(values) => return self.ended(thread, values.clone(), None),
+                End::Failed(at, what) => {
+                    return self.ended(thread, Vec::new(), Some((Kind::Program, at.clone(), what.clone())));
+                }
+                End::Misuse(at, what) => {
+                    return self.ended(thread, Vec::new(), Some((Kind::Misuse, at.clone(), what.clone())));
+                }
+                End::Discarded => return At::Discarded,
+                End::Unsupported(at, what) => return self.limit(at, what),
+                End::Needs(..) => return self.limit(&[], "a lock"),
+            };
+            match self.answer(thread, &line, &mut results, &tape) {
+                Ok(result) => tape.push(result),
+                Err(at) => return *at,
+            }
+        }
+    }
+
+    /// Writes the cells, and for each thread the results of its calls in C that these results of calls of the model are.
+    pub(crate) fn trace(&mut self, results: &[Vec<Val>]) -> String {
+        let cells: Vec<String> = self.cells.0.iter().map(|(at, size)| format!(" {at} {size}")).collect();
+        let mut text = format!("cells{}\n", cells.concat());
+        for (thread, results) in results.iter().enumerate() {
+            let tape = self.tape(thread, results);
+            text += &tape.iter().fold(thread.to_string(), |text, v| format!("{text} {v}"));
+            text += "\n";
+        }
+        text
+    }
+
+    /// Returns the results of a thread's calls in C that these results of calls of the model are.
+    fn tape(&mut self, thread: usize, results: &[Val]) -> Vec<i64> {
+        let (mut tape, mut results) = (Vec::new(), results.iter());
+        while let Some(steps) = self.batch(thread, &tape) {
+            let End::Asks(line) = &steps.end else { break };
+            if steps.calls.iter().any(|_| results.next().is_none()) {
+                break;
+            }
+            match self.answer(thread, line, &mut results, &tape) {
+                Ok(result) => tape.push(result),
+                Err(_) => break,
+            }
+        }
+        tape
+    }
+
+    fn limit(&mut self, places: &[u64], what: &str) -> At {
+        let line = self.line(places);
+        let text = if line.is_empty() { what.to_owned() } else { format!("{line}: {what}") };
+        if !self.limits.contains(&text) {
+            self.limits.push(text.clone());
+        }
+        At::Cut(text)
+    }
+
+    fn ended(&mut self, thread: usize, values: Values, failure: Option<Failed>) -> At {
+        let ending = Ending { thread, values, failure };
+        let known = self.endings.iter().position(|e| *e == ending);
+        At::End(known.unwrap_or_else(|| {
+            self.endings.push(ending);
+            self.endings.len() - 1
+        }))
+    }
+
+    /// Returns the result of a call in C, from the results of the calls of the model that it is. Returns the first of
+    /// these calls that has no result yet, if one has none.
+    fn answer<'r>(
+        &mut self,
+        thread: usize,
+        line: &Line,
+        results: &mut impl Iterator<Item = &'r Val>,
+        tape: &[i64],
+    ) -> Result<i64, Box<At>> {
+        let words: Vec<&str> = line.text.split(' ').collect();
+        let number = |at: usize| words.get(at).and_then(|w| w.parse::<i64>().ok()).unwrap_or(0);
+        let at = |call: Call, k: usize| {
+            Box::new(At::Call { call, state: mixed(line.state, k), places: line.places.clone() })
+        };
+        let (x, v) = (number(1) as u64, |k: usize| Val::Int(number(k)));
+        let call: Call = match words[0] {
+            "read" => tso::Method::Read { x: self.loc(x) }.into(),
+            "cas" => tso::Method::CAS { x: self.loc(x), v1: v(3), v2: v(4) }.into(),
+            "xchg" => tso::Method::Xchg { x: self.loc(x), v: v(3) }.into(),
+            "faa" => tso::Method::FAA { x: self.loc(x), v: v(3) }.into(),
+            "arrived" | "inbox" => {
+                let &(node, _) = &self.made.pairs[number(1) as usize - 1];
+                let name = words.join("_");
+                let x = self.word(&name, node, 0);
+                if self.is_stale {
+                    return Err(Box::new(At::Cut("a message that was not known".to_owned())));
+                }
+                tso::Method::Read { x }.into()
+            }
+            "poll" => {
+                let (way, _, to) = match self.way(thread, number(1) as u32) {
+                    Ok(way) => way,
+                    Err(what) => return Err(Box::new(self.limit(&line.places, &format!("{what} is not supported")))),
+                };
+                let poll: Call = tso::Method::PollBy { w: way.into(), n: Node(to) }.into();
+                if !self.waits(thread, line, tape) {
+                    match results.next() {
+                        None => return Err(at(crash::Method::Goes {}.into(), 0)),
+                        Some(Val::Bool(false)) => return Ok(0),
+                        Some(_) => {}
+                    }
+                }
+                return if results.next().is_some() { Ok(1) } else { Err(at(poll, 1)) };
+            }
+            _ => return Err(Box::new(self.limit(&line.places, &format!("`{}` is not known", line.text)))),
+        };
+        match results.next() {
+            Some(result) => Ok(result.int().unwrap_or(0)),
+            None => Err(at(call, 0)),
+        }
+    }
+
+    /// True if the thread may as well wait for the completion. Then a poll that finds nothing leads back to itself. It may
+    /// also lead to a second poll that does so, if both lead to the same state when they find something.
+    fn waits(&mut self, thread: usize, line: &Line, tape: &[i64]) -> bool {
+        let mut after = |known: &[i64]| -> Option<(Arc<Steps>, u128)> {
+            let steps = self.batch(thread, known)?;
+            let state = match (steps.calls.first(), &steps.end) {
+                (Some((_, state, _)), _) => *state,
+                (None, End::Asks(line)) => line.state,
+                (None, _) => 0,
+            };
+            Some((steps, state))
+        };
+        let asks = |steps: &Steps, line: &Line| match &steps.end {
+            End::Asks(next) if steps.calls.is_empty() && next.text == line.text => Some(next.clone()),
+            _ => None,
+        };
+        let with = |more: &[i64]| [tape, more].concat();
+        let Some((steps, state)) = after(&with(&[0])) else { return false };
+        if state == line.state {
+            return true;
+        }
+        let Some(again) = asks(&steps, line) else { return false };
+        let Some((_, third)) = after(&with(&[0, 0])) else { return false };
+        let found = (after(&with(&[1])), after(&with(&[0, 1])));
+        third == again.state && matches!(found, (Some((_, a)), Some((_, b))) if a == b && a != 0)
+    }
+}
+
+fn several(all: &[Loc]) -> Result<Val, String> {
+    if all.len() > WORDS {
+        return Err(format!("an operation that moves {} words that others use, of at most {WORDS}", all.len()));
+    }
+    Ok(Val::tuple(&all.iter().map(|x| Val::Loc(*x)).collect::<Vec<_>>()))
+}
+
+/// Returns the number that these bytes are, as the runtime does: with its sign.
+fn number(bytes: &[u8]) -> i64 {
+    let raw = bytes.iter().rev().fold(0u64, |v, byte| v << 8 | u64::from(*byte));
+    let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
+    ((raw << unused) as i64) >> unused
+}
+
+/// A work request, as the runtime reports it.
+struct Operation<'w> {
+    pair: u32,
+    kind: &'w str,
+    signaled: bool,
+    fenced: bool,
+    remote: u64,
+    size: u64,
+    /// The number of messages before it, or -1 if it is none.
+    message: i64,
+    a: i64,
+    b: i64,
+    /// The data of an inline request.
+    data: Option<Vec<u8>>,
+    local: Vec<(u64, u64)>,
+}
+
+impl<'w> Operation<'w> {
+    fn read(words: &[&'w str]) -> Option<Self> {
+        let number = |at: usize| words.get(at)?.parse::<i64>().ok();
+        let unsigned = |at: usize| words.get(at)?.parse::<u64>().ok();
+        let data = words.get(10)?.strip_prefix('=');
+        let byte = |at: usize| u8::from_str_radix(data?.get(at..at + 2)?, 16).ok();
+        let local: Vec<u64> = words.get(11..)?.iter().filter_map(|w| w.parse().ok()).collect();
+        Some(Self {
+            pair: u32::try_from(number(1)?).ok()?,
+            kind: words.get(2)?,
+            signaled: number(3)? == 1,
+            fenced: number(4)? == 1,
+            remote: unsigned(5)?,
+            size: unsigned(6)?,
+            message: number(7)?,
+            a: number(8)?,
+            b: number(9)?,
+            data: data.map(|text| (0..text.len() / 2).filter_map(|k| byte(2 * k)).collect()),
+            local: local.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+        })
+    }
+}
+
+impl Code for Compiled {
+    fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>) {
+        let stop = |text: String| (Goes::Cut(Stop::Rounds(text)), None);
+        if self.is_stale || self.error.is_some() {
+            return stop("the exploration starts again".to_owned());
+        }
+        let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
+        match self.walk(thread.index(), &results) {
+            _ if self.is_stale => stop("the exploration starts again".to_owned()),
+            At::Call { call, state, .. } => (Goes::Call(call), Some(state)),
+            At::End(number) => (Goes::End(Val::Int(number as i64)), Some(number as u128)),
+            At::Discarded => (Goes::Discarded, None),
+            At::Cut(why) => stop(why),
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! The exploration of a program: rounds until the cells are known, and then outcomes, failures and stuck executions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::Node;
+use mowgli_core::outcome::Outcome;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::Switches;
+use mowgli_rdma::crash::CRASH;
+use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step};
+
+use crate::code::{At, Compiled, Ending, Failed, Kind, Values};
+use crate::error::Error;
+use crate::lines::{Lines, Place};
+use crate::process::{EPILOGUE, End, Process};
+
+/// The most rounds in which the shared memory is found.
+const ROUNDS: usize = 1000;
+
+/// A request to explore a program.
+pub struct Ask<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// The switches of the hardware, with the network.
+    pub switches: Switches,
+    /// The largest number of states.
+    pub states: usize,
+    /// The time for the exploration.
+    pub time: Duration,
+    /// Whether to find a shortest execution for each outcome, too.
+    pub executions: bool,
+}
+
+/// An execution; empty if none was asked for, or found within the limits.
+#[derive(Clone, Debug, Default)]
+pub struct Execution {
+    /// The steps.
+    pub steps: Vec<Shown>,
+    /// The calls of the model that each thread makes, with their results.
+    pub calls: Vec<Vec<(Call, Val)>>,
+    /// For [`replay`]: the cells and the results of each thread's calls.
+    pub trace: String,
+}
+
+/// A step of an execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// The source line of the call, if the step is one.
+    pub place: Option<Place>,
+    /// The step in words.
+    pub step: String,
+}
+
+/// A failure of some execution.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The kind.
+    pub kind: Kind,
+    /// The thread, from 1, and its node; `None` for the code of `main` behind its threads.
+    pub thread: Option<(usize, u8)>,
+    /// The source line.
+    pub place: Place,
+    /// The failure in words.
+    pub what: String,
+    /// A shortest execution, or, of random runs, the first one.
+    pub execution: Execution,
+}
+
+/// An execution in which some threads wait for ever.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Stuck {
+    /// The threads that wait, from 1, each with its node, its source line and the call in which it waits.
+    pub threads: Vec<(usize, u8, Place, String)>,
+}
+
+/// The result of an exploration.
+#[derive(Clone, Debug)]
+#[must_use = "a limit may have cut the exploration short"]
+pub struct Explored {
+    /// The outcomes: the values that executions record, by name. Each has a shortest execution if that was asked for.
+    pub outcomes: BTreeMap<Values, Execution>,
+    /// The failures, each source line once.
+    pub failures: Vec<Failure>,
+    /// The ways in which executions are stuck.
+    pub stuck: BTreeSet<Stuck>,
+    /// Likely mistakes: source line and text.
+    pub warnings: Vec<(String, String)>,
+    /// The limit that was hit, or what is not supported. Then there may be more outcomes, failures and stuck executions.
+    pub stop: Option<String>,
+    /// The threads, nodes and words of the model.
+    pub world: World,
+    /// The number of words that threads and operations share.
+    pub words: usize,
+    /// The number of states of the machine, in the last round.
+    pub states: usize,
+    /// The number of times that a thread was run.
+    pub runs: usize,
+    /// The time.
+    pub time: Duration,
+}
+
+/// Starts a program and lets its `main` set up.
+fn started(program: &Path, args: &[String]) -> Result<Compiled, Error> {
+    let mut lines = Lines::of(program);
+    let (process, made) = Process::start(program, args, false)?;
+    let made = match made {
+        Ok(made) => made,
+        Err(End::Misuse(_, what)) => return Err(Error::Program(format!("main: {what}"))),
+        Err(End::Unsupported(at, what)) => {
+            let place = format!("main{}: ", lines.place(&at));
+            return Err(Error::Unsupported { place, what });
+        }
+        Err(other) => return Err(Error::Program(format!("main: {other:?}"))),
+    };
+    if made.threads.is_empty() {
+        let why = "`main` starts no thread: start those of the nodes with mowgli_node or pthread_create";
+        return Err(Error::Program(format!("{}: {why}", program.display())));
+    }
+    Ok(Compiled::new(process, made, lines))
+}
+
+/// Explores a program.
+///
+/// # Errors
+/// If the program cannot be started, or its memory or its calls are not supported.
+pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
+    let begin = Instant::now();
+    let expired = || begin.elapsed() > ask.time;
+    let mut code = started(ask.program, ask.args)?;
+    for _ in 0..ROUNDS {
+        let world = code.begin()?;
+        // The code behind the last join reads memory, too, and what it reads is shared.
+        epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
+        if code.is_stale {
+            continue;
+        }
+        let observed: Vec<Cell> = observed(&code, &world);
+        let mut machine = machine(&world, &mut code, ask.switches)?;
+        let runs = machine.explore(&observed, ask.states, &expired);
+        drop(machine);
+        if let Some(error) = code.error.take() {
+            return Err(error);
+        }
+        if code.is_stale {
+            if expired() {
+                return Err(Error::Program("the time was over before the shared memory was known".to_owned()));
+            }
+            continue;
+        }
+        if let Some(explored) = finished(ask, &mut code, &world, &observed, runs, begin)? {
+            return Ok(explored);
+        }
+    }
+    Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
+}
+
+fn machine<'a>(world: &World, code: &'a mut Compiled, switches: Switches) -> Result<Machine<'a>, Error> {
+    let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?;
+    Ok(machine.with(switches))
+}
+
+/// Lists the words that the code behind the last join reads.
+fn observed(code: &Compiled, world: &World) -> Vec<Cell> {
+    let read: BTreeSet<_> =
+        code.uses.read_at_the_end().flat_map(|(at, size)| code.cells.in_range(at, size).collect::<Vec<_>>()).collect();
+    let cell = |(at, _): (u64, u64)| {
+        let loc = code.loc(at);
+        Cell { loc, node: world.objects[&loc].node.unwrap_or(Node(1)) }
+    };
+    read.into_iter().map(cell).collect()
+}
+
+/// Runs the code behind the last join, with these last values in memory.
+fn epilogue(code: &mut Compiled, value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>) -> (Values, Option<Failed>) {
+    let mut results = Vec::new();
+    loop {
+        match code.walk(EPILOGUE, &results) {
+            At::Call { call, .. } if call.method.text() == "Read" => {
+                results.push(value(call.loc(0)).unwrap_or(Val::Int(0)));
+            }
+            At::Call { places, .. } => {
+                let what = "a call that changes memory, behind the last join".to_owned();
+                return (Vec::new(), Some((Kind::Misuse, places, what)));
+            }
+            At::End(number) => {
+                let ending = code.endings[number].clone();
+                return (ending.values, ending.failure);
+            }
+            At::Discarded | At::Cut(_) => return (Vec::new(), None),
+        }
+    }
+}
+
+/// Collects the results of a round; `None` if the code behind the last join needs other cells.
+fn finished(
+    ask: &Ask<'_>,
+    code: &mut Compiled,
+    world: &World,
+    observed: &[Cell],
+    runs: MachineRuns,
+    begin: Instant,
+) -> Result<Option<Explored>, Error> {
+    let mut outcomes: BTreeMap<Values, Outcome> = BTreeMap::new();
+    let mut failures: BTreeMap<(Kind, String, String), (Failure, Seek)> = BTreeMap::new();
+    let stuck = runs.stuck.iter().map(|s| waiting(code, s)).collect();
+    for (number, ending) in code.endings.clone().into_iter().enumerate().filter(|(_, e)| e.thread != EPILOGUE) {
+        let Some((kind, places, what)) = ending.failure else { continue };
+        let place = code.lines.place(&places);
+        let node = code.made.threads[ending.thread].0;
+        let key = (kind, place.to_string(), what.clone());
+        let thread = Some((ending.thread + 1, node));
+        let failure = Failure { kind, thread, place, what, execution: Execution::default() };
+        failures.entry(key).or_insert((failure, Seek::Ending(ending.thread, number)));
+    }
+    for outcome in &runs.outcomes {
+        let endings: Option<Vec<_>> =
+            outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect();
+        let endings = endings.ok_or_else(|| Error::Program("an ending that is not known".to_owned()))?;
+        if endings.iter().any(|e| e.failure.is_some()) {
+            continue;
+        }
+        let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
+        let (values, failure) = epilogue(code, &last);
+        if let Some((kind, places, what)) = failure {
+            let place = code.lines.place(&places);
+            let key = (kind, place.to_string(), what.clone());
+            let failure = Failure { kind, thread: None, place, what, execution: Execution::default() };
+            failures.entry(key).or_insert((failure, Seek::Outcome(outcome.clone())));
+            continue;
+        }
+        if code.is_stale {
+            return Ok(None);
+        }
+        let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
+        outcomes.entry(recorded).or_insert_with(|| outcome.clone());
+    }
+    let expired = || begin.elapsed() > 2 * ask.time;
+    let execution = |code: &mut Compiled, seek: &Seek| -> Result<Execution, Error> {
+        let is = |outputs: &[Option<Val>], outcome: Option<&Outcome>| match seek {
+            Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
+            Seek::Outcome(wanted) => outcome == Some(wanted),
+        };
+        let mut machine = machine(world, code, ask.switches)?;
+        let steps = machine.shortest(observed, &is, ask.states, &expired).unwrap_or_default();
+        drop(machine);
+        Ok(described(code, &steps))
+    };
+    let mut shown = Vec::new();
+    for (failure, seek) in failures.into_values() {
+        shown.push(Failure { execution: execution(code, &seek)?, ..failure });
+    }
+    let mut recorded = BTreeMap::new();
+    for (values, outcome) in outcomes {
+        let own = if ask.executions { execution(code, &Seek::Outcome(outcome))? } else { Execution::default() };
+        recorded.insert(values, own);
+    }
+    let limit = code.limits.first().cloned();
+    Ok(Some(Explored {
+        outcomes: recorded,
+        failures: shown,
+        stuck,
+        warnings: code.warnings.iter().cloned().collect(),
+        stop: limit.or(runs.stop.map(|stop| stop.to_string())),
+        world: world.clone(),
+        words: code.cells.0.len(),
+        states: runs.states,
+        runs: code.process.forks,
+        time: begin.elapsed(),
+    }))
+}
+
+/// The results of random runs.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// The number of runs with each outcome, and the seed of the first.
+    pub outcomes: BTreeMap<Values, (u64, u64)>,
+    /// The failures, each source line once, with the number of runs and the seed of the first.
+    pub failures: Vec<(Failure, u64, u64)>,
+    /// The number of runs with each way to be stuck, and the seed of the first.
+    pub stuck: BTreeMap<Stuck, (u64, u64)>,
+    /// The number of runs that ended otherwise: a false assumption.
+    pub discarded: u64,
+    /// The number of runs.
+    pub runs: u64,
+    /// The limit that was hit, or what is not supported.
+    pub stop: Option<String>,
+}
+
+/// Runs a program so many times on the machine with random schedules; run k has the seed `seed + k`.
+///
+/// # Errors
+/// If the program cannot be started, or its memory or its calls are not supported.
+pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<Ran, Error> {
+    let begin = Instant::now();
+    let mut code = started(ask.program, ask.args)?;
+    let mut seen: BTreeMap<(Kind, String, String), usize> = BTreeMap::new();
+    'rounds: for _ in 0..ROUNDS {
+        let world = code.begin()?;
+        epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
+        // Runs before the shared memory was known do not count.
+        let mut ran = Ran::default();
+        seen.clear();
+        while !code.is_stale && ran.runs < times {
+            if begin.elapsed() > ask.time {
+                ran.stop = Some(format!("the time is up after {} runs", ran.runs));
+                return Ok(ran);
+            }
+            let own = seed + ran.runs;
+            let mut random = fastrand::Rng::with_seed(own);
+            let observed = observed(&code, &world);
+            let mut steps = Vec::new();
+            let mut machine = machine(&world, &mut code, ask.switches)?;
+            let walked =
+                machine.walk(&observed, &mut |n| random.usize(..n), &mut |step, _| steps.push(step.clone()), &|| {
+                    begin.elapsed() > ask.time
+                });
+            drop(machine);
+            if let Some(error) = code.error.take() {
+                return Err(error);
+            }
+            if code.is_stale {
+                continue 'rounds;
+            }
+            ran.runs += 1;
+            let results = |rest: &Vec<Val>| rest.clone();
+            let ends: Vec<Option<Ending>> = match &walked {
+                Ok(Ok(outcome)) => {
+                    outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
+                }
+                Ok(Err(still)) => {
+                    let at = |(t, rest): (usize, &mowgli_rdma::operational::StuckThread)| match code
+                        .walk(t, &results(&rest.results))
+                    {
+                        At::End(number) => Some(code.endings[number].clone()),
+                        _ => None,
+                    };
+                    still.threads.iter().enumerate().map(at).collect()
+                }
+                Err(stop) => {
+                    ran.stop = Some(code.limits.first().cloned().unwrap_or_else(|| stop.to_string()));
+                    return Ok(ran);
+                }
+            };
+            let failed = ends.iter().flatten().find_map(|e| Some((Some(e.thread), e.failure.clone()?)));
+            let last = |x| match &walked {
+                Ok(Ok(outcome)) => observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]),
+                _ => None,
+            };
+            let (values, at_end) = match (&failed, &walked) {
+                (None, Ok(Ok(_))) => epilogue(&mut code, &last),
+                _ => (Vec::new(), None),
+            };
+            if code.is_stale {
+                continue 'rounds;
+            }
+            match (failed.or(at_end.map(|failure| (None, failure))), walked) {
+                (Some((thread, (kind, places, what))), _) => {
+                    let place = code.lines.place(&places);
+                    let key = (kind, place.to_string(), what.clone());
+                    let at = *seen.entry(key).or_insert(ran.failures.len());
+                    if at == ran.failures.len() {
+                        let thread = thread.map(|t| (t + 1, code.made.threads[t].0));
+                        let execution = described(&mut code, &steps);
+                        let failure = Failure { kind, thread, place, what, execution };
+                        ran.failures.push((failure, 0, own));
+                    }
+                    ran.failures[at].1 += 1;
+                }
+                (None, Ok(Ok(_))) => {
+                    let all = ends.into_iter().flatten().flat_map(|e| e.values).chain(values).collect();
+                    ran.outcomes.entry(all).or_insert((0, own)).0 += 1;
+                }
+                (None, Ok(Err(still))) => {
+                    let stuck = waiting(&mut code, &still);
+                    ran.stuck.entry(stuck).or_insert((0, own)).0 += 1;
+                }
+                (None, Err(_)) => ran.discarded += 1,
+            }
+        }
+        if !code.is_stale {
+            return Ok(ran);
+        }
+    }
+    Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
+}
+
+/// Runs each thread once, with the results of an execution: see [`Execution::trace`]. What the program prints is shown.
+///
+/// # Errors
+/// If the program cannot be started, or the trace is not one of it.
+pub fn replay(program: &Path, args: &[String], trace: &str) -> Result<Vec<String>, Error> {
+    let wrong =
+        || Error::Program("this is no trace of this program: `mowgli explore --trace FILE` writes one".to_owned());
+    let (mut process, made) = Process::start(program, args, true)?;
+    made.map_err(|_| wrong())?;
+    let mut lines = Lines::of(program);
+    let mut said = Vec::new();
+    for text in trace.lines() {
+        let (text, are_cells) = text.strip_prefix("cells").map_or((text, false), |rest| (rest, true));
+        let numbers = text.split_whitespace().map(|word| word.parse::<i64>().map_err(|_| wrong()));
+        let numbers = numbers.collect::<Result<Vec<i64>, Error>>()?;
+        if are_cells {
+            let cells: Vec<(u64, u64)> = numbers.chunks_exact(2).map(|c| (c[0] as u64, c[1] as u64)).collect();
+            process.set_cells(&cells)?;
+            continue;
+        }
+        let (thread, tape) = numbers.split_first().ok_or_else(wrong)?;
+        let (batch, _) = process.run(*thread as usize, tape)?;
+        let end = match batch.end {
+            End::Failed(at, what) | End::Misuse(at, what) => format!("{}: {what}", lines.place(&at)),
+            End::Ended(values) => {
+                let values: String = values.iter().map(|(name, v)| format!(" {name}={v}")).collect();
+                format!("ends{values}")
+            }
+            End::Asks(line) => format!("is at {}", lines.place(&line.places)),
+            _ => "stops".to_owned(),
+        };
+        said.push(format!("thread {}: {end}", thread + 1));
+    }
+    Ok(said)
+}
+
+/// The state that an execution is to reach.
+enum Seek {
+    Ending(usize, usize),
+    Outcome(Outcome),
+}
+
+/// Describes the threads that wait for ever.
+fn waiting(code: &mut Compiled, standstill: &Standstill) -> Stuck {
+    let mut threads = Vec::new();
+    for (thread, rest) in standstill.threads.iter().enumerate().filter(|(_, rest)| rest.waits.is_some()) {
+        if let At::Call { call, places, .. } = code.walk(thread, &rest.results) {
+            let place = code.lines.place(&places);
+            // A word without a name is one of libibverbs, which a poll reads when it has nothing to wait for.
+            let is_poll = call.library == CRASH || call.to_string().contains("(at");
+            let call = if is_poll { "a loop that polls or looks".to_owned() } else { call.to_string() };
+            threads.push((thread + 1, code.made.threads[thread].0, place, call));
+        }
+    }
+    Stuck { threads }
+}
+
+/// Returns the execution that these steps are, with the source lines of the calls.
+fn described(code: &mut Compiled, steps: &[Step]) -> Execution {
+    let mut results: Vec<Vec<Val>> = vec![Vec::new(); code.made.threads.len()];
+    let mut execution = Execution { calls: vec![Vec::new(); results.len()], ..Execution::default() };
+    for step in steps {
+        let thread = step.thread.index();
+        let mut place = None;
+        if let Act::Call(call, result) = &step.act {
+            if let At::Call { places, .. } = code.walk(thread, &results[thread]) {
+                place = Some(code.lines.place(&places));
+            }
+            results[thread].push(*result);
+            if call.library == CRASH {
+                continue;
+            }
+            execution.calls[thread].push((call.clone(), *result));
+        }
+        // Operations go from the store buffer to the card as soon as they can, which shows nothing.
+        if !matches!(step.act, Act::Issue(..)) {
+            execution.steps.push(Shown { place, step: format!("{}: {}", step.thread, step.act) });
+        }
+    }
+    execution.trace = code.trace(&results);
+    execution
+}

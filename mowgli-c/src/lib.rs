@@ -1,0 +1,21 @@
+//! C and C++ programs over libibverbs, explored under every execution of RDMA_TSO.
+//!
+//! [`compile()`] makes a program whose loads, stores and calls of verbs our runtime answers. [`explore()`] runs it: the
+//! process runs one thread at a time, and the machine of `mowgli-rdma` chooses what each load and poll returns.
+//!
+//! The exploration is that of litmus tests and of Rust code. The machine asks for the next call of a thread after the
+//! results of its earlier calls. See `code` for how a process answers, and `cells` for the memory that counts.
+
+mod cells;
+mod code;
+mod compile;
+mod error;
+mod explore;
+mod lines;
+mod process;
+
+pub use self::code::{Kind, Values};
+pub use self::compile::{Compile, compile};
+pub use self::error::Error;
+pub use self::explore::{Ask, Execution, Explored, Failure, Ran, Shown, Stuck, explore, replay, run};
+pub use self::lines::Place;

@@ -1,0 +1,93 @@
+//! Source lines and names of variables, from the debug information of a program.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+/// The source lines and variables of a program.
+pub(crate) struct Lines {
+    program: std::path::PathBuf,
+    known: BTreeMap<u64, Option<(String, u32)>>,
+    /// The variables with static storage: address, size, name.
+    variables: Vec<(u64, u64, String)>,
+}
+
+/// Prints what a tool says, or nothing if it is missing.
+fn said(command: &mut Command) -> String {
+    command.output().map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Lines {
+    pub(crate) fn of(program: &Path) -> Self {
+        let text = said(Command::new("nm").args(["-S", "-n"]).arg(program));
+        let variable = |line: &str| {
+            let mut words = line.split(' ');
+            let hex = |word: Option<&str>| u64::from_str_radix(word?, 16).ok();
+            let (at, size) = (hex(words.next())?, hex(words.next())?);
+            let is_data = words.next().is_some_and(|kind| "dDbB".contains(kind));
+            is_data.then(|| Some((at, size, words.next()?.to_owned()))).flatten()
+        };
+        Self {
+            program: program.to_owned(),
+            known: BTreeMap::new(),
+            variables: text.lines().filter_map(variable).collect(),
+        }
+    }
+
+    /// Returns the source line of these addresses, innermost first: the first one outside of headers.
+    pub(crate) fn place(&mut self, places: &[u64]) -> Place {
+        let unknown: Vec<u64> = places.iter().copied().filter(|pc| !self.known.contains_key(pc)).collect();
+        if !unknown.is_empty() {
+            let all = unknown.iter().map(|pc| format!("{pc:x}"));
+            let text = said(Command::new("addr2line").arg("-e").arg(&self.program).args(all));
+            for (pc, line) in unknown.iter().zip(text.lines()) {
+                let line = line.split(" (").next().unwrap_or(line);
+                let found = line.rsplit_once(':').and_then(|(file, at)| Some((file.to_owned(), at.parse().ok()?)));
+                self.known.insert(*pc, found.filter(|(file, _): &(String, u32)| file != "??"));
+            }
+        }
+        let of = |pc: &u64| self.known.get(pc).cloned().flatten();
+        let lines: Vec<(String, u32)> =
+            places.iter().filter_map(of).filter(|(file, _)| !file.contains("/infiniband/")).collect();
+        let is_header =
+            |(file, _): &&(String, u32)| Path::new(file).extension().is_some_and(|x| x == "h" || x == "hpp");
+        let line = lines.iter().find(|line| !is_header(line)).or(lines.first()).cloned();
+        let within = lines.first().filter(|first| Some(*first) != line.as_ref()).cloned();
+        Place { line, within }
+    }
+
+    /// Returns a name for an address, as the name of a variable and an offset. It is an identifier.
+    pub(crate) fn name(&self, at: u64, regions: &[(u8, u64, u64)]) -> String {
+        let variable = self.variables.iter().rev().find(|(from, size, _)| (*from..from + size).contains(&at));
+        let region = regions.iter().enumerate().find(|(_, (_, from, size))| (*from..from + size).contains(&at));
+        let (name, offset) = match (variable, region) {
+            (Some((from, _, name)), _) => (name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"), at - from),
+            (None, Some((k, (_, from, _)))) => (format!("mr{}", k + 1), at - from),
+            (None, None) => (format!("at{at:x}"), 0),
+        };
+        if offset == 0 { name } else { format!("{name}_{offset}") }
+    }
+}
+
+/// A source line, or nothing if there is no debug information.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Place {
+    /// The file and the line.
+    pub line: Option<(String, u32)>,
+    /// The file and the line in a header, if that line calls a function there.
+    pub within: Option<(String, u32)>,
+}
+
+/// Prints a place as `ring.c:33`, or `ring.c:33 (node.h:81)`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name =
+            |file: &str| Path::new(file).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        match (&self.line, &self.within) {
+            (Some((file, at)), Some((header, inner))) => write!(f, "{}:{at} ({}:{inner})", name(file), name(header)),
+            (Some((file, at)), None) => write!(f, "{}:{at}", name(file)),
+            (None, _) => Ok(()),
+        }
+    }
+}
