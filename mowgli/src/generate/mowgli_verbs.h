@@ -9,6 +9,9 @@
  * A thread that waits in one place for SECONDS (10 if not given) is stuck. The program then prints where, whether the model has such
  * an execution, and what it counted until then. It exits with 3 if the model has one, or if that is not known, and with 1 otherwise.
  *
+ * `mowgli cc -o test TEST.c && mowgli explore ./test` runs it once under every execution of the model, without hardware. Then one
+ * process has all nodes.
+ *
  * A test defines NODES, THREADS, WORDS, REGISTERS, the arrays below, and one function for each thread.
  */
 #include <arpa/inet.h>
@@ -26,6 +29,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __MOWGLI__
+#include <mowgli.h>
+#endif
+
 #define OBSERVED (REGISTERS + WORDS)
 #define IDENTIFIERS 32
 #define LINE 64
@@ -40,6 +47,8 @@ extern const char *const test_name;
 extern const int thread_node[THREADS];
 extern const struct word words[WORDS];
 extern const char *const register_names[REGISTERS + 1];
+/* The thread that sets each register. */
+extern const int register_thread[REGISTERS + 1];
 extern void (*const thread_body[THREADS])(struct ctx *);
 /* 1: the model has it, -1: it has not, and the test says so; 0: it has not. */
 extern int judge(const struct outcome *o);
@@ -71,6 +80,17 @@ static struct endpoint remote_memory[NODES];
 static int64_t registers[REGISTERS + 1];
 static unsigned char *memory;
 static pthread_barrier_t start, stop;
+#ifdef __MOWGLI__
+/* A region for each word, at its node. */
+static struct ibv_mr *regions[WORDS];
+#define LOCAL_KEY(w) regions[w]->lkey
+#define REMOTE_KEY(n, w) regions[w]->rkey
+#define REMOTE_BASE(n) ((uintptr_t)memory)
+#else
+#define LOCAL_KEY(w) mr->lkey
+#define REMOTE_KEY(n, w) remote_memory[n].rkey
+#define REMOTE_BASE(n) remote_memory[n].base
+#endif
 
 static __attribute__((noreturn)) void die(const char *what) { perror(what); exit(2); }
 static void *check(void *p, const char *what) { if (!p) die(what); return p; }
@@ -115,19 +135,19 @@ static inline __attribute__((unused)) int64_t cpu_faa(int w, int64_t v)
 /* Remote operations. `id` is the identifier that a wait names, 0 for none. */
 static void post_by(struct link *l, int n, int local, int remote, enum ibv_wr_opcode op, int64_t a, int64_t b, int id)
 {
-	struct ibv_sge sge = { .addr = (uintptr_t)at(local), .length = 8, .lkey = mr->lkey };
+	struct ibv_sge sge = { .addr = (uintptr_t)at(local), .length = 8, .lkey = LOCAL_KEY(local) };
 	struct ibv_send_wr wr = { .wr_id = (uint64_t)id, .sg_list = &sge, .num_sge = 1, .opcode = op }, *bad;
-	uint64_t addr = remote_memory[n].base + (uint64_t)remote * LINE;
+	uint64_t addr = REMOTE_BASE(n) + (uint64_t)remote * LINE;
 	wr.send_flags = IBV_SEND_SIGNALED | (l->fence ? IBV_SEND_FENCE : 0);
 	l->fence = 0;
 	if (op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = addr;
-		wr.wr.atomic.rkey = remote_memory[n].rkey;
+		wr.wr.atomic.rkey = REMOTE_KEY(n, remote);
 		wr.wr.atomic.compare_add = (uint64_t)a;
 		wr.wr.atomic.swap = (uint64_t)b;
 	} else {
 		wr.wr.rdma.remote_addr = addr;
-		wr.wr.rdma.rkey = remote_memory[n].rkey;
+		wr.wr.rdma.rkey = REMOTE_KEY(n, remote);
 	}
 	if (ibv_post_send(l->qp, &wr, &bad)) die("ibv_post_send");
 	l->open++;
@@ -167,6 +187,10 @@ static void stuck(void)
 /* Called each time that a thread has looked in vain. */
 static void waits(struct ctx *c)
 {
+#ifdef __MOWGLI__
+	(void)c;
+	return;
+#endif
 	if (++c->spins % (1u << 16)) return;
 	time_t now = time(NULL);
 	if (!c->since) c->since = now;
@@ -392,6 +416,53 @@ static int report(void)
 	if (uncounted) printf("%8ld more, of other outcomes: there are too many to tell them apart\n", uncounted);
 	return bad;
 }
+#ifdef __MOWGLI__
+static void *explored(void *arg)
+{
+	struct ctx *c = arg;
+	thread_body[c->thread](c);
+	for (int r = 0; r < REGISTERS; r++)
+		if (register_thread[r] == c->thread) mowgli_outcome(register_names[r], c->reg[r]);
+	return NULL;
+}
+int main(void)
+{
+	static int64_t own[THREADS][REGISTERS + 1];
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *opened[NODES];
+	struct ibv_pd *domains[NODES];
+	if (posix_memalign((void **)&memory, 4096, (size_t)ALL_WORDS * LINE)) die("memory");
+	for (int n = 0; n < NODES; n++) {
+		opened[n] = check(ibv_open_device(list[n]), "ibv_open_device");
+		domains[n] = check(ibv_alloc_pd(opened[n]), "ibv_alloc_pd");
+	}
+	for (int w = 0; w < WORDS; w++) {
+		*at(w) = words[w].init;
+		regions[w] = mr = check(ibv_reg_mr(domains[words[w].node], at(w), 8, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC), "ibv_reg_mr");
+	}
+	for (int t = 0; t < THREADS; t++) {
+		contexts[t].thread = t;
+		contexts[t].reg = own[t];
+		for (int n = 0; n < NODES; n++) {
+			int ends[] = { thread_node[t], n };
+			struct link *both[] = { &contexts[t].link[n], &passive[t] };
+			for (int k = 0; k < 2; k++) {
+				device = opened[ends[k]];
+				pd = domains[ends[k]];
+				make(both[k]);
+			}
+			struct endpoint mine = described(both[0]), theirs = described(both[1]);
+			join(both[0], &theirs);
+			join(both[1], &mine);
+		}
+	}
+	for (int t = 0; t < THREADS; t++) mowgli_node(thread_node[t] + 1, explored, &contexts[t]);
+	mowgli_join();
+	for (int w = 0; w < WORDS; w++) mowgli_outcome(words[w].name, *at(w));
+	return 0;
+}
+#else
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
@@ -435,3 +506,4 @@ int main(int argc, char **argv)
 	for (int t = 0; t < THREADS; t++) if (thread_node[t] == me) pthread_join(threads[t], NULL);
 	return me ? 0 : report();
 }
+#endif

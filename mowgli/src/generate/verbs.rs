@@ -93,6 +93,8 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
         "const char *const register_names[REGISTERS + 1] = {{ {}0 }};",
         (0..registers).map(shown).join("")
     );
+    let threads = (0..test.threads.len()).flat_map(|t| test.threads[t].registers.iter().map(move |_| format!("{t}, ")));
+    let _ = writeln!(out, "const int register_thread[REGISTERS + 1] = {{ {}0 }};", threads.collect::<String>());
     out.push_str(&bodies.concat());
     let all = (0..bodies.len()).map(|t| format!("thread_{t}")).join(", ");
     let _ = writeln!(out, "void (*const thread_body[THREADS])(struct ctx *) = {{ {all} }};\n");
