@@ -1,6 +1,8 @@
 //! The command: arguments, exit codes and output.
 
 mod bounds;
+#[cfg(feature = "full")]
+mod c;
 mod cat;
 mod check;
 #[cfg(feature = "full")]

@@ -7,7 +7,7 @@ use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{printed, reported, reported_in};
 use super::shards::Done;
-use super::{compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve, site};
+use super::{c, compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve, site};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
@@ -22,8 +22,15 @@ pub(super) enum More {
     Robust(robust::RobustArgs),
     /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
     Repair(repair::RepairArgs),
-    /// Run litmus tests many times, with the bodies of the libraries that they call, and hold what is seen against the model.
+    /// Run litmus tests many times, with the bodies of the libraries that they call, and hold what is seen against the model; or
+    /// programs that `mowgli cc` has made.
     Run(run::RunArgs),
+    /// Compile a program in C or C++ over libibverbs so that `explore` can run it.
+    Cc(c::CcArgs),
+    /// Run a program in C or C++ over libibverbs under every execution of the memory model.
+    Explore(c::ExploreArgs),
+    /// Run one execution of a program in C or C++ again.
+    Replay(c::ReplayArgs),
     /// Check libraries on the networks that people use, and print a table of the verdicts.
     Networks(networks::NetworksArgs),
     /// Find the smallest programs on which two memory models differ.
@@ -123,6 +130,9 @@ impl More {
             Self::Robust(args) => robust::robust(&args),
             Self::Repair(args) => repair::repaired(&args, catalogue),
             Self::Run(args) => run::ran(&args, &catalogue),
+            Self::Cc(args) => reported(c::compiled(&args)),
+            Self::Explore(args) => c::explored(&args),
+            Self::Replay(args) => reported(c::replayed(&args)),
             Self::Networks(args) => reported_in(args.is_json(), networks::networks(&args, catalogue, log)),
             Self::Compare(args) => compare::compare(&args, log),
             Self::Generate(args) => reported_in(args.is_json(), generate::generate(&args, log)),

@@ -1,6 +1,8 @@
 //! `mowgli run`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use clap::{Args, ValueEnum};
 use mowgli_check::guard::guarded;
 use mowgli_fabric::{Company, Provider};
 
+use super::c::{self, Random};
 use super::network::On;
 use super::out::{all_files, parsed, reported_in, worst};
 use crate::catalogue::Catalogue;
@@ -53,7 +56,7 @@ impl RunArgs {
     after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run mp.litmus --fabric tcp\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input or a process that has gone, 3 undecided."
 )]
 pub(super) struct RunArgs {
-    /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.
+    /// Files ending in .litmus, directories with such files, or programs that `mowgli cc` has made. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// The fabric to run over.
@@ -103,6 +106,12 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
     code
 }
 
+/// True for programs: files in the format ELF.
+fn is_program(path: &Path) -> bool {
+    let mut start = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok() && start == *b"\x7fELF"
+}
+
 fn variant(text: &str) -> Result<(String, String), InputError> {
     let parts = text.split_once(':').filter(|(library, variant)| !library.is_empty() && !variant.is_empty());
     let (library, variant) = parts.ok_or_else(|| {
@@ -118,6 +127,11 @@ fn one(
     joined: Option<&Company>,
     catalogue: &Catalogue,
 ) -> Result<u8, InputError> {
+    if is_program(path) {
+        let network = args.on.network;
+        let random = Random { times: args.times, seed: args.seed, timeout: args.timeout, json: args.json, network };
+        return c::ran(path, &random);
+    }
     let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
     let in_file = |e: InputError| e.about(&path.display());
     let started;

@@ -1,0 +1,346 @@
+//! `mowgli cc`, `mowgli explore` and `mowgli replay`: programs in C and C++ over libibverbs.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use itertools::Itertools;
+use mowgli_c::{Ask, Compile, Error, Execution, Explored, Failure, Kind, Ran, Shown, Stuck};
+use mowgli_core::outcome::Outcome;
+use mowgli_core::soundness::client::Client;
+use mowgli_core::value::Val;
+use mowgli_rdma::{Network, Switches};
+use serde_json::json;
+
+use super::network::On;
+use super::out::{reported_in, save, text_of};
+use crate::error::{Code, InputError};
+use crate::litmus::print;
+use crate::litmus::test::Model;
+
+#[derive(Args)]
+#[command(
+    after_help = "The program calls mowgli_node to start the threads of nodes; see docs/c.md.\n\nExamples:\n  mowgli cc -o pingpong pingpong.c\n  mowgli cc -o app main.c queue.cc -- -O2 -Iinclude"
+)]
+pub(super) struct CcArgs {
+    /// C and C++ files, and objects and libraries to link.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The program to write.
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// More arguments for the compiler, behind `--`. Without any, it does not optimise.
+    #[arg(last = true)]
+    flags: Vec<OsString>,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli explore ./pingpong\n  mowgli explore ./pingpong --network rc-relaxed -- 4 8\n  mowgli explore ./pingpong --litmus > pingpong.litmus\n\nExit codes: 0 nothing is wrong, 1 a failure, a wrong use of verbs or a stuck execution, 2 bad input, 3 a limit left that open."
+)]
+pub(super) struct ExploreArgs {
+    /// A program that `mowgli cc` has made.
+    program: PathBuf,
+    /// The arguments of the program, behind `--`.
+    #[arg(last = true)]
+    args: Vec<String>,
+    /// Seconds.
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    timeout: u64,
+    /// The largest number of states.
+    #[arg(long, value_name = "N", default_value_t = 5_000_000)]
+    states: usize,
+    /// Print a shortest execution of each outcome.
+    #[arg(long)]
+    executions: bool,
+    /// Print the execution of the first failure as a litmus test, for `mowgli explain` and `mowgli report`.
+    #[arg(long)]
+    litmus: bool,
+    /// Write the execution of the first failure to a file, for `mowgli replay`.
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    on: On,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli explore ./pingpong --trace failure\n  mowgli replay ./pingpong failure")]
+pub(super) struct ReplayArgs {
+    /// A program that `mowgli cc` has made.
+    program: PathBuf,
+    /// An execution that `mowgli explore --trace` has written.
+    trace: PathBuf,
+    /// The arguments of the program, behind `--`.
+    #[arg(last = true)]
+    args: Vec<String>,
+}
+
+fn input(error: Error) -> InputError {
+    let code = match &error {
+        Error::File { .. } => Code::File,
+        Error::Tool { .. } => Code::Tool,
+        Error::Unsupported { .. } => Code::Unsupported,
+        Error::Program(_) => Code::Argument,
+    };
+    InputError::of(code, error)
+}
+
+/// Returns the switches of the machine on a network.
+///
+/// # Errors
+/// If operations of the network complete out of order, which programs cannot see here.
+fn switches(network: Option<Network>) -> Result<Switches, InputError> {
+    let network = network.unwrap_or(Network::RC);
+    if !network.completes_in_order {
+        let why = format!("programs run on networks that complete operations in order, and {network} does not");
+        return Err(InputError::new(Code::Unsupported, why));
+    }
+    Ok(Switches { network, ..Switches::OFF })
+}
+
+/// Compiles a program.
+pub(super) fn compiled(args: &CcArgs) -> Result<u8, InputError> {
+    let of = |name: &str, usual: &str| std::env::var_os(name).unwrap_or_else(|| usual.into());
+    let (cc, cxx) = (of("CC", "cc"), of("CXX", "c++"));
+    let ask = Compile { files: &args.files, out: &args.out, flags: &args.flags, cc: &cc, cxx: &cxx };
+    mowgli_c::compile(&ask).map_err(input)?;
+    Ok(0)
+}
+
+/// Explores a program and prints what was found.
+pub(super) fn explored(args: &ExploreArgs) -> u8 {
+    reported_in(args.json, explore(args))
+}
+
+fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
+    let ask = Ask {
+        program: &args.program,
+        args: &args.args,
+        switches: switches(args.on.network)?,
+        states: args.states,
+        time: Duration::from_secs(args.timeout),
+        executions: args.executions,
+    };
+    let explored = mowgli_c::explore(&ask).map_err(input)?;
+    let first = explored.failures.iter().find(|failure| !failure.execution.steps.is_empty());
+    if let (Some(path), Some(failure)) = (&args.trace, first) {
+        save(path, &failure.execution.trace)?;
+    }
+    let name = args.program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    match first {
+        _ if args.json => println!("{}", as_json(&name, &explored)),
+        Some(failure) if args.litmus => print!("{}", litmus(&name, &explored, failure, ask.switches)?),
+        _ => print!("{}", text(&name, &explored)),
+    }
+    let is_wrong = !explored.failures.is_empty() || !explored.stuck.is_empty();
+    Ok(if is_wrong { 1 } else { 3 * u8::from(explored.stop.is_some()) })
+}
+
+/// Runs one execution again, and prints where each thread ends.
+pub(super) fn replayed(args: &ReplayArgs) -> Result<u8, InputError> {
+    let trace = text_of(&args.trace)?;
+    for line in mowgli_c::replay(&args.program, &args.args, &trace).map_err(input)? {
+        println!("{line}");
+    }
+    Ok(0)
+}
+
+/// A request for random runs.
+pub(super) struct Random {
+    pub(super) times: u64,
+    pub(super) seed: u64,
+    pub(super) timeout: u64,
+    pub(super) json: bool,
+    pub(super) network: Option<Network>,
+}
+
+/// Runs a program with random schedules, and prints what was seen.
+pub(super) fn ran(program: &Path, random: &Random) -> Result<u8, InputError> {
+    let time = Duration::from_secs(random.timeout);
+    let ask =
+        Ask { program, args: &[], switches: switches(random.network)?, states: usize::MAX, time, executions: false };
+    let ran = mowgli_c::run(&ask, random.times, random.seed).map_err(input)?;
+    let name = program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    print!("{}", if random.json { format!("{}\n", ran_json(&name, &ran)) } else { ran_text(&name, &ran, random.seed) });
+    let is_wrong = !ran.failures.is_empty() || !ran.stuck.is_empty();
+    Ok(if is_wrong { 1 } else { 3 * u8::from(ran.stop.is_some()) })
+}
+
+fn values(all: &[(String, i64)]) -> String {
+    match all {
+        [] => "nothing recorded".to_owned(),
+        _ => all.iter().map(|(name, v)| format!("{name}={v}")).join(" "),
+    }
+}
+
+fn counted(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
+
+fn kind(failure: &Failure) -> &'static str {
+    match failure.kind {
+        Kind::Program => "failure",
+        Kind::Misuse => "wrong use of verbs",
+    }
+}
+
+fn at(place: &impl ToString) -> String {
+    let text = place.to_string();
+    if text.is_empty() { text } else { format!("{text}: ") }
+}
+
+/// Prints a failure, and a shortest execution that shows it.
+fn failed(failure: &Failure) -> String {
+    let who = match failure.thread {
+        Some((thread, node)) => format!("thread {thread} on node {node}"),
+        None => "`main`, behind its threads".to_owned(),
+    };
+    let out = format!("{}: {}{} ({who})\n", kind(failure), at(&failure.place), failure.what);
+    match failure.execution.steps[..] {
+        [] => out + "  no execution was found again within the limits\n",
+        _ => out + &steps(&failure.execution, "  "),
+    }
+}
+
+/// Prints the steps of an execution, each with its source line.
+fn steps(execution: &Execution, indent: &str) -> String {
+    let all = &execution.steps;
+    let width = all.iter().filter_map(|s| s.place.as_ref()).map(|p| p.to_string().len()).max().unwrap_or(0);
+    let step = |Shown { place, step }: &Shown| {
+        let place = place.as_ref().map_or_else(String::new, ToString::to_string);
+        format!("{indent}{place:width$}  {step}\n")
+    };
+    all.iter().map(step).join("")
+}
+
+fn waits(stuck: &Stuck) -> String {
+    let thread = |(thread, node, place, call): &(usize, u8, mowgli_c::Place, String)| {
+        format!("  {}thread {thread} on node {node} waits for ever in {call}\n", at(place))
+    };
+    format!("stuck:\n{}", stuck.threads.iter().map(thread).join(""))
+}
+
+fn text(name: &str, explored: &Explored) -> String {
+    let (world, is_all) = (&explored.world, explored.stop.is_none());
+    let mut out = format!(
+        "{name}: {} on {}, {}; {}, {} of code, {:.1} s\n",
+        counted(world.threads.len(), "thread"),
+        counted(world.nodes.into(), "node"),
+        counted(explored.words, "shared word"),
+        counted(explored.states, "state"),
+        counted(explored.runs, "run"),
+        explored.time.as_secs_f64()
+    );
+    let known = if is_all { "all" } else { "those found" };
+    let _ = writeln!(out, "{} ({known}):", counted(explored.outcomes.len(), "outcome"));
+    for (outcome, execution) in &explored.outcomes {
+        let _ = writeln!(out, "  {}", values(outcome));
+        out += &steps(execution, "    ");
+    }
+    out.extend(explored.failures.iter().map(failed));
+    out.extend(explored.stuck.iter().map(waits));
+    for (place, what) in &explored.warnings {
+        let _ = writeln!(out, "warning: {}{what}", at(place));
+    }
+    match &explored.stop {
+        Some(why) => _ = writeln!(out, "not complete: {why}"),
+        None if explored.failures.is_empty() && explored.stuck.is_empty() => {
+            out += "complete: no execution fails, and none waits for ever\n";
+        }
+        None => {}
+    }
+    out
+}
+
+/// Returns the execution of a failure as a litmus test.
+///
+/// # Errors
+/// If it has an operation of several words, because a litmus test has these on arrays only.
+fn litmus(name: &str, explored: &Explored, failure: &Failure, switches: Switches) -> Result<String, InputError> {
+    let calls = &failure.execution.calls;
+    if let Some((call, _)) = calls.iter().flatten().find(|(call, _)| call.method.text().ends_with("Words")) {
+        let why =
+            format!("a litmus test has operations of several words on arrays only, and this execution has {call}");
+        return Err(InputError::new(Code::Unsupported, why));
+    }
+    let threads = calls.iter().map(|calls| calls.iter().map(|(call, _)| call.clone()).collect()).collect();
+    let results = calls.iter().map(|calls| Val::tuple(&calls.iter().map(|(_, v)| *v).collect::<Vec<_>>()));
+    let outcome = Outcome { outputs: results.collect(), finals: Vec::new() };
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    Ok(print::allowed(Model::RdmaTso(switches), &name, &explored.world, &Client { threads }, &outcome))
+}
+
+fn line(place: &mowgli_c::Place) -> serde_json::Value {
+    place.line.as_ref().map_or(json!(null), |(file, line)| json!({ "file": file, "line": line }))
+}
+
+fn failure_json(failure: &Failure) -> serde_json::Value {
+    json!({
+        "kind": kind(failure), "at": line(&failure.place), "what": failure.what,
+        "thread": failure.thread.map(|t| t.0), "node": failure.thread.map(|t| t.1),
+        "steps": steps_json(&failure.execution), "trace": failure.execution.trace,
+    })
+}
+
+fn steps_json(execution: &Execution) -> serde_json::Value {
+    let step = |s: &Shown| json!({ "at": s.place.as_ref().map(line), "step": s.step });
+    execution.steps.iter().map(step).collect()
+}
+
+fn outcome_json(all: &[(String, i64)]) -> serde_json::Value {
+    all.iter().map(|(name, v)| json!({ "name": name, "value": v })).collect()
+}
+
+fn stuck_json(stuck: &Stuck) -> serde_json::Value {
+    let thread = |(thread, node, place, call): &(usize, u8, mowgli_c::Place, String)| json!({ "thread": thread, "node": node, "at": line(place), "call": call });
+    stuck.threads.iter().map(thread).collect()
+}
+
+fn as_json(name: &str, explored: &Explored) -> serde_json::Value {
+    json!({
+        "program": name,
+        "outcomes": explored.outcomes.keys().map(|o| outcome_json(o)).collect_vec(),
+        "executions": explored.outcomes.values().filter(|e| !e.steps.is_empty()).map(steps_json).collect_vec(),
+        "failures": explored.failures.iter().map(failure_json).collect_vec(),
+        "stuck": explored.stuck.iter().map(stuck_json).collect_vec(),
+        "warnings": explored.warnings.iter().map(|(at, what)| json!({ "at": at, "what": what })).collect_vec(),
+        "stopped": explored.stop,
+        "states": explored.states, "runs": explored.runs, "words": explored.words,
+    })
+}
+
+fn ran_text(name: &str, ran: &Ran, seed: u64) -> String {
+    let mut out = format!("{name}: {} over the machine, seeds from {seed}\n", counted(ran.runs as usize, "run"));
+    for (outcome, (count, seed)) in ran.outcomes.iter().sorted_by_key(|(_, (count, _))| std::cmp::Reverse(*count)) {
+        let _ = writeln!(out, "  {count:>8} {}  (first with --seed {seed} --times 1)", values(outcome));
+    }
+    for (failure, count, seed) in &ran.failures {
+        let _ = writeln!(out, "{count} of them, first with --seed {seed} --times 1:");
+        out += &failed(failure);
+    }
+    for (stuck, (count, seed)) in &ran.stuck {
+        let _ = write!(out, "{count} of them, first with --seed {seed} --times 1, are {}", waits(stuck));
+    }
+    if ran.discarded > 0 {
+        let _ = writeln!(out, "{} of them do not count, because an assumption is false", ran.discarded);
+    }
+    if let Some(why) = &ran.stop {
+        let _ = writeln!(out, "not complete: {why}");
+    }
+    out
+}
+
+fn ran_json(name: &str, ran: &Ran) -> serde_json::Value {
+    let with = |(count, seed): &(u64, u64), key: &str, what: serde_json::Value| json!({ "runs": count, "seed": seed, key: what });
+    json!({
+        "program": name, "runs": ran.runs, "discarded": ran.discarded, "stopped": ran.stop,
+        "outcomes": ran.outcomes.iter().map(|(o, seen)| with(seen, "values", outcome_json(o))).collect_vec(),
+        "failures": ran.failures.iter().map(|(f, n, seed)| with(&(*n, *seed), "failure", failure_json(f))).collect_vec(),
+        "stuck": ran.stuck.iter().map(|(s, seen)| with(seen, "threads", stuck_json(s))).collect_vec(),
+    })
+}
