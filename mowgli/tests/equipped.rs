@@ -12,6 +12,7 @@ use mowgli_libraries::catalogue::catalogue;
 use serde_json::json;
 
 mod cluster;
+mod explored;
 mod herd;
 mod slurm;
 
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
         trials(&processes, Layer::Long, LIBFABRIC),
         trials(&programs, Layer::Quick, VERBS),
         trials(&devices, Layer::Long, READABLE),
+        explored::trials(),
         herd::trials(),
         vec![cluster::trial()],
     ];

@@ -1,0 +1,408 @@
+//! Programs in C and C++ over libibverbs, explored. Generated ones have the outcomes of their litmus tests, and broken
+//! ones are found at the right line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::needs::{Layer, Need, trial};
+use crate::ran::{Ran, file, mowgli};
+use crate::walk::litmus_files;
+
+const COMPILER: Need = Need {
+    tool: "cc, objcopy and infiniband/verbs.h, for x86-64",
+    in_ci: true,
+    missing: || {
+        let has_objcopy = Command::new("objcopy").arg("--version").output().is_ok_and(|o| o.status.success());
+        (!has_objcopy || !crate::has_verbs() || !cfg!(target_arch = "x86_64"))
+            .then(|| "one of them cannot be used here".to_owned())
+    },
+};
+
+/// Lists the tests.
+pub fn trials() -> Vec<Trial> {
+    let quick: [(&str, fn()); 7] = [
+        ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs(0..4)),
+        ("a_broken_ping_pong_is_found", || example("pingpong")),
+        ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
+        ("locks_and_conditions_are_explored", locks_and_conditions_are_explored),
+        ("a_failure_is_replayed_and_is_a_litmus_test", a_failure_is_replayed_and_is_a_litmus_test),
+        ("what_is_no_program_is_an_error", what_is_no_program_is_an_error),
+        ("the_program_of_the_page_is_explored", the_program_of_the_page_is_explored),
+    ];
+    let long: [(&str, fn()); 7] = [
+        ("more_random_generated_programs_have_the_outcomes_of_their_tests", || random_programs(250..500)),
+        ("generated_programs_of_the_papers_have_the_outcomes_of_their_tests", papers),
+        ("generated_programs_of_whole_outcome_sets_have_these_outcomes", whole_outcome_sets),
+        (
+            "random_generated_programs_have_the_outcomes_of_their_tests",
+            random_generated_programs_have_the_outcomes_of_their_tests,
+        ),
+        ("every_broken_twin_is_found", || {
+            ["barrier", "lock", "ring", "version", "immediate", "log"].into_iter().for_each(example);
+        }),
+        ("a_program_in_cpp_is_explored", a_program_in_cpp_is_explored),
+        ("random_runs_show_outcomes_of_the_exploration", random_runs_show_outcomes_of_the_exploration),
+    ];
+    let all = |tests: &[(&'static str, fn())], layer| -> Vec<Trial> {
+        tests.iter().map(|&(name, test)| trial(name, layer, COMPILER, test)).collect()
+    };
+    all(&quick, Layer::Quick).into_iter().chain(all(&long, Layer::Long)).collect()
+}
+
+/// Runs the command on a program.
+fn with(command: &str, program: &Path, more: &[&str]) -> Ran {
+    let program = program.display().to_string();
+    mowgli(&[&[command, &program], more].concat())
+}
+
+/// Compiles a program.
+fn compiled(folder: &Path, source: &str, flags: &[&str]) -> PathBuf {
+    let out = folder.join("program");
+    let path = out.display().to_string();
+    let ran = mowgli(&[&["cc", "-o", &path, source, "--"], flags].concat());
+    assert_eq!(ran.code, 0, "{source}: {}", ran.err);
+    out
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err))
+}
+
+type Outcomes = BTreeSet<BTreeMap<String, i64>>;
+
+/// Returns the outcomes of a test's C program, of these names.
+fn explored(folder: &Path, name: &str, text: &str, names: &BTreeSet<String>, flags: &[&str]) -> Outcomes {
+    let path = file(folder, "test.litmus", text);
+    let converted = mowgli(&["convert", &path, "--to", "c-verbs"]);
+    assert_eq!(converted.code, 0, "{name}: {}", converted.err);
+    let source = file(folder, "test.c", &converted.out);
+    file(folder, "mowgli_verbs.h", include_str!("../src/generate/mowgli_verbs.h"));
+    let ran = with("explore", &compiled(folder, &source, flags), &["--json"]);
+    let found = json(&ran);
+    assert!(found["stopped"].is_null() && found["failures"] == Value::Array(Vec::new()), "{name}: {found}");
+    let value = |pair: &Value| Some((pair["name"].as_str()?.to_owned(), pair["value"].as_i64()?));
+    let outcome = |all: &Value| -> BTreeMap<String, i64> {
+        all.as_array().unwrap().iter().filter_map(value).filter(|(name, _)| names.contains(name)).collect()
+    };
+    found["outcomes"].as_array().unwrap().iter().map(outcome).collect()
+}
+
+/// Returns the outcomes of a list of objects.
+fn listed(outcomes: &Value) -> Outcomes {
+    let number = |v: &Value| v.as_str().unwrap().parse().unwrap();
+    let one = |o: &Value| o.as_object().unwrap().iter().map(|(name, v)| (name.clone(), number(v))).collect();
+    outcomes.as_array().unwrap().iter().map(one).collect()
+}
+
+/// Asserts that a test's C program has these outcomes.
+fn agrees(folder: &Path, name: &str, text: &str, expected: &Outcomes, flags: &[&str]) {
+    let names = expected.iter().flat_map(BTreeMap::keys).cloned().collect();
+    let found = explored(folder, name, text, &names, flags);
+    assert_eq!(&found, expected, "{name}\n{text}");
+}
+
+/// Asserts that a test's C program has the outcomes that the search finds. A test without an outcome is stuck.
+fn agrees_with_the_search(folder: &Path, name: &str, text: &str) -> usize {
+    let path = file(folder, "searched.litmus", text);
+    let found = json(&mowgli(&["litmus", "--json", &path]));
+    assert_eq!(found["complete"], true, "{name}: {found}");
+    let expected = listed(&found["outcomes"]);
+    agrees(folder, name, text, &expected, &[]);
+    expected.len()
+}
+
+fn papers() {
+    let folder = tempfile::tempdir().unwrap();
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/papers");
+    let texts = litmus_files(&papers).into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()));
+    let mut count = 0;
+    for (path, text) in texts.filter(|(_, text)| text.starts_with("RDMA_TSO ")) {
+        agrees_with_the_search(folder.path(), &path.display().to_string(), &text);
+        count += 1;
+    }
+    assert_eq!(count, 23);
+}
+
+/// These sets were found by a solver that shares no code with Mowgli. The compiler optimises.
+fn whole_outcome_sets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/outcomes/tso.jsonl");
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let test: Value = serde_json::from_str(line).unwrap();
+        let (name, text) = (test["name"].as_str().unwrap(), test["litmus"].as_str().unwrap());
+        agrees(folder.path(), name, text, &listed(&test["outcomes"]), &["-O2"]);
+    }
+}
+
+/// Writes a random test: two or three threads with up to four statements each, on two nodes.
+fn random_test(seed: u64) -> String {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut registers = 0;
+    let mut threads = Vec::new();
+    for t in 0..random.usize(2..=3) {
+        let (node, other) = if t % 2 == 0 { (1, 2) } else { (2, 1) };
+        let own = |random: &mut fastrand::Rng| format!("{}{node}", ["x", "y"][random.usize(..2)]);
+        let far = |random: &mut fastrand::Rng| format!("{}{other}", ["x", "y"][random.usize(..2)]);
+        let (mut open, mut lines) = (0, Vec::new());
+        for _ in 0..random.usize(1..=if t < 2 { 4 } else { 2 }) {
+            let (x, z, v) = (own(&mut random), far(&mut random), random.u8(1..4));
+            let mut operation = |text: String| {
+                open += 1;
+                text
+            };
+            lines.push(match random.u8(..10) {
+                0 | 1 => format!("{x} := {v}"),
+                2 | 3 => {
+                    registers += 1;
+                    format!("r{registers} := {x}")
+                }
+                4 => operation(format!("put({z}, {x})")),
+                5 => operation(format!("get({x}, {z})")),
+                6 => operation(format!("rfaa({x}, {z}, {v})")),
+                7 => operation(format!("rcas({x}, {z}, 0, {v})")),
+                8 if open > 0 => {
+                    open -= 1;
+                    format!("poll({other})")
+                }
+                8 => format!("rfence({other})"),
+                _ => "mfence".to_owned(),
+            });
+        }
+        threads.push((node, lines));
+    }
+    let mut text = format!("RDMA_TSO random-{seed}\n{{ nodes 2; x1@1 = 0; y1@1 = 0; x2@2 = 0; y2@2 = 0; }}\n");
+    let heads: Vec<String> = threads.iter().enumerate().map(|(t, (node, _))| format!("P{}@{node}", t + 1)).collect();
+    let _ = writeln!(text, " {} ;", heads.join(" | "));
+    for row in 0..4 {
+        let cells: Vec<&str> = threads.iter().map(|(_, lines)| lines.get(row).map_or("", String::as_str)).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            let _ = writeln!(text, " {} ;", cells.join(" | "));
+        }
+    }
+    text + "locations [x1; y1; x2; y2;]\n"
+}
+
+fn random_programs(seeds: std::ops::Range<u64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let many = seeds.end - seeds.start;
+    let outcomes: usize =
+        seeds.map(|seed| agrees_with_the_search(folder.path(), &format!("seed {seed}"), &random_test(seed))).sum();
+    // Programs with one outcome each would show nothing.
+    assert!(outcomes as u64 > 2 * many, "{outcomes} outcomes");
+}
+
+fn random_generated_programs_have_the_outcomes_of_their_tests() {
+    random_programs(4..250);
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/verbs").join(format!("{name}.c"))
+}
+
+/// Asserts that an example has no failure, and that its broken twin fails at an assertion.
+fn example(name: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = source(name);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let path = path.display().to_string();
+    let right = json(&with("explore", &compiled(folder.path(), &path, &[]), &["--json"]));
+    assert!(right["stopped"].is_null() && right["stuck"] == Value::Array(Vec::new()), "{name}: {right}");
+    assert_eq!(right["failures"], Value::Array(Vec::new()), "{name}");
+    let ran = with("explore", &compiled(folder.path(), &path, &["-DBROKEN"]), &["--json"]);
+    let broken = json(&ran);
+    assert_eq!(ran.code, 1, "{name}: {broken}");
+    let failure = &broken["failures"][0];
+    let line = failure["at"]["line"].as_u64().unwrap_or(0) as usize;
+    let source = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
+    assert!(source.contains("assert("), "{name}: {failure}");
+    // Each step of a thread has its line.
+    let steps = failure["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|s| s["at"]["line"].as_u64() > Some(1)), "{failure}");
+}
+
+/// A program of two nodes with the bodies of their threads.
+fn two_nodes(client: &str, server: &str) -> String {
+    let post = "post(qp, request(&r, OP, FLAGS, &one, (void *)&here.a, 8, &two, (void *)&there.a));";
+    let head = "#include \"node.h\"\nstatic struct { volatile uint64_t a, b; } here, there;\nstatic struct node one, two;\n\
+        static struct ibv_qp *qp, *other;\n";
+    let with_post = |body: &str| {
+        let put = post.replace("OP", "IBV_WR_RDMA_WRITE").replace("FLAGS", "IBV_SEND_SIGNALED");
+        let silent = post.replace("OP", "IBV_WR_RDMA_WRITE").replace("FLAGS", "0");
+        body.replace("PUT", &put).replace("SILENT", &silent)
+    };
+    format!(
+        "{head}static void *client(void *none)\n{{\n\tstruct request r;\n\t(void)none, (void)r;\n{}\n\treturn NULL;\n}}\n\
+         static void *server(void *none)\n{{\n\t(void)none;\n{}\n\treturn NULL;\n}}\n\
+         int main(void)\n{{\n\tone = node_open(1, (void *)&here, sizeof here);\n\ttwo = node_open(2, (void *)&there, sizeof there);\n\
+         \tconnect_nodes(&one, &two, &qp, &other);\n\tmowgli_node(1, client, NULL);\n\tmowgli_node(2, server, NULL);\n\
+         \tmowgli_join();\n\tmowgli_outcome(\"there\", (int64_t)there.a);\n\treturn 0;\n}}\n",
+        with_post(client),
+        with_post(server)
+    )
+}
+
+fn wrong_use_of_verbs_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let said = |client: &str, server: &str| {
+        let source = file(folder.path(), "wrong.c", &two_nodes(client, server));
+        let ran = with("explore", &compiled(folder.path(), &source, &[]), &[]);
+        ran.out + &ran.err
+    };
+    let post =
+        "post(qp, request(&r, IBV_WR_RDMA_WRITE, IBV_SEND_SIGNALED, &one, (void *)&here.a, 8, &two, (void *)TO));";
+    let to = |address: &str, more: &str| format!("{}\n{more}", post.replace("TO", address));
+    let key = "request(&r, IBV_WR_RDMA_WRITE, 0, &one, (void *)&here.a, 8, &two, (void *)&there.a); r.wr.wr.rdma.rkey = 77; post(qp, &r);";
+    let cases = [
+        (key.to_owned(), "", "no memory is registered with the key 77"),
+        (
+            to("(&there.b + 1)", ""),
+            "",
+            "wrong.c:9 (node.h:81): the remote side of ibv_post_send: 8 bytes at offset 16 of memory of 16 bytes",
+        ),
+        ("for (int i = 0; i < 17; i++) PUT".to_owned(), "", "the send queue is full: 16 work requests"),
+        ("SILENT wait_for_one(qp);".to_owned(), "", "unsignaled, so no completion comes"),
+        ("PUT here.a = 5; wait_for_one(qp);".to_owned(), "", "written before its completion was polled"),
+        (
+            "there.a = 1;".to_owned(),
+            "there.b = there.a;",
+            "a thread of node 1 touches there, which is in the memory of node 2",
+        ),
+        (
+            "post(other, request(&r, IBV_WR_RDMA_WRITE, 0, &two, (void *)&there.a, 8, &one, (void *)&here.a));"
+                .to_owned(),
+            "",
+            "a thread of node 1 posts to a queue pair of node 2",
+        ),
+        ("here.a = 1; PUT".to_owned(), "ibv_reg_mr(two.pd, (void *)&there, 8, 0);", "ibv_reg_mr in a thread"),
+    ];
+    for (client, server, expected) in cases {
+        let out = said(&client, server);
+        assert!(out.contains(expected), "{client}: {expected}: {out}");
+    }
+}
+
+fn locks_and_conditions_are_explored() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "#include <pthread.h>\n#include <mowgli.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, o = PTHREAD_MUTEX_INITIALIZER;\n\
+        static pthread_cond_t c = PTHREAD_COND_INITIALIZER;\nstatic int n, ready;\n\
+        #define THREAD(name, body) static void *name(void *p) { (void)p; (void)&o; (void)&c; (void)&ready; body return 0; }\n";
+    let explored = |body: &str| {
+        let source = file(folder.path(), "locks.c", &format!("{head}{body}"));
+        json(&with("explore", &compiled(folder.path(), &source, &[]), &["--json"]))
+    };
+    let waits = explored(
+        "THREAD(add, pthread_mutex_lock(&m); n++; if (n == 2) { ready = 1; pthread_cond_signal(&c); } pthread_mutex_unlock(&m);)\n\
+         THREAD(waits, pthread_mutex_lock(&m); while (!ready) pthread_cond_wait(&c, &m); mowgli_outcome(\"n\", n); pthread_mutex_unlock(&m);)\n\
+         int main(void) { pthread_t t[3]; void *(*f[])(void *) = { add, add, waits };\n\
+         for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, f[i], 0);\n for (int i = 0; i < 3; i++) pthread_join(t[i], 0);\n }\n",
+    );
+    let n = |v: i64| serde_json::json!([[{ "name": "n", "value": v }]]);
+    assert_eq!((&waits["outcomes"], waits["stuck"].as_array().map(Vec::len)), (&n(2), Some(0)), "{waits}");
+    let main =
+        "int main(void) { mowgli_node(1, one, 0); mowgli_node(1, two, 0); mowgli_join(); mowgli_outcome(\"n\", n); }\n";
+    // Without the lock an increment is lost.
+    let lost = explored(&format!("THREAD(one, n++;)\nTHREAD(two, n++;)\n{main}"));
+    assert_eq!(lost["outcomes"].as_array().map(Vec::len), Some(2), "{lost}");
+    let dead = explored(&format!(
+        "THREAD(one, pthread_mutex_lock(&m);\n pthread_mutex_lock(&o); n++; pthread_mutex_unlock(&o); pthread_mutex_unlock(&m);)\n\
+         THREAD(two, pthread_mutex_lock(&o); pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m); pthread_mutex_unlock(&o);)\n{main}"
+    ));
+    assert_eq!((&dead["outcomes"], dead["stuck"][0].as_array().map(Vec::len)), (&n(2), Some(2)), "{dead}");
+    // Store buffers: both threads may read 0, and no more than that with a fence.
+    let buffers = |fence: &str| {
+        let thread = |own, other, name| {
+            format!("THREAD({own}{name}, {own} = 1; {fence} mowgli_outcome(\"{name}\", {other});)\n")
+        };
+        let main = "int main(void) { mowgli_node(1, nn, 0); mowgli_node(1, readyr, 0); mowgli_join(); }\n";
+        let program = thread("n", "ready", "n") + &thread("ready", "n", "r") + main;
+        explored(&program)["outcomes"].as_array().map(Vec::len)
+    };
+    assert_eq!((buffers(""), buffers("__atomic_thread_fence(__ATOMIC_SEQ_CST);")), (Some(4), Some(3)));
+}
+
+fn a_failure_is_replayed_and_is_a_litmus_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path(), &source("pingpong").display().to_string(), &["-DBROKEN"]);
+    let trace = folder.path().join("trace").display().to_string();
+    let ran = with("explore", &program, &["--litmus", "--trace", &trace]);
+    assert!(ran.code == 1 && ran.out.starts_with("RDMA_TSO program"), "{}{}", ran.out, ran.err);
+    let test = file(folder.path(), "failure.litmus", &ran.out);
+    let solved = mowgli(&["litmus", &test]);
+    assert!(solved.code == 0, "{}\n{}{}", ran.out, solved.out, solved.err);
+    let again = with("replay", &program, &[&trace]);
+    assert!(again.code == 0 && again.out.contains("assertion `first == 1' failed"), "{}{}", again.out, again.err);
+    let several = compiled(folder.path(), &source("version").display().to_string(), &["-DBROKEN"]);
+    let ran = with("explore", &several, &["--litmus"]);
+    assert!(ran.code == 2 && ran.err.contains("operations of several words on arrays only"), "{}", ran.err);
+    let wrong = with("replay", &program, &[&test]);
+    assert!(wrong.code == 2 && wrong.err.contains("no trace of this program"), "{}", wrong.err);
+}
+
+/// The program of docs/c.md and its repair have the answers that the page shows.
+fn the_program_of_the_page_is_explored() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let page = include_str!("../../docs/c.md");
+    let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a program");
+    let answers = page.split("$ mowgli explore ./notify\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let answers: Vec<&str> = answers.collect();
+    assert_eq!(answers.len(), 2);
+    let repaired = program.replace("write_to_server(flag_qp", "write_to_server(data_qp");
+    assert!(repaired != program);
+    for (program, answer) in [program, &repaired].into_iter().zip(answers) {
+        let source = file(folder.path(), "notify.c", program);
+        let out = with("explore", &compiled(folder.path(), &source, &[]), &[]).out;
+        for part in answer.lines().flat_map(|line| line.split("...")).filter(|part| !part.is_empty()) {
+            let part = part.strip_prefix("notify: ").unwrap_or(part);
+            assert!(out.contains(part), "the page shows {part:?}, but explore prints\n{out}");
+        }
+    }
+}
+
+fn what_is_no_program_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = Path::new(env!("CARGO_BIN_EXE_mowgli"));
+    let ran = with("explore", plain, &[]);
+    assert!(ran.code == 2 && ran.err.contains("no program that `mowgli cc` has made"), "{}", ran.err);
+    let ran = with("explore", &folder.path().join("missing"), &[]);
+    assert!(ran.code == 2 && ran.err.contains("missing"), "{}", ran.err);
+    let ran = with("explore", plain, &["--network", "efa"]);
+    assert!(ran.code == 2 && ran.err.contains("in order"), "{}", ran.err);
+}
+
+fn a_program_in_cpp_is_explored() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "#include <atomic>\n#include <memory>\n#include <vector>\n#include <mowgli.h>\nstatic std::atomic<int> flag{0}; static int data;\n\
+        static void *f(void *) { auto p = std::make_unique<int>(41); data = *p + 1; flag.store(1, std::memory_order_release); return nullptr; }\n\
+        static void *g(void *) { auto p = std::make_unique<int>(7); while (!flag.load(std::memory_order_acquire)) {}\n\
+        std::vector<int> v(3, data); mowgli_outcome(\"data\", v[2] + *p); return nullptr; }\n\
+        int main() { mowgli_node(1, f, nullptr); mowgli_node(1, g, nullptr); mowgli_join(); }\n";
+    let source = file(folder.path(), "flag.cc", program);
+    let found = json(&with("explore", &compiled(folder.path(), &source, &[]), &["--json"]));
+    assert_eq!(found["outcomes"], serde_json::json!([[{ "name": "data", "value": 49 }]]), "{found}");
+}
+
+fn random_runs_show_outcomes_of_the_exploration() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let source = file(folder.path(), "reuse.c", &two_nodes("here.a = 1; PUT here.a = 2; wait_for_one(qp);", ""));
+    let program = compiled(folder.path(), &source, &[]);
+    let run = |seed: &str, times: &str| json(&with("run", &program, &["--json", "--seed", seed, "--times", times]));
+    let seen = run("0", "200");
+    let values = |found: &Value| -> BTreeSet<String> {
+        found["outcomes"].as_array().unwrap().iter().map(|o| o["values"].to_string()).collect()
+    };
+    let all = json(&with("explore", &program, &["--json"]));
+    let all: BTreeSet<String> = all["outcomes"].as_array().unwrap().iter().map(Value::to_string).collect();
+    assert!(values(&seen) == all && all.len() == 2, "{seen}");
+    // A seed is one run.
+    let first = &seen["outcomes"][1];
+    let again = run(&first["seed"].to_string(), "1");
+    assert_eq!(values(&again).into_iter().collect::<Vec<_>>(), [first["values"].to_string()]);
+}
