@@ -139,9 +139,10 @@ fn typeset(folder: &Path, body: &str) -> Result<(), String> {
     if ran.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&ran.stdout).into_owned()) }
 }
 
+/// Debian's `texlive-latex-base` and `texlive-pictures`, which take longer to install than a landing may take.
 const LATEX: Need = Need {
     tool: "pdflatex with TikZ",
-    in_ci: true,
+    in_ci: false,
     missing: || unless(tempfile::tempdir().is_ok_and(|folder| typeset(folder.path(), "\\tikz\\draw (0,0);").is_ok())),
 };
 
