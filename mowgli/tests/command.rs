@@ -565,8 +565,8 @@ fn an_expected_mistake_is_marked_and_explained_below_the_verdicts() {
     let out = mowgli(&[&["check", "bal", "--variant", "no-fence"][..], &small].concat()).out;
     let (first, rest) = out.split_once('\n').expect("lines");
     assert!(first.starts_with("bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in "), "{out}");
-    let (details, table) = rest.split_once("┌").expect("a table");
-    assert!(details.contains("// finding") && table.contains("unsound, as expected"), "{out}");
+    let (table, details) = rest.split_once("┘").expect("a table");
+    assert!(table.contains("(no-fence)") && details.contains("// finding"), "{out}");
     let missed =
         mowgli(&["check", "wlock", "--variant", "no-broadcast", "--threads", "1", "--nodes", "1", "--calls", "2"]);
     assert!(missed.out.contains(": sound (expected Blocks) in "), "{}", missed.out);

@@ -142,7 +142,7 @@ fn libraries_are_checked_listed_and_shown() {
     };
     ["spinlock", "ticketlock", "mcslock"].iter().for_each(|lock| over(lock, "x86-tso"));
     ["treiber", "msqueue"].iter().for_each(|container| over(container, "x86-pool, x86-tso"));
-    let ran = mowgli(&["check", "spinlock"]);
+    let ran = mowgli(&["check", "spinlock", "--wide"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("g(Acq, F) = U of the CAS"), "{}", ran.out);
     let folder = tempfile::tempdir().unwrap();

@@ -295,6 +295,7 @@ fn table_6(args: &GenerateArgs, shared: ShardContext<'_>) -> Result<u8, Failure>
         return Ok(0);
     }
     if !args.json {
+        terminal::keep_words(&mut table);
         println!("{table}");
         let more = if code == 0 { "" } else { " or more" };
         println!(

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, stdout};
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::diagnostic::Colours;
 
@@ -24,6 +24,26 @@ pub(super) fn table(is_wide: bool) -> Table {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns());
     }
     table
+}
+
+/// Keeps the words of a narrow table whole: no column is narrower than its longest word. A table whose words need more
+/// room is wider than the terminal.
+pub(super) fn keep_words(table: &mut Table) {
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    let mut longest = vec![0; table.column_count()];
+    let header = table.header().into_iter().flat_map(|row| row.cell_iter().enumerate());
+    let cells = table.row_iter().flat_map(|row| row.cell_iter().enumerate());
+    for (column, cell) in header.chain(cells) {
+        let words = cell.content();
+        let word = words.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
+        longest[column] = longest[column].max(word);
+    }
+    for (column, words) in table.column_iter_mut().zip(longest) {
+        let width = u16::try_from(words + 1).unwrap_or(COLUMNS);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+    }
 }
 
 /// Returns the colours that a stream can show. `NO_COLOR` switches them off (no-color.org).
@@ -67,6 +87,9 @@ mod tests {
         };
         let mut narrow = table(false);
         narrow.set_width(COLUMNS);
+        narrow.add_row(row);
+        keep_words(&mut narrow);
+        assert!(narrow.to_string().contains("(no-fence)"), "{narrow}");
         assert!(widest(narrow) <= usize::from(COLUMNS));
         assert!(widest(table(true)) > 100);
     }

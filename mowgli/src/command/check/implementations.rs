@@ -67,25 +67,34 @@ struct ShownResults {
     /// Counterexamples as text; they are printed after all verdicts and the table.
     details: String,
     table: Table,
+    /// The columns that the table has.
+    columns: &'static [usize],
     records: Vec<Record>,
     /// Counterexamples, as RON.
     findings: Vec<String>,
     code: u8,
 }
 
-/// The columns of the table. The last one is the concretisation, which is in wide tables only.
+/// The columns of a wide table.
 const HEADER: [&str; 9] =
     ["library", "over", "bound", "clients", "executions", "verdict", "progress", "time", "concretisation"];
 
+/// The columns of a narrow table, by position: all but the libraries below and the concretisation.
+const NARROW: [usize; 7] = [0, 2, 3, 4, 5, 6, 7];
+
+/// The columns of a wide table, by position.
+const WIDE: [usize; 9] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+
 impl ShownResults {
     fn new(is_wide: bool) -> Self {
+        let columns: &[usize] = if is_wide { &WIDE } else { &NARROW };
         let mut table = terminal::table(is_wide);
-        table.set_header(&HEADER[..HEADER.len() - usize::from(!is_wide)]);
+        table.set_header(columns.iter().map(|&column| HEADER[column]));
         // The reason for an undecided verdict can be long.
-        if let Some(verdict) = table.column_mut(5) {
+        if is_wide && let Some(verdict) = table.column_mut(5) {
             verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
         }
-        Self { details: String::new(), table, records: Vec::new(), findings: Vec::new(), code: 0 }
+        Self { details: String::new(), table, columns, records: Vec::new(), findings: Vec::new(), code: 0 }
     }
 
     /// Checks entries, and prints each verdict.
@@ -129,8 +138,8 @@ impl ShownResults {
             (false, None) => {
                 println!("{}", line(c));
                 self.details.push_str(&c.explanation());
-                let columns = self.table.column_count();
-                self.table.add_row(&row(c)[..columns]);
+                let row = row(c);
+                self.table.add_row(self.columns.iter().map(|&column| &row[column]));
             }
         }
         if args.stats {
@@ -150,7 +159,11 @@ impl ShownResults {
         if let Some(format) = args.format {
             print!("{}", format.write("check", &self.records));
         } else if self.table.row_count() > 0 {
-            println!("\n{}", self.table);
+            let mut table = self.table.clone();
+            if self.columns == NARROW {
+                terminal::keep_words(&mut table);
+            }
+            println!("\n{table}");
             if !self.details.is_empty() {
                 print!("\n{}", self.details);
             }
