@@ -418,6 +418,15 @@ fn flags_order_what_they_say() {
     }
 }
 
+/// A strong signal waits for no later write: here the put completes, and is placed after the signal has read what the CPU wrote.
+#[test]
+fn a_strong_signal_waits_for_no_later_write() {
+    let rows = " rcas@strong(o, p, 0, 3) | ;\n put(p, o) | ;\n poll(1) | ;\n p := 1 | ;\n";
+    let outcome = "o=1 /\\ p=0";
+    assert!(is_possible(Network::named("efa").expect("a preset"), rows, outcome));
+    assert!(!is_possible(Network::RC, rows, outcome));
+}
+
 /// Relaxed ordering with strict keys alone is the published network.
 #[test]
 fn strict_keys_alone_are_the_published_network() {

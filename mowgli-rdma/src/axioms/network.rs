@@ -41,10 +41,15 @@ fn remote_order(a: &mut Axioms, network: Network) {
     }
 }
 
-/// From the last remote part of each operation of a kind to the remote part of each later one of another kind.
+/// From the last remote part of each operation of a kind to the remote part of each later one of another kind. The last part
+/// of a compare-and-swap that failed is its read.
 fn pair(a: &Axioms, of: Remote, then: Remote) -> Rel {
     let order = in_order().between(&reads_of(of), &reads_of(then));
-    let from = if of == Read { order } else { from_update(&a.iso, &order) };
+    let from = match of {
+        Read => order,
+        Write => from_update(&a.iso, &order),
+        Atomic => from_update(&a.iso, &order) | order,
+    };
     if then == Write { from.then(&a.iso).then(&remote_writes().on()) } else { from }
 }
 

@@ -331,7 +331,7 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches
             reads(Remote::Read) && !words_before.iter().any(|e| matches!(e, PipeEntry::Get(..)))
         }
         PipeEntry::Rcas(.., part) | PipeEntry::Rfaa(.., part) | PipeEntry::Rxchg(.., part) => {
-            reads(Remote::Atomic) && !is_locked && !is_before(queue, older, part.signal)
+            reads(Remote::Atomic) && !is_locked && !is_before(queue, older, part)
         }
         // The result of an atomic operation comes back after its own write.
         PipeEntry::LocalWrite(.., part) => {
@@ -344,7 +344,8 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, switches
 }
 
 /// True if a remote write that a signal stands behind is not in memory. The entries of the pipe are those before it.
-fn is_before(queue: &QueuePair, older: &[PipeEntry], signal: Signalled) -> bool {
+fn is_before(queue: &QueuePair, older: &[PipeEntry], of_signal: EntryPart) -> bool {
+    let signal = of_signal.signal;
     let number = |e: &PipeEntry| {
         let mut entry = *e;
         entry.numbers_mut().next().map(|nth| *nth)
@@ -353,7 +354,7 @@ fn is_before(queue: &QueuePair, older: &[PipeEntry], signal: Signalled) -> bool 
         let is_write = |part: &Place| matches!(part, Place::Remote(Remote::Write | Remote::Atomic));
         e.left().iter().any(is_write) && number(e).is_some_and(|nth| signal.has(nth))
     };
-    older.iter().any(writes) || queue.remote.iter().any(|w| signal.has(w.nth))
+    older.iter().any(writes) || queue.remote.iter().any(|w| w.nth < of_signal.nth && signal.has(w.nth))
 }
 
 /// A configuration of the machine.
