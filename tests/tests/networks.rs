@@ -130,7 +130,7 @@ fn axioms_and_machine_without_reduction_agree_on_networks() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes seven minutes"]
 fn axioms_and_machine_agree_on_networks_in_full() {
     axioms_and_machine(2000, false);
 }
