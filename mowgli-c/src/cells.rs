@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::process::{Access, EPILOGUE, Places};
+use crate::process::{EPILOGUE, MemoryAccess, Places};
 
 /// A copy by the card. A source inside a work request has no address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Copy {
 /// All that runs have done with memory.
 #[derive(Default)]
 pub(crate) struct Uses {
-    accesses: Vec<Access>,
+    accesses: Vec<MemoryAccess>,
     copies: BTreeSet<Copy>,
     /// Words that are cells for certain, for example those of atomic operations.
     words: BTreeSet<(u64, u64)>,
@@ -89,7 +89,7 @@ fn overlap((a, n): (u64, u64), (b, m): (u64, u64)) -> bool {
 
 impl Uses {
     /// Records accesses; true if there are any.
-    pub(crate) fn touch(&mut self, accesses: Vec<Access>) -> bool {
+    pub(crate) fn touch(&mut self, accesses: Vec<MemoryAccess>) -> bool {
         let is_new = !accesses.is_empty();
         self.accesses.extend(accesses);
         is_new
@@ -112,7 +112,7 @@ impl Uses {
     }
 
     /// Returns the place of an access of this size.
-    pub(crate) fn place(&self, (at, size): (u64, u64)) -> Option<&Access> {
+    pub(crate) fn place(&self, (at, size): (u64, u64)) -> Option<&MemoryAccess> {
         self.accesses.iter().find(|a| (a.at, a.size) == (at, size))
     }
 
@@ -122,16 +122,18 @@ impl Uses {
     }
 
     /// Lists the accesses that conflict with one of another thread.
-    fn conflicts(&self) -> Vec<&Access> {
-        let mut sorted: Vec<&Access> = self.accesses.iter().filter(|a| a.thread != EPILOGUE || !a.writes).collect();
+    fn conflicts(&self) -> Vec<&MemoryAccess> {
+        let mut sorted: Vec<&MemoryAccess> =
+            self.accesses.iter().filter(|a| a.thread != EPILOGUE || !a.writes).collect();
         sorted.sort_by_key(|a| (a.at, a.size));
         let largest = sorted.iter().map(|a| a.size).max().unwrap_or(0);
         let mut found = Vec::new();
         for (i, a) in sorted.iter().enumerate() {
             let before = sorted[..i].iter().rev().take_while(|b| b.at + largest > a.at);
             let after = sorted[i + 1..].iter().take_while(|b| b.at < a.at + a.size);
-            let conflict =
-                |b: &&Access| b.thread != a.thread && (a.writes || b.writes) && overlap((a.at, a.size), (b.at, b.size));
+            let conflict = |b: &&MemoryAccess| {
+                b.thread != a.thread && (a.writes || b.writes) && overlap((a.at, a.size), (b.at, b.size))
+            };
             if before.chain(after).any(conflict) {
                 found.push(*a);
             }
@@ -152,8 +154,8 @@ impl Uses {
         for access in conflicts.iter().filter(|a| a.scalar) {
             cells.add(access.at, access.size)?;
         }
-        let is_target = |a: &Access| self.copies.iter().any(|c| overlap((c.to, c.size), (a.at, a.size)));
-        let targets: Vec<&Access> = self.accesses.iter().filter(|a| is_target(a)).collect();
+        let is_target = |a: &MemoryAccess| self.copies.iter().any(|c| overlap((c.to, c.size), (a.at, a.size)));
+        let targets: Vec<&MemoryAccess> = self.accesses.iter().filter(|a| is_target(a)).collect();
         for access in targets.iter().filter(|a| a.scalar) {
             cells.add(access.at, access.size)?;
         }
@@ -170,7 +172,7 @@ impl Uses {
     }
 
     /// Lists the parts of a copy of many bytes that other threads or operations touch.
-    fn shared_part(&self, access: &Access) -> Vec<(u64, u64)> {
+    fn shared_part(&self, access: &MemoryAccess) -> Vec<(u64, u64)> {
         let own = (access.at, access.size);
         let others = self.accesses.iter().filter(|b| b.thread != access.thread && (b.writes || access.writes));
         let others = others.filter(|b| b.thread != EPILOGUE || !b.writes).map(|b| (b.at, b.size));
@@ -219,11 +221,11 @@ impl Uses {
 mod tests {
     use super::*;
 
-    fn access(thread: usize, at: u64, size: u64, writes: bool) -> Access {
-        Access { thread, at, size, writes, scalar: size <= 8, places: Vec::new() }
+    fn access(thread: usize, at: u64, size: u64, writes: bool) -> MemoryAccess {
+        MemoryAccess { thread, at, size, writes, scalar: size <= 8, places: Vec::new() }
     }
 
-    fn cells(accesses: Vec<Access>, copies: &[Copy]) -> Vec<(u64, u64)> {
+    fn cells(accesses: Vec<MemoryAccess>, copies: &[Copy]) -> Vec<(u64, u64)> {
         let mut uses = Uses::default();
         uses.touch(accesses);
         copies.iter().for_each(|&copy| _ = uses.copy(copy));

@@ -25,16 +25,16 @@ use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::operational::{Code, Goes};
+use mowgli_rdma::operational::{ExternalCode, Goes};
 use mowgli_rdma::way::{WORDS, Way};
 use mowgli_rdma::{crash, tso};
 
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{Batch, End, Line, Made, Places, Process};
+use crate::process::{CallBatch, Line, Made, Places, Process, RunEnd};
 
-/// What an execution has recorded, by name.
+/// The values that an execution has recorded, by name.
 pub type Values = Vec<(String, i64)>;
 
 /// A failure: its kind, where the thread is, and what is wrong.
@@ -42,7 +42,7 @@ pub(crate) type Failed = (Kind, Places, String);
 
 /// The end of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Ending {
+pub(crate) struct ThreadEnding {
     pub(crate) thread: usize,
     pub(crate) values: Values,
     pub(crate) failure: Option<Failed>,
@@ -58,14 +58,14 @@ pub enum Kind {
 }
 
 /// A thread at some point.
-pub(crate) enum At {
+pub(crate) enum CodeAt {
     /// Before this call of the model.
     Call {
         call: Call,
         state: u128,
         places: Places,
     },
-    /// At its end; the number is its position in `Compiled::endings`.
+    /// At its end; the number is its position in `CompiledProgram::endings`.
     End(usize),
     Discarded,
     /// A limit, or something that is not supported.
@@ -75,11 +75,11 @@ pub(crate) enum At {
 /// The calls of the model that a batch is, and its end.
 struct Steps {
     calls: Vec<(Call, u128, Places)>,
-    end: End,
+    end: RunEnd,
     trail: String,
 }
 
-pub(crate) struct Compiled {
+pub(crate) struct CompiledProgram {
     pub(crate) process: Process,
     pub(crate) made: Made,
     pub(crate) lines: Lines,
@@ -88,12 +88,12 @@ pub(crate) struct Compiled {
     /// Words that no memory of the program is: constants, inboxes of messages, and the like.
     hidden: BTreeMap<Loc, Object>,
     batches: BTreeMap<(usize, Vec<i64>), Arc<Steps>>,
-    pub(crate) endings: Vec<Ending>,
+    pub(crate) endings: Vec<ThreadEnding>,
     pub(crate) warnings: BTreeSet<(String, String)>,
     /// Something was noticed that needs other cells or words, so the exploration starts again.
     pub(crate) is_stale: bool,
     pub(crate) error: Option<Error>,
-    /// What is not supported, or a limit, in the order of discovery.
+    /// The limits, and all that is not supported, in the order of discovery.
     pub(crate) limits: Vec<String>,
     /// The number of a queue pair among those of its thread to the same node, by the number in the program.
     numbers: BTreeMap<u32, (usize, u8)>,
@@ -103,7 +103,7 @@ fn mixed(state: u128, k: usize) -> u128 {
     state.wrapping_add(k as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
 }
 
-impl Compiled {
+impl CompiledProgram {
     pub(crate) fn new(process: Process, made: Made, lines: Lines) -> Self {
         Self {
             process,
@@ -209,7 +209,7 @@ impl Compiled {
         if let Some(known) = self.batches.get(&(thread, tape.to_vec())) {
             return Some(Arc::clone(known));
         }
-        let (Batch { calls, end, warnings, before, trail }, accesses) = match self.process.run(thread, tape) {
+        let (CallBatch { calls, end, warnings, before, trail }, accesses) = match self.process.run(thread, tape) {
             Ok(ran) => ran,
             Err(error) => {
                 self.error.get_or_insert(error);
@@ -228,7 +228,7 @@ impl Compiled {
             let line = self.line(&places);
             self.warnings.insert((line, what));
         }
-        if let End::Needs(at, size) = end {
+        if let RunEnd::Needs(at, size) = end {
             let is_new = self.uses.word(at, size);
             self.notice(is_new);
         }
@@ -426,30 +426,30 @@ impl Compiled {
     }
 
     /// Returns the point of a thread after these results of its calls of the model.
-    pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> At {
+    pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> CodeAt {
         let (mut tape, mut results) = (Vec::new(), results.iter());
         loop {
-            let Some(steps) = self.batch(thread, &tape) else { return At::Cut("an error".to_owned()) };
+            let Some(steps) = self.batch(thread, &tape) else { return CodeAt::Cut("an error".to_owned()) };
             for (call, state, places) in &steps.calls {
                 if results.next().is_none() {
-                    return At::Call { call: call.clone(), state: *state, places: places.clone() };
+                    return CodeAt::Call { call: call.clone(), state: *state, places: places.clone() };
                 }
             }
             if self.is_stale {
-                return At::Cut("the program shares more memory than was known".to_owned());
+                return CodeAt::Cut("the program shares more memory than was known".to_owned());
             }
             let line = match &steps.end {
-                End::Asks(line) => line.clone(),
-                End::Ended(values) => return self.ended(thread, values.clone(), None),
-                End::Failed(at, what) => {
+                RunEnd::Asks(line) => line.clone(),
+                RunEnd::Ended(values) => return self.ended(thread, values.clone(), None),
+                RunEnd::Failed(at, what) => {
                     return self.ended(thread, Vec::new(), Some((Kind::Program, at.clone(), what.clone())));
                 }
-                End::Misuse(at, what) => {
+                RunEnd::Misuse(at, what) => {
                     return self.ended(thread, Vec::new(), Some((Kind::Misuse, at.clone(), what.clone())));
                 }
-                End::Discarded => return At::Discarded,
-                End::Unsupported(at, what) => return self.limit(at, what),
-                End::Needs(..) => return self.limit(&[], "a lock"),
+                RunEnd::Discarded => return CodeAt::Discarded,
+                RunEnd::Unsupported(at, what) => return self.limit(at, what),
+                RunEnd::Needs(..) => return self.limit(&[], "a lock"),
             };
             match self.answer(thread, &line, &mut results, &tape) {
                 Ok(result) => tape.push(result),
@@ -474,7 +474,7 @@ impl Compiled {
     fn tape(&mut self, thread: usize, results: &[Val]) -> Vec<i64> {
         let (mut tape, mut results) = (Vec::new(), results.iter());
         while let Some(steps) = self.batch(thread, &tape) {
-            let End::Asks(line) = &steps.end else { break };
+            let RunEnd::Asks(line) = &steps.end else { break };
             if steps.calls.iter().any(|_| results.next().is_none()) {
                 break;
             }
@@ -486,19 +486,19 @@ impl Compiled {
         tape
     }
 
-    fn limit(&mut self, places: &[u64], what: &str) -> At {
+    fn limit(&mut self, places: &[u64], what: &str) -> CodeAt {
         let line = self.line(places);
         let text = if line.is_empty() { what.to_owned() } else { format!("{line}: {what}") };
         if !self.limits.contains(&text) {
             self.limits.push(text.clone());
         }
-        At::Cut(text)
+        CodeAt::Cut(text)
     }
 
-    fn ended(&mut self, thread: usize, values: Values, failure: Option<Failed>) -> At {
-        let ending = Ending { thread, values, failure };
+    fn ended(&mut self, thread: usize, values: Values, failure: Option<Failed>) -> CodeAt {
+        let ending = ThreadEnding { thread, values, failure };
         let known = self.endings.iter().position(|e| *e == ending);
-        At::End(known.unwrap_or_else(|| {
+        CodeAt::End(known.unwrap_or_else(|| {
             self.endings.push(ending);
             self.endings.len() - 1
         }))
@@ -512,11 +512,11 @@ impl Compiled {
         line: &Line,
         results: &mut impl Iterator<Item = &'r Val>,
         tape: &[i64],
-    ) -> Result<i64, Box<At>> {
+    ) -> Result<i64, Box<CodeAt>> {
         let words: Vec<&str> = line.text.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|w| w.parse::<i64>().ok()).unwrap_or(0);
         let at = |call: Call, k: usize| {
-            Box::new(At::Call { call, state: mixed(line.state, k), places: line.places.clone() })
+            Box::new(CodeAt::Call { call, state: mixed(line.state, k), places: line.places.clone() })
         };
         let (x, v) = (number(1) as u64, |k: usize| Val::Int(number(k)));
         let call: Call = match words[0] {
@@ -529,7 +529,7 @@ impl Compiled {
                 let name = words.join("_");
                 let x = self.word(&name, node, 0);
                 if self.is_stale {
-                    return Err(Box::new(At::Cut("a message that was not known".to_owned())));
+                    return Err(Box::new(CodeAt::Cut("a message that was not known".to_owned())));
                 }
                 tso::Method::Read { x }.into()
             }
@@ -563,13 +563,13 @@ impl Compiled {
             let steps = self.batch(thread, known)?;
             let state = match (steps.calls.first(), &steps.end) {
                 (Some((_, state, _)), _) => *state,
-                (None, End::Asks(line)) => line.state,
+                (None, RunEnd::Asks(line)) => line.state,
                 (None, _) => 0,
             };
             Some((steps, state))
         };
         let asks = |steps: &Steps, line: &Line| match &steps.end {
-            End::Asks(next) if steps.calls.is_empty() && next.text == line.text => Some(next.clone()),
+            RunEnd::Asks(next) if steps.calls.is_empty() && next.text == line.text => Some(next.clone()),
             _ => None,
         };
         let with = |more: &[i64]| [tape, more].concat();
@@ -638,7 +638,7 @@ impl<'w> Operation<'w> {
     }
 }
 
-impl Code for Compiled {
+impl ExternalCode for CompiledProgram {
     fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>) {
         let stop = |text: String| (Goes::Cut(Stop::Rounds(text)), None);
         if self.is_stale || self.error.is_some() {
@@ -647,10 +647,10 @@ impl Code for Compiled {
         let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
         match self.walk(thread.index(), &results) {
             _ if self.is_stale => stop("the exploration starts again".to_owned()),
-            At::Call { call, state, .. } => (Goes::Call(call), Some(state)),
-            At::End(number) => (Goes::End(Val::Int(number as i64)), Some(number as u128)),
-            At::Discarded => (Goes::Discarded, None),
-            At::Cut(why) => stop(why),
+            CodeAt::Call { call, state, .. } => (Goes::Call(call), Some(state)),
+            CodeAt::End(number) => (Goes::End(Val::Int(number as i64)), Some(number as u128)),
+            CodeAt::Discarded => (Goes::Discarded, None),
+            CodeAt::Cut(why) => stop(why),
         }
     }
 }

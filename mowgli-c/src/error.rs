@@ -1,4 +1,4 @@
-//! What can be wrong with a program or with its exploration.
+//! The errors of a program and of its exploration.
 
 use std::path::Path;
 

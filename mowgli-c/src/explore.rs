@@ -13,10 +13,10 @@ use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step};
 
-use crate::code::{At, Compiled, Ending, Failed, Kind, Values};
+use crate::code::{CodeAt, CompiledProgram, Failed, Kind, ThreadEnding, Values};
 use crate::error::Error;
 use crate::lines::{Lines, Place};
-use crate::process::{EPILOGUE, End, Process};
+use crate::process::{EPILOGUE, Process, RunEnd};
 
 /// The most rounds in which the shared memory is found.
 const ROUNDS: usize = 1000;
@@ -106,13 +106,13 @@ pub struct Explored {
 }
 
 /// Starts a program and lets its `main` set up.
-fn started(program: &Path, args: &[String]) -> Result<Compiled, Error> {
+fn started(program: &Path, args: &[String]) -> Result<CompiledProgram, Error> {
     let mut lines = Lines::of(program);
     let (process, made) = Process::start(program, args, false)?;
     let made = match made {
         Ok(made) => made,
-        Err(End::Misuse(_, what)) => return Err(Error::Program(format!("main: {what}"))),
-        Err(End::Unsupported(at, what)) => {
+        Err(RunEnd::Misuse(_, what)) => return Err(Error::Program(format!("main: {what}"))),
+        Err(RunEnd::Unsupported(at, what)) => {
             let place = format!("main{}: ", lines.place(&at));
             return Err(Error::Unsupported { place, what });
         }
@@ -122,7 +122,7 @@ fn started(program: &Path, args: &[String]) -> Result<Compiled, Error> {
         let why = "`main` starts no thread: start those of the nodes with mowgli_node or pthread_create";
         return Err(Error::Program(format!("{}: {why}", program.display())));
     }
-    Ok(Compiled::new(process, made, lines))
+    Ok(CompiledProgram::new(process, made, lines))
 }
 
 /// Explores a program.
@@ -160,13 +160,13 @@ pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
     Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
 }
 
-fn machine<'a>(world: &World, code: &'a mut Compiled, switches: Switches) -> Result<Machine<'a>, Error> {
+fn machine<'a>(world: &World, code: &'a mut CompiledProgram, switches: Switches) -> Result<Machine<'a>, Error> {
     let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?;
     Ok(machine.with(switches))
 }
 
 /// Lists the words that the code behind the last join reads.
-fn observed(code: &Compiled, world: &World) -> Vec<Cell> {
+fn observed(code: &CompiledProgram, world: &World) -> Vec<Cell> {
     let read: BTreeSet<_> =
         code.uses.read_at_the_end().flat_map(|(at, size)| code.cells.in_range(at, size).collect::<Vec<_>>()).collect();
     let cell = |(at, _): (u64, u64)| {
@@ -177,22 +177,25 @@ fn observed(code: &Compiled, world: &World) -> Vec<Cell> {
 }
 
 /// Runs the code behind the last join, with these last values in memory.
-fn epilogue(code: &mut Compiled, value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>) -> (Values, Option<Failed>) {
+fn epilogue(
+    code: &mut CompiledProgram,
+    value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>,
+) -> (Values, Option<Failed>) {
     let mut results = Vec::new();
     loop {
         match code.walk(EPILOGUE, &results) {
-            At::Call { call, .. } if call.method.text() == "Read" => {
+            CodeAt::Call { call, .. } if call.method.text() == "Read" => {
                 results.push(value(call.loc(0)).unwrap_or(Val::Int(0)));
             }
-            At::Call { places, .. } => {
+            CodeAt::Call { places, .. } => {
                 let what = "a call that changes memory, behind the last join".to_owned();
                 return (Vec::new(), Some((Kind::Misuse, places, what)));
             }
-            At::End(number) => {
+            CodeAt::End(number) => {
                 let ending = code.endings[number].clone();
                 return (ending.values, ending.failure);
             }
-            At::Discarded | At::Cut(_) => return (Vec::new(), None),
+            CodeAt::Discarded | CodeAt::Cut(_) => return (Vec::new(), None),
         }
     }
 }
@@ -200,7 +203,7 @@ fn epilogue(code: &mut Compiled, value: &dyn Fn(mowgli_core::ids::Loc) -> Option
 /// Collects the results of a round; `None` if the code behind the last join needs other cells.
 fn finished(
     ask: &Ask<'_>,
-    code: &mut Compiled,
+    code: &mut CompiledProgram,
     world: &World,
     observed: &[Cell],
     runs: MachineRuns,
@@ -241,7 +244,7 @@ fn finished(
         outcomes.entry(recorded).or_insert_with(|| outcome.clone());
     }
     let expired = || begin.elapsed() > 2 * ask.time;
-    let execution = |code: &mut Compiled, seek: &Seek| -> Result<Execution, Error> {
+    let execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<Execution, Error> {
         let is = |outputs: &[Option<Val>], outcome: Option<&Outcome>| match seek {
             Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
             Seek::Outcome(wanted) => outcome == Some(wanted),
@@ -329,7 +332,7 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<Ran, Error> {
             }
             ran.runs += 1;
             let results = |rest: &Vec<Val>| rest.clone();
-            let ends: Vec<Option<Ending>> = match &walked {
+            let ends: Vec<Option<ThreadEnding>> = match &walked {
                 Ok(Ok(outcome)) => {
                     outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
                 }
@@ -337,7 +340,7 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<Ran, Error> {
                     let at = |(t, rest): (usize, &mowgli_rdma::operational::StuckThread)| match code
                         .walk(t, &results(&rest.results))
                     {
-                        At::End(number) => Some(code.endings[number].clone()),
+                        CodeAt::End(number) => Some(code.endings[number].clone()),
                         _ => None,
                     };
                     still.threads.iter().enumerate().map(at).collect()
@@ -413,12 +416,12 @@ pub fn replay(program: &Path, args: &[String], trace: &str) -> Result<Vec<String
         let (thread, tape) = numbers.split_first().ok_or_else(wrong)?;
         let (batch, _) = process.run(*thread as usize, tape)?;
         let end = match batch.end {
-            End::Failed(at, what) | End::Misuse(at, what) => format!("{}: {what}", lines.place(&at)),
-            End::Ended(values) => {
+            RunEnd::Failed(at, what) | RunEnd::Misuse(at, what) => format!("{}: {what}", lines.place(&at)),
+            RunEnd::Ended(values) => {
                 let values: String = values.iter().map(|(name, v)| format!(" {name}={v}")).collect();
                 format!("ends{values}")
             }
-            End::Asks(line) => format!("is at {}", lines.place(&line.places)),
+            RunEnd::Asks(line) => format!("is at {}", lines.place(&line.places)),
             _ => "stops".to_owned(),
         };
         said.push(format!("thread {}: {end}", thread + 1));
@@ -433,10 +436,10 @@ enum Seek {
 }
 
 /// Describes the threads that wait for ever.
-fn waiting(code: &mut Compiled, standstill: &Standstill) -> Stuck {
+fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> Stuck {
     let mut threads = Vec::new();
     for (thread, rest) in standstill.threads.iter().enumerate().filter(|(_, rest)| rest.waits.is_some()) {
-        if let At::Call { call, places, .. } = code.walk(thread, &rest.results) {
+        if let CodeAt::Call { call, places, .. } = code.walk(thread, &rest.results) {
             let place = code.lines.place(&places);
             // A word without a name is one of libibverbs, which a poll reads when it has nothing to wait for.
             let is_poll = call.library == CRASH || call.to_string().contains("(at");
@@ -448,14 +451,14 @@ fn waiting(code: &mut Compiled, standstill: &Standstill) -> Stuck {
 }
 
 /// Returns the execution that these steps are, with the source lines of the calls.
-fn described(code: &mut Compiled, steps: &[Step]) -> Execution {
+fn described(code: &mut CompiledProgram, steps: &[Step]) -> Execution {
     let mut results: Vec<Vec<Val>> = vec![Vec::new(); code.made.threads.len()];
     let mut execution = Execution { calls: vec![Vec::new(); results.len()], ..Execution::default() };
     for step in steps {
         let thread = step.thread.index();
         let mut place = None;
         if let Act::Call(call, result) = &step.act {
-            if let At::Call { places, .. } = code.walk(thread, &results[thread]) {
+            if let CodeAt::Call { places, .. } = code.walk(thread, &results[thread]) {
                 place = Some(code.lines.place(&places));
             }
             results[thread].push(*result);

@@ -20,7 +20,7 @@ pub(crate) type Places = Vec<u64>;
 
 /// An access to memory that no run had made before.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct MemoryAccess {
     pub(crate) thread: usize,
     pub(crate) at: u64,
     pub(crate) size: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Line {
 
 /// The way in which a run stops.
 #[derive(Clone, Debug)]
-pub(crate) enum End {
+pub(crate) enum RunEnd {
     /// It needs the result of a call.
     Asks(Line),
     /// The thread has ended, with these outcomes.
@@ -60,9 +60,9 @@ pub(crate) enum End {
 
 /// The calls of a thread behind its last known result.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch {
+pub(crate) struct CallBatch {
     pub(crate) calls: Vec<Line>,
-    pub(crate) end: End,
+    pub(crate) end: RunEnd,
     pub(crate) warnings: Vec<(Places, String)>,
     /// A hash of the calls up to the last known result, if the thread was run from its beginning.
     pub(crate) before: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Batch {
     pub(crate) trail: String,
 }
 
-/// What `main` has made.
+/// The threads, regions and queue pairs that `main` has made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Made {
     /// The node of each thread, and the address of its function.
@@ -124,7 +124,7 @@ fn said(rest: &str) -> (Places, String) {
 
 impl Process {
     /// Starts a program, and waits until its `main` waits for its threads.
-    pub(crate) fn start(program: &Path, args: &[String], shows: bool) -> Result<(Self, Result<Made, End>), Error> {
+    pub(crate) fn start(program: &Path, args: &[String], shows: bool) -> Result<(Self, Result<Made, RunEnd>), Error> {
         let folder = tempfile::tempdir().map_err(|e| Error::file(&std::env::temp_dir(), &e))?;
         let path = folder.path().join("socket");
         let listener = UnixListener::bind(&path).map_err(|e| Error::file(&path, &e))?;
@@ -217,7 +217,7 @@ impl Process {
     }
 
     /// Runs a thread with these results of its calls.
-    pub(crate) fn run(&mut self, thread: usize, tape: &[i64]) -> Result<(Batch, Vec<Access>), Error> {
+    pub(crate) fn run(&mut self, thread: usize, tape: &[i64]) -> Result<(CallBatch, Vec<MemoryAccess>), Error> {
         let goes_on = self
             .live
             .as_ref()
@@ -245,44 +245,44 @@ impl Process {
                 Some(b't') => before = Some(said(rest).1),
                 Some(b'q') => {
                     trail = lines.next().map(|text| said(text.get(2..).unwrap_or_default()).1).unwrap_or_default();
-                    break End::Asks(line(rest).ok_or_else(gone)?);
+                    break RunEnd::Asks(line(rest).ok_or_else(gone)?);
                 }
                 Some(b'e') => {
                     let outcome = |text: &String| {
                         let (name, value) = text.get(2..)?.rsplit_once(' ')?;
                         Some((name.to_owned(), value.parse().ok()?))
                     };
-                    break End::Ended(lines.filter_map(outcome).collect());
+                    break RunEnd::Ended(lines.filter_map(outcome).collect());
                 }
                 _ => break Self::end(text),
             }
         };
-        if matches!(end, End::Asks(_)) {
+        if matches!(end, RunEnd::Asks(_)) {
             self.live = Some((thread, tape.to_vec()));
         }
-        Ok((Batch { calls, end, warnings, before, trail }, accesses))
+        Ok((CallBatch { calls, end, warnings, before, trail }, accesses))
     }
 
-    fn end(text: &str) -> End {
+    fn end(text: &str) -> RunEnd {
         let (at, what) = said(text.get(2..).unwrap_or_default());
         match text.as_bytes().first() {
-            Some(b'f') => End::Failed(at, what),
-            Some(b'm') => End::Misuse(at, what),
-            Some(b'd') => End::Discarded,
+            Some(b'f') => RunEnd::Failed(at, what),
+            Some(b'm') => RunEnd::Misuse(at, what),
+            Some(b'd') => RunEnd::Discarded,
             Some(b'n') => {
                 let number = |at: usize| what.split(' ').nth(at).and_then(|word| word.parse().ok()).unwrap_or(0);
-                End::Needs(number(0), number(1))
+                RunEnd::Needs(number(0), number(1))
             }
-            _ => End::Unsupported(at, what),
+            _ => RunEnd::Unsupported(at, what),
         }
     }
 }
 
-fn access(thread: usize, rest: &str) -> Access {
+fn access(thread: usize, rest: &str) -> MemoryAccess {
     let all: Vec<&str> = rest.split(' ').collect();
     let number = |at: usize| all.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     let places = all.get(4).map_or_else(Vec::new, |text| places(text));
-    Access { thread, at: number(0), size: number(1), writes: number(2) == 1, scalar: number(3) == 1, places }
+    MemoryAccess { thread, at: number(0), size: number(1), writes: number(2) == 1, scalar: number(3) == 1, places }
 }
 
 fn gone() -> Error {

@@ -116,7 +116,7 @@ fn unless(is_there: bool) -> Option<String> {
 
 const CHROMIUM: Need = Need { tool: "Chromium", in_ci: true, missing: || unless(BROWSER.is_some()) };
 
-/// What `rustup target add wasm32-unknown-unknown` installs.
+/// `rustup target add wasm32-unknown-unknown` installs it.
 const WASM: Need = Need {
     tool: "Chromium and the target wasm32-unknown-unknown",
     in_ci: false,
@@ -541,7 +541,7 @@ fn pages_are_used_by_keyboard_and_on_small_screens() {
         key(all('.why li')[1], 'Enter');
         out.push(document.querySelector('.sentence').textContent.slice(0, 5), all('.why li')[1].className);
         const frame = document.createElement('iframe'); frame.style.width = '390px'; frame.srcdoc = document.documentElement.outerHTML.replace(/<script>\{[^]*/, '');
-        frame.onload = () => { const page = frame.contentDocument.documentElement; const told = document.createElement('pre'); told.id = 'phone'; told.textContent = page.scrollWidth <= 390; document.body.append(told); };
+        frame.onload = () => { const page = frame.contentDocument.documentElement; const seen = document.createElement('pre'); seen.id = 'phone'; seen.textContent = page.scrollWidth <= 390; document.body.append(seen); };
         document.body.append(frame);",
     );
     let dom = seen(folder.path(), &html, &script);

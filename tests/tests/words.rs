@@ -18,7 +18,7 @@ const MOST_REJECTED_IN_DOCUMENTS: usize = 4;
 const LONG: usize = 25;
 
 /// The most long sentences in comments of sources.
-const MOST_LONG_SENTENCES: usize = 44;
+const MOST_LONG_SENTENCES: usize = 53;
 
 /// Returns the texts of all sources.
 fn all_sources() -> Vec<String> {

@@ -7,7 +7,7 @@ use mowgli_core::ids::{Loc, NodeSet};
 use mowgli_core::program::Prog;
 use mowgli_core::world::World;
 
-use super::programs::{Code, Programs};
+use super::programs::{ExternalCode, Programs};
 use super::state::{PendingEvent, QueuePair, State};
 use crate::error::Error;
 use crate::stamp::Qp;
@@ -37,7 +37,7 @@ impl<'a> Machine<'a> {
     ///
     /// # Errors
     /// If an object is not a memory word, or has no node.
-    pub fn over(world: &World, code: &'a mut dyn Code) -> Result<Self, Error> {
+    pub fn over(world: &World, code: &'a mut dyn ExternalCode) -> Result<Self, Error> {
         Self::of(world, |world| Programs::of_code(world, code))
     }
 

@@ -22,7 +22,7 @@ mod stuck;
 pub use self::driven::Driven;
 pub use self::explore::MachineRuns;
 pub use self::machine::Machine;
-pub use self::programs::{Code, Goes};
+pub use self::programs::{ExternalCode, Goes};
 pub use self::state::PipeEntry;
 pub use self::step::{Act, Step};
 pub use self::stuck::{Standstill, StuckThread};

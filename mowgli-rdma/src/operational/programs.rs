@@ -51,7 +51,7 @@ pub enum Goes {
 ///
 /// The machine asks for the next step after each sequence of results. A name of the thread's state lets it recognise
 /// two sequences that lead to the same state. So loops that wait have finitely many places.
-pub trait Code: Send {
+pub trait ExternalCode: Send {
     /// Returns the next step of a thread after these calls, and the name of its state. Two equal names of a thread mean
     /// that it goes on in the same way from both. A thread without a name is in a state of its own.
     fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>);
@@ -60,7 +60,7 @@ pub trait Code: Send {
 /// The source of the next steps.
 enum Source<'a> {
     Progs(&'a [Prog]),
-    Code(&'a mut dyn Code),
+    Code(&'a mut dyn ExternalCode),
 }
 
 /// A place of a program.
@@ -89,7 +89,7 @@ impl<'a> Programs<'a> {
         Self::of(world, Source::Progs(programs))
     }
 
-    pub(super) fn of_code(world: Arc<World>, code: &'a mut dyn Code) -> Self {
+    pub(super) fn of_code(world: Arc<World>, code: &'a mut dyn ExternalCode) -> Self {
         Self::of(world, Source::Code(code))
     }
 
@@ -313,7 +313,7 @@ mod tests {
         Method::Read { x: own(1 - thread) }.into()
     }
 
-    impl Code for Handshake {
+    impl ExternalCode for Handshake {
         fn next(&mut self, thread: Tid, earlier: &[Event]) -> (Goes, Option<u128>) {
             self.asked += 1;
             match earlier {
@@ -353,7 +353,7 @@ mod tests {
     /// A thread that writes for ever.
     struct Writes;
 
-    impl Code for Writes {
+    impl ExternalCode for Writes {
         fn next(&mut self, thread: Tid, _: &[Event]) -> (Goes, Option<u128>) {
             (Goes::Call(write(thread.index())), Some(0))
         }

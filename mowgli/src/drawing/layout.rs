@@ -111,7 +111,7 @@ pub(super) struct Placed {
 }
 
 /// A thread, or the place of a node that has none.
-struct Column {
+struct ThreadColumn {
     node: u8,
     thread: Option<usize>,
     width: f64,
@@ -236,7 +236,7 @@ pub(super) fn place(graph: &Drawing, way: usize) -> Placed {
 }
 
 /// Returns the columns: the threads of a node beside each other, and one for a node that has memory only.
-fn columns(graph: &Drawing) -> Vec<Column> {
+fn columns(graph: &Drawing) -> Vec<ThreadColumn> {
     let of_threads = graph.threads.iter().map(|thread| thread.node);
     let nodes = of_threads.chain(graph.cells.iter().map(|cell| cell.node)).sorted().dedup();
     let of_node = |node: u8| {
@@ -246,14 +246,14 @@ fn columns(graph: &Drawing) -> Vec<Column> {
             let calls = (0..graph.calls.len()).filter(|&c| Some(graph.calls[c].thread) == thread).collect_vec();
             let width =
                 calls.iter().map(|&c| broad(&graph.calls[c])).fold(if thread.is_some() { 60.0 } else { 0.0 }, f64::max);
-            Column { node, thread, width, calls }
+            ThreadColumn { node, thread, width, calls }
         })
     };
     nodes.flat_map(of_node).collect()
 }
 
 /// Returns the first and the last column of each node.
-fn lanes(columns: &[Column]) -> Vec<(usize, usize)> {
+fn lanes(columns: &[ThreadColumn]) -> Vec<(usize, usize)> {
     let groups = columns.iter().enumerate().chunk_by(|(_, column)| column.node);
     groups
         .into_iter()
@@ -282,7 +282,7 @@ fn cell_rows(graph: &Drawing, node: u8, widest: f64) -> Vec<Vec<String>> {
 }
 
 /// Returns the least width of a gutter: lanes are further apart than threads of a node.
-fn narrowest(columns: &[Column], gutter: usize) -> f64 {
+fn narrowest(columns: &[ThreadColumn], gutter: usize) -> f64 {
     match gutter {
         0 => 22.0,
         last if last == columns.len() => {
@@ -298,7 +298,7 @@ fn narrowest(columns: &[Column], gutter: usize) -> f64 {
 }
 
 /// Returns the width that the memory of a lane needs beyond its columns.
-fn lacking(columns: &[Column], first: usize, last: usize) -> f64 {
+fn lacking(columns: &[ThreadColumn], first: usize, last: usize) -> f64 {
     let own: f64 = columns[first..=last].iter().map(|column| column.width).sum();
     (120.0 - own).max(0.0)
 }
@@ -358,7 +358,7 @@ fn boxed(graph: &Drawing, call: &DrawnCall) -> Boxed {
 }
 
 /// Puts the calls of each column below each other, and returns the height at which the lowest ends.
-fn stack(calls: &mut [Boxed], columns: &[Column], head: f64) -> f64 {
+fn stack(calls: &mut [Boxed], columns: &[ThreadColumn], head: f64) -> f64 {
     let mut bottom = head;
     for column in columns {
         let mut y = head + 4.0;
@@ -389,7 +389,7 @@ impl Boxed {
 }
 
 /// Returns the stamps, each with its column, and the call and the pill that it is.
-fn spots(columns: &[Column], calls: &[Boxed]) -> (Vec<Spot>, Vec<(usize, usize)>) {
+fn spots(columns: &[ThreadColumn], calls: &[Boxed]) -> (Vec<Spot>, Vec<(usize, usize)>) {
     let all = columns.iter().enumerate().flat_map(|(column, own)| {
         own.calls.iter().flat_map(move |&call| {
             let pills = calls[call].pills.iter().enumerate();
@@ -400,15 +400,15 @@ fn spots(columns: &[Column], calls: &[Boxed]) -> (Vec<Spot>, Vec<(usize, usize)>
 }
 
 /// Returns the parts of a column that no call covers.
-fn free(column: &Column, calls: &[Boxed], (top, bottom): (f64, f64)) -> Free {
+fn free(column: &ThreadColumn, calls: &[Boxed], (top, bottom): (f64, f64)) -> Free {
     let rects = column.calls.iter().map(|&call| calls[call].rect);
     let edges = [top].into_iter().chain(rects.flat_map(|r| [r.y, r.y + r.height])).chain([bottom + 8.0]);
     edges.tuples().collect()
 }
 
 /// Returns the arrows from each call to the next one of its thread.
-fn order(columns: &[Column], calls: &[Boxed]) -> Vec<(Point, Point)> {
-    let of_column = |column: &Column| {
+fn order(columns: &[ThreadColumn], calls: &[Boxed]) -> Vec<(Point, Point)> {
+    let of_column = |column: &ThreadColumn| {
         let pairs = column.calls.iter().tuple_windows().map(|(&a, &b)| (calls[a].rect, calls[b].rect));
         pairs.map(|(a, b)| ((a.x + 16.0, a.y + a.height), (b.x + 16.0, b.y))).collect_vec()
     };

@@ -100,7 +100,7 @@ fn parsed(bytes: &[u8]) -> Option<Option<(RequestHead, usize)>> {
     Some(Some((RequestHead { request, length, asks: field("Expect").is_some() }, end)))
 }
 
-/// What a page may do: run its own scripts and styles, which are in its text, and ask this server.
+/// The policy of a page. It may run its own scripts and styles, which are in its text, and ask this server.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
