@@ -3,13 +3,13 @@
 //! The command, `mowgli`, has all of this under its own name, and more questions. This crate compiles without it.
 //!
 //! ```
-//! use mowgli_check::check::{Options, check};
+//! use mowgli_check::check::{CheckOptions, check};
 //! use mowgli_libraries::catalogue::{catalogue, named};
 //!
 //! let all = catalogue();
 //! let barrier = named(&all, "bal")?;
 //! let variant = barrier.variant("no-fence")?;
-//! let checked = check(barrier, variant, &variant.bounds[0], &Options::default())?;
+//! let checked = check(barrier, variant, &variant.bounds[0], &CheckOptions::default())?;
 //! assert_eq!(checked.verdict(), "unsound");
 //! # Ok::<(), mowgli_check::error::InputError>(())
 //! ```

@@ -17,15 +17,15 @@
 //! use mowgli_core::method::{self, methods};
 //! use mowgli_core::problem::{Limits, Problem};
 //! use mowgli_core::program::prog;
-//! use mowgli_core::stamp::{Kind, Kinds};
+//! use mowgli_core::stamp::{StampKind, StampKinds};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::{Object, World};
 //!
 //! #[derive(Clone, Copy)]
 //! struct Sc;
-//! static KINDS: Kinds = Kinds::of::<Sc>();
-//! impl Kind for Sc {
-//!     fn kinds() -> &'static Kinds { &KINDS }
+//! static KINDS: StampKinds = StampKinds::of::<Sc>();
+//! impl StampKind for Sc {
+//!     fn kinds() -> &'static StampKinds { &KINDS }
 //!     fn number(self) -> u32 { 0 }
 //!     fn numbered(_: u32) -> Self { Sc }
 //!     fn all(_: u8) -> Vec<Self> { vec![Sc] }

@@ -14,7 +14,7 @@
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
 //! use mowgli_x86::to;
-//! use mowgli_x86::tso::{Tso, mfence, read, word, write};
+//! use mowgli_x86::tso::{X86Tso, mfence, read, word, write};
 //!
 //! let [x, y] = ["x", "y"].map(Loc::new);
 //! let mut world = World::new(1, &[Node(1), Node(1)]);
@@ -22,7 +22,7 @@
 //! let both_read_0 = |between: Prog| -> bool {
 //!     let thread = |mine, other| prog! { write(mine, Val::Int(1)); between.clone(); read(other) };
 //!     let problem = Problem {
-//!         libraries: &Libraries::over(to).with(Tso),
+//!         libraries: &Libraries::over(to).with(X86Tso),
 //!         implementations: &Implementations::new(),
 //!         world: &world,
 //!         programs: &[thread(x, y), thread(y, x)],

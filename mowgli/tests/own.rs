@@ -439,7 +439,7 @@ fn what_is_wrong_with_an_entry_is_reported_with_its_place() {
 }
 
 fn a_panic_is_reported_with_its_place_and_ends_nothing_else() {
-    let (code, out, err) = with("panics", &["check"]);
+    let (code, out, err) = with("panics", &["check", "--wide"]);
     assert!(
         code == 2 && err.contains("gong: a function panicked: ") && err.contains("--> mowgli/tests/own.rs:"),
         "{out}{err}"

@@ -8,18 +8,18 @@
 //!
 //! ```
 //! use mowgli_rdma::core_rma::execution::{Rules, outputs};
-//! use mowgli_rdma::core_rma::program::{Place, Program, Statement, Variable};
+//! use mowgli_rdma::core_rma::program::{CoreRmaStatement, Program, SharedAccess, Variable};
 //!
-//! let [x, y] = [0, 1].map(|variable| Place { variable, atomic: true });
+//! let [x, y] = [0, 1].map(|variable| SharedAccess { variable, atomic: true });
 //! let fig6 = Program {
 //!     variables: vec![Variable { owner: 0, init: 1 }, Variable { owner: 1, init: 0 }],
 //!     processes: vec![
-//!         vec![Statement::Read { register: 0, from: x }],
+//!         vec![CoreRmaStatement::Read { register: 0, from: x }],
 //!         vec![
-//!             Statement::Put { to: x, from: y },
-//!             Statement::Get { to: y, from: x },
-//!             Statement::Flush { process: 0 },
-//!             Statement::Read { register: 0, from: y },
+//!             CoreRmaStatement::Put { to: x, from: y },
+//!             CoreRmaStatement::Get { to: y, from: x },
+//!             CoreRmaStatement::Flush { process: 0 },
+//!             CoreRmaStatement::Read { register: 0, from: y },
 //!         ],
 //!     ],
 //! };
