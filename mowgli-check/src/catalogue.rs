@@ -6,8 +6,8 @@ use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::unknown::Unknown;
-use mowgli_libraries::catalogue::catalogue;
-use mowgli_libraries::entry::{Entry, Memory, bound};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::{Entry, Memory, Variant, bound};
 use mowgli_libraries::x86;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::sc;
@@ -146,6 +146,16 @@ impl Catalogue {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Returns the entry that a text such as `bal` names, and the variant that one such as `bal:no-fence` names beside it.
+    ///
+    /// # Errors
+    /// If there is no such library or variant.
+    pub fn entry(&self, text: &str) -> Result<(&Entry, Option<&Variant>), InputError> {
+        let (name, variant) = text.split_once(':').map_or((text, None), |(name, variant)| (name, Some(variant)));
+        let entry = named(&self.entries, name)?;
+        Ok((entry, variant.map(|variant| entry.variant(variant)).transpose()?))
     }
 
     /// Returns the entries of the user's libraries.

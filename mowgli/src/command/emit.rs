@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::out::save;
 use crate::catalogue::Catalogue;
-use crate::emit::{PORT, in_c, variant_of};
+use crate::emit::{PORT, in_c};
 use crate::error::InputError;
 
 #[derive(Args)]
@@ -35,7 +35,11 @@ enum Language {
 pub(super) fn emitted(args: &EmitArgs, catalogue: &Catalogue) -> Result<String, InputError> {
     let Language::C = args.language;
     let entries = catalogue.entries();
-    let wanted = args.names.iter().map(|name| variant_of(entries, name)).collect::<Result<Vec<_>, _>>()?;
+    let variant_of = |name: &String| {
+        let (entry, variant) = catalogue.entry(name)?;
+        Ok((entry, variant.map_or_else(|| entry.default_variant(), Ok)?))
+    };
+    let wanted = args.names.iter().map(variant_of).collect::<Result<Vec<_>, InputError>>()?;
     let text = in_c(entries, &wanted)?;
     let Some(folder) = &args.out else { return Ok(text) };
     std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;

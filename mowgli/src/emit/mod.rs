@@ -96,14 +96,3 @@ fn operations() -> Signatures {
     };
     OPERATIONS.iter().map(of).collect::<BTreeMap<_, _>>()
 }
-
-/// Returns the library of an entry with one of its variants, for a name such as `bal:no-fence`.
-///
-/// # Errors
-/// If there is no such library or variant.
-pub fn variant_of<'a>(entries: &'a [Entry], text: &str) -> Result<(&'a Entry, &'a Variant), InputError> {
-    let (name, variant) = text.split_once(':').map_or((text, None), |(name, variant)| (name, Some(variant)));
-    let entry = named(entries, name)?;
-    let variant = variant.map_or_else(|| entry.default_variant(), |variant| entry.variant(variant))?;
-    Ok((entry, variant))
-}

@@ -9,7 +9,6 @@ use itertools::Itertools;
 use mowgli_core::body::{Bodies, Body};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, ArgumentKind, Method, Returns};
-use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use crate::cat::cat;
@@ -28,15 +27,8 @@ pub(super) struct ShowArgs {
 }
 
 pub(super) fn shown(args: &ShowArgs, catalogue: &Catalogue) -> Result<String, InputError> {
-    let (name, variant) = match args.name.split_once(':') {
-        Some((name, variant)) => (name, Some(variant)),
-        None => (args.name.as_str(), None),
-    };
-    let entry = named(catalogue.entries(), name)?;
-    let variant = match variant {
-        Some(variant) => Some(entry.variant(variant)?),
-        None => entry.variants.first(),
-    };
+    let (entry, variant) = catalogue.entry(&args.name)?;
+    let (name, variant) = (entry.name, variant.or(entry.variants.first()));
     let library = entry.library()?;
     let spec = own_relations(&cat(catalogue, name)?);
     if args.latex {
