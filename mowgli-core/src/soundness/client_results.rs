@@ -3,11 +3,11 @@
 use super::client::Client;
 use super::client_log::{ClientLine, Work};
 use super::local::{LocalResult, check};
-use super::progress::{self, Progress};
+use super::progress::{Progress, SpecifiedClient};
 use super::question::Question;
 use super::renaming::{LibrarySide, Renaming, relates};
 use crate::flow::Note;
-use crate::problem::Problem;
+use crate::problem::{Limits, Problem};
 use crate::runs::Stop;
 use crate::world::World;
 
@@ -51,16 +51,8 @@ impl Question<'_> {
             let runs = problem.runs_noted(asks_progress, Some(note).filter(|_| !others.is_empty()));
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
-            let prefixes = self.prefixes(world, client);
-            let specified = progress::SpecifiedClient {
-                libraries: &self.specification,
-                world,
-                client,
-                prefixes: &prefixes,
-                limits,
-            };
             let mut asked_specification = false;
-            let progress = match &local.explored.stop {
+            let progress = self.with_specification((world, client), limits, |specified| match &local.explored.stop {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
                 Some(stop) => Progress::Undecided(stop.clone()),
                 None if !asks_progress => Progress::Undecided(Stop::NotAsked),
@@ -81,29 +73,33 @@ impl Question<'_> {
                     Ok(false) => Progress::Ends,
                     Err(stop) => Progress::Undecided(stop),
                 },
-            };
+            });
             if asked_specification || local.violation.is_some() || local.explored.stop.is_some() {
                 renamed.clear();
             }
             if asks_progress && local.explored.stats.classes == 0 {
                 // Ask for each client separately whether the specification lets it return.
-                let ends = |other: &&Other<'_>| {
+                renamed.retain(|other| {
                     let (world, client) = other.client;
-                    let prefixes = self.prefixes(world, client);
-                    let specified = progress::SpecifiedClient {
-                        libraries: &self.specification,
-                        world,
-                        client,
-                        prefixes: &prefixes,
-                        limits,
-                    };
-                    specified.lets_all_return() == Ok(false)
-                };
-                renamed.retain(ends);
+                    self.with_specification((world, client), limits, |specified| {
+                        specified.lets_all_return() == Ok(false)
+                    })
+                });
             }
             let renamed = renamed.into_iter().map(|other| other.position).collect();
             ClientResults { local, progress, renamed, stays: false }
         })
+    }
+
+    /// Asks the specification about a client.
+    fn with_specification<T>(
+        &self,
+        (world, client): (&World, &Client),
+        limits: Limits<'_>,
+        ask: impl FnOnce(&SpecifiedClient<'_>) -> T,
+    ) -> T {
+        let prefixes = self.prefixes(world, client);
+        ask(&SpecifiedClient { libraries: &self.specification, world, client, prefixes: &prefixes, limits })
     }
 
     /// Returns the line of a client from the log, or else the result of `look`. The line of a failed client does not
