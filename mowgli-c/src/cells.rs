@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::process::{EPILOGUE, MemoryAccess, Places};
+use crate::process::{CallStack, EPILOGUE, MemoryAccess};
 
 /// A copy by the card. A source inside a work request has no address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -106,7 +106,7 @@ impl Uses {
     }
 
     /// Lists the threads that touch a range, with the place of an access of each.
-    pub(crate) fn threads(&self, at: u64, size: u64) -> BTreeMap<usize, Places> {
+    pub(crate) fn threads(&self, at: u64, size: u64) -> BTreeMap<usize, CallStack> {
         let touches = self.accesses.iter().filter(|a| overlap((a.at, a.size), (at, size)));
         touches.map(|a| (a.thread, a.places.clone())).collect()
     }

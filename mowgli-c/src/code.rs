@@ -32,25 +32,25 @@ use mowgli_rdma::{crash, tso};
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, Line, Made, Places, Process, RunEnd};
+use crate::process::{CallBatch, CallStack, Line, Process, RunEnd, Setup};
 
 /// The values that an execution has recorded, by name.
-pub type Values = Vec<(String, i64)>;
+pub type RecordedValues = Vec<(String, i64)>;
 
 /// A failure: its kind, where the thread is, and what is wrong.
-pub(crate) type Failed = (Kind, Places, String);
+pub(crate) type Failed = (FailureKind, CallStack, String);
 
 /// The end of a thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ThreadEnding {
     pub(crate) thread: usize,
-    pub(crate) values: Values,
+    pub(crate) values: RecordedValues,
     pub(crate) failure: Option<Failed>,
 }
 
 /// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum FailureKind {
     /// An assertion, a crash, or an exit.
     Program,
     /// A wrong use of verbs.
@@ -63,7 +63,7 @@ pub(crate) enum CodeAt {
     Call {
         call: Call,
         state: u128,
-        places: Places,
+        places: CallStack,
     },
     /// At its end; the number is its position in `CompiledProgram::endings`.
     End(usize),
@@ -74,14 +74,14 @@ pub(crate) enum CodeAt {
 
 /// The calls of the model that a batch is, and its end.
 struct Steps {
-    calls: Vec<(Call, u128, Places)>,
+    calls: Vec<(Call, u128, CallStack)>,
     end: RunEnd,
     trail: String,
 }
 
 pub(crate) struct CompiledProgram {
     pub(crate) process: Process,
-    pub(crate) made: Made,
+    pub(crate) made: Setup,
     pub(crate) lines: Lines,
     pub(crate) uses: Uses,
     pub(crate) cells: Cells,
@@ -104,7 +104,7 @@ fn mixed(state: u128, k: usize) -> u128 {
 }
 
 impl CompiledProgram {
-    pub(crate) fn new(process: Process, made: Made, lines: Lines) -> Self {
+    pub(crate) fn new(process: Process, made: Setup, lines: Lines) -> Self {
         Self {
             process,
             made,
@@ -253,7 +253,7 @@ impl CompiledProgram {
                 .zip(v.parse().ok())
                 .map(|(at, v)| vec![tso::Method::Write { x: self.loc(at), v: Val::Int(v) }.into()]),
             ["fence"] => Some(vec![tso::Method::Mfence {}.into()]),
-            ["op", ..] => Operation::read(&words).and_then(|op| match self.operation(thread, &op) {
+            ["op", ..] => PostedOperation::read(&words).and_then(|op| match self.operation(thread, &op) {
                 Ok(calls) => Some(calls),
                 Err(what) => {
                     let place = self.line(&line.places);
@@ -288,7 +288,7 @@ impl CompiledProgram {
         Ok((Way { queue: number, ..Way::USUAL }, node, to))
     }
 
-    fn operation(&mut self, thread: usize, op: &Operation<'_>) -> Result<Vec<Call>, String> {
+    fn operation(&mut self, thread: usize, op: &PostedOperation<'_>) -> Result<Vec<Call>, String> {
         let (way, node, to) = self.way(thread, op.pair)?;
         let of = |signalled: bool| Val::from(Way { signalled, ..way });
         let mut calls: Vec<Call> = Vec::new();
@@ -351,7 +351,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells that a WRITE writes, each with the word that it reads.
-    fn rows(&mut self, op: &Operation<'_>, target: u64, node: u8) -> Result<Vec<(Loc, Loc)>, String> {
+    fn rows(&mut self, op: &PostedOperation<'_>, target: u64, node: u8) -> Result<Vec<(Loc, Loc)>, String> {
         let mut rows = Vec::new();
         if let Some(data) = &op.data {
             let is_new = self.uses.copy(Copy { from: None, to: target, size: op.size });
@@ -376,7 +376,7 @@ impl CompiledProgram {
     }
 
     /// Lists the cells that a READ writes, each with the word that it reads.
-    fn gotten(&mut self, op: &Operation<'_>) -> Result<Vec<(Loc, Loc)>, String> {
+    fn gotten(&mut self, op: &PostedOperation<'_>) -> Result<Vec<(Loc, Loc)>, String> {
         let (mut rows, mut from) = (Vec::new(), op.remote);
         for &(to, size) in &op.local {
             let is_new = self.uses.copy(Copy { from: Some(from), to, size });
@@ -390,7 +390,13 @@ impl CompiledProgram {
     }
 
     /// Returns the puts of a message: its data to an inbox of the other side, and behind them a word that tells of it.
-    fn message(&mut self, op: &Operation<'_>, (silent, w): (Val, Val), node: u8, to: u8) -> Result<Vec<Call>, String> {
+    fn message(
+        &mut self,
+        op: &PostedOperation<'_>,
+        (silent, w): (Val, Val),
+        node: u8,
+        to: u8,
+    ) -> Result<Vec<Call>, String> {
         let (is_write, has_imm) = (op.kind == "writeimm", op.kind.ends_with("imm"));
         let peer = self.peer(op.pair);
         let mut calls = Vec::new();
@@ -442,10 +448,10 @@ impl CompiledProgram {
                 RunEnd::Asks(line) => line.clone(),
                 RunEnd::Ended(values) => return self.ended(thread, values.clone(), None),
                 RunEnd::Failed(at, what) => {
-                    return self.ended(thread, Vec::new(), Some((Kind::Program, at.clone(), what.clone())));
+                    return self.ended(thread, Vec::new(), Some((FailureKind::Program, at.clone(), what.clone())));
                 }
                 RunEnd::Misuse(at, what) => {
-                    return self.ended(thread, Vec::new(), Some((Kind::Misuse, at.clone(), what.clone())));
+                    return self.ended(thread, Vec::new(), Some((FailureKind::Misuse, at.clone(), what.clone())));
                 }
                 RunEnd::Discarded => return CodeAt::Discarded,
                 RunEnd::Unsupported(at, what) => return self.limit(at, what),
@@ -495,7 +501,7 @@ impl CompiledProgram {
         CodeAt::Cut(text)
     }
 
-    fn ended(&mut self, thread: usize, values: Values, failure: Option<Failed>) -> CodeAt {
+    fn ended(&mut self, thread: usize, values: RecordedValues, failure: Option<Failed>) -> CodeAt {
         let ending = ThreadEnding { thread, values, failure };
         let known = self.endings.iter().position(|e| *e == ending);
         CodeAt::End(known.unwrap_or_else(|| {
@@ -599,7 +605,7 @@ fn number(bytes: &[u8]) -> i64 {
 }
 
 /// A work request, as the runtime reports it.
-struct Operation<'w> {
+struct PostedOperation<'w> {
     pair: u32,
     kind: &'w str,
     signaled: bool,
@@ -615,7 +621,7 @@ struct Operation<'w> {
     local: Vec<(u64, u64)>,
 }
 
-impl<'w> Operation<'w> {
+impl<'w> PostedOperation<'w> {
     fn read(words: &[&'w str]) -> Option<Self> {
         let number = |at: usize| words.get(at)?.parse::<i64>().ok();
         let unsigned = |at: usize| words.get(at)?.parse::<u64>().ok();

@@ -11,11 +11,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
-use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step};
+use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step, StuckThread};
 
-use crate::code::{CodeAt, CompiledProgram, Failed, Kind, ThreadEnding, Values};
+use crate::code::{CodeAt, CompiledProgram, Failed, FailureKind, RecordedValues, ThreadEnding};
 use crate::error::Error;
-use crate::lines::{Lines, Place};
+use crate::lines::{Lines, SourcePlace};
 use crate::process::{EPILOGUE, Process, RunEnd};
 
 /// The most rounds in which the shared memory is found.
@@ -39,9 +39,9 @@ pub struct Ask<'a> {
 
 /// An execution; empty if none was asked for, or found within the limits.
 #[derive(Clone, Debug, Default)]
-pub struct Execution {
+pub struct ProgramExecution {
     /// The steps.
-    pub steps: Vec<Shown>,
+    pub steps: Vec<ExecutionStep>,
     /// The calls of the model that each thread makes, with their results.
     pub calls: Vec<Vec<(Call, Val)>>,
     /// For [`replay`]: the cells and the results of each thread's calls.
@@ -50,45 +50,45 @@ pub struct Execution {
 
 /// A step of an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shown {
+pub struct ExecutionStep {
     /// The source line of the call, if the step is one.
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
     /// The step in words.
     pub step: String,
 }
 
 /// A failure of some execution.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct ProgramFailure {
     /// The kind.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// The thread, from 1, and its node; `None` for the code of `main` behind its threads.
     pub thread: Option<(usize, u8)>,
     /// The source line.
-    pub place: Place,
+    pub place: SourcePlace,
     /// The failure in words.
     pub what: String,
     /// A shortest execution, or, of random runs, the first one.
-    pub execution: Execution,
+    pub execution: ProgramExecution,
 }
 
 /// An execution in which some threads wait for ever.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Stuck {
+pub struct StuckThreads {
     /// The threads that wait, from 1, each with its node, its source line and the call in which it waits.
-    pub threads: Vec<(usize, u8, Place, String)>,
+    pub threads: Vec<(usize, u8, SourcePlace, String)>,
 }
 
 /// The result of an exploration.
 #[derive(Clone, Debug)]
 #[must_use = "a limit may have cut the exploration short"]
-pub struct Explored {
+pub struct ExploredProgram {
     /// The outcomes: the values that executions record, by name. Each has a shortest execution if that was asked for.
-    pub outcomes: BTreeMap<Values, Execution>,
+    pub outcomes: BTreeMap<RecordedValues, ProgramExecution>,
     /// The failures, each source line once.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<ProgramFailure>,
     /// The ways in which executions are stuck.
-    pub stuck: BTreeSet<Stuck>,
+    pub stuck: BTreeSet<StuckThreads>,
     /// Likely mistakes: source line and text.
     pub warnings: Vec<(String, String)>,
     /// The limit that was hit, or what is not supported. Then there may be more outcomes, failures and stuck executions.
@@ -129,7 +129,7 @@ fn started(program: &Path, args: &[String]) -> Result<CompiledProgram, Error> {
 ///
 /// # Errors
 /// If the program cannot be started, or its memory or its calls are not supported.
-pub fn explore(ask: &Ask<'_>) -> Result<Explored, Error> {
+pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
     let begin = Instant::now();
     let expired = || begin.elapsed() > ask.time;
     let mut code = started(ask.program, ask.args)?;
@@ -180,7 +180,7 @@ fn observed(code: &CompiledProgram, world: &World) -> Vec<Cell> {
 fn epilogue(
     code: &mut CompiledProgram,
     value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>,
-) -> (Values, Option<Failed>) {
+) -> (RecordedValues, Option<Failed>) {
     let mut results = Vec::new();
     loop {
         match code.walk(EPILOGUE, &results) {
@@ -189,7 +189,7 @@ fn epilogue(
             }
             CodeAt::Call { places, .. } => {
                 let what = "a call that changes memory, behind the last join".to_owned();
-                return (Vec::new(), Some((Kind::Misuse, places, what)));
+                return (Vec::new(), Some((FailureKind::Misuse, places, what)));
             }
             CodeAt::End(number) => {
                 let ending = code.endings[number].clone();
@@ -208,9 +208,9 @@ fn finished(
     observed: &[Cell],
     runs: MachineRuns,
     begin: Instant,
-) -> Result<Option<Explored>, Error> {
-    let mut outcomes: BTreeMap<Values, Outcome> = BTreeMap::new();
-    let mut failures: BTreeMap<(Kind, String, String), (Failure, Seek)> = BTreeMap::new();
+) -> Result<Option<ExploredProgram>, Error> {
+    let mut outcomes: BTreeMap<RecordedValues, Outcome> = BTreeMap::new();
+    let mut failures: BTreeMap<(FailureKind, String, String), (ProgramFailure, Seek)> = BTreeMap::new();
     let stuck = runs.stuck.iter().map(|s| waiting(code, s)).collect();
     for (number, ending) in code.endings.clone().into_iter().enumerate().filter(|(_, e)| e.thread != EPILOGUE) {
         let Some((kind, places, what)) = ending.failure else { continue };
@@ -218,7 +218,7 @@ fn finished(
         let node = code.made.threads[ending.thread].0;
         let key = (kind, place.to_string(), what.clone());
         let thread = Some((ending.thread + 1, node));
-        let failure = Failure { kind, thread, place, what, execution: Execution::default() };
+        let failure = ProgramFailure { kind, thread, place, what, execution: ProgramExecution::default() };
         failures.entry(key).or_insert((failure, Seek::Ending(ending.thread, number)));
     }
     for outcome in &runs.outcomes {
@@ -233,7 +233,7 @@ fn finished(
         if let Some((kind, places, what)) = failure {
             let place = code.lines.place(&places);
             let key = (kind, place.to_string(), what.clone());
-            let failure = Failure { kind, thread: None, place, what, execution: Execution::default() };
+            let failure = ProgramFailure { kind, thread: None, place, what, execution: ProgramExecution::default() };
             failures.entry(key).or_insert((failure, Seek::Outcome(outcome.clone())));
             continue;
         }
@@ -244,7 +244,7 @@ fn finished(
         outcomes.entry(recorded).or_insert_with(|| outcome.clone());
     }
     let expired = || begin.elapsed() > 2 * ask.time;
-    let execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<Execution, Error> {
+    let execution = |code: &mut CompiledProgram, seek: &Seek| -> Result<ProgramExecution, Error> {
         let is = |outputs: &[Option<Val>], outcome: Option<&Outcome>| match seek {
             Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
             Seek::Outcome(wanted) => outcome == Some(wanted),
@@ -256,15 +256,15 @@ fn finished(
     };
     let mut shown = Vec::new();
     for (failure, seek) in failures.into_values() {
-        shown.push(Failure { execution: execution(code, &seek)?, ..failure });
+        shown.push(ProgramFailure { execution: execution(code, &seek)?, ..failure });
     }
     let mut recorded = BTreeMap::new();
     for (values, outcome) in outcomes {
-        let own = if ask.executions { execution(code, &Seek::Outcome(outcome))? } else { Execution::default() };
+        let own = if ask.executions { execution(code, &Seek::Outcome(outcome))? } else { ProgramExecution::default() };
         recorded.insert(values, own);
     }
     let limit = code.limits.first().cloned();
-    Ok(Some(Explored {
+    Ok(Some(ExploredProgram {
         outcomes: recorded,
         failures: shown,
         stuck,
@@ -280,13 +280,13 @@ fn finished(
 
 /// The results of random runs.
 #[derive(Clone, Debug, Default)]
-pub struct Ran {
+pub struct RandomRuns {
     /// The number of runs with each outcome, and the seed of the first.
-    pub outcomes: BTreeMap<Values, (u64, u64)>,
+    pub outcomes: BTreeMap<RecordedValues, (u64, u64)>,
     /// The failures, each source line once, with the number of runs and the seed of the first.
-    pub failures: Vec<(Failure, u64, u64)>,
+    pub failures: Vec<(ProgramFailure, u64, u64)>,
     /// The number of runs with each way to be stuck, and the seed of the first.
-    pub stuck: BTreeMap<Stuck, (u64, u64)>,
+    pub stuck: BTreeMap<StuckThreads, (u64, u64)>,
     /// The number of runs that ended otherwise: a false assumption.
     pub discarded: u64,
     /// The number of runs.
@@ -295,105 +295,135 @@ pub struct Ran {
     pub stop: Option<String>,
 }
 
+/// A failure of a run: the thread, or `None` for the code of `main` behind its threads, with the kind, the place and the text.
+type Cause = (Option<usize>, Failed);
+
+/// The end of one random run.
+enum RunResult {
+    /// All threads have ended, and these values are recorded.
+    Outcome(RecordedValues),
+    /// Something failed, by these steps.
+    Failed(Cause, Vec<Step>),
+    /// Some threads wait for ever.
+    Stuck(StuckThreads),
+    /// An assumption is false.
+    Discarded,
+    /// A limit was hit.
+    Cut(String),
+}
+
 /// Runs a program so many times on the machine with random schedules; run k has the seed `seed + k`.
 ///
 /// # Errors
 /// If the program cannot be started, or its memory or its calls are not supported.
-pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<Ran, Error> {
+pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
     let mut code = started(ask.program, ask.args)?;
-    let mut seen: BTreeMap<(Kind, String, String), usize> = BTreeMap::new();
-    'rounds: for _ in 0..ROUNDS {
+    for _ in 0..ROUNDS {
         let world = code.begin()?;
         epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
         // Runs before the shared memory was known do not count.
-        let mut ran = Ran::default();
-        seen.clear();
-        while !code.is_stale && ran.runs < times {
-            if begin.elapsed() > ask.time {
-                ran.stop = Some(format!("the time is up after {} runs", ran.runs));
-                return Ok(ran);
-            }
-            let own = seed + ran.runs;
-            let mut random = fastrand::Rng::with_seed(own);
-            let observed = observed(&code, &world);
-            let mut steps = Vec::new();
-            let mut machine = machine(&world, &mut code, ask.switches)?;
-            let walked =
-                machine.walk(&observed, &mut |n| random.usize(..n), &mut |step, _| steps.push(step.clone()), &|| {
-                    begin.elapsed() > ask.time
-                });
-            drop(machine);
-            if let Some(error) = code.error.take() {
-                return Err(error);
-            }
-            if code.is_stale {
-                continue 'rounds;
-            }
-            ran.runs += 1;
-            let results = |rest: &Vec<Val>| rest.clone();
-            let ends: Vec<Option<ThreadEnding>> = match &walked {
-                Ok(Ok(outcome)) => {
-                    outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
-                }
-                Ok(Err(still)) => {
-                    let at = |(t, rest): (usize, &mowgli_rdma::operational::StuckThread)| match code
-                        .walk(t, &results(&rest.results))
-                    {
-                        CodeAt::End(number) => Some(code.endings[number].clone()),
-                        _ => None,
-                    };
-                    still.threads.iter().enumerate().map(at).collect()
-                }
-                Err(stop) => {
-                    ran.stop = Some(code.limits.first().cloned().unwrap_or_else(|| stop.to_string()));
-                    return Ok(ran);
-                }
-            };
-            let failed = ends.iter().flatten().find_map(|e| Some((Some(e.thread), e.failure.clone()?)));
-            let last = |x| match &walked {
-                Ok(Ok(outcome)) => observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]),
-                _ => None,
-            };
-            let (values, at_end) = match (&failed, &walked) {
-                (None, Ok(Ok(_))) => epilogue(&mut code, &last),
-                _ => (Vec::new(), None),
-            };
-            if code.is_stale {
-                continue 'rounds;
-            }
-            match (failed.or(at_end.map(|failure| (None, failure))), walked) {
-                (Some((thread, (kind, places, what))), _) => {
-                    let place = code.lines.place(&places);
-                    let key = (kind, place.to_string(), what.clone());
-                    let at = *seen.entry(key).or_insert(ran.failures.len());
-                    if at == ran.failures.len() {
-                        let thread = thread.map(|t| (t + 1, code.made.threads[t].0));
-                        let execution = described(&mut code, &steps);
-                        let failure = Failure { kind, thread, place, what, execution };
-                        ran.failures.push((failure, 0, own));
-                    }
-                    ran.failures[at].1 += 1;
-                }
-                (None, Ok(Ok(_))) => {
-                    let all = ends.into_iter().flatten().flat_map(|e| e.values).chain(values).collect();
-                    ran.outcomes.entry(all).or_insert((0, own)).0 += 1;
-                }
-                (None, Ok(Err(still))) => {
-                    let stuck = waiting(&mut code, &still);
-                    ran.stuck.entry(stuck).or_insert((0, own)).0 += 1;
-                }
-                (None, Err(_)) => ran.discarded += 1,
-            }
-        }
-        if !code.is_stale {
+        if let Some(ran) = runs(ask, &mut code, &world, times, seed, &|| begin.elapsed() > ask.time)? {
             return Ok(ran);
         }
     }
     Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
 }
 
-/// Runs each thread once, with the results of an execution: see [`Execution::trace`]. What the program prints is shown.
+/// Makes the runs of one round; `None` if one of them needs other cells.
+fn runs(
+    ask: &Ask<'_>,
+    code: &mut CompiledProgram,
+    world: &World,
+    times: u64,
+    seed: u64,
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<RandomRuns>, Error> {
+    let mut ran = RandomRuns::default();
+    let mut seen: BTreeMap<(FailureKind, String, String), usize> = BTreeMap::new();
+    while !code.is_stale && ran.runs < times {
+        if expired() {
+            ran.stop = Some(format!("the time is up after {} runs", ran.runs));
+            return Ok(Some(ran));
+        }
+        let own = seed + ran.runs;
+        let Some(result) = one_run(ask, code, world, own, expired)? else { return Ok(None) };
+        ran.runs += 1;
+        match result {
+            RunResult::Outcome(values) => ran.outcomes.entry(values).or_insert((0, own)).0 += 1,
+            RunResult::Stuck(stuck) => ran.stuck.entry(stuck).or_insert((0, own)).0 += 1,
+            RunResult::Discarded => ran.discarded += 1,
+            RunResult::Cut(stop) => {
+                ran.stop = Some(stop);
+                return Ok(Some(ran));
+            }
+            RunResult::Failed((thread, (kind, places, what)), steps) => {
+                let place = code.lines.place(&places);
+                let at = *seen.entry((kind, place.to_string(), what.clone())).or_insert(ran.failures.len());
+                if at == ran.failures.len() {
+                    let thread = thread.map(|t| (t + 1, code.made.threads[t].0));
+                    let execution = described(code, &steps);
+                    ran.failures.push((ProgramFailure { kind, thread, place, what, execution }, 0, own));
+                }
+                ran.failures[at].1 += 1;
+            }
+        }
+    }
+    Ok((!code.is_stale).then_some(ran))
+}
+
+/// Makes one run with a random schedule; `None` if it needs other cells.
+fn one_run(
+    ask: &Ask<'_>,
+    code: &mut CompiledProgram,
+    world: &World,
+    seed: u64,
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<RunResult>, Error> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let observed = observed(code, world);
+    let mut steps = Vec::new();
+    let mut machine = machine(world, code, ask.switches)?;
+    let walked = machine.walk(&observed, &mut |n| random.usize(..n), &mut |step, _| steps.push(step.clone()), expired);
+    drop(machine);
+    if let Some(error) = code.error.take() {
+        return Err(error);
+    }
+    if code.is_stale {
+        return Ok(None);
+    }
+    let ends: Vec<Option<ThreadEnding>> = match &walked {
+        Ok(Ok(outcome)) => outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect(),
+        Ok(Err(still)) => {
+            let threads = still.threads.iter().enumerate();
+            let ending = |(t, rest): (usize, &StuckThread)| match code.walk(t, &rest.results) {
+                CodeAt::End(number) => Some(code.endings[number].clone()),
+                _ => None,
+            };
+            threads.map(ending).collect()
+        }
+        Err(stop) => {
+            return Ok(Some(RunResult::Cut(code.limits.first().cloned().unwrap_or_else(|| stop.to_string()))));
+        }
+    };
+    if let Some(cause) = ends.iter().flatten().find_map(|end| Some((Some(end.thread), end.failure.clone()?))) {
+        return Ok(Some(RunResult::Failed(cause, steps)));
+    }
+    let outcome = match walked {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(still)) => return Ok(Some(RunResult::Stuck(waiting(code, &still)))),
+        Err(_) => return Ok(Some(RunResult::Discarded)),
+    };
+    let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
+    let (values, failure) = epilogue(code, &last);
+    Ok(match failure {
+        _ if code.is_stale => None,
+        Some(failure) => Some(RunResult::Failed((None, failure), steps)),
+        None => Some(RunResult::Outcome(ends.into_iter().flatten().flat_map(|end| end.values).chain(values).collect())),
+    })
+}
+
+/// Runs each thread once, with the results of an execution: see [`ProgramExecution::trace`]. What the program prints is shown.
 ///
 /// # Errors
 /// If the program cannot be started, or the trace is not one of it.
@@ -436,7 +466,7 @@ enum Seek {
 }
 
 /// Describes the threads that wait for ever.
-fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> Stuck {
+fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> StuckThreads {
     let mut threads = Vec::new();
     for (thread, rest) in standstill.threads.iter().enumerate().filter(|(_, rest)| rest.waits.is_some()) {
         if let CodeAt::Call { call, places, .. } = code.walk(thread, &rest.results) {
@@ -447,13 +477,13 @@ fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> Stuck {
             threads.push((thread + 1, code.made.threads[thread].0, place, call));
         }
     }
-    Stuck { threads }
+    StuckThreads { threads }
 }
 
 /// Returns the execution that these steps are, with the source lines of the calls.
-fn described(code: &mut CompiledProgram, steps: &[Step]) -> Execution {
+fn described(code: &mut CompiledProgram, steps: &[Step]) -> ProgramExecution {
     let mut results: Vec<Vec<Val>> = vec![Vec::new(); code.made.threads.len()];
-    let mut execution = Execution { calls: vec![Vec::new(); results.len()], ..Execution::default() };
+    let mut execution = ProgramExecution { calls: vec![Vec::new(); results.len()], ..ProgramExecution::default() };
     for step in steps {
         let thread = step.thread.index();
         let mut place = None;
@@ -469,7 +499,7 @@ fn described(code: &mut CompiledProgram, steps: &[Step]) -> Execution {
         }
         // Operations go from the store buffer to the card as soon as they can, which shows nothing.
         if !matches!(step.act, Act::Issue(..)) {
-            execution.steps.push(Shown { place, step: format!("{}: {}", step.thread, step.act) });
+            execution.steps.push(ExecutionStep { place, step: format!("{}: {}", step.thread, step.act) });
         }
     }
     execution.trace = code.trace(&results);

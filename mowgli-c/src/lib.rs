@@ -14,8 +14,10 @@ mod explore;
 mod lines;
 mod process;
 
-pub use self::code::{Kind, Values};
+pub use self::code::{FailureKind, RecordedValues};
 pub use self::compile::{Compile, compile};
 pub use self::error::Error;
-pub use self::explore::{Ask, Execution, Explored, Failure, Ran, Shown, Stuck, explore, replay, run};
-pub use self::lines::Place;
+pub use self::explore::{
+    Ask, ExploredProgram, ProgramExecution, ProgramFailure, RandomRuns, ExecutionStep, StuckThreads, explore, replay, run,
+};
+pub use self::lines::SourcePlace;

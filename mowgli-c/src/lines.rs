@@ -36,7 +36,7 @@ impl Lines {
     }
 
     /// Returns the source line of these addresses, innermost first: the first one outside of headers.
-    pub(crate) fn place(&mut self, places: &[u64]) -> Place {
+    pub(crate) fn place(&mut self, places: &[u64]) -> SourcePlace {
         let unknown: Vec<u64> = places.iter().copied().filter(|pc| !self.known.contains_key(pc)).collect();
         if !unknown.is_empty() {
             let all = unknown.iter().map(|pc| format!("{pc:x}"));
@@ -54,7 +54,7 @@ impl Lines {
             |(file, _): &&(String, u32)| Path::new(file).extension().is_some_and(|x| x == "h" || x == "hpp");
         let line = lines.iter().find(|line| !is_header(line)).or(lines.first()).cloned();
         let within = lines.first().filter(|first| Some(*first) != line.as_ref()).cloned();
-        Place { line, within }
+        SourcePlace { line, within }
     }
 
     /// Returns a name for an address, as the name of a variable and an offset. It is an identifier.
@@ -72,7 +72,7 @@ impl Lines {
 
 /// A source line, or nothing if there is no debug information.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Place {
+pub struct SourcePlace {
     /// The file and the line.
     pub line: Option<(String, u32)>,
     /// The file and the line in a header, if that line calls a function there.
@@ -80,7 +80,7 @@ pub struct Place {
 }
 
 /// Prints a place as `ring.c:33`, or `ring.c:33 (node.h:81)`.
-impl fmt::Display for Place {
+impl fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name =
             |file: &str| Path::new(file).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

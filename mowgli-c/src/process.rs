@@ -16,7 +16,7 @@ use crate::error::Error;
 pub(crate) const EPILOGUE: usize = 255;
 
 /// The addresses from which a call was made, innermost first.
-pub(crate) type Places = Vec<u64>;
+pub(crate) type CallStack = Vec<u64>;
 
 /// An access to memory that no run had made before.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct MemoryAccess {
     pub(crate) writes: bool,
     /// Whether it is one load or store, and not a copy of many bytes.
     pub(crate) scalar: bool,
-    pub(crate) places: Places,
+    pub(crate) places: CallStack,
 }
 
 /// A call of the program, as the runtime reports it.
@@ -35,7 +35,7 @@ pub(crate) struct MemoryAccess {
 pub(crate) struct Line {
     /// The name of the thread's state before the call.
     pub(crate) state: u128,
-    pub(crate) places: Places,
+    pub(crate) places: CallStack,
     pub(crate) text: String,
 }
 
@@ -47,11 +47,11 @@ pub(crate) enum RunEnd {
     /// The thread has ended, with these outcomes.
     Ended(Vec<(String, i64)>),
     /// An assertion failed, or the program crashed.
-    Failed(Places, String),
+    Failed(CallStack, String),
     /// A wrong use of verbs.
-    Misuse(Places, String),
+    Misuse(CallStack, String),
     /// Something that is not supported, or a limit.
-    Unsupported(Places, String),
+    Unsupported(CallStack, String),
     /// An assumption is false.
     Discarded,
     /// The runtime needs a cell at this address and of this size.
@@ -63,7 +63,7 @@ pub(crate) enum RunEnd {
 pub(crate) struct CallBatch {
     pub(crate) calls: Vec<Line>,
     pub(crate) end: RunEnd,
-    pub(crate) warnings: Vec<(Places, String)>,
+    pub(crate) warnings: Vec<(CallStack, String)>,
     /// A hash of the calls up to the last known result, if the thread was run from its beginning.
     pub(crate) before: Option<String>,
     /// A hash of the calls up to the end of the batch, if a result is missing there.
@@ -72,7 +72,7 @@ pub(crate) struct CallBatch {
 
 /// The threads, regions and queue pairs that `main` has made.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct Setup {
     /// The node of each thread, and the address of its function.
     pub(crate) threads: Vec<(u8, u64)>,
     /// Registered memory: node, address, length.
@@ -107,7 +107,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
     text.split_once(' ').or((!text.is_empty()).then_some((text, "")))
 }
 
-pub(crate) fn places(text: &str) -> Places {
+pub(crate) fn places(text: &str) -> CallStack {
     text.split(',').filter_map(|pc| u64::from_str_radix(pc, 16).ok()).filter(|&pc| pc > 0).collect()
 }
 
@@ -117,14 +117,14 @@ fn line(rest: &str) -> Option<Line> {
     Some(Line { state: u128::from_str_radix(state, 16).ok()?, places: places(at), text: text.to_owned() })
 }
 
-fn said(rest: &str) -> (Places, String) {
+fn said(rest: &str) -> (CallStack, String) {
     let (at, text) = split(rest).unwrap_or_default();
     (places(at), text.to_owned())
 }
 
 impl Process {
     /// Starts a program, and waits until its `main` waits for its threads.
-    pub(crate) fn start(program: &Path, args: &[String], shows: bool) -> Result<(Self, Result<Made, RunEnd>), Error> {
+    pub(crate) fn start(program: &Path, args: &[String], shows: bool) -> Result<(Self, Result<Setup, RunEnd>), Error> {
         let folder = tempfile::tempdir().map_err(|e| Error::file(&std::env::temp_dir(), &e))?;
         let path = folder.path().join("socket");
         let listener = UnixListener::bind(&path).map_err(|e| Error::file(&path, &e))?;
@@ -156,7 +156,7 @@ impl Process {
         stream.set_nonblocking(false).map_err(|e| Error::file(&path, &e))?;
         let mut process = Self { child, stream: BufReader::new(stream), live: None, forks: 0, _folder: folder };
         let lines = process.answer()?;
-        let mut made = Made::default();
+        let mut made = Setup::default();
         for text in &lines {
             let mut words = text.split(' ');
             let kind = words.next().unwrap_or_default();

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use mowgli::catalogue::Catalogue;
-use mowgli::question::Question;
+use mowgli::question::PageQuestion;
 use mowgli::report::Page;
 use mowgli_core::problem::Limits;
 
@@ -29,7 +29,7 @@ thread_local! {
 #[must_use]
 pub fn answered(question: &str, expired: &dyn Fn() -> bool) -> String {
     let limits = Limits { expired, ..Limits::default() };
-    let page = match serde_json::from_str::<Question>(question) {
+    let page = match serde_json::from_str::<PageQuestion>(question) {
         Ok(question) => question.answer(Catalogue::builtin(), None, limits),
         Err(error) => Page { errors: vec![format!("the request is not a question: {error}")], ..Page::default() },
     };

@@ -17,7 +17,7 @@ const NAME: &str = "the test";
 /// A question about a test.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Question {
+pub struct PageQuestion {
     /// The text of the test.
     pub test: String,
     /// The model in place of the one that the test names; empty for its own.
@@ -30,7 +30,7 @@ pub struct Question {
     pub draw: Option<usize>,
 }
 
-impl Question {
+impl PageQuestion {
     /// Answers the question: a page with the test, or with the error in it.
     #[must_use]
     pub fn answer(&self, catalogue: &Catalogue, network: Option<Network>, limits: Limits<'_>) -> Page {

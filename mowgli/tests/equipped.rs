@@ -503,8 +503,8 @@ fn the_page_puts_a_repair_into_the_test() {
     assert!(!solved.contains("\"holds\":false"), "{solved}");
 }
 
-/// A choice in a menu changes nothing before a button is pressed, what replaces the text can be undone, and the address
-/// carries all that is chosen.
+/// A choice in a menu changes nothing before a button is pressed, and a replacement of the text can be undone. The address
+/// carries every choice.
 fn the_playground_loses_no_work() {
     let script = r"const menu = document.querySelector('select[aria-label=examples]'), before = editor().value;
         menu.value = '3'; menu.dispatchEvent(new Event('change')); await after(100);
@@ -586,8 +586,8 @@ fn a_report_has_totals_and_anchors_by_name() {
     assert_eq!(said, ["2 tests: 1 as they should be, 1 not, 0 undecided", "true", "test-bad, test-good", "test-bad"]);
 }
 
-/// The pictures of the counterexample of the barrier, of a forbidden outcome, and of stuck executions are LaTeX; a paper gives a
-/// relation another look by its macro.
+/// The pictures of the barrier's counterexample, of a forbidden outcome, and of stuck executions are LaTeX. A paper gives
+/// a relation another look by its macro.
 fn pictures_compile_in_latex() {
     let folder = tempfile::tempdir().unwrap();
     let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");

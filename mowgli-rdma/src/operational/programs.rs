@@ -58,7 +58,7 @@ pub trait ExternalCode: Send {
 }
 
 /// The source of the next steps.
-enum Source<'a> {
+enum ProgramSource<'a> {
     Progs(&'a [Prog]),
     Code(&'a mut dyn ExternalCode),
 }
@@ -74,7 +74,7 @@ struct ProgramPlace {
 
 /// The programs as graphs: a place for each sequence of results, without those of idle iterations.
 pub(super) struct Programs<'a> {
-    source: Source<'a>,
+    source: ProgramSource<'a>,
     world: Arc<World>,
     /// The limit on the iterations of a loop that are not idle.
     pub(super) rounds: usize,
@@ -86,14 +86,14 @@ pub(super) struct Programs<'a> {
 
 impl<'a> Programs<'a> {
     pub(super) fn new(world: Arc<World>, programs: &'a [Prog]) -> Self {
-        Self::of(world, Source::Progs(programs))
+        Self::of(world, ProgramSource::Progs(programs))
     }
 
     pub(super) fn of_code(world: Arc<World>, code: &'a mut dyn ExternalCode) -> Self {
-        Self::of(world, Source::Code(code))
+        Self::of(world, ProgramSource::Code(code))
     }
 
-    fn of(world: Arc<World>, source: Source<'a>) -> Self {
+    fn of(world: Arc<World>, source: ProgramSource<'a>) -> Self {
         let (places, known, named) = (Vec::new(), BTreeMap::new(), FxHashMap::default());
         Self { source, world, rounds: usize::MAX, places, known, named }
     }
@@ -102,12 +102,12 @@ impl<'a> Programs<'a> {
     fn step(&mut self, thread: usize, earlier: &[Event]) -> (Next, Option<u128>) {
         let tid = Tid::from_index(thread);
         match &mut self.source {
-            Source::Progs(programs) => {
+            ProgramSource::Progs(programs) => {
                 let replay =
                     MachineReplay { world: &self.world, thread: tid, rounds: self.rounds, events: earlier, at: 0 };
                 (replay.next(&programs[thread]), None)
             }
-            Source::Code(code) => match code.next(tid, earlier) {
+            ProgramSource::Code(code) => match code.next(tid, earlier) {
                 (Goes::Call(call), state) => (Next::Call(call), state),
                 (Goes::End(v), state) => (Next::End(v), state),
                 (Goes::Discarded, _) => (Next::Discarded, None),

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use itertools::Itertools;
-use mowgli_c::{Ask, Compile, Error, Execution, Explored, Failure, Kind, Ran, Shown, Stuck};
+use mowgli_c::{
+    Ask, Compile, Error, ExploredProgram, FailureKind, ProgramExecution, ProgramFailure, RandomRuns, ExecutionStep,
+    StuckThreads,
+};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
@@ -182,10 +185,10 @@ fn counted(n: usize, one: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
 }
 
-fn kind(failure: &Failure) -> &'static str {
+fn kind(failure: &ProgramFailure) -> &'static str {
     match failure.kind {
-        Kind::Program => "failure",
-        Kind::Misuse => "wrong use of verbs",
+        FailureKind::Program => "failure",
+        FailureKind::Misuse => "wrong use of verbs",
     }
 }
 
@@ -195,7 +198,7 @@ fn at(place: &impl ToString) -> String {
 }
 
 /// Prints a failure, and a shortest execution that shows it.
-fn failed(failure: &Failure) -> String {
+fn failed(failure: &ProgramFailure) -> String {
     let who = match failure.thread {
         Some((thread, node)) => format!("thread {thread} on node {node}"),
         None => "`main`, behind its threads".to_owned(),
@@ -208,24 +211,24 @@ fn failed(failure: &Failure) -> String {
 }
 
 /// Prints the steps of an execution, each with its source line.
-fn steps(execution: &Execution, indent: &str) -> String {
+fn steps(execution: &ProgramExecution, indent: &str) -> String {
     let all = &execution.steps;
     let width = all.iter().filter_map(|s| s.place.as_ref()).map(|p| p.to_string().len()).max().unwrap_or(0);
-    let step = |Shown { place, step }: &Shown| {
+    let step = |ExecutionStep { place, step }: &ExecutionStep| {
         let place = place.as_ref().map_or_else(String::new, ToString::to_string);
         format!("{indent}{place:width$}  {step}\n")
     };
     all.iter().map(step).join("")
 }
 
-fn waits(stuck: &Stuck) -> String {
-    let thread = |(thread, node, place, call): &(usize, u8, mowgli_c::Place, String)| {
+fn waits(stuck: &StuckThreads) -> String {
+    let thread = |(thread, node, place, call): &(usize, u8, mowgli_c::SourcePlace, String)| {
         format!("  {}thread {thread} on node {node} waits for ever in {call}\n", at(place))
     };
     format!("stuck:\n{}", stuck.threads.iter().map(thread).join(""))
 }
 
-fn text(name: &str, explored: &Explored) -> String {
+fn text(name: &str, explored: &ExploredProgram) -> String {
     let (world, is_all) = (&explored.world, explored.stop.is_none());
     let mut out = format!(
         "{name}: {} on {}, {}; {}, {} of code, {:.1} s\n",
@@ -261,7 +264,12 @@ fn text(name: &str, explored: &Explored) -> String {
 ///
 /// # Errors
 /// If it has an operation of several words, because a litmus test has these on arrays only.
-fn litmus(name: &str, explored: &Explored, failure: &Failure, switches: Switches) -> Result<String, InputError> {
+fn litmus(
+    name: &str,
+    explored: &ExploredProgram,
+    failure: &ProgramFailure,
+    switches: Switches,
+) -> Result<String, InputError> {
     let calls = &failure.execution.calls;
     if let Some((call, _)) = calls.iter().flatten().find(|(call, _)| call.method.text().ends_with("Words")) {
         let why =
@@ -275,11 +283,11 @@ fn litmus(name: &str, explored: &Explored, failure: &Failure, switches: Switches
     Ok(print::allowed(Model::RdmaTso(switches), &name, &explored.world, &Client { threads }, &outcome))
 }
 
-fn line(place: &mowgli_c::Place) -> serde_json::Value {
+fn line(place: &mowgli_c::SourcePlace) -> serde_json::Value {
     place.line.as_ref().map_or(json!(null), |(file, line)| json!({ "file": file, "line": line }))
 }
 
-fn failure_json(failure: &Failure) -> serde_json::Value {
+fn failure_json(failure: &ProgramFailure) -> serde_json::Value {
     json!({
         "kind": kind(failure), "at": line(&failure.place), "what": failure.what,
         "thread": failure.thread.map(|t| t.0), "node": failure.thread.map(|t| t.1),
@@ -287,8 +295,8 @@ fn failure_json(failure: &Failure) -> serde_json::Value {
     })
 }
 
-fn steps_json(execution: &Execution) -> serde_json::Value {
-    let step = |s: &Shown| json!({ "at": s.place.as_ref().map(line), "step": s.step });
+fn steps_json(execution: &ProgramExecution) -> serde_json::Value {
+    let step = |s: &ExecutionStep| json!({ "at": s.place.as_ref().map(line), "step": s.step });
     execution.steps.iter().map(step).collect()
 }
 
@@ -296,12 +304,12 @@ fn outcome_json(all: &[(String, i64)]) -> serde_json::Value {
     all.iter().map(|(name, v)| json!({ "name": name, "value": v })).collect()
 }
 
-fn stuck_json(stuck: &Stuck) -> serde_json::Value {
-    let thread = |(thread, node, place, call): &(usize, u8, mowgli_c::Place, String)| json!({ "thread": thread, "node": node, "at": line(place), "call": call });
+fn stuck_json(stuck: &StuckThreads) -> serde_json::Value {
+    let thread = |(thread, node, place, call): &(usize, u8, mowgli_c::SourcePlace, String)| json!({ "thread": thread, "node": node, "at": line(place), "call": call });
     stuck.threads.iter().map(thread).collect()
 }
 
-fn as_json(name: &str, explored: &Explored) -> serde_json::Value {
+fn as_json(name: &str, explored: &ExploredProgram) -> serde_json::Value {
     json!({
         "program": name,
         "outcomes": explored.outcomes.keys().map(|o| outcome_json(o)).collect_vec(),
@@ -314,7 +322,7 @@ fn as_json(name: &str, explored: &Explored) -> serde_json::Value {
     })
 }
 
-fn ran_text(name: &str, ran: &Ran, seed: u64) -> String {
+fn ran_text(name: &str, ran: &RandomRuns, seed: u64) -> String {
     let mut out = format!("{name}: {} over the machine, seeds from {seed}\n", counted(ran.runs as usize, "run"));
     for (outcome, (count, seed)) in ran.outcomes.iter().sorted_by_key(|(_, (count, _))| std::cmp::Reverse(*count)) {
         let _ = writeln!(out, "  {count:>8} {}  (first with --seed {seed} --times 1)", values(outcome));
@@ -335,7 +343,7 @@ fn ran_text(name: &str, ran: &Ran, seed: u64) -> String {
     out
 }
 
-fn ran_json(name: &str, ran: &Ran) -> serde_json::Value {
+fn ran_json(name: &str, ran: &RandomRuns) -> serde_json::Value {
     let with = |(count, seed): &(u64, u64), key: &str, what: serde_json::Value| json!({ "runs": count, "seed": seed, key: what });
     json!({
         "program": name, "runs": ran.runs, "discarded": ran.discarded, "stopped": ran.stop,

@@ -19,7 +19,7 @@ use super::network::On;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
-use crate::question::Question;
+use crate::question::PageQuestion;
 use crate::report::{Page, Playground};
 
 /// The longest test that is read, in bytes.
@@ -110,7 +110,7 @@ struct Slots {
 }
 
 /// A test that is being solved; its slot is free again when this is dropped.
-struct Slot<'a>(&'a Slots);
+struct SolverSlot<'a>(&'a Slots);
 
 impl Slots {
     fn new(all: u8) -> Self {
@@ -118,12 +118,12 @@ impl Slots {
     }
 
     /// Waits for a free slot; `None` if the client goes before.
-    fn take(&self, stream: &TcpStream) -> Option<Slot<'_>> {
+    fn take(&self, stream: &TcpStream) -> Option<SolverSlot<'_>> {
         while !http::is_closed(stream) {
             let mut free = self.free.lock().expect("no thread panics with the lock");
             if *free > 0 {
                 *free -= 1;
-                return Some(Slot(self));
+                return Some(SolverSlot(self));
             }
             drop(free);
             thread::sleep(PAUSE);
@@ -132,7 +132,7 @@ impl Slots {
     }
 }
 
-impl Drop for Slot<'_> {
+impl Drop for SolverSlot<'_> {
     fn drop(&mut self) {
         *self.0.free.lock().expect("no thread panics with the lock") += 1;
     }
@@ -234,7 +234,7 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     let _ = bytes;
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(system)?;
-    let question: Question = match serde_json::from_str(&text) {
+    let question: PageQuestion = match serde_json::from_str(&text) {
         Ok(question) => question,
         Err(error) => {
             println!("{}", failed(&format!("the request is not a question: {error}")));

@@ -7,7 +7,7 @@
 use itertools::Itertools as _;
 
 use super::graph::{Drawing, DrawnCall, DrawnEnd};
-use super::route::{Free, Routed, Spot, Wanted, route};
+use super::route::{EdgeToRoute, Free, Routed, Spot, route};
 
 /// The width of a letter at 12 pixels.
 const LETTER: f64 = 7.3;
@@ -77,7 +77,7 @@ pub(super) struct Boxed {
 
 /// The meaning of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Of {
+pub(super) enum EdgeMeaning {
     /// A pair of the relation with this number.
     Relation(usize),
     /// The step of the cycle with this number.
@@ -87,7 +87,7 @@ pub(super) enum Of {
 /// An edge with its name.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedEdge {
-    pub(super) of: Of,
+    pub(super) of: EdgeMeaning,
     pub(super) name: String,
     pub(super) points: Vec<Point>,
     /// The middle of its name, if there is room for it.
@@ -151,23 +151,23 @@ pub(super) fn place(graph: &Drawing, way: usize) -> Placed {
     let at_stamp = |place: &DrawnEnd| {
         pills.iter().rposition(|&(call, pill)| call == place.call && calls[call].pills[pill].stamp == place.stamp)
     };
-    let mut wanted: Vec<(Of, String, (usize, usize))> = Vec::new();
+    let mut wanted: Vec<(EdgeMeaning, String, (usize, usize))> = Vec::new();
     for (i, step) in steps.iter().enumerate() {
         let ends = at_stamp(&step.from).zip(at_stamp(&step.to)).filter(|(a, b)| a != b);
-        wanted.extend(ends.map(|ends| (Of::Step(i), step.relation.to_owned(), ends)));
+        wanted.extend(ends.map(|ends| (EdgeMeaning::Step(i), step.relation.to_owned(), ends)));
     }
     for (i, relation) in graph.relations.iter().enumerate() {
         for &(a, b) in &relation.pairs {
             let ends = at_sub(a).zip(at_sub(b)).filter(|(a, b)| a != b);
-            wanted.extend(ends.map(|ends| (Of::Relation(i), relation.name.clone(), ends)));
+            wanted.extend(ends.map(|ends| (EdgeMeaning::Relation(i), relation.name.clone(), ends)));
         }
     }
     let free: Vec<Free> = columns.iter().map(|column| free(column, &calls, (head - 8.0, bottom + 8.0))).collect();
-    let asked = |(of, name, ends): &(Of, String, (usize, usize))| {
-        let is_step = matches!(of, Of::Step(_));
-        Wanted { ends: *ends, is_step, room: if is_step { small(name) + 6.0 } else { 0.0 } }
+    let asked = |(of, name, ends): &(EdgeMeaning, String, (usize, usize))| {
+        let is_step = matches!(of, EdgeMeaning::Step(_));
+        EdgeToRoute { ends: *ends, is_step, room: if is_step { small(name) + 6.0 } else { 0.0 } }
     };
-    let asked: Vec<Wanted> = wanted.iter().map(asked).collect();
+    let asked: Vec<EdgeToRoute> = wanted.iter().map(asked).collect();
     let narrowest: Vec<f64> = (0..=columns.len()).map(|gutter| narrowest(&columns, gutter)).collect();
     let Routed { courses, widths } = route(&spots, &free, &asked, &narrowest);
 
@@ -451,7 +451,7 @@ impl Placed {
         let mut taken = self.texts();
         for edge in &mut self.edges {
             // The number of an edge of a cycle is on the line, and its name beside it.
-            let is_step = matches!(edge.of, Of::Step(_));
+            let is_step = matches!(edge.of, EdgeMeaning::Step(_));
             let width = small(&edge.name);
             let around = |(x, y): Point| match is_step {
                 true => Rect { x: x - 9.0, y: y - 9.0, width: width + 21.0, height: 18.0 },
@@ -465,8 +465,8 @@ impl Placed {
     }
 }
 
-/// Returns points on the pieces of a line, the best places for a name first: the middles of long vertical pieces, then
-/// other points of theirs, then those of horizontal ones.
+/// Returns points on the pieces of a line, the best places for a name first. The middles of long vertical pieces are
+/// best, then other points of theirs, then those of horizontal ones.
 fn middles(points: &[Point]) -> Vec<Point> {
     let pieces = points.iter().copied().tuple_windows::<(Point, Point)>();
     let key = |(a, b): &(Point, Point)| ((a.1 - b.1).abs() < 16.0, -((a.1 - b.1).abs() + (a.0 - b.0).abs()));

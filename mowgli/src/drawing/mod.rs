@@ -1,7 +1,7 @@
 //! Drawings of executions: the one form in which the page, the book and `explain` show them.
 //!
-//! A lane stands for a node, with the cells of its memory; a column for a thread; a box for a call; a pill for a
-//! subevent. If the specifications forbid an outcome, the cycle is red and numbered, with a sentence for each edge.
+//! A lane stands for a node, with the cells of its memory, and a column for a thread. A box is a call, and a pill in it
+//! a subevent. If the specifications forbid an outcome, the cycle is red and numbered, with a sentence for each edge.
 //! [`Drawing`] is the data of a drawing, and `layout` and `route` find the places.
 
 mod graph;
@@ -80,7 +80,7 @@ mod tests {
 
     use mowgli_core::problem::Limits;
 
-    use super::layout::{Of, Placed, Rect, place};
+    use super::layout::{EdgeMeaning, Placed, Rect, place};
     use super::*;
     use crate::catalogue::Catalogue;
     use crate::explain::{explain, of_test};
@@ -186,7 +186,7 @@ mod tests {
         let graph = graphs("loco-fig13-ring", &[]).into_iter().find(|graph| !graph.refutations.is_empty());
         let graph = graph.expect("an outcome that is forbidden");
         let steps = graph.refutations[0].steps.len();
-        let drawn = place(&graph, 0).edges.iter().filter(|edge| matches!(edge.of, Of::Step(_))).count();
+        let drawn = place(&graph, 0).edges.iter().filter(|edge| matches!(edge.of, EdgeMeaning::Step(_))).count();
         assert!(steps > 1 && drawn == steps, "{drawn} of {steps}");
         let svg = Picture::new(&graph).svg();
         assert_eq!(svg.matches("data-step=").count(), 2 * steps, "a line and a name each");

@@ -1,7 +1,7 @@
 //! The colours and lines of relations: fixed by name, so that a relation looks the same in all pictures.
 //!
 //! Two codes stand beside each other, because a colour alone does not reach readers who are colour-blind, or who print
-//! in grey: any two relations differ clearly in colour for all, or in the kind of their lines.
+//! in grey. Any two relations differ clearly in colour for all, or in the kind of their lines.
 
 /// The kind of a line: the second code of a relation beside its colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,13 +1,13 @@
 //! The courses of edges between the columns of a drawing.
 //!
 //! **Computes**: for each edge a line of horizontal and vertical pieces. Vertical pieces lie in the gutters between columns,
-//! each on a track of its own; horizontal pieces lie beside a stamp, or cross a column between two of its calls.
+//! each on a track of its own. Horizontal pieces lie beside a stamp, or cross a column between two of its calls.
 //!
-//! **Invariant**: no piece crosses a text. A row has one stamp and nothing else, so its sides are free; the gaps between
-//! calls are free; and gutters have no text but the names of edges.
+//! **Invariant**: no piece crosses a text. A row has one stamp and nothing else, so its sides are free. The gaps between
+//! calls are free, and gutters have no text but the names of edges.
 //!
-//! **Example**: an edge from the first of three columns to the third leaves its stamp to the right, goes up or down to the
-//! nearest gap between two calls of the second column, crosses it there, and enters its stamp from the left.
+//! **Example**: an edge goes from the first of three columns to the third. It leaves its stamp to the right, and goes up
+//! or down to the nearest gap between two calls of the second column. It crosses there, and enters its stamp from the left.
 //!
 //! **Correct because**: `edges_cross_no_text` compares all pieces with all texts of the pictures of the papers' tests.
 //!
@@ -34,7 +34,7 @@ pub(super) type Free = Vec<(f64, f64)>;
 
 /// An edge whose course is wanted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct EdgeToRoute {
     /// The stamps at its ends, by position.
     pub(super) ends: (usize, usize),
     /// True for an edge of a cycle: it is wider, and within a column it keeps to the right.
@@ -46,7 +46,7 @@ pub(super) struct Wanted {
 /// The course of an edge, before the places of columns are known.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: EdgeToRoute,
     /// Whether each end is at the right side of its stamp.
     pub(super) at_right: (bool, bool),
     /// The gutters through which it goes. Gutter `g` lies before column `g`.
@@ -64,7 +64,7 @@ pub(super) struct Routed {
 }
 
 /// Finds the courses of edges between stamps. No gutter is narrower than `narrowest` says.
-pub(super) fn route(spots: &[Spot], free: &[Free], edges: &[Wanted], narrowest: &[f64]) -> Routed {
+pub(super) fn route(spots: &[Spot], free: &[Free], edges: &[EdgeToRoute], narrowest: &[f64]) -> Routed {
     let mut taken: Vec<Vec<f64>> = vec![Vec::new(); free.len()];
     let mut courses: Vec<Course> = edges.iter().map(|edge| course(spots, free, &mut taken, *edge)).collect();
     spread(&mut courses);
@@ -73,7 +73,7 @@ pub(super) fn route(spots: &[Spot], free: &[Free], edges: &[Wanted], narrowest: 
 }
 
 /// Returns the course of an edge, with all ends in the middles of their stamps.
-fn course(spots: &[Spot], free: &[Free], taken: &mut [Vec<f64>], wanted: Wanted) -> Course {
+fn course(spots: &[Spot], free: &[Free], taken: &mut [Vec<f64>], wanted: EdgeToRoute) -> Course {
     let (from, to, to_right) = (spots[wanted.ends.0], spots[wanted.ends.1], wanted.is_step);
     let gutters: Vec<usize> = match from.column.cmp(&to.column) {
         std::cmp::Ordering::Less => (from.column + 1..=to.column).collect(),

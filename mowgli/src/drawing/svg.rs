@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use itertools::Itertools as _;
 
 use super::graph::Drawing;
-use super::layout::{Of, Placed, PlacedEdge, Point, Rect, wide};
+use super::layout::{EdgeMeaning, Placed, PlacedEdge, Point, Rect, wide};
 use super::palette::{CALL, CYCLE, Dash, INK, LANE, LINE, Look, MARKED, PAPER, SOFT, look};
 
 /// The radius of the corners of edges.
@@ -66,7 +66,7 @@ pub(super) fn svg(graph: &Drawing, way: usize, placed: &Placed) -> String {
             let _ = write!(out, "<g>{about}{rect}{label}</g>");
         }
     }
-    let has_cycle = placed.edges.iter().any(|edge| matches!(edge.of, Of::Step(_)));
+    let has_cycle = placed.edges.iter().any(|edge| matches!(edge.of, EdgeMeaning::Step(_)));
     for edge in placed.edges.iter().rev() {
         out += &drawn(edge, has_cycle);
     }
@@ -132,8 +132,8 @@ fn tip(from: Point, to: Point, length: f64) -> String {
 /// Returns the look of an edge, its width, and the mark by which a page finds it.
 fn shown(edge: &PlacedEdge) -> (Look, f64, String) {
     match edge.of {
-        Of::Step(step) => (CYCLE, 2.6, format!("data-step=\"{step}\"")),
-        Of::Relation(relation) => (look(&edge.name), 1.5, format!("data-relation=\"{relation}\"")),
+        EdgeMeaning::Step(step) => (CYCLE, 2.6, format!("data-step=\"{step}\"")),
+        EdgeMeaning::Relation(relation) => (look(&edge.name), 1.5, format!("data-relation=\"{relation}\"")),
     }
 }
 
@@ -150,7 +150,7 @@ fn stroke(look: Look, width: f64) -> String {
 /// Draws the line of an edge. Beside a cycle other edges are thinner.
 fn drawn(edge: &PlacedEdge, has_cycle: bool) -> String {
     let (look, width, mark) = shown(edge);
-    let is_step = matches!(edge.of, Of::Step(_));
+    let is_step = matches!(edge.of, EdgeMeaning::Step(_));
     let width = if has_cycle && !is_step { 1.0 } else { width };
     let length = if is_step { 10.0 } else { 7.0 };
     let (before, end) = (edge.points[edge.points.len() - 2], edge.points[edge.points.len() - 1]);
@@ -182,10 +182,10 @@ fn named(edge: &PlacedEdge, has_cycle: bool) -> String {
         )
     };
     match edge.of {
-        Of::Step(step) => {
+        EdgeMeaning::Step(step) => {
             format!("<g {mark}>{}{}</g>", badge((x, y), step + 1), name(x + 11.0, "start", 11))
         }
-        Of::Relation(_) => format!("<g {mark}>{}</g>", name(x, "middle", if has_cycle { 10 } else { 11 })),
+        EdgeMeaning::Relation(_) => format!("<g {mark}>{}</g>", name(x, "middle", if has_cycle { 10 } else { 11 })),
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::graph::Drawing;
-use super::layout::{Of, Placed, Point, Rect};
+use super::layout::{EdgeMeaning, Placed, Point, Rect};
 use super::palette::{CALL, CYCLE, INK, LANE, LINE, Look, MARKED, SOFT, look};
 
 /// The size of a pixel: a letter of `\ttfamily\scriptsize` is 7.3 pixels wide.
@@ -73,8 +73,8 @@ pub(super) fn tikz(graph: &Drawing, way: usize, placed: &Placed) -> String {
             None => (point(edge.points[0]), String::new()),
         };
         let _ = match edge.of {
-            Of::Step(step) => writeln!(out, "\\mowgliStep{{{course}}}{{{at}}}{{{}}}{{{name}}}", step + 1),
-            Of::Relation(_) => writeln!(out, "{}{{{course}}}{{{at}}}{{{name}}}", command(&edge.name)),
+            EdgeMeaning::Step(step) => writeln!(out, "\\mowgliStep{{{course}}}{{{at}}}{{{}}}{{{name}}}", step + 1),
+            EdgeMeaning::Relation(_) => writeln!(out, "{}{{{course}}}{{{at}}}{{{name}}}", command(&edge.name)),
         };
     }
     out += "\\end{tikzpicture}\n";
@@ -85,8 +85,8 @@ pub(super) fn tikz(graph: &Drawing, way: usize, placed: &Placed) -> String {
     out
 }
 
-fn is_pair(of: Of) -> bool {
-    matches!(of, Of::Relation(_))
+fn is_pair(of: EdgeMeaning) -> bool {
+    matches!(of, EdgeMeaning::Relation(_))
 }
 
 /// Returns the macro of a relation: letters only, as TeX needs them.
