@@ -47,8 +47,8 @@ pub struct Coherence<'p, 'n> {
 }
 
 impl<'p, 'n> Coherence<'p, 'n> {
-    /// True if a thread has hidden this value of a cell from itself: the call at its frontier cannot read it from a write before
-    /// the thread's own last one. `others` are the states of the other threads.
+    /// True if a thread has hidden this value of a cell from itself. The call at its frontier then cannot read it from a
+    /// write before the thread's own last one. `others` are the states of the other threads.
     pub fn is_hidden(
         &mut self,
         threads: &Threads<'p, 'n>,

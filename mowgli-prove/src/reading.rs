@@ -33,7 +33,7 @@ impl Plain<'_> {
             let subs: Vec<Sub> = own.iter().map(|&s| execution.subs[s].sub).collect();
             let name = kind_of(event, &subs);
             let kind = self.kinds.iter().position(|k| k.name == name);
-            let kind = kind.ok_or_else(|| contradiction!("no call like {event} was looked at"))?;
+            let kind = kind.ok_or_else(|| contradiction!("no template exists for a call like {event}"))?;
             own.iter().zip(&self.kinds[kind].roles).for_each(|(&s, &role)| roles[s] = role);
             kinds.push(kind);
         }

@@ -46,7 +46,7 @@ const SEARCH: u64 = 60;
 
 /// The test.
 pub fn test() -> Trial {
-    let missing = || (!SolverProgram::Z3.is_there()).then(|| "there is none on the path".to_owned());
+    let missing = || (!SolverProgram::Z3.is_there()).then(|| "z3 is not on the path".to_owned());
     let need = Need { tool: "z3", in_ci: true, missing };
     trial("no_mutant_is_proved_and_refuted", Layer::Long, need, no_mutant_is_proved_and_refuted)
 }

@@ -234,11 +234,11 @@ impl LibraryTheory<'_> {
         let spec = self.parts.specification.spec(self.parts.library);
         if spec.is_some_and(Spec::denies_a_path) {
             return Err(refusal!(
-                "{closure} is a closure in what is to be shown, of which it is said that there is no path"
+                "{closure} is a closure in the promised relation, and the specification denies a path"
             ));
         }
         let (below, _) = self.lower.iter().flat_map(|encoding| &encoding.closures).next().ok_or_else(|| {
-            refusal!("{closure} is a closure in what is to be shown, and there is none below that could be inside it")
+            refusal!("{closure} is a closure in the promised relation, and no closure below could be inside it")
         })?;
         Ok(app(below, &[image(a), image(b)]))
     }
