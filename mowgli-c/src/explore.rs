@@ -176,11 +176,12 @@ fn observed(code: &CompiledProgram, world: &World) -> Vec<Cell> {
     read.into_iter().map(cell).collect()
 }
 
-/// Runs the code behind the last join, with these last values in memory.
+/// Runs the code behind the last join, with these last values in memory. Returns `None` if it makes a false assumption, or if
+/// a limit cuts it short.
 fn epilogue(
     code: &mut CompiledProgram,
     value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>,
-) -> (RecordedValues, Option<Failed>) {
+) -> Option<(RecordedValues, Option<Failed>)> {
     let mut results = Vec::new();
     loop {
         match code.walk(EPILOGUE, &results) {
@@ -189,13 +190,13 @@ fn epilogue(
             }
             CodeAt::Call { places, .. } => {
                 let what = "a call that changes memory, behind the last join".to_owned();
-                return (Vec::new(), Some((FailureKind::Misuse, places, what)));
+                return Some((Vec::new(), Some((FailureKind::Misuse, places, what))));
             }
             CodeAt::End(number) => {
                 let ending = code.endings[number].clone();
-                return (ending.values, ending.failure);
+                return Some((ending.values, ending.failure));
             }
-            CodeAt::Discarded | CodeAt::Cut(_) => return (Vec::new(), None),
+            CodeAt::Discarded | CodeAt::Cut(_) => return None,
         }
     }
 }
@@ -229,16 +230,17 @@ fn finished(
             continue;
         }
         let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
-        let (values, failure) = epilogue(code, &last);
+        let epilogue = epilogue(code, &last);
+        if code.is_stale {
+            return Ok(None);
+        }
+        let Some((values, failure)) = epilogue else { continue };
         if let Some((kind, places, what)) = failure {
             let place = code.lines.place(&places);
             let key = (kind, place.to_string(), what.clone());
             let failure = ProgramFailure { kind, thread: None, place, what, execution: ProgramExecution::default() };
             failures.entry(key).or_insert((failure, Seek::Outcome(outcome.clone())));
             continue;
-        }
-        if code.is_stale {
-            return Ok(None);
         }
         let recorded = endings.into_iter().flat_map(|e| e.values).chain(values).collect();
         outcomes.entry(recorded).or_insert_with(|| outcome.clone());
@@ -392,13 +394,18 @@ fn one_run(
     if code.is_stale {
         return Ok(None);
     }
+    let mut is_discarded = false;
     let ends: Vec<Option<ThreadEnding>> = match &walked {
         Ok(Ok(outcome)) => outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect(),
         Ok(Err(still)) => {
             let threads = still.threads.iter().enumerate();
             let ending = |(t, rest): (usize, &StuckThread)| match code.walk(t, &rest.results) {
                 CodeAt::End(number) => Some(code.endings[number].clone()),
-                _ => None,
+                CodeAt::Discarded => {
+                    is_discarded = true;
+                    None
+                }
+                CodeAt::Call { .. } | CodeAt::Cut(_) => None,
             };
             threads.map(ending).collect()
         }
@@ -410,16 +417,18 @@ fn one_run(
         return Ok(Some(RunResult::Failed(cause, steps)));
     }
     let outcome = match walked {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(still)) => return Ok(Some(RunResult::Stuck(waiting(code, &still)))),
-        Err(_) => return Ok(Some(RunResult::Discarded)),
+        Ok(Ok(outcome)) if !is_discarded => outcome,
+        Ok(Err(still)) if !is_discarded => return Ok(Some(RunResult::Stuck(waiting(code, &still)))),
+        _ => return Ok(Some(RunResult::Discarded)),
     };
     let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
-    let (values, failure) = epilogue(code, &last);
-    Ok(match failure {
+    Ok(match epilogue(code, &last) {
         _ if code.is_stale => None,
-        Some(failure) => Some(RunResult::Failed((None, failure), steps)),
-        None => Some(RunResult::Outcome(ends.into_iter().flatten().flat_map(|end| end.values).chain(values).collect())),
+        None => Some(RunResult::Discarded),
+        Some((_, Some(failure))) => Some(RunResult::Failed((None, failure), steps)),
+        Some((values, None)) => {
+            Some(RunResult::Outcome(ends.into_iter().flatten().flat_map(|end| end.values).chain(values).collect()))
+        }
     })
 }
 

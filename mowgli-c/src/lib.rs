@@ -18,6 +18,7 @@ pub use self::code::{FailureKind, RecordedValues};
 pub use self::compile::{Compile, compile};
 pub use self::error::Error;
 pub use self::explore::{
-    Ask, ExploredProgram, ProgramExecution, ProgramFailure, RandomRuns, ExecutionStep, StuckThreads, explore, replay, run,
+    Ask, ExecutionStep, ExploredProgram, ProgramExecution, ProgramFailure, RandomRuns, StuckThreads, explore, replay,
+    run,
 };
 pub use self::lines::SourcePlace;

@@ -25,11 +25,12 @@ const COMPILER: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 7] = [
+    let quick: [(&str, fn()); 8] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs(0..4)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
         ("locks_and_conditions_are_explored", locks_and_conditions_are_explored),
+        ("a_false_assumption_discards_the_execution", a_false_assumption_discards_the_execution),
         ("a_failure_is_replayed_and_is_a_litmus_test", a_failure_is_replayed_and_is_a_litmus_test),
         ("what_is_no_program_is_an_error", what_is_no_program_is_an_error),
         ("the_program_of_the_page_is_explored", the_program_of_the_page_is_explored),
@@ -324,6 +325,30 @@ fn locks_and_conditions_are_explored() {
         explored(&program)["outcomes"].as_array().map(Vec::len)
     };
     assert_eq!((buffers(""), buffers("__atomic_thread_fence(__ATOMIC_SEQ_CST);")), (Some(4), Some(3)));
+}
+
+fn a_false_assumption_discards_the_execution() {
+    let folder = tempfile::tempdir().unwrap();
+    let two_threads = |thread: &str, behind_the_join: &str| {
+        let text = format!(
+            "#include <mowgli.h>\nstatic int n;\nstatic void *one(void *p) {{ (void)p; n = 1; return 0; }}\n\
+             static void *two(void *p) {{ (void)p; {{ int seen = n; {thread} mowgli_outcome(\"n\", seen); }} return 0; }}\n\
+             int main(void) {{ mowgli_node(1, one, 0); mowgli_node(1, two, 0); mowgli_join(); {behind_the_join} }}\n"
+        );
+        compiled(folder.path(), &file(folder.path(), "assume.c", &text), &[])
+    };
+    let read_1 = serde_json::json!([[{ "name": "n", "value": 1 }]]);
+    let in_a_thread = two_threads("mowgli_assume(seen == 1);", "");
+    let explored = json(&with("explore", &in_a_thread, &["--json"]));
+    assert_eq!((&explored["outcomes"], explored["stuck"].as_array().map(Vec::len)), (&read_1, Some(0)), "{explored}");
+    let runs = json(&with("run", &in_a_thread, &["--json", "--times", "50"]));
+    assert_eq!((runs["outcomes"].as_array().map(Vec::len), runs["stuck"].as_array().map(Vec::len)), (Some(1), Some(0)));
+    let discarded = runs["discarded"].as_u64();
+    assert!(discarded > Some(0) && discarded < Some(50), "{runs}");
+    let in_main = two_threads("", "mowgli_assume(n == 2);");
+    let explored = json(&with("explore", &in_main, &["--json"]));
+    assert_eq!(explored["outcomes"], serde_json::json!([]), "{explored}");
+    assert_eq!(json(&with("run", &in_main, &["--json", "--times", "5"]))["discarded"], 5);
 }
 
 fn a_failure_is_replayed_and_is_a_litmus_test() {

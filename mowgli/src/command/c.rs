@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use itertools::Itertools;
 use mowgli_c::{
-    Ask, Compile, Error, ExploredProgram, FailureKind, ProgramExecution, ProgramFailure, RandomRuns, ExecutionStep,
+    Ask, Compile, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramExecution, ProgramFailure, RandomRuns,
     StuckThreads,
 };
 use mowgli_core::outcome::Outcome;
