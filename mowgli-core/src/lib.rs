@@ -97,6 +97,7 @@ mod memory;
 pub mod method;
 pub mod outcome;
 pub mod parts;
+mod prepared;
 pub mod problem;
 pub mod program;
 mod reachability;

@@ -22,6 +22,7 @@ use crate::algebra::{Choice, Demand, Rel, RelExpr, Set, SetDefinition, Spec, Sub
 use crate::event::{Event, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
+use crate::prepared::{Prepared, RelativePosition, StampEdge};
 use crate::stamp::Stamp;
 use crate::world::World;
 
@@ -60,19 +61,6 @@ impl SeenStamps {
     }
 }
 
-/// The position of two different subevents relative to each other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RelativePosition {
-    /// In one thread, the first one earlier.
-    Before,
-    /// In one thread, the first one later.
-    After,
-    /// In one event.
-    OneEvent,
-    /// In two threads.
-    Apart,
-}
-
 /// A pair of subevents of which only these properties are known.
 #[derive(Clone, Copy)]
 struct StampPair<'v> {
@@ -85,6 +73,12 @@ struct StampPair<'v> {
 }
 
 impl StampPair<'_> {
+    /// Returns the edge of the two stamps, unless the subevents are known.
+    fn edge(self, library: Name) -> Option<StampEdge> {
+        let Self { stamps, views, rf, position } = self;
+        views.is_none().then_some(StampEdge { library, stamps, rf, position })
+    }
+
     fn turned(self) -> Self {
         let position = match self.position {
             RelativePosition::Before => RelativePosition::After,
@@ -102,13 +96,21 @@ pub fn excludes_thin_air(libraries: &Libraries, world: &World, seen: &BTreeMap<N
     if seen.values().all(|of| of.results.is_empty()) {
         return true;
     }
-    let all_in = |holds: &dyn Fn(&Spec, StampPair<'_>) -> bool| {
+    let all_in = |holds: &dyn Fn(Name, &Spec, StampPair<'_>) -> bool| {
         seen.iter().all(|(&name, seen)| {
-            libraries.spec(name).is_some_and(|spec| all_pairs(libraries, world, seen).all(|pair| holds(spec, pair)))
+            let spec = libraries.spec(name);
+            spec.is_some_and(|spec| all_pairs(libraries, world, seen).all(|pair| holds(name, spec, pair)))
         })
     };
-    let in_so = |spec: &Spec, pair: StampPair<'_>| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
-    if all_in(&|spec, pair| is_ppo(libraries, pair) || in_so(spec, pair)) {
+    let prepared = Prepared::of(libraries);
+    let is_in_order = |name: Name, spec: &Spec, pair: StampPair<'_>| {
+        let compute = || is_ppo(libraries, pair) || spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
+        match pair.edge(name) {
+            Some(edge) => prepared.is_in_order(edge, compute),
+            None => compute(),
+        }
+    };
+    if all_in(&is_in_order) {
         return true;
     }
     // With one library, any acyclic relation of its specification will do, because the cycle has only its subevents.
@@ -117,7 +119,7 @@ pub fn excludes_thin_air(libraries: &Libraries, world: &World, seen: &BTreeMap<N
         (Demand::Irreflexive, RelExpr::Plus(of)) => Some(of),
         _ => None,
     });
-    without_cycles.any(|of| all_in(&|spec, pair| must(libraries, spec, of, pair)))
+    without_cycles.any(|of| all_in(&|_, spec, pair| must(libraries, spec, of, pair)))
 }
 
 /// Iterates over the pairs that can be edges of a cycle of values out of thin air.

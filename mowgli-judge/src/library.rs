@@ -325,6 +325,14 @@ impl Libraries {
         Self { order: other.order.clone(), ..self }
     }
 
+    /// True if both are the same values, not merely equal ones: copies of one set, or unions of copies.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.order.to, &other.order.to)
+            && self.entries.len() == other.entries.len()
+            && self.entries.values().zip(other.entries.values()).all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
     /// Returns a pair that only one of the two stamp orders has, if the sets belong to different memory models.
     #[must_use]
     pub fn differs_at(&self, other: &Self) -> Option<(Stamp, Stamp)> {

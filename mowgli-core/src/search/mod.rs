@@ -9,7 +9,7 @@ pub mod forbidden;
 pub mod network;
 pub(crate) mod prefix;
 pub mod refute;
-mod schema;
+pub(crate) mod schema;
 pub mod solver;
 pub mod values;
 pub mod witness;

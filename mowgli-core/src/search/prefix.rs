@@ -43,6 +43,7 @@ use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::Name;
 use crate::library::Libraries;
+use crate::prepared::Prepared;
 use crate::reachability::Copied;
 use crate::thread::ThreadState;
 use crate::value::Val;
@@ -228,7 +229,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     }
 
     fn with_capacity(libraries: &'p Libraries, world: &'p World, names: Vec<Name>, capacity: usize) -> Self {
-        let schema = Schema::new(libraries, &names, capacity);
+        let schema = Prepared::of(libraries).schema(&names, capacity);
         let net = schema.net.clone();
         Self {
             libraries,
@@ -251,7 +252,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             steps: Vec::new(),
             copies: Vec::new(),
             known: PrefixDomains::default(),
-            schema: Rc::new(schema),
+            schema,
             names,
         }
     }

@@ -29,7 +29,7 @@ use crate::relation::Matrix;
 /// A relation in which two subevents alone determine the pairs. Numbers are positions among the sets, keys and turns of
 /// the [`Schema`].
 #[derive(Clone, Debug)]
-pub(super) enum Fixed {
+pub(crate) enum Fixed {
     /// No pair.
     Nothing,
     /// All pairs.
@@ -53,7 +53,7 @@ pub(super) enum Fixed {
 }
 
 /// A choice of a specification.
-pub(super) enum SchemaChoice {
+pub(crate) enum SchemaChoice {
     /// For each read the write that it reads from: see [`super::compile::UnfilledChoice`].
     ReadsFrom { reads: usize, writes: usize, chosen: RelationId, before: RelationId, excluded: RelationId },
     /// The direction of each of these pairs.
@@ -61,7 +61,7 @@ pub(super) enum SchemaChoice {
 }
 
 /// The relations of some libraries, without any subevent.
-pub(super) struct Schema {
+pub(crate) struct Schema {
     pub net: RelationNetwork,
     /// The sets in the relations, each with its library.
     pub sets: Vec<(Name, Set)>,
