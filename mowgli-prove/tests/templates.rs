@@ -434,16 +434,27 @@ fn what_is_open_for_want_of_a_template_is_named() {
 /// The template says where a computed value goes, and calls that do the same are one kind.
 #[test]
 fn a_state_is_known_word_by_word() {
+    states_are_known_word_by_word(25);
+}
+
+#[test]
+#[ignore = "takes half a minute"]
+fn a_state_is_known_word_by_word_in_many_executions() {
+    states_are_known_word_by_word(ENOUGH);
+}
+
+/// Asserts the words of the templates of three libraries, and that they fit so many executions.
+fn states_are_known_word_by_word(executions: usize) {
     let all = catalogue();
     let reported = |library: &str| {
         let entry = named(&all, library).unwrap();
         let source = source(entry, entry.variants[0].implementation.clone());
         let kinds = source.kinds().unwrap();
-        assert!(fits(&kinds, &source).is_ok_and(|n| n > 20));
+        assert!(fits_with(&kinds, &source, executions, |_| {}).is_ok_and(|n| n > 20));
         let mut crossed = kinds.clone();
         let [forms, others] = [0, 1].map(|k| crossed[k].forms.clone());
         (crossed[0].forms, crossed[1].forms) = (others, forms);
-        let found = fits(&crossed, &source);
+        let found = fits_with(&crossed, &source, executions, |_| {});
         assert!(found.is_err(), "one kind taken for another was not noticed: {found:?}");
         kinds.iter().map(|k| (k.words(), k.abstract_[0].writes.clone().unwrap())).collect::<Vec<_>>()
     };

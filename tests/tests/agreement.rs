@@ -149,7 +149,13 @@ proptest! {
     }
 
     #[test]
-    fn search_and_judge_on_rdma_sc_rmw(client in strategy(&ScRmw, &bound(2, 3))) {
+    fn search_and_judge_on_rdma_sc_rmw(client in strategy(&ScRmw, &bound(2, 2))) {
+        agree(&Libraries::over(to).with(ScRmw), &client)?;
+    }
+
+    #[test]
+    #[ignore = "takes a quarter of a minute"]
+    fn search_and_judge_on_more_calls_of_rdma_sc_rmw(client in strategy(&ScRmw, &bound(2, 3))) {
         agree(&Libraries::over(to).with(ScRmw), &client)?;
     }
 
