@@ -47,10 +47,13 @@ pub(crate) struct StampEdge {
     pub position: RelativePosition,
 }
 
+/// The relations of some of the libraries, for each number of subevents.
+type Schemas = BTreeMap<(Vec<Name>, usize), Rc<Schema>>;
+
 /// Some libraries, with results that depend on nothing else.
 pub(crate) struct Prepared {
     libraries: Libraries,
-    schemas: RefCell<BTreeMap<(Vec<Name>, usize), Rc<Schema>>>,
+    schemas: RefCell<Schemas>,
     is_in_order: RefCell<FxHashMap<StampEdge, bool>>,
 }
 
