@@ -1,8 +1,8 @@
 //! Messages to a node, of RDMA-TSO-RMW and RDMA-WAIT-RMW with the switch `messages`: the data of `IBV_WR_SEND`, or the
 //! number of a WRITE with immediate.
 //!
-//! A message travels on a queue pair of its sender, behind the earlier operations, so it has the stamp of a remote write.
-//! The threads of its node wait for its completion, and one of them receives it. A WRITE with immediate is a put followed
+//! A message travels on a queue pair of its sender, behind the earlier operations. Its stamp aNMW has the order of a remote
+//! write. With relaxed ordering, later writes may pass it, and it passes no earlier write. The threads of its node wait for its completion, and one of them receives it. A WRITE with immediate is a put followed
 //! by a message, since its completion at the target comes after the data.
 //!
 //! Each node has one receive queue, which always has room. Messages of one queue pair are received in order, and those of
@@ -19,7 +19,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
 
 use crate::stamp::Qp;
-use crate::stamp::RdmaStamp::{aNRW, aWT};
+use crate::stamp::RdmaStamp::{aNMW, aWT};
 use crate::way::{Signal, Way, queue};
 
 methods! {
@@ -99,8 +99,8 @@ impl Library for Message {
 
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
-            Send { n, v } => { aNRW(n): writes QUEUE at n, v }
-            SendBy { w, n, v } => { aNRW(n, queue(w)): writes QUEUE at n, v }
+            Send { n, v } => { aNMW(n): writes QUEUE at n, v }
+            SendBy { w, n, v } => { aNMW(n, queue(w)): writes QUEUE at n, v }
             Recv {} => { aWT: reads QUEUE at here, ret() }
         })
     }

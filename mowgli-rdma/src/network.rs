@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use crate::stamp::RdmaStamp::{self, aNAR, aNLR, aNLW, aNRR, aNRW, aRF};
+use crate::stamp::RdmaStamp::{self, aNAR, aNLR, aNLW, aNMW, aNRR, aNRW, aRF};
 use crate::stamp::{self};
 
 /// The order of two parts of operations of one queue pair.
@@ -50,6 +50,8 @@ pub(crate) enum Part {
     Return,
     /// A remote fence.
     Fence,
+    /// The arrival of a message.
+    Message,
 }
 
 /// The meaning of the completion of a put.
@@ -111,12 +113,17 @@ impl Network {
         self.order[earlier as usize][later as usize]
     }
 
-    /// Returns the order of a part of an operation and a part of a later one.
+    /// Returns the order of a part of an operation and a part of a later one. A message arrives as a write does, but behind all
+    /// earlier writes. With relaxed ordering, ibv_reg_mr(3) promises that a completion "still ensures that all data is visible,
+    /// including data from prior transfers".
     pub(crate) fn parts(self, earlier: Part, later: Part) -> Order {
-        use Part::{Fence as Fenced, Remote as At, Return, Source};
+        use Part::{Fence as Fenced, Message, Remote as At, Return, Source};
         let issued = |yes: bool| if yes { Order::Issued } else { Order::None };
         let puts = self.remote(Write, Write) >= Order::Issued;
         match (earlier, later) {
+            (At(Write | Atomic) | Message, Message) => Order::Placed,
+            (_, Message) => self.parts(earlier, At(Write)),
+            (Message, _) => self.parts(At(Write), later),
             (Source | At(Write), Fenced) if self.fence == Fence::Reads => issued(puts),
             (_, Fenced) => [Order::None, Order::Issued, Order::Placed][self.fence as usize],
             (Fenced, _) => issued(self.fence != Fence::None),
@@ -140,6 +147,12 @@ impl Network {
     /// True if an atomic operation or a get reads memory only when this write, which has arrived, is there.
     pub(crate) fn flushes(self, arrived: Remote, reader: Remote) -> bool {
         self.flushes || self.remote(arrived, reader) == Order::Placed
+    }
+
+    /// True if a read puts the writes before it on its queue pair into memory. That is what an RDMA FLUSH does.
+    #[must_use]
+    pub fn reads_flush(self) -> bool {
+        self.flushes(Write, Read) && self.flushes(Atomic, Read)
     }
 
     /// True if the stamp order of RDMA on this network has (a, b).
@@ -194,6 +207,7 @@ fn parts_of(stamp: RdmaStamp) -> Option<(&'static [Part], bool)> {
         aNRR(_) => &[Part::Remote(Read)],
         aNLW(_) => &[Part::Return],
         aRF(_) => &[Part::Fence],
+        aNMW(_) => &[Part::Message],
         _ => return None,
     };
     Some((parts, stamp.is_instantaneous()))

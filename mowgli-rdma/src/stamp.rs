@@ -121,28 +121,33 @@ pub enum RdmaStamp {
     aRF(Qp),
     /// Global fence.
     aGF(Qp),
+    /// NIC message: it arrives at the remote node. The papers have none.
+    aNMW(Qp),
 }
 
-use RdmaStamp::{aCAS, aCR, aCW, aGF, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use RdmaStamp::{aCAS, aCR, aCW, aGF, aMF, aNAR, aNLR, aNLW, aNMW, aNRR, aNRW, aRF, aWT};
 
-/// The table, rows earlier, columns later, in the order of the declaration. `S`: on the same queue pair only.
-const TABLE: [&str; 12] = [
-    "YYYYYYYYYYYY", // aCR
-    "-YYY-YYYYYYY", // aCW
-    "YYYYYYYYYYYY", // aCAS
-    "YYYYYYYYYYYY", // aMF
-    "YYYYYYYYYYYY", // aWT
-    "-----SSSSSSS", // aNLR
-    "------SSSS-S", // aNRW
-    "------SSSSSS", // aNAR
-    "---------SSS", // aNRR
-    "---------S-S", // aNLW
-    "-----SSSSSSS", // aRF
-    "YYYYYYYYYYYY", // aGF
+/// The table, rows earlier, columns later, in the order of the declaration. `S`: on the same queue pair only. The row and the
+/// column of aNMW are those of aNRW.
+const TABLE: [&str; 13] = [
+    "YYYYYYYYYYYYY", // aCR
+    "-YYY-YYYYYYYY", // aCW
+    "YYYYYYYYYYYYY", // aCAS
+    "YYYYYYYYYYYYY", // aMF
+    "YYYYYYYYYYYYY", // aWT
+    "-----SSSSSSSS", // aNLR
+    "------SSSS-SS", // aNRW
+    "------SSSSSSS", // aNAR
+    "---------SSS-", // aNRR
+    "---------S-S-", // aNLW
+    "-----SSSSSSSS", // aRF
+    "YYYYYYYYYYYYY", // aGF
+    "------SSSS-SS", // aNMW
 ];
 
 /// The papers' names, in the order of the declaration.
-const NAMES: [&str; 12] = ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
+const NAMES: [&str; 13] =
+    ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF", "aNMW"];
 
 impl RdmaStamp {
     pub(crate) fn row(self) -> usize {
@@ -159,6 +164,7 @@ impl RdmaStamp {
             aNLW(_) => 9,
             aRF(_) => 10,
             aGF(_) => 11,
+            aNMW(_) => 12,
         }
     }
 
@@ -167,7 +173,7 @@ impl RdmaStamp {
     pub fn queue_pair(self) -> Option<Qp> {
         match self {
             aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => Some(p.by),
-            aNAR(q) | aRF(q) | aGF(q) => Some(q),
+            aNAR(q) | aRF(q) | aGF(q) | aNMW(q) => Some(q),
             aCR | aCW | aCAS | aMF | aWT => None,
         }
     }
@@ -177,7 +183,7 @@ impl RdmaStamp {
     pub fn word(self) -> Option<u8> {
         match self {
             aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => Some(p.word),
-            aNAR(_) => Some(0),
+            aNAR(_) | aNMW(_) => Some(0),
             aCR | aCW | aCAS | aMF | aWT | aRF(_) | aGF(_) => None,
         }
     }
@@ -193,6 +199,7 @@ impl RdmaStamp {
             aNLW(p) => aNLW(StampIndex { by: q, ..p }),
             aRF(_) => aRF(q),
             aGF(_) => aGF(q),
+            aNMW(_) => aNMW(q),
             aCR | aCW | aCAS | aMF | aWT => self,
         }
     }
@@ -206,7 +213,7 @@ impl RdmaStamp {
     /// Whether it takes effect at once: all but the writes that are buffered (`Inst`, SYNC §3.2).
     #[must_use]
     pub fn is_instantaneous(self) -> bool {
-        !matches!(self, aCW | aNLW(_) | aNRW(_))
+        !matches!(self, aCW | aNLW(_) | aNRW(_) | aNMW(_))
     }
 }
 
@@ -250,12 +257,14 @@ impl StampKind for RdmaStamp {
             9 => aNLW(piece),
             10 => aRF(by),
             11 => aGF(by),
-            _ => panic!("there are twelve rows, and none has the number {row}"),
+            12 => aNMW(by),
+            _ => panic!("there are thirteen rows, and none has the number {row}"),
         }
     }
 
     /// Returns the stamps of the first queue pair to each node. The stamps of another queue pair are ordered like those of
-    /// another node, so a check for two nodes covers them. The stamps of another word are ordered like those of the first.
+    /// another node, so a check for two nodes covers them. The stamps of another word are ordered like those of the first. Those of
+    /// messages are left out, because only the switch `messages` has them.
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
         let first = StampIndex::from(Node(1));
@@ -313,6 +322,7 @@ impl StampKind for RdmaStamp {
             }
             aRF(Qp { to: n, .. }) => format!("a fence of what goes to node {n}"),
             aGF(Qp { to: n, .. }) => format!("all that went to node {n} before is over"),
+            aNMW(Qp { to: n, .. }) => format!("a message arrives at node {n}"),
         };
         about + &by + &word
     }
@@ -323,7 +333,7 @@ impl fmt::Display for RdmaStamp {
         f.write_str(NAMES[self.row()])?;
         match *self {
             aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => write!(f, "_{p}"),
-            aNAR(q) | aRF(q) | aGF(q) => write!(f, "_{q}"),
+            aNAR(q) | aRF(q) | aGF(q) | aNMW(q) => write!(f, "_{q}"),
             aCR | aCW | aCAS | aMF | aWT => Ok(()),
         }
     }

@@ -61,9 +61,6 @@ impl Switches {
             Self { messages: true, crashes: true, .. } => {
                 with("crashes", "of a message nothing is said where it is cut off")
             }
-            Self { messages: true, network, .. } if network != Network::RC => {
-                with(network.name, "a message has the stamp of a write, which others may pass then")
-            }
             Self { events: true, messages: true, .. } => {
                 with("events", "whether a message comes into the completion queue of its receiver is left open")
             }
@@ -78,10 +75,10 @@ impl Switches {
 
     /// Returns the switches if the network need not deliver in order for them.
     fn without_order(self) -> Result<Self, Error> {
-        let Self { network, unsignalled, increasing_addresses, crashes, events, .. } = self;
+        let Self { network, unsignalled, increasing_addresses, messages, crashes, events, .. } = self;
         let stands = unsignalled && !network.completes_in_order;
         let on = [(stands, "unsignalled"), (increasing_addresses, "increasing-addresses"), (crashes, "crashes")];
-        match on.into_iter().chain([(events, "events")]).find(|(on, _)| *on) {
+        match on.into_iter().chain([(messages, "messages"), (events, "events")]).find(|(on, _)| *on) {
             Some((_, switch)) => Err(Error::NeedsOrder { switch, network }),
             None => Ok(self),
         }

@@ -345,7 +345,8 @@ fn with_messages(client: &Client, nodes: u8, picks: &[Index]) -> Client {
 fn agree_in_part_on_messages(part: u32) {
     let messages = Switches::MESSAGES;
     let increasing = Switches { increasing_addresses: true, unsignalled: true, ..messages };
-    for switches in [messages, increasing] {
+    let relaxed = Switches { network: Network::RC_RELAXED, ..messages };
+    for switches in [messages, increasing, relaxed] {
         for (bound, cases) in
             [(bound(2, 2, 3), 1000), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300), (bound(2, 2, 4), 400)]
         {

@@ -54,10 +54,13 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
         _ => (method.to_lowercase(), args, texts),
     };
     let is_shown = |arg: &Arg| args.len() == 1 || *arg != Arg::Val(Val::NoWid);
+    // A get whose value goes nowhere is a flush.
+    let is_dropped = |arg: &&Arg| **arg == Arg::Val(Val::Unit);
+    let name = if is_memory && args.iter().any(|arg| is_dropped(&arg)) { name.replace("get", "flush") } else { name };
     let (ids, others): (Vec<_>, Vec<_>) = args
         .iter()
         .zip(texts)
-        .filter(|(arg, _)| is_shown(arg))
+        .filter(|(arg, _)| is_shown(arg) && !is_dropped(arg))
         .partition(|(arg, _)| matches!(arg, Arg::Val(Val::Wid(_) | Val::NoWid)));
     // Identifiers come last. The identifier that stands for none is printed only if it is the only argument.
     let mut texts = others.into_iter().chain(ids).map(|(_, text)| text);

@@ -231,7 +231,7 @@ impl Machine<'_> {
         result
     }
 
-    /// Puts a message into the store buffer, in the form of a remote write that has read its source.
+    /// Puts a message into the store buffer, in the form of a remote write that has read its source and passes no earlier write.
     fn send(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
         let (message::Method::Send { v, .. } | message::Method::SendBy { v, .. }) = message::Method::of(call) else {
             return None;
@@ -239,7 +239,7 @@ impl Machine<'_> {
         let q = message::queue_pair(call)?;
         let nth = self.next_number(state, t, q);
         let (no, signal) = (false, Signalled::No);
-        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: no, signal };
+        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: true, signal };
         state.pairs[self.pair(t, q)].posted += 1;
         state.buffers[t].push_back(Buffered::Operation(q, PipeEntry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)

@@ -15,6 +15,9 @@ use crate::error::{Code, InputError};
 use crate::litmus::statements::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
+/// The statement for an RDMA FLUSH.
+const FLUSH: &str = "flush";
+
 /// The switch for relaxed ordering.
 const RELAXED: &str = "relaxed-ordering";
 
@@ -54,6 +57,9 @@ impl Reader<'_> {
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
         let way = part(whole, Rule::way);
+        if name.as_str() == FLUSH && self.has_flush() {
+            return self.flush(thread, way, args, whole);
+        }
         let named: Vec<(Name, &'static Method)> = self.known.statements(name.as_str()).collect();
         if named.is_empty() {
             return self.no_statement(name);
@@ -73,6 +79,44 @@ impl Reader<'_> {
         let (library, method) = known.into_iter().find(|(library, _)| Some(*library) == of).unwrap_or(first);
         let way = way.map(|tree| self.way(&tree)).transpose()?;
         self.call_with(thread, (library, method), way, args, whole)
+    }
+
+    /// Reads `flush(z, d)`: an RDMA FLUSH for global visibility (IBA A19.4.1). It completes when the writes before it on its queue
+    /// pair are in memory, as a get of z into a word that nobody reads.
+    fn flush(
+        &mut self,
+        thread: usize,
+        way: Option<Tree<'_>>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        let is_get = |(_, m): &(Name, &'static Method)| !m.takes_several() && m.takes_way() == way.is_some();
+        let (library, get) = self.known.statements("get").find(is_get).expect("each model over RDMA has gets");
+        let has_id = get.takes.iter().any(|(_, kind)| *kind == ArgumentKind::Id);
+        if !(1..=1 + usize::from(has_id)).contains(&args.len()) {
+            let form = if has_id { "flush(remote, d)" } else { "flush(remote)" };
+            return fail(whole, Code::Form, format!("expected {form}"));
+        }
+        if let Some(network) = self.model.switches().map(|s| s.network).filter(|n| !n.reads_flush()) {
+            let message = format!("{network} has no flush: a read there may pass a write");
+            return advise(
+                whole,
+                Code::Unsupported,
+                message,
+                "take a put@delivered or a put@fence, where there is one",
+            );
+        }
+        let way = way.map(|tree| self.way(&tree)).transpose()?;
+        let far = self.remote(thread, &args[0])?;
+        let id = has_id.then(|| Self::identifier(args.get(1))).transpose()?;
+        let dropped = self.private_word(thread, Val::Int(0));
+        self.literals.insert(dropped, Val::Unit);
+        let all = way.into_iter().chain([Arg::Val(dropped.into()), far]).chain(id);
+        Ok(call(library, get.name, all.collect()))
+    }
+
+    fn has_flush(&self) -> bool {
+        !matches!(self.model, Model::CoreRma | Model::X86Tso)
     }
 
     /// Returns the number of words of a put or a get: the last argument behind both places, if it is a number.
@@ -309,7 +353,8 @@ impl Reader<'_> {
         let is_access = |library: Name, m: &Method| library == self.memory() && matches!(m.name, "Read" | "Write");
         let by_name = |library: Name, m: &Method| (m.is_statement || !m.is_of_object()) && !is_access(library, m);
         let all = self.known.methods().filter(|(library, m)| by_name(*library, m));
-        let all = all.map(|(_, m)| m.statement()).unique().join(", ");
+        let flush = self.has_flush().then(|| FLUSH.to_owned());
+        let all = all.map(|(_, m)| m.statement()).chain(flush).unique().join(", ");
         format!("{all}; {}; mowgli litmus --statements has all", self.model.elsewhere())
     }
 }

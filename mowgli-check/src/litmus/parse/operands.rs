@@ -281,7 +281,7 @@ impl Reader<'_> {
     }
 
     /// Declares a private word for a thread.
-    fn private_word(&mut self, thread: usize, init: Val) -> Loc {
+    pub(super) fn private_word(&mut self, thread: usize, init: Val) -> Loc {
         let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
         let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
         let word = Object::new(self.memory()).at(self.world.threads[thread]).init(init);
