@@ -45,7 +45,7 @@ fn found(entry: &Entry, name: &str) -> (String, String) {
 }
 
 /// Variants whose first bound takes more than some seconds.
-const LONG: [(&str, &str); 8] = [
+const LONG: [(&str, &str); 15] = [
     ("log", "no-wait"),
     ("alock", "short-budget"),
     ("rmarw", "published"),
@@ -54,6 +54,13 @@ const LONG: [(&str, &str); 8] = [
     ("takeover", "published"),
     ("takeover", "unmarked"),
     ("seal", "published"),
+    ("seal", "unsealed"),
+    ("seal", "by-put"),
+    ("takeover", "by-put"),
+    ("spin", "by-faa"),
+    ("alock", "one-queue"),
+    ("pilaf", "published"),
+    ("mcs", "hands-over"),
 ];
 
 #[test]

@@ -316,18 +316,3 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 pub(crate) fn few_calls() -> Bound {
     Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sv::{SV, Sv};
-
-    /// `mowgli worth` changes specifications, with crashes too.
-    #[test]
-    fn what_was_changed_in_a_specification_stays_so_where_threads_crash() {
-        let memory = Memory::rdma_wait();
-        let changed = Libraries::over(mowgli_rdma::to).with(Sv).respecified(SV, |spec| spec.so.clear());
-        let crashing = memory.crashing.expect("threads crash in it").of(&changed);
-        assert!(crashing.spec(SV).expect("it is there").so.is_empty());
-    }
-}

@@ -503,38 +503,3 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     let variants = variants.into_iter().map(|variant| variant.and(Bound { nodes: 1, ..few_calls() })).collect();
     Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(wait::Wait), variants)
 }
-
-#[cfg(test)]
-mod tests {
-    use itertools::iproduct;
-    use mowgli_core::expr::Scope;
-
-    use super::*;
-
-    /// Checks that the cases of an object agree with its `apply`, for all small states and arguments.
-    #[test]
-    fn cases_are_what_apply_does() {
-        let values = [Val::Bot, Val::Int(0), Val::Int(1), Val::Int(5), Val::Unit];
-        let all = |count: usize| std::iter::repeat_n(values, count).multi_cartesian_product();
-        let nowhere = World::new(1, &[Node(1)]);
-        for object in objects() {
-            for (method, words) in iproduct!(object.methods(), all(object.start().len())) {
-                let of_arguments =
-                    if method.takes.len() == 1 { vec![Vec::new()] } else { all(method.takes.len() - 1).collect() };
-                for rest in of_arguments {
-                    let args = [&[Val::Loc(Loc::new("x"))], &rest[..]].concat();
-                    let expected = object.apply(&words, &Call::new(Name::literal(object.name()), method.name, &args));
-                    let terms = |values: &[Val]| values.iter().map(|v| Expr::from(*v)).collect::<Vec<_>>();
-                    let cases = object.cases(method.name, &terms(&words), &terms(&args)).unwrap();
-                    let scope = Scope::new(&nowhere, Tid(1), &args);
-                    let found = cases.iter().find(|case| scope.decide(case.when)).map(|case| {
-                        let mut after = words.clone();
-                        case.words.iter().for_each(|(k, v)| after[*k] = v.eval(&scope));
-                        (after, case.result.eval(&scope))
-                    });
-                    assert_eq!(found, expected, "{} {} {words:?} {args:?}", object.name(), method.name);
-                }
-            }
-        }
-    }
-}

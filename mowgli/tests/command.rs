@@ -615,13 +615,13 @@ fn without_times(json: &str) -> Vec<serde_json::Value> {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
-    are_independent_of_jobs(&["check", "bal", "bal-transitive", "--json"]);
     are_independent_of_jobs(&["check", "sv", "--variant", "fence-of-puts", "--json"]);
 }
 
 #[test]
 #[ignore = "takes ten seconds"]
 fn results_about_many_clients_do_not_depend_on_the_number_of_jobs() {
+    are_independent_of_jobs(&["check", "bal", "bal-transitive", "--json"]);
     let bound = ["--threads", "2", "--nodes", "2", "--calls", "2"];
     are_independent_of_jobs(&[&["check", "bal", "--variant", "no-fence", "--json"][..], &bound].concat());
 }

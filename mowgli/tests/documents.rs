@@ -28,8 +28,22 @@ const LIMITED: [(&str, &[&str], &str); 7] = [
     ("generate table6", &["--timeout", "1"], "half a minute"),
 ];
 
-/// Commands that take five seconds or more, and whose output the text does not show: the long layer runs them.
-const SLOW: [&str; 4] = [
+/// Commands that take a second or more: the long layer runs them.
+const SLOW: [&str; 18] = [
+    "check bal --variant no-fence --placement remote",
+    "check bal --variant self-broadcast",
+    "check rbl",
+    "check kvstore",
+    "through slock",
+    "distinguish rbl rbl-weak",
+    "generate --model rdma-tso --out tso",
+    "generate table6",
+    "networks bal slock --network cxi --network cxi-flushing --through --repair",
+    "networks rbl --network rc-relaxed --network falcon-weak --network cxi --repair",
+    "repair bal --variant no-fence --threads 2 --nodes 2 --calls 1",
+    "run sent.litmus",
+    "run sent.litmus --variant bal:no-fence",
+    "spec rdma-wait",
     "compare --model RDMA_WAIT --model RDMA_TSO --threads 1 --calls 4",
     "compare --model RDMA_TSO --model RDMA_SC",
     "report bal:no-fence put.litmus --out page",

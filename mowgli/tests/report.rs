@@ -7,7 +7,7 @@ use crate::page::page;
 #[test]
 fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
     let folder = tempfile::tempdir().unwrap();
-    let html = page(folder.path(), &["bal:no-fence"]);
+    let html = page(folder.path(), &["sv:fence-of-puts"]);
     for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
         assert!(!html.contains(outside), "{outside}");
     }
@@ -98,7 +98,7 @@ fn luminance(colour: [f64; 3]) -> f64 {
 #[test]
 fn texts_and_controls_stand_out_in_light_and_in_dark() {
     let folder = tempfile::tempdir().unwrap();
-    let html = page(folder.path(), &["bal:no-fence"]);
+    let html = page(folder.path(), &["sv:fence-of-puts"]);
     let (light, dark) = html.split_once("@media (prefers-color-scheme: dark)").unwrap();
     let themes = [light.split(":root").nth(1).unwrap(), dark.split(":root").nth(1).unwrap().split('}').next().unwrap()];
     for theme in themes {

@@ -385,28 +385,3 @@ pub fn no_counter() -> Edited {
             Msw::TryRead { x } in Method::Lookup { .. } => body! { let v = Msw::try_read(x); in_tuple(v, filled_once(v)) }
         ))
 }
-
-#[cfg(test)]
-mod tests {
-    use mowgli_core::expr::Scope;
-    use mowgli_core::program::Prog;
-
-    use super::*;
-
-    /// A mutant may add 1 to what an entry says.
-    #[test]
-    fn a_slot_of_no_thread_is_a_word_that_is_not_declared() {
-        let (x, mut world) = (Loc::new("m"), World::new(1, &[Node(1)]));
-        declare(x, &[Val::Bot], Tid(1), &mut world);
-        for owner in [0, 2] {
-            let at = IndexEntry { owner: owner.into(), nth: 0.into(), counter: 1.into() };
-            let slot = at.slot(x.into()).loc();
-            assert!(!world.objects.contains_key(&slot));
-            let calls_it = |body: Body| {
-                let program = body.program(&Scope::new(&world, Tid(1), &[]));
-                matches!(program, Prog::Call(call) if call.loc(0) == slot)
-            };
-            assert!(calls_it(fill(x.into(), at, Val::Bot.into())) && calls_it(try_fetch(x.into(), at)));
-        }
-    }
-}
