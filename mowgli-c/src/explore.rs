@@ -11,7 +11,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
-use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step, StuckThread};
+use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step, StuckThread, WalkEnd};
 
 use crate::code::{CodeAt, CompiledProgram, Failed, FailureKind, RecordedValues, ThreadEnding};
 use crate::error::Error;
@@ -394,21 +394,19 @@ fn one_run(
     if code.is_stale {
         return Ok(None);
     }
-    let mut is_discarded = false;
     let ends: Vec<Option<ThreadEnding>> = match &walked {
-        Ok(Ok(outcome)) => outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect(),
-        Ok(Err(still)) => {
+        Ok(WalkEnd::Outcome(outcome)) => {
+            outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
+        }
+        Ok(WalkEnd::Stuck(still)) => {
             let threads = still.threads.iter().enumerate();
             let ending = |(t, rest): (usize, &StuckThread)| match code.walk(t, &rest.results) {
                 CodeAt::End(number) => Some(code.endings[number].clone()),
-                CodeAt::Discarded => {
-                    is_discarded = true;
-                    None
-                }
-                CodeAt::Call { .. } | CodeAt::Cut(_) => None,
+                CodeAt::Discarded | CodeAt::Call { .. } | CodeAt::Cut(_) => None,
             };
             threads.map(ending).collect()
         }
+        Ok(WalkEnd::Discarded) => return Ok(Some(RunResult::Discarded)),
         Err(stop) => {
             return Ok(Some(RunResult::Cut(code.limits.first().cloned().unwrap_or_else(|| stop.to_string()))));
         }
@@ -417,8 +415,8 @@ fn one_run(
         return Ok(Some(RunResult::Failed(cause, steps)));
     }
     let outcome = match walked {
-        Ok(Ok(outcome)) if !is_discarded => outcome,
-        Ok(Err(still)) if !is_discarded => return Ok(Some(RunResult::Stuck(waiting(code, &still)))),
+        Ok(WalkEnd::Outcome(outcome)) => outcome,
+        Ok(WalkEnd::Stuck(still)) => return Ok(Some(RunResult::Stuck(waiting(code, &still)))),
         _ => return Ok(Some(RunResult::Discarded)),
     };
     let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);

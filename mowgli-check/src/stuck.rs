@@ -42,14 +42,14 @@ fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call)
     let what = |t: Tid| if stuck.waits[t.index()].is_some() { "waits itself" } else { "has ended" };
     let unfinished = |t: Tid| {
         let own: Vec<&Event> = stuck.execution.of_thread(t).map(|e| &stuck.execution.events[e]).collect();
-        let is_same = |owed: &Call| owed.library == call.library && library.loc(owed) == library.loc(call);
+        let is_same = |other: &Call| other.library == call.library && library.loc(other) == library.loc(call);
         libraries.unfinished(&own).into_iter().find(is_same)
     };
     if let Some(own) = unfinished(thread) {
         return format!("{thread} has to make {} first", print::statement(&own));
     }
-    if let Some((t, owed)) = others.iter().find_map(|&t| Some((t, unfinished(t)?))) {
-        return format!("{t} does not make {}, as it {}", print::statement(&owed), what(t));
+    if let Some((t, other)) = others.iter().find_map(|&t| Some((t, unfinished(t)?))) {
+        return format!("{t} does not make {}, as it {}", print::statement(&other), what(t));
     }
     let others = others.into_iter().map(|t| format!("{t} {}", what(t))).join(", ");
     if others.is_empty() { "there is no other thread".to_owned() } else { others }

@@ -341,7 +341,7 @@ impl Problem<'_> {
             if (self.limits.expired)() {
                 return Some(Stop::Time);
             }
-            let continued = self.with_owed(Continued::new(idle.iter().map(|(run, _)| run)));
+            let continued = self.with_unfinished(Continued::new(idle.iter().map(|(run, _)| run)));
             if !self.admits(&continued.events()) {
                 continue;
             }
@@ -368,14 +368,14 @@ impl Problem<'_> {
     }
 
     /// Appends to each run the calls that its thread must still make.
-    fn with_owed(&self, mut continued: Continued) -> Continued {
+    fn with_unfinished(&self, mut continued: Continued) -> Continued {
         for thread in self.world.tids() {
             let events: Vec<&Event> = continued.run(thread.index()).trace.events.iter().collect();
             let unfinished = self.libraries.unfinished(&events);
             for call in unfinished {
                 let event = Event { thread, call, ret: Val::Unit };
                 let shapes = self.libraries.of(&event.call).shapes(self.world, &event);
-                let shape = shapes.into_iter().next().expect("what is owed can be done");
+                let shape = shapes.into_iter().next().expect("an unfinished call can be made");
                 continued = continued.with(event, shape, StuckPart::Owed);
             }
         }
@@ -404,7 +404,7 @@ impl Problem<'_> {
                 all = all.into_iter().flat_map(with).collect();
             }
             for continued in all {
-                if self.is_prefix(&self.with_owed(continued))? {
+                if self.is_prefix(&self.with_unfinished(continued))? {
                     return Ok(true);
                 }
             }

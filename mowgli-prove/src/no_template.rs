@@ -107,7 +107,7 @@ fn assumption(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
         all.extend(words.map(|(((short, ..), law), partner)| {
             let words = if partner.is_some() { (*short).to_owned() } else { law.words };
-            format!("{name} is owed: {words}")
+            format!("{name} requires: {words}")
         }));
     }
     Ok(all)

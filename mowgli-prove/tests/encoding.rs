@@ -298,7 +298,7 @@ fn compare_assumptions(entry: &Entry) -> [usize; 2] {
 }
 
 #[test]
-fn what_libraries_are_owed_is_what_they_look_at() {
+fn assumptions_are_what_libraries_look_at() {
     let mut asked = Vec::new();
     for entry in catalogue() {
         let reported = compare_assumptions(&entry);

@@ -50,9 +50,9 @@ pub fn trials() -> Vec<Trial> {
         ("less_below_proves_less", Long, less_below_proves_less),
         ("more_above_is_not_proved", Long, more_above_is_not_proved),
         ("slock_is_proved_and_its_variants_are_not", Quick, slock),
-        ("a_lock_that_is_never_released_is_not_proved", Quick, || is_owed(&Unpaired::NeverReleased)),
-        ("what_locks_are_owed_is_asked", Long, || {
-            [Unpaired::AcquiredTwice, Unpaired::ReleasedTwice].iter().for_each(is_owed);
+        ("a_lock_that_is_never_released_is_not_proved", Quick, || asks_the_assumption(&Unpaired::NeverReleased)),
+        ("what_locks_require_is_asked", Long, || {
+            [Unpaired::AcquiredTwice, Unpaired::ReleasedTwice].iter().for_each(asks_the_assumption);
         }),
         ("sc_rmw_is_proved", Long, sc_rmw_is_proved),
         ("no_variant_of_sc_rmw_is_proved", Long, no_variant_of_sc_rmw_is_proved),
@@ -215,7 +215,7 @@ fn slock() {
     assert_eq!(open(&proof), Vec::<&str>::new());
     assert!(proof.is_proved() && proof.executions > 0, "{:?}", proof.errors);
     let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
-    for assumption in ["wlock is owed: every Acq is released", "wlock is owed: every Rel has an Acq"] {
+    for assumption in ["wlock requires: every Acq is released", "wlock requires: every Rel has an Acq"] {
         assert!(names.contains(&assumption), "{names:?}");
     }
     let proof = found("slock", "no-fence", same, None, 2);
@@ -304,12 +304,12 @@ impl Unpaired {
 }
 
 /// Asserts that the pairs of calls that WLOCK assumes are an open obligation.
-fn is_owed(broken: &Unpaired) {
+fn asks_the_assumption(broken: &Unpaired) {
     let all = catalogue();
     let entry = named(&all, "slock").unwrap();
     let proof = shown(entry, Arc::new(broken.implementation()), 2);
     assert!(!proof.is_proved());
-    assert!(open(&proof).iter().any(|name| name.starts_with("wlock is owed")), "{:?}", open(&proof));
+    assert!(open(&proof).iter().any(|name| name.starts_with("wlock requires")), "{:?}", open(&proof));
 }
 
 /// SYNC Theorem 4, for every client: a CAS in four branches. The order of the critical sections determines the sources.

@@ -421,7 +421,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
     );
     let others = "Delete, Insert, Lookup, Serve, Update have no template";
     let laws = ["rf: a read has one source", "mo is total", "lin is irreflexive", "call' inside hb", "lin' inside hb"];
-    for obligation in laws.into_iter().chain(["wlock is owed: every Acq is released"]) {
+    for obligation in laws.into_iter().chain(["wlock requires: every Acq is released"]) {
         assert_eq!(why(obligation), others, "{obligation}");
     }
     assert_eq!(proof.rows.iter().filter(|row| row.obligation.starts_with("condition 1")).count(), 12);

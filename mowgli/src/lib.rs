@@ -54,6 +54,8 @@ pub mod robust;
 pub mod run;
 #[cfg(not(target_family = "wasm"))]
 pub mod shards;
+#[cfg(not(target_family = "wasm"))]
+mod terminal;
 #[cfg(feature = "full")]
 pub mod theorems;
 

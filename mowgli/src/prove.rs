@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::check::{CheckQuestion, Checked, check};
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Deadline;
-use comfy_table::{Table, presets};
+use crate::terminal::{columns, keep_words};
+use comfy_table::{ContentArrangement, Table, presets};
 use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::judge::judge;
@@ -298,6 +299,8 @@ pub(crate) fn table(proof: &Proof) -> String {
         let time = format!("{:.2}", row.time.as_secs_f64());
         table.add_row([row.obligation.clone(), row.cases.to_string(), solvers, time, explained(proof, row)]);
     }
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(columns());
+    keep_words(&mut table);
     format!("{}\n", table.trim_fmt())
 }
 

@@ -227,6 +227,8 @@ fn every_command_has_an_answer_for_tests_with_branches_and_loops() {
     ran(&["litmus", "--loops", "1", &acts], 3, "P1: a loop of 2");
     let waits = with("waits.litmus", " await y = 1 | a := x ;\nforbidden (a=1)\n");
     ran(&["walk", &waits], 0, "P1 at line 4, await y = 1: it goes round");
+    let assumes = with("assumes.litmus", " a := y | y := 1 ;\n assume a = 2 | ;\nvacuous\n");
+    ran(&["walk", &assumes], 0, "The run does not count, because an assumption is false.");
     // A loop that only writes fills the store buffer for ever.
     let writes = with("writes.litmus", " while true { | a := y ;\n x := 1 | ;\n } | ;\nforbidden (a=1)\n");
     let late = mowgli(&["walk", &writes, "--timeout", "1"]);

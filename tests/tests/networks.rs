@@ -585,7 +585,7 @@ fn stacks_stand_on_the_network() {
     assert_eq!(verdicts, [("rc", "no-wrong-outcome"), ("rc-relaxed", "unsound"), ("cxi", "no-wrong-outcome")]);
     let client = cells[1].client.as_deref().expect("a client that shows it");
     assert!(client.starts_with("RDMA_WAIT+relaxed-ordering"), "{client}");
-    let shown = table(&cells.iter().map(TableCell::shown).collect::<Vec<_>>());
+    let shown = table(&cells.iter().map(TableCell::shown).collect::<Vec<_>>(), Some(80));
     assert!(shown.lines().any(|row| row.starts_with("| rc-relaxed | unsound")), "{shown}");
 }
 

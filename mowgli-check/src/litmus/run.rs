@@ -16,7 +16,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::execution::Rules;
-use mowgli_rdma::operational::{Machine, MachineRuns, Step};
+use mowgli_rdma::operational::{Machine, MachineRuns, Step, WalkEnd};
 use serde::Serialize;
 
 pub use super::answer::{Answer, WHY_NONE};
@@ -206,11 +206,14 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, MachineRuns),
 pub struct Walked {
     /// Each step, with a picture of the machine after it.
     pub steps: Vec<(String, String)>,
-    /// The values that the test shows at the end; `None` if the run is stuck.
+    /// The values that the test shows at the end; `None` if the run is stuck or discarded.
     pub end: Option<Vec<(String, String)>>,
     /// The text of a stuck run: the values that the test shows, and the statement of each waiting thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<String>,
+    /// Whether an `assume` does not hold, so that the run does not count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub discarded: bool,
 }
 
 impl Walked {
@@ -224,6 +227,7 @@ impl Walked {
         }
         out + &match &self.end {
             Some(end) => format!("The end: {}\n", end.iter().map(|(name, v)| format!("{name}={v};")).join(" ")),
+            None if self.discarded => "The run does not count, because an assumption is false.\n".to_owned(),
             None => self.stuck.clone().unwrap_or_default(),
         }
     }
@@ -251,7 +255,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let in_words = |step: &Step| format!("{}: {}", names[step.thread.index()], step.act);
     let mut show = |step: &Step, picture: &str| steps.push((in_words(step), picture.to_owned()));
     let mut choose = |n| random.usize(..n);
-    let outcome = Machine::new(&test.world, &programs)?
+    let end = Machine::new(&test.world, &programs)?
         .with(switches)
         .named(names.clone())
         .walk(&test.observed, &mut choose, &mut show, expired)
@@ -260,11 +264,13 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
         let values = test.values(&outcome);
         test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
     };
-    let (end, stuck) = match outcome {
-        Ok(outcome) => (Some(named(outcome)), None),
-        Err(standstill) => (None, Some(stuck::text(test, &StuckKinds::from([stuck::of_machine(test, &standstill)])))),
+    let stuck = |standstill| stuck::text(test, &StuckKinds::from([stuck::of_machine(test, &standstill)]));
+    let (end, stuck, discarded) = match end {
+        WalkEnd::Outcome(outcome) => (Some(named(outcome)), None, false),
+        WalkEnd::Stuck(standstill) => (None, Some(stuck(standstill)), false),
+        WalkEnd::Discarded => (None, None, true),
     };
-    Ok(Walked { steps, end, stuck })
+    Ok(Walked { steps, end, stuck, discarded })
 }
 
 /// Solves a test with one engine, or with both and compares them.

@@ -36,7 +36,7 @@ impl LibraryTheory<'_> {
         self.given_by_clients(&mut theory)?;
         let mut obligations = Vec::new();
         for encoding in self.assumption.iter().filter(|e| e.side.sort == SUB) {
-            theory.comment(&format!("What {} is owed.", library(encoding)));
+            theory.comment(&format!("The assumption of {} about the calls of the bodies.", library(encoding)));
             self.vocabulary(&mut theory, &concrete, encoding)?;
             theory.0.extend(encoding.relations.0.iter().cloned());
             let said = encoding.demands.iter().map(|(name, ..)| *name);
@@ -45,7 +45,7 @@ impl LibraryTheory<'_> {
                     obligations.push(self.partnered(library(encoding), name, partner));
                 } else {
                     let of = law.of.iter().map(|v| ((*v).to_owned(), SUB)).collect();
-                    let name = format!("{} is owed: {}", library(encoding), law.words);
+                    let name = format!("{} requires: {}", library(encoding), law.words);
                     let (from, to) = (law.from.clone(), law.to.clone());
                     obligations.push(Obligation { name, of, hints: Vec::new(), from, to });
                 }
@@ -65,7 +65,7 @@ impl LibraryTheory<'_> {
     pub(super) fn given_by_clients(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let promises = self.promises();
         for encoding in self.assumption.iter().filter(|e| e.side.sort == ABS) {
-            theory.comment(&format!("What {} is owed, and given.", library(encoding)));
+            theory.comment(&format!("The assumption of {} about its clients, which is given.", library(encoding)));
             self.vocabulary(theory, &promises, encoding)?;
             theory.0.extend(encoding.relations.0.iter().cloned());
             for (law, partner) in encoding.demanded().into_iter().zip(&encoding.partners) {
@@ -120,7 +120,7 @@ impl LibraryTheory<'_> {
             .cartesian_product(&calls)
             .map(|((kind, role), call)| and([self.is_kind(kind, call), partner.is(&a, &the(role, call, &own(call)))]));
         Obligation {
-            name: format!("{of} is owed: {words}"),
+            name: format!("{of} requires: {words}"),
             of: vec![("a".to_owned(), SUB)],
             hints: Vec::new(),
             from: app(&partner.of, std::slice::from_ref(&a)),

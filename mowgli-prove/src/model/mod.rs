@@ -52,7 +52,7 @@ use self::values::constants;
 pub(crate) use self::values::{data_of, datum_of, guards_of};
 
 /// Prefix of the names of assumptions: conditions that clients owe to libraries.
-const ASSUMED: &str = "owed.";
+const ASSUMED: &str = "assumed.";
 
 /// Returns the name of the library that an encoding belongs to.
 fn library(encoding: &Encoding) -> &str {

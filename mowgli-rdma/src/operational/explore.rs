@@ -51,6 +51,23 @@ pub struct MachineRuns {
     pub stop: Option<Stop>,
 }
 
+/// The end of one run.
+#[derive(Clone, Debug)]
+pub enum WalkEnd {
+    /// Every thread has ended.
+    Outcome(Outcome),
+    /// An assumption of the program is false, so the run does not count.
+    Discarded,
+    /// The run is stuck.
+    Stuck(Standstill),
+}
+
+impl From<Standstill> for WalkEnd {
+    fn from(standstill: Standstill) -> Self {
+        Self::Stuck(standstill)
+    }
+}
+
 /// A condition on a state: on the outputs of the threads that have ended, and the outcome if everything has.
 type Accepts<'f> = dyn Fn(&[Option<Val>], Option<&Outcome>) -> bool + 'f;
 
@@ -182,7 +199,7 @@ impl Machine<'_> {
         Ok(Some(seen))
     }
 
-    /// Follows one run, and returns its outcome or the way in which it is stuck. At each point `choose` picks one of
+    /// Follows one run to its end. At each point `choose` picks one of
     /// the given number of steps. If some steps lead to states that the run has not visited, it picks among these, so
     /// that the run leaves loops that wait. `show` gets each step and a picture of the machine after it. The run is
     /// stuck if it has visited every state that it can still reach.
@@ -195,7 +212,7 @@ impl Machine<'_> {
         choose: &mut dyn FnMut(usize) -> usize,
         show: &mut dyn FnMut(&Step, &str),
         expired: &dyn Fn() -> bool,
-    ) -> Result<Result<Outcome, Standstill>, Stop> {
+    ) -> Result<WalkEnd, Stop> {
         let mut state = self.start();
         let mut been = FxHashSet::default();
         loop {
@@ -211,10 +228,13 @@ impl Machine<'_> {
             if let Some(stop) = self.cut(&state) {
                 return Err(stop);
             }
+            if self.is_discarded(&state) {
+                return Ok(WalkEnd::Discarded);
+            }
             been.insert(state.clone());
             if all.is_empty() {
-                let standstill = |machine: &mut Self| machine.standstill(&[&state], observed);
-                return Ok(self.outcome(&state, observed).ok_or_else(|| standstill(self)));
+                let outcome = self.outcome(&state, observed);
+                return Ok(outcome.map_or_else(|| self.standstill(&[&state], observed).into(), WalkEnd::Outcome));
             }
             let mut new = Vec::new();
             for (_, after) in &all {
@@ -224,7 +244,7 @@ impl Machine<'_> {
                 let mut new = new.iter();
                 all.retain(|_| *new.next().expect("one for each"));
             } else if let Some(closed) = self.closed(&state, &been, expired)? {
-                return Ok(Err(self.standstill(&closed.iter().collect::<Vec<_>>(), observed)));
+                return Ok(self.standstill(&closed.iter().collect::<Vec<_>>(), observed).into());
             }
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;

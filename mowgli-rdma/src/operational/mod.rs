@@ -20,7 +20,7 @@ mod step;
 mod stuck;
 
 pub use self::driven::Driven;
-pub use self::explore::MachineRuns;
+pub use self::explore::{MachineRuns, WalkEnd};
 pub use self::machine::Machine;
 pub use self::programs::{ExternalCode, Goes};
 pub use self::state::PipeEntry;

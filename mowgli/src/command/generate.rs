@@ -22,9 +22,9 @@ use mowgli_rdma::core_rma::generate::TableRow;
 use super::bounds::at_least_one;
 use super::out::{bar, moving, reported, save};
 use super::shards::{Done, Share, is_shard};
-use super::terminal;
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
+use crate::terminal;
 
 #[derive(Args)]
 #[command(

@@ -28,9 +28,9 @@ use super::format::{Format, Record};
 use super::network::on;
 use super::out::{all_files, bar, failure_code, parsed, reported_in, shown, text_of, warnings, worst};
 use super::shards::{Done, SharedArgs, is_shard};
-use super::terminal::{assertions, colours_of};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
+use crate::terminal::{assertions, colours_of};
 
 #[derive(Args)]
 #[command(

@@ -40,7 +40,6 @@ mod show;
 mod site;
 mod stages;
 mod submit;
-mod terminal;
 mod walk;
 
 use std::path::PathBuf;

@@ -29,6 +29,7 @@ use crate::prove::solvers;
 use crate::report::{Made, MatrixCell, Page, VerdictTable};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
+use crate::terminal::columns;
 
 #[derive(Args)]
 #[command(
@@ -54,6 +55,9 @@ pub(super) struct NetworksArgs {
     /// Write a page on which a cell opens what is wrong, and its repair.
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     html: Option<PathBuf>,
+    /// Print one table that is as wide as its cells.
+    #[arg(long)]
+    wide: bool,
     /// Print the networks and their sources, and check nothing.
     #[arg(long)]
     list: bool,
@@ -175,7 +179,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
     let shown = of_tests.iter().map(NetworkCase::shown).chain(cells.iter().map(TableCell::shown)).collect_vec();
     let code = shown.iter().map(|cell| if cell.verdict == "undecided" { 3 } else { 0 }).fold(0, worst);
     if !args.json {
-        print!("{}{}", table(&shown), repairs(&shown));
+        print!("{}{}", table(&shown, (!args.wide).then(columns)), repairs(&shown));
     }
     if let Some(file) = &args.html {
         save(file, &page(&of_tests, &cells).html())?;

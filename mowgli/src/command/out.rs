@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::terminal::colours_of;
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{self, Colours};
 use crate::error::{Code, InputError};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse;
 use crate::litmus::test::Test;
+use crate::terminal::colours_of;
 
 /// Returns the exit code, and prints a failure to standard error.
 pub(super) fn reported(result: Result<u8, impl Into<Failure>>) -> u8 {

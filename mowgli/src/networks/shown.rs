@@ -81,14 +81,41 @@ pub fn is_good(verdict: &str) -> Option<bool> {
     }
 }
 
-/// Prints verdicts as a table: a column for each library or test, and a row for the networks with the same verdicts.
+/// The room for the names of networks in a narrow table.
+const NETWORKS: usize = 26;
+
+/// Prints verdicts as tables that fit so many columns of text. A table has a column for each library or test, and a row
+/// for the networks with the same verdicts. Libraries that do not fit beside each other are in several tables.
 #[must_use]
-pub fn table(cells: &[Shown<'_>]) -> String {
+pub fn table(cells: &[Shown<'_>], columns: Option<u16>) -> String {
+    let width = |name: &str| {
+        let texts = cells.iter().filter(|cell| cell.name == name).map(|cell| cell.text().len());
+        texts.chain([name.len()]).max().unwrap_or(0) + 3
+    };
+    let room = columns.map_or(usize::MAX, |columns| usize::from(columns).saturating_sub(NETWORKS));
+    let mut parts: Vec<(usize, Vec<&str>)> = Vec::new();
+    for name in cells.iter().map(|cell| cell.name).unique() {
+        match parts.last_mut().filter(|(used, _)| used.saturating_add(width(name)) <= room) {
+            Some((used, names)) => {
+                *used += width(name);
+                names.push(name);
+            }
+            None => parts.push((width(name), vec![name])),
+        }
+    }
+    parts.iter().map(|(_, names)| table_of(names, cells, columns)).join("\n")
+}
+
+/// Prints the verdicts on some of the libraries or tests as one table.
+fn table_of(names: &[&str], cells: &[Shown<'_>], columns: Option<u16>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::ASCII_MARKDOWN);
-    table.set_header(["network"].into_iter().chain(cells.iter().map(|cell| cell.name).unique()));
+    if let Some(columns) = columns {
+        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic).set_width(columns);
+    }
+    table.set_header(["network"].iter().chain(names));
     let row = |network: &&str| {
-        let own = cells.iter().filter(|cell| cell.network == *network);
+        let own = cells.iter().filter(|cell| cell.network == *network && names.contains(&cell.name));
         own.map(|cell| (cell.name, cell.text(), cell.repair.map(|repair| &repair.insert))).collect_vec()
     };
     for (networks, row) in grouped(cells.iter().map(|cell| cell.network).unique(), row) {

@@ -11,7 +11,6 @@ use super::super::format::Record;
 use super::super::out::{keep, reported_in, worst};
 use super::super::shards::is_shard;
 use super::super::stages::check_bounds;
-use super::super::terminal::{self, colours_of};
 use super::args::{CheckArgs, Entries, bounds, chosen};
 use super::record::{named, record};
 use crate::catalogue::Catalogue;
@@ -20,6 +19,7 @@ use crate::error::InputError;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
 use crate::shards::log::ShardLog;
+use crate::terminal::{self, colours_of};
 
 /// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
 /// verdicts come early.

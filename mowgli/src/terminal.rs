@@ -10,14 +10,14 @@ use crate::diagnostic::Colours;
 const COLUMNS: u16 = 80;
 
 /// Returns the number of columns for a table.
-fn columns() -> u16 {
+pub(crate) fn columns() -> u16 {
     let is_terminal = stdout().is_terminal();
     let size = is_terminal.then(|| rustix::termios::tcgetwinsize(stdout()).ok()).flatten();
     size.map(|size| size.ws_col).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
 }
 
 /// Returns an empty table. It fits the terminal, or it is as wide as its cells with `is_wide`.
-pub(super) fn table(is_wide: bool) -> Table {
+pub(crate) fn table(is_wide: bool) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_FULL_CONDENSED);
     if !is_wide {
@@ -28,7 +28,7 @@ pub(super) fn table(is_wide: bool) -> Table {
 
 /// Keeps the words of a narrow table whole: no column is narrower than its longest word. A table whose words need more
 /// room is wider than the terminal.
-pub(super) fn keep_words(table: &mut Table) {
+pub(crate) fn keep_words(table: &mut Table) {
     for column in table.column_iter_mut() {
         column.set_padding((0, 1));
     }
@@ -47,13 +47,13 @@ pub(super) fn keep_words(table: &mut Table) {
 }
 
 /// Returns the colours that a stream can show. `NO_COLOR` switches them off (no-color.org).
-pub(super) fn colours_of(stream: &impl IsTerminal) -> Colours {
+pub(crate) fn colours_of(stream: &impl IsTerminal) -> Colours {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted && stream.is_terminal() { Colours::Ansi } else { Colours::None }
 }
 
 /// Returns a verdict in its colour: green if it is as it should be, red if not, and yellow if it is not known.
-pub(super) fn verdict(text: &str, is_good: Option<bool>, colours: Colours) -> String {
+pub(crate) fn verdict(text: &str, is_good: Option<bool>, colours: Colours) -> String {
     let colour = match (colours, is_good) {
         (Colours::None, _) => return text.to_owned(),
         (Colours::Ansi, Some(true)) => 32,
@@ -64,7 +64,7 @@ pub(super) fn verdict(text: &str, is_good: Option<bool>, colours: Colours) -> St
 }
 
 /// Colours the lines of herd's text that are verdicts on assertions.
-pub(super) fn assertions(text: &str, colours: Colours) -> String {
+pub(crate) fn assertions(text: &str, colours: Colours) -> String {
     let line = |line: &str| match line.trim_end() {
         word @ "Ok" => verdict(word, Some(true), colours) + "\n",
         word @ "No" => verdict(word, Some(false), colours) + "\n",
