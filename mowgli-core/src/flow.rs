@@ -1,41 +1,52 @@
-//! The runs that a program can have, found by letting values flow: no value is guessed.
+//! The runs that a program can have. A read returns only values that some write of the present state can write.
 //!
-//! **Computes** the runs of each thread, as skeletons, and the combinations of them that may belong to one execution.
-//! On request it also computes the states in which no thread continues. Sources and orders stay open:
-//! [`crate::search`] decides them.
+//! **Computes** the runs of each thread, as skeletons, and the combinations of one run for each thread that nothing rules
+//! out. A combination may still have no execution: [`crate::search`] decides that, with the sources of reads and the orders
+//! of writes. On request this module also computes the states in which no thread continues.
 //!
-//! **Invariant.** A state is a sequence of steps. Each step moves one thread from a [`ThreadState`] to the next one. Its
-//! time is its number, from 1; the events before the first step have time 0. If the thread has read memory, the step has a
-//! `Window` for the source. In each state:
-//!  - each value that a call has returned is the initial value of its cell, or can be written by a write of the state;
-//!  - no derived pair breaks a demand, so `Prefix` cannot exclude that an execution begins with the state;
-//!  - each execution that begins with the state, and agrees with the windows, follows one of the branches.
+//! **State.** The search is depth first and keeps one path. A path is a list of steps, and each step moves one thread from a
+//! [`ThreadState`] to the next one. The time of a step is its number, from 1; the events before the first step have time 0.
+//! One `Prefix` holds what is known about the events of the path. It adds and undoes events as the path changes.
 //!
 //! **Step.** First each thread runs up to a call with several possible results, for example a read of memory. Calls with
-//! one result cost no step. The search then takes a thread with the fewest ways to continue. It branches on each result
-//! that the call can have with the present writes, so the source has a time up to now. It has one more branch, *later*, in
-//! which the thread is *suspended*: the source does not exist yet. A suspended thread continues only with a source that is
-//! newer than its suspension. So the histories of two branches differ. If they reach the same runs, these count once.
+//! one result cost no step. The search then takes a thread with the fewest results, the first one if there are several.
+//! It branches on each result that the call can have with the present writes. It has one more branch, *later*, in which no
+//! thread moves and the thread is *suspended* at the present time. A suspended thread continues only with a write that is
+//! newer. A path ends when all threads have ended, or when the rest are suspended. The search ends when no branch is left.
 //!
-//! **Example.** Store buffering: P1 is `write(x, 1); read(y)`, and P2 is `write(y, 1); read(x)`. Both words are 0.
-//!  - Writes return nothing, so both threads run up to their reads at once. Both writes are in the first state, time 0.
-//!  - The values of `y` are 0, from the initial write, and 1, from P2. P1 and P2 have two ways each, and *later*. The search
-//!    takes P1, the first with the fewest.
-//!  - It branches on `read(y) = 0`, `read(y) = 1`, and "later". In the first two, P2 then has `read(x) = 0`,
-//!    `read(x) = 1`, and "later" again. Each result ends both threads: four runs together.
-//!  - In the branches "later", a thread waits for a write of its word after the present ones. No thread has one left, so
-//!    these branches end without a run.
-//!  - `may_end` keeps the outcome 0, 0 unless the specification orders each write before the read of its thread. If it
-//!    does, both reads come before the write of the other, which is a cycle, and three outcomes are left.
+//! **Invariant.** A step that reads memory has a `Window`: the source's time is at most `until`, the time before the
+//! step. If the thread was suspended and the call has one read, it is more than `after`, the time of the suspension. In each state:
+//!  - each value that a call has returned is the initial value of its cell, or a write of the state can write it;
+//!  - `Prefix` does not rule out that an execution begins with the events of the path;
+//!  - each execution that begins with them, and agrees with the windows, agrees with at least one branch.
 //!
-//! **Correct because** an execution is lost only if all threads wait that have not ended. Each then waits for a write that
-//! comes after the read of another waiting thread. That is a cycle of program order, reads-from and copies. It cannot exist
-//! if one acyclic relation contains the three, which [`excludes_thin_air`] checks. Otherwise the answer is `None`
-//! (docs/search.md, "No execution is missed"). The tests in `tests/tests/flow.rs` compare with a plain fixed point.
+//! Combinations that several paths reach count once.
+//!
+//! **Example.** Store buffering: P1 is `x := 1; a := y`, and P2 is `y := 1; b := x`. Both words are 0. The two writes happen
+//! before the first step, at time 0.
+//!
+//! | step 1 | step 2 | the path ends with |
+//! |---|---|---|
+//! | P1: a = 0, `until` 0 | P2: b = 0, `until` 1 | (0, 0), if `Prefix::may_end` |
+//! | P1: a = 0 | P2: b = 1 | (0, 1) |
+//! | P1: a = 1 | P2: b = 0, or b = 1 | (1, 0), (1, 1) |
+//! | P1 later | | nothing: `reachability` finds no write of y that is still to come |
+//!
+//! After step 1 *later* of P2 ends in the same way. `Prefix::may_end` asks whether an execution has no further events. It rules out (0, 0) if
+//! the specification keeps each write before the read of its thread. Before the end it cannot: a write of 0 might come.
+//!
+//! *Later* succeeds in load buffering, where P1 is `a := y; x := 1`, and P2 is `b := x; y := 1`. P1 is suspended at time 0. P2 makes
+//! step 1 with b = 0, and its write of y has time 1. P1 makes step 2 with a = 1, `after` 0 and `until` 1.
+//!
+//! **Correct because** the search misses an execution only if all threads that have not ended are suspended although the
+//! execution continues. Each of them then waits for a write that comes after the read of another one. That is a cycle of
+//! program order, reads-from and copies, by which puts and gets pass values on. It cannot exist if one acyclic relation
+//! contains the three, which [`excludes_thin_air`] checks. Otherwise the answer is `None`, and the caller guesses values
+//! (docs/search.md, "No execution is missed"). `tests/tests/flow.rs` compares with a search that tries every value.
 //!
 //! **Cost.** One state for each sequence of results, in the worst case exponential in the number of reads. A step costs
-//! as much as its new pairs, since all states share one `Prefix`. `reachability` prunes states in which a
-//! thread waits for a write that no thread makes.
+//! as much as the pairs that its events add. `reachability` prunes a state in which a thread waits for a write that no
+//! thread makes.
 
 mod rounds;
 

@@ -1,32 +1,40 @@
 //! The common beginning of many executions, and the facts that hold in all of them. It grows when a thread continues, and
 //! shrinks when the search returns to an earlier state.
 //!
-//! **Computes** three things for the events on a path of [`Advance`]s. Can an execution begin with them? Can one end with
-//! them? Which values can each write have?
+//! **Computes** facts about the events on a path, which is a list of [`Advance`]s. It may rule out that an execution
+//! begins with them, or that one ends with them. It has the values of each write. Nothing proves that an execution exists.
+//!
+//! **Time.** `now` numbers the steps of the search, and never falls along a path. `births[w]` is the time of the
+//! step that added the subevent `w`.
 //!
 //! **Invariant.** Call an execution *an extension* if it begins with these events and agrees with their windows. After
 //! [`Prefix::go_to`] has returned true, each extension satisfies the following.
-//!  - It has every pair of the network: `(a, b) in r` for each relation `r` of the schema. No pair is lost by later events.
-//!  - Each subevent `s` reads a value in `reads[s]`, and writes one in `writes[s]`.
-//!  - The source of a read `s` is `sources[s]`, unless that is open. An open source is not in row `s` of the relation
-//!    `excluded` of its choice; the pair `(s, s)` there excludes the initial write. Its time `births[w]`, that of the step
-//!    that added `w`, is at most `until[s]`. If `until[s] = MAX`, it may also be a write that does not exist yet.
+//!  - It has every pair of each relation of the schema in `net`. No pair is lost by later events.
+//!  - Each subevent `s` reads a value in `known.reads[s]`, and writes one in `known.writes[s]`. A `Vals` is a set of
+//!    numbers of values; its bits from `numbering.len()` on stand for all values without a number.
+//!  - The source of a read `s` is `known.sources[s]`, unless that is `Open`. An open source is no write of row `s` of the
+//!    relation `excluded` of its choice. The pair `(s, s)` there excludes the initial write. Its time is at most
+//!    `known.until[s]`. If that is `MAX`, the source is open, and may be a write that does not exist yet.
 //!
-//! If it has returned false, no extension exists. Nothing is guessed: a source or an order is decided only if it is the
-//! last one that is possible. `go_to` undoes: the state depends on the path only, not on earlier paths.
+//! After `false` no extension exists, and after an error nothing is known. An order or a source is decided when only one is
+//! left. The lists by subevent are equally long: `subs`, `births`, `init`, those of `known`, and those of `partners`.
+//!
+//! `push` adds events and their values. `propagate` then narrows all sets until nothing changes. `restore` goes back. The
+//! network undoes its trail, and `known` and `depths` are the copies that `save` made. Lists are cut, and masks lose the bits
+//! of subevents that are gone. The common beginning of two paths stays. `may_end` and `is_read` add facts, propagate and restore.
 //!
 //! **Example.** Store buffering: events `W(x, 1); R(y) = 0` of P1 and `W(y, 1); R(x) = 0` of P2. Both reads may still read
-//! from a write of 0 that does not exist yet, so `until = MAX` and the prefix is possible. [`Prefix::may_end`] sets `until`
+//! from a write of 0 that does not exist yet, so `until = MAX` and the prefix is possible. [`Prefix::may_end`] lowers `until`
 //! to the present time. One source is left for each read, the initial write. So `R(y)` is before `W(y)`, and `R(x)` before
-//! `W(x)`. With program order from each write to the read this is a cycle, so an execution cannot end here.
+//! `W(x)`. If ppo has each write before the read of its thread, this is a cycle, and no execution ends here.
 //!
-//! **Correct because** an event adds only pairs that two subevents alone determine, and every operator is monotone except
-//! difference. A difference keeps only pairs that no later event takes away (see `schema`). So a derived pair is in every
-//! extension, and a broken demand is broken in each (docs/search.md, "Letting values flow"). Tests: the unit tests below,
-//! and those in `tests/tests/flow.rs`, which lose runs if a value or a source is excluded wrongly.
+//! **Correct because** an event adds only pairs that it and the events of the path determine, and every operator is monotone
+//! except difference. A difference keeps only pairs that no later event takes away (see `schema`). So a derived pair is in
+//! every extension, and a broken demand is broken in each (docs/search.md, "Letting values flow"). If a value or a source is
+//! excluded wrongly, the tests in `tests/tests/flow.rs` miss a run and fail.
 //!
-//! **Cost.** An event costs its new pairs, each `n/64` words for `n` subevents, at most 128. Undo restores the trail of the
-//! network and copies the four lists of [`PrefixDomains`].
+//! **Cost.** An event costs its new pairs and what propagation derives from them, a row of one or two words at a time. A path with
+//! more than 64 subevents is made again with room for 128. Saving copies the lists of [`PrefixDomains`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -52,7 +60,7 @@ use crate::world::World;
 /// A set of subevents.
 type Mask = u128;
 
-/// The largest number of subevents, because a set of them is one word.
+/// The largest number of subevents, because a set of them is one [`Mask`].
 const MOST: usize = Mask::BITS as usize;
 
 /// The times at which the sources of a call's reads came to exist.
@@ -62,7 +70,7 @@ pub struct Window {
     pub cells: SmallVec<[Cell; 1]>,
     /// The latest time of a source, and of the sources of copies that lead to it.
     pub until: u32,
-    /// At least one source is newer than this time, if the thread was suspended.
+    /// The source is newer than this time, if the thread was suspended. Such a call has one read of these cells.
     pub after: Option<u32>,
 }
 
@@ -125,11 +133,12 @@ struct ValueStep {
     event: usize,
     from: usize,
     to: usize,
-    /// The written value for the number of each read value; `None` if the written value has no number yet.
+    /// The written value for the number of each read value; `None` if it has no number. A value that takes too many steps
+    /// is not computed, and counts as one without a number.
     table: Vec<Option<Vals>>,
 }
 
-/// The knowledge that changes without new events.
+/// The facts about each subevent. They are narrowed without new events, too.
 #[derive(Clone, Default)]
 struct PrefixDomains {
     reads: Vec<Vals>,
@@ -179,10 +188,10 @@ pub struct Prefix<'p, 'n> {
     own: BTreeMap<Name, Mask>,
     members: Vec<Mask>,
     classes: Vec<BTreeMap<Val, Mask>>,
-    /// For each choice and subevent: the writes that a read may read from, or the subevents that an order must compare it with.
+    /// For each choice and subevent: the writes of the cell of a read, or the subevents that an order must compare it with.
     partners: Vec<Vec<Mask>>,
     numbering: Numbering,
-    /// The number of steps that it takes to make each value.
+    /// For each value the least known number of [`ValueStep`]s that make it.
     depths: Vec<u8>,
     init: Vec<Vals>,
     steps: Vec<ValueStep>,
@@ -264,9 +273,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
     pub fn go_to(&mut self, path: &[Advance<'n>]) -> Result<bool, TooMany> {
         let common = self.levels.iter().zip(path).take_while(|(level, advance)| level.advance == **advance).count();
         while self.levels.len() > common {
-            let level = self.levels.pop().expect("longer");
-            self.done[level.advance.thread] = level.done;
-            self.restore(level.before);
+            self.pop();
         }
         for advance in &path[common..] {
             if !self.is_possible() {
@@ -277,17 +284,28 @@ impl<'p, 'n> Prefix<'p, 'n> {
                     *self = Self::with_capacity(self.libraries, self.world, self.names.clone(), MOST);
                     return self.go_to(path);
                 }
-                other => other?,
+                Err(why) => {
+                    // A level that was entered in part is no state to stay in.
+                    self.pop();
+                    return Err(why);
+                }
+                Ok(()) => {}
             }
         }
         Ok(self.is_possible())
+    }
+
+    fn pop(&mut self) {
+        let level = self.levels.pop().expect("the path is longer");
+        self.done[level.advance.thread] = level.done;
+        self.restore(level.before);
     }
 
     fn is_possible(&self) -> bool {
         self.levels.last().is_none_or(|level| level.is_possible)
     }
 
-    /// True if an execution can end here, without a write after the time `now`.
+    /// True unless it is ruled out that an execution ends here, without a write after the time `now`.
     pub fn may_end(&mut self, now: u32) -> bool {
         let before = self.save();
         self.known.until.iter_mut().for_each(|until| *until = now.min(*until));
