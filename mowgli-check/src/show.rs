@@ -7,7 +7,7 @@ use itertools::Itertools;
 use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::execution::{Execution, Pairs};
-use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
@@ -44,7 +44,7 @@ impl Names {
     /// words.
     #[must_use]
     pub fn event(&self, event: &Event) -> String {
-        let call = self.named(&event.call);
+        let call = flush(self.named(&event.call));
         match tso::in_words(event) {
             Some(operation) => format!("{call}, {operation}"),
             None => Event { call, ..event.clone() }.to_string(),
@@ -89,6 +89,15 @@ impl Names {
         }
         call
     }
+}
+
+/// Returns a get whose value goes nowhere as the flush that it is.
+fn flush(call: Call) -> Call {
+    let args: Vec<Val> = call.args.iter().filter(|arg| **arg != Val::Unit).copied().collect();
+    if args.len() == call.args.len() || !call.method.text().starts_with("Get") {
+        return call;
+    }
+    Call { method: Name::new(&call.method.text().replace("Get", "Flush")), args: args.into_iter().collect(), ..call }
 }
 
 /// An execution to print: with the derived relations, the libraries that define its relations, and names.

@@ -633,6 +633,31 @@ fn are_independent_of_jobs(args: &[&str]) {
     assert_eq!(run("1"), run("8"), "{args:?}");
 }
 
+/// Reasons name the flags of operations, and executions the flushes.
+#[test]
+fn flags_are_reasons() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = |model: &str, last: &str, outcome: &str| {
+        let words = "{ x@1 = 1; o@1 = 0; z@2 = 0; f@2 = 0; }";
+        let rows = format!(" P1@1 | P2@2 ;\n put(z, x) | a := f ;\n {last} | b := z ;\n");
+        let test = file(folder.path(), "t.litmus", &format!("{model} t\n{words}\n{rows}{outcome}\n"));
+        mowgli(&["explain", &test]).out
+    };
+    for (model, last, outcome, reason) in [
+        ("RDMA_TSO+efa", "rfaa@weak(o, f, 1)", "forbidden (a=1 /\\ b=0)", "rfaa@weak(o, f, 1) signals put(z, x)"),
+        (
+            "RDMA_TSO+relaxed-ordering",
+            "put@strict(f, x)",
+            "forbidden (a=1 /\\ b=0)",
+            "put@strict(f, x) is by a strict key, and does not pass put(z, x)",
+        ),
+        ("RDMA_TSO", "flush(z)", "allowed (b=0)", "Flush(z)"),
+    ] {
+        let out = explained(model, last, outcome);
+        assert!(out.contains(reason), "{out}");
+    }
+}
+
 #[test]
 fn a_kept_counterexample_is_judged_and_explained_again() {
     let folder = tempfile::tempdir().unwrap();

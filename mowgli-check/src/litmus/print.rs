@@ -55,8 +55,8 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
     };
     let is_shown = |arg: &Arg| args.len() == 1 || *arg != Arg::Val(Val::NoWid);
     // A get whose value goes nowhere is a flush.
-    let is_dropped = |arg: &&Arg| **arg == Arg::Val(Val::Unit);
-    let name = if is_memory && args.iter().any(|arg| is_dropped(&arg)) { name.replace("get", "flush") } else { name };
+    let is_dropped = |arg: &&Arg| is_memory && method.starts_with("Get") && **arg == Arg::Val(Val::Unit);
+    let name = if args.iter().any(|arg| is_dropped(&arg)) { name.replace("get", "flush") } else { name };
     let (ids, others): (Vec<_>, Vec<_>) = args
         .iter()
         .zip(texts)
