@@ -796,5 +796,7 @@ fn cvc5_agrees_on_sv() {
     let implementation = entry.variant("published").unwrap().implementation.clone();
     let proof = proved_by(entry, implementation, 20, vec![SolverProgram::Z3, SolverProgram::Cvc5]);
     assert!(proof.is_proved(), "{:?} {:?}", open(&proof), proof.errors);
-    assert!(proof.rows.iter().filter(|row| row.cases > 0).all(|row| row.answers.len() == 2));
+    // What holds by definition is asked of no solver.
+    let answers: Vec<usize> = proof.rows.iter().map(|row| row.answers.len()).filter(|n| *n > 0).collect();
+    assert!(answers.len() > 3 && answers.iter().all(|n| *n == 2), "{answers:?}");
 }
