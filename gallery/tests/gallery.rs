@@ -44,7 +44,7 @@ fn found(entry: &Entry, name: &str) -> (String, String) {
     (format!("| `{}` | `{name}` | {says} | {} |", entry.name, bounds.join("; ")), text)
 }
 
-/// Variants whose first bound takes more than some seconds.
+/// Variants whose first bound takes nearly a second or more.
 const LONG: [(&str, &str); 15] = [
     ("log", "no-wait"),
     ("alock", "short-budget"),

@@ -2,8 +2,9 @@
 //! number of a WRITE with immediate.
 //!
 //! A message travels on a queue pair of its sender, behind the earlier operations. Its stamp aNMW has the order of a remote
-//! write. With relaxed ordering, later writes may pass it, and it passes no earlier write. The threads of its node wait for its completion, and one of them receives it. A WRITE with immediate is a put followed
-//! by a message, since its completion at the target comes after the data.
+//! write. With relaxed ordering, later writes may pass it, and it passes no earlier write. The threads of
+//! its node wait for its completion, and one of them receives it. A WRITE with immediate is a put followed by a message,
+//! since its completion at the target comes after the data.
 //!
 //! Each node has one receive queue, which always has room. Messages of one queue pair are received in order, and those of
 //! different queue pairs in any order. A message has no completion of its own at its sender.

@@ -62,12 +62,6 @@ pub enum WalkEnd {
     Stuck(Standstill),
 }
 
-impl From<Standstill> for WalkEnd {
-    fn from(standstill: Standstill) -> Self {
-        Self::Stuck(standstill)
-    }
-}
-
 /// A condition on a state: on the outputs of the threads that have ended, and the outcome if everything has.
 type Accepts<'f> = dyn Fn(&[Option<Val>], Option<&Outcome>) -> bool + 'f;
 
@@ -234,7 +228,9 @@ impl Machine<'_> {
             been.insert(state.clone());
             if all.is_empty() {
                 let outcome = self.outcome(&state, observed);
-                return Ok(outcome.map_or_else(|| self.standstill(&[&state], observed).into(), WalkEnd::Outcome));
+                return Ok(
+                    outcome.map_or_else(|| WalkEnd::Stuck(self.standstill(&[&state], observed)), WalkEnd::Outcome)
+                );
             }
             let mut new = Vec::new();
             for (_, after) in &all {
@@ -244,7 +240,7 @@ impl Machine<'_> {
                 let mut new = new.iter();
                 all.retain(|_| *new.next().expect("one for each"));
             } else if let Some(closed) = self.closed(&state, &been, expired)? {
-                return Ok(self.standstill(&closed.iter().collect::<Vec<_>>(), observed).into());
+                return Ok(WalkEnd::Stuck(self.standstill(&closed.iter().collect::<Vec<_>>(), observed)));
             }
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;
