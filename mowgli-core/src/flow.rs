@@ -12,9 +12,10 @@
 //! one result cost no step. The search then takes a thread with the fewest results, the first one if there are several.
 //! It branches on each result that the call can have with the present writes. It has one more branch, *later*, in which no
 //! thread moves and the thread is *suspended* at the present time. A suspended thread continues only with a write that is
-//! newer. A path ends when all threads have ended, or when the rest are suspended. The search ends when no branch is left.
+//! newer. One step may stand for several values of a read, if the thread goes on in one way with all of them ([`crate::read_class`]).
+//! A path ends when all threads have ended, or when the rest are suspended. The search ends when no branch is left.
 //!
-//! **Invariant.** A step that reads memory has a `Window`: the source's time is at most `until`, the time before the
+//! **Invariant.** A step that reads memory with one result has a `Window`: the source's time is at most `until`, the time before the
 //! step. If the thread was suspended and the call has one read, it is more than `after`, the time of the suspension. In each state:
 //!  - each value that a call has returned is the initial value of its cell, or a write of the state can write it;
 //!  - `Prefix` does not rule out that an execution begins with the events of the path;
@@ -52,6 +53,7 @@ mod rounds;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use smallvec::SmallVec;
 use typed_arena::Arena;
@@ -61,8 +63,9 @@ use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::problem::{Found, Problem};
 use crate::reachability::{Reachability, ReachabilityCache, Reachable};
+use crate::read_class::{ReadClass, ReadClasses};
 use crate::runs::{Run, Skeleton, Stop, group};
-use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
+use crate::search::prefix::{Advance, Available, Prefix, TooMany, Ways, Window, reads_of};
 use crate::search::solver::Flow;
 use crate::thin_air::excludes_thin_air;
 use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
@@ -151,11 +154,27 @@ struct Position<'n> {
     postponed: Option<u32>,
     /// True if it waits in its call for ever.
     stays: bool,
+    /// If it is suspended: the classes of results whose branches cover all times, as bits.
+    covered: u128,
+    /// The number of runs for which the point stands.
+    runs: usize,
+    /// The number of events up to the last one that may have read several values.
+    merged: usize,
 }
 
 impl<'n> Position<'n> {
     fn at(point: &'n ThreadState<'n>) -> Self {
-        Self { point, postponed: None, stays: false }
+        Self { point, postponed: None, stays: false, covered: 0, runs: 1, merged: 0 }
+    }
+
+    /// Returns the step with the results of a class.
+    fn in_class(&self, class: &ReadClass<'n>) -> Successor<'n> {
+        let to = Self {
+            runs: self.runs * class.ways.all.len(),
+            merged: self.point.run().shapes.len() + 1,
+            ..Self::at(class.point)
+        };
+        Successor { to, ways: class.ways.clone(), window: None }
     }
 
     fn reads_memory(&self) -> bool {
@@ -171,6 +190,7 @@ impl<'n> Position<'n> {
 /// One way in which a thread can continue.
 struct Successor<'n> {
     to: Position<'n>,
+    ways: Ways,
     window: Option<Window>,
 }
 
@@ -187,8 +207,11 @@ enum Successors<'n> {
 /// The positions of all threads.
 type Positions<'n> = Vec<Position<'n>>;
 
-/// The last state of each thread.
-type Final<'n> = Vec<&'n ThreadState<'n>>;
+/// The number of runs for which one position may stand.
+const RUNS: usize = 256;
+
+/// The last states of each thread: one, or several that differ in what they have read.
+type Final<'n> = Vec<Vec<&'n ThreadState<'n>>>;
 
 struct Explorer<'p, 'a, 'n> {
     problem: &'p Problem<'a>,
@@ -213,6 +236,9 @@ struct Explorer<'p, 'a, 'n> {
     /// True if reachability showed in the first state that some thread cannot end.
     cannot_end: bool,
     idle: BTreeSet<Vec<Idle>>,
+    /// True if some stuck run stands for several, which may differ in whether they are stuck.
+    is_idle_unknown: bool,
+    classes: ReadClasses<'n>,
     /// The combinations of thread states that the search explored, if a [`Note`] wants them.
     together: BTreeSet<Vec<usize>>,
     /// The largest number of states to explore.
@@ -271,6 +297,8 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
         coherence: RefCell::default(),
         cannot_end: false,
         idle: BTreeSet::new(),
+        is_idle_unknown: false,
+        classes: ReadClasses::new(libraries),
         together: BTreeSet::new(),
         most,
     };
@@ -278,8 +306,14 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
     let starts: Positions<'_> = starts.map(Position::at).collect();
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
-        explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
-        explorer.state(starts.clone(), 0);
+        explorer.path.extend(all.map(|(thread, p)| Advance::first(thread, p.point)));
+        let starts_of = explorer.path.clone();
+        while explorer.state(starts.clone(), 0) == Flow::Stop && explorer.classes.restart() {
+            explorer.path.clone_from(&starts_of);
+            (explorer.stop, explorer.bound, explorer.is_idle_unknown) = (None, None, false);
+            explorer.found.clear();
+            explorer.idle.clear();
+        }
     }
     if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
@@ -289,19 +323,19 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
         let heard = explorer.coherence.borrow().heard().cloned().collect();
         note(&Transcript { threads: &explorer.threads, starts, states: &explorer.together, heard });
     }
-    let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, .. } = explorer;
+    let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, is_idle_unknown, .. } = explorer;
     if reads_rounds {
         stop = stop.or(bound.take().map(Stop::Loop));
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
-    let idle = (wanted != Wanted::Ended && !cannot_end).then(|| idle.into_iter().collect());
+    let idle = (wanted != Wanted::Ended && !cannot_end && !is_idle_unknown).then(|| idle.into_iter().collect());
     Some(Runs { threads, together, stop, bound, states, idle })
 }
 
 /// Returns the skeletons of the runs that were found, and the combinations of them.
 fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Vec<Skeleton>>, Vec<Vec<usize>>) {
     let of_thread = |t: usize| {
-        let runs: BTreeSet<&Run> = found.values().map(|ends| ends[t].run()).collect();
+        let runs: BTreeSet<&Run> = found.values().flat_map(|ends| ends[t].iter().map(|p| p.run())).collect();
         group(runs.into_iter().cloned().collect())
     };
     let skeletons: Vec<Vec<Skeleton>> = (0..threads).map(of_thread).collect();
@@ -309,7 +343,7 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Ve
         let all = skeletons.iter().enumerate();
         let of_run: BTreeMap<&Run, usize> =
             all.flat_map(|(number, s)| s.runs.iter().map(move |run| (run, number))).collect();
-        found.values().map(|ends| (ends[t].id, of_run[ends[t].run()])).collect()
+        found.values().map(|ends| (ends[t][0].id, of_run[ends[t][0].run()])).collect()
     };
     let numbers: Vec<_> = skeletons.iter().enumerate().map(|(t, s)| numbers(s, t)).collect();
     let together = found.keys().map(|ends| ends.iter().zip(&numbers).map(|(id, of)| of[id]).collect());
@@ -320,7 +354,7 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Ve
 impl<'n> Explorer<'_, '_, 'n> {
     /// Explores a state and all states after it.
     fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
-        if self.states >= self.most {
+        if self.states >= self.most || self.classes.have_grown() {
             return Flow::Stop;
         }
         self.states += 1;
@@ -343,10 +377,12 @@ impl<'n> Explorer<'_, '_, 'n> {
                 Successors::Waits => break,
                 Successors::Nothing => return Flow::Continue,
             };
+            let covered = ways.iter().fold(0, |all, way| all | self.classes.number(&way.ways));
             for way in ways {
                 let mut after = state.clone();
                 after[t] = way.to;
-                self.path.push(Advance { thread: t, point: way.to.point, now: now + 1, window: way.window });
+                let Successor { to, ways, window } = way;
+                self.path.push(Advance { thread: t, point: to.point, ways, now: now + 1, window });
                 let flow = self.state(after, now + 1);
                 self.path.pop();
                 if flow == Flow::Stop {
@@ -357,6 +393,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 return Flow::Continue;
             }
             state[t].postponed = Some(now);
+            state[t].covered |= covered;
         }
         if self.wanted != Wanted::Ended {
             self.idle(&state, &names, &available, now + 1);
@@ -556,15 +593,30 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn values(&self, prefix: &Prefix<'_, 'n>, any: &Available, cell: Cell) -> Vec<Val> {
         let initial = self.problem.initial(cell);
         let values: BTreeSet<Val> = prefix.values_of(any, cell).into_iter().chain([initial]).collect();
+        self.classes.see(&self.threads, cell, &values);
         values.into_iter().collect()
     }
 
     fn end(&mut self, state: &Positions<'n>) {
-        let ends: Final<'n> = state.iter().map(|p| p.point).collect();
-        let events: Vec<&Event> = ends.iter().flat_map(|p| &p.run().trace.events).collect();
+        let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
         if self.problem.admits(&events) {
-            self.found.insert(ends.iter().map(|p| p.id).collect(), ends);
+            let ends = state.iter().enumerate().map(|(t, place)| self.ends(t, place)).collect();
+            self.found.insert(state.iter().map(|p| p.point.id).collect(), ends);
         }
+    }
+
+    /// Returns the states for which the last position of a thread stands. The first one is its point.
+    fn ends(&self, thread: usize, place: &Position<'n>) -> Vec<&'n ThreadState<'n>> {
+        if place.runs == 1 {
+            return vec![place.point];
+        }
+        let mut steps = self.path.iter().filter(|advance| advance.thread == thread);
+        let start = steps.next().expect("each thread has a first state").point;
+        steps.fold(vec![start], |points, Advance { ways, .. }| {
+            let after =
+                |p| ways.all.iter().map(move |&(ret, n)| self.threads.after(p, Tid::from_index(thread), ret, n));
+            points.into_iter().flat_map(after).collect()
+        })
     }
 
     fn cut_off(&mut self, frontier: &Frontier) {
@@ -587,19 +639,30 @@ impl<'n> Explorer<'_, '_, 'n> {
     ) -> Vec<Successor<'n>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
-            self.may_come_to(point).then(|| Successor { to: Position::at(point), window })
+            let ways = Ways { all: SmallVec::from_buf([(ret, shape)]), read: None };
+            let to = Position { point, postponed: None, covered: 0, ..place };
+            self.may_come_to(point).then_some(Successor { to, ways, window })
         };
         match &place.point.frontier {
             Frontier::Free(call, results) => {
-                let stays = Successor { to: Position { stays: true, ..place }, window: None };
+                let stays = Successor { to: Position { stays: true, ..place }, ways: Ways::default(), window: None };
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }
             Frontier::Reads(call) => {
                 let (results, cells) = self.results(t, place, prefix, any);
-                let mut ways = Vec::new();
+                let classes = self.classes(t, &place, &cells);
+                let mut ways: Vec<Successor<'n>> = Vec::new();
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
+                        if let Some(class) = classes.iter().find(|class| class.ways.all.contains(&(ret, number))) {
+                            let number = self.classes.number(&class.ways);
+                            let is_covered = number != 0 && place.covered & number == number;
+                            if !is_covered && ways.iter().all(|way| way.ways != class.ways) {
+                                ways.push(place.in_class(class));
+                            }
+                            continue;
+                        }
                         let reads = reads_of(shape, &cells);
                         // Skip it, because a shape that reads none of these cells was explored before the suspension.
                         if reads == 0 && place.postponed.is_some() {
@@ -614,6 +677,18 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Returns the classes of results of the read at which a thread stands. Stuck runs are looked for without classes.
+    fn classes(&self, thread: Tid, place: &Position<'n>, cells: &[Cell]) -> Rc<[ReadClass<'n>]> {
+        let is_wanted = matches!(self.wanted, Wanted::Ended | Wanted::Both) && place.point.within().is_some();
+        let &[cell] = cells else { return Rc::new([]) };
+        if !is_wanted {
+            return Rc::new([]);
+        }
+        let classes = self.classes.at(&self.threads, thread, place.point, cell);
+        let is_too_large = |class: &ReadClass<'n>| place.runs * class.ways.all.len() > RUNS;
+        if classes.iter().any(is_too_large) { Rc::new([]) } else { classes }
     }
 
     /// Returns the results that a call can have with the present writes, and the cells that it reads. If the thread is

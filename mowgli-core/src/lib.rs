@@ -101,6 +101,7 @@ mod prepared;
 pub mod problem;
 pub mod program;
 mod reachability;
+mod read_class;
 pub mod relation;
 pub mod repair;
 pub mod runs;

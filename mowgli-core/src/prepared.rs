@@ -47,6 +47,28 @@ pub(crate) struct StampEdge {
     pub position: RelativePosition,
 }
 
+/// The stamps of a network that are in order with one stamp, as positions in [`Libraries::stamps`].
+pub(crate) struct StampNeighbours {
+    /// The stamps before it.
+    pub before: Vec<usize>,
+    /// The stamps after it.
+    pub after: Vec<usize>,
+    /// Whether each stamp is before it, and whether each is after it.
+    pub is: [Vec<bool>; 2],
+}
+
+impl StampNeighbours {
+    fn new(libraries: &Libraries, nodes: u8, stamp: Stamp) -> Self {
+        let stamps = libraries.stamps(nodes);
+        let is = [
+            stamps.iter().map(|&a| libraries.to(a, stamp)).collect::<Vec<_>>(),
+            stamps.iter().map(|&b| libraries.to(stamp, b)).collect(),
+        ];
+        let [before, after] = is.each_ref().map(|is| (0..is.len()).filter(|&i| is[i]).collect());
+        Self { before, after, is }
+    }
+}
+
 /// The relations of some of the libraries, for each number of subevents.
 type Schemas = BTreeMap<(Vec<Name>, usize), Rc<Schema>>;
 
@@ -55,6 +77,7 @@ pub(crate) struct Prepared {
     libraries: Libraries,
     schemas: RefCell<Schemas>,
     is_in_order: RefCell<FxHashMap<StampEdge, bool>>,
+    neighbours: RefCell<FxHashMap<(u8, Stamp), Rc<StampNeighbours>>>,
 }
 
 impl Prepared {
@@ -72,7 +95,7 @@ impl Prepared {
     }
 
     fn new(libraries: Libraries) -> Self {
-        Self { libraries, schemas: RefCell::default(), is_in_order: RefCell::default() }
+        Self { libraries, schemas: RefCell::default(), is_in_order: RefCell::default(), neighbours: RefCell::default() }
     }
 
     /// Returns the relations of these libraries for up to `capacity` subevents.
@@ -80,6 +103,12 @@ impl Prepared {
         let mut schemas = self.schemas.borrow_mut();
         let new = || Rc::new(Schema::new(&self.libraries, names, capacity));
         Rc::clone(schemas.entry((names.to_vec(), capacity)).or_insert_with(new))
+    }
+
+    /// Returns the neighbours of a stamp in a network of so many nodes.
+    pub fn neighbours(&self, nodes: u8, stamp: Stamp) -> Rc<StampNeighbours> {
+        let new = || Rc::new(StampNeighbours::new(&self.libraries, nodes, stamp));
+        Rc::clone(self.neighbours.borrow_mut().entry((nodes, stamp)).or_insert_with(new))
     }
 
     /// Returns whether an edge is always in order, which `compute` finds out if this is not known yet.

@@ -61,6 +61,19 @@ impl Prog {
         Self::Val(Val::Unit)
     }
 
+    /// True if both are surely one program. Two functions are one only if they are in one place.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Val(v), Self::Val(w)) => v == w,
+            (Self::Call(a), Self::Call(b)) => a == b,
+            (Self::Let(a), Self::Let(b)) => Arc::ptr_eq(a, b),
+            (Self::Loop(a), Self::Loop(b)) => Arc::ptr_eq(a, b),
+            (Self::Break(k, v), Self::Break(l, w)) => (k, v) == (l, w),
+            (Self::Bound, Self::Bound) => true,
+            _ => false,
+        }
+    }
+
     /// Returns the program that makes one call.
     #[must_use]
     pub fn call(call: Call) -> Self {

@@ -13,7 +13,7 @@ use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::denote::{ReplacedCall, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
-use crate::event::{self, Call, Cell, Event, Shape};
+use crate::event::{self, Call, Cell, Event, Reads, Shape, Sub};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
@@ -107,6 +107,30 @@ impl<'n> ThreadState<'n> {
         next.iter().map(|(&(ret, shape), &p)| (ret, Some(shape).filter(|s| *s != BEYOND), p)).collect()
     }
 
+    /// Compares this state with another one of the thread. If a subevent has read another value, and nothing else is different, it
+    /// returns the event and the subevent. The thread then goes on in one way.
+    #[must_use]
+    pub fn differs_only_in_read(&self, other: &Self) -> Option<(usize, usize)> {
+        let (a, b) = (self.run(), other.run());
+        let is_same = self.frontier == other.frontier
+            && self.control.is_same(&other.control)
+            && a.shapes.len() == b.shapes.len()
+            && a.trace.groups == b.trace.groups
+            && a.trace.calls == b.trace.calls
+            && a.trace.rounds == b.trace.rounds
+            && a.trace.output == b.trace.output;
+        let mut events = (0..a.shapes.len()).filter(|&i| is_same && a.shapes[i] != b.shapes[i]);
+        let event = events.next().filter(|_| events.next().is_none())?;
+        let (one, two) = (&a.shapes[event], &b.shapes[event]);
+        let mut subs = (0..one.len()).filter(|&i| one.get(i) != two.get(i));
+        let sub = subs.next().filter(|_| subs.next().is_none() && one.len() == two.len())?;
+        let is_read = Sub { reads: two[sub].reads, ..one[sub] } == two[sub]
+            && matches!((one[sub].reads, two[sub].reads), (Some(Reads::Is(_)), Some(Reads::Is(_))));
+        let same_calls = |i: usize| a.trace.events[i].call == b.trace.events[i].call;
+        let same_results = |i: usize| i == event || a.trace.events[i].ret == b.trace.events[i].ret;
+        (is_read && (0..a.shapes.len()).all(|i| same_calls(i) && same_results(i))).then_some((event, sub))
+    }
+
     /// The iterations computed so far, by the result of the call.
     #[must_use]
     pub fn known_rounds(&self) -> Vec<(Val, Iterations<'n>)> {
@@ -144,7 +168,31 @@ enum Frame {
     Body { call: usize, outer: Option<usize>, start: usize },
 }
 
+impl Continuation {
+    /// True if both surely go on in the same way.
+    fn is_same(&self, other: &Self) -> bool {
+        let (a, b) = (&self.stack, &other.stack);
+        (self.group, self.one_round, self.made) == (other.group, other.one_round, other.made)
+            && self.program.is_same(&other.program)
+            && a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| a.is_same(b))
+    }
+}
+
 impl Frame {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Then(a), Self::Then(b)) => Arc::ptr_eq(a, b),
+            (Self::Loop { body: a, done, start }, Self::Loop { body: b, done: other, start: first }) => {
+                Arc::ptr_eq(a, b) && (done, start) == (other, first)
+            }
+            (Self::Body { call, outer, start }, Self::Body { call: other, outer: around, start: first }) => {
+                (call, outer, start) == (other, around, first)
+            }
+            _ => false,
+        }
+    }
+
     /// True for a loop in the iteration that begins with this event.
     fn is_round(&self, event: usize) -> bool {
         matches!(self, Self::Loop { start, .. } if *start == event)

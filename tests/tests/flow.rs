@@ -1,13 +1,16 @@
 //! Values that flow and values that are guessed. One search lets threads continue only with values that exist, and its
 //! plain twin tries every value. Both have the same outcomes.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Cell;
+use mowgli_core::expr::Expr;
 use mowgli_core::flow;
-use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
+use mowgli_core::methods;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
@@ -54,8 +57,18 @@ fn within(rounds: usize, problem: Problem<'_>) -> Problem<'_> {
 /// Checks that both searches have the same outcomes, with as many classes of each. This holds within the bound on
 /// iterations, or altogether. A limit that only guesses reach does not count.
 fn agree(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Result<(), TestCaseError> {
-    let none = Implementations::new();
-    let problem = problem(libraries, &none, world, programs, observed);
+    agree_with(&Implementations::new(), libraries, world, programs, observed)
+}
+
+/// The same for programs that call implemented libraries.
+fn agree_with(
+    implementations: &Implementations,
+    libraries: &Libraries,
+    world: &World,
+    programs: &[Prog],
+    observed: &[Cell],
+) -> Result<(), TestCaseError> {
+    let problem = problem(libraries, implementations, world, programs, observed);
     let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
     let guessed = problem.outcomes_by_guessing();
     let is_bounded = |stop: &Option<Stop>| matches!(stop, None | Some(Stop::Loop(_)));
@@ -130,6 +143,18 @@ proptest! {
         is_as_complete_as_it_says(&libraries, &world, &programs, &cells)?;
     }
 
+    /// A body that waits goes on in one way whatever it has found, so the search takes one step for several values.
+    #[test]
+    fn on_waits_in_bodies(threads in prop_oneof![
+        prop::collection::vec(prop::collection::vec(statement_or_wait(), 1..4), 2),
+        prop::collection::vec(prop::collection::vec(statement_or_wait(), 1..3), 3),
+    ]) {
+        let world = one_node(threads.len());
+        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
+        agree_with(&waiting, &Libraries::over(to).with(Wait), &world, &programs, &all_cells(&world))?;
+    }
+
     /// A swap that fails begins anew. The search decides whether another thread reads a word that a failed iteration wrote.
     #[test]
     fn on_swaps(swapping in prop::collection::vec(statements_beside_a_swap(), 2)) {
@@ -139,6 +164,41 @@ proptest! {
         agree(&libraries, &world, &programs, &[])?;
         is_as_complete_as_it_says(&libraries, &world, &programs, &[])?;
     }
+}
+
+methods! {
+    /// Waits for words.
+    enum WaitsFor of WAITING = "waiting" as statements {
+        /// Returns when x is above v.
+        fn above = Above(x: Local, v: Value);
+        /// Returns when x is not v, and says whether it is 2.
+        fn change = Change(x: Local, v: Value) -> Bool;
+    }
+}
+
+struct Waiting;
+
+impl Implementation for Waiting {
+    fn target(&self) -> Name {
+        WAITING
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { WaitsFor:
+                Above { x, v } => { loop { let seen = wait::Method::read(x); if (seen > v) { break } } }
+                Change { x, v } => {
+                    loop { let seen = wait::Method::read(x); if (seen != v) { break Expr::from(seen).is(2) } }
+                }
+            }
+        });
+        Some(&BODIES)
+    }
+}
+
+/// Draws the number of a statement: a write, a read, or a wait in a body.
+fn statement_or_wait() -> impl Strategy<Value = u8> {
+    prop_oneof![Just(0u8), Just(1), Just(2), Just(10), Just(11), Just(12)]
 }
 
 /// Draws the numbers of one to three statements. At most one of them is a swap, and the others have no loop.
@@ -242,6 +302,9 @@ fn statement(number: u8, last: Val) -> Prog {
             if w == v { Prog::Break(1, w) } else { Prog::unit() }
         }
         .repeat(),
+        10 => above(x, 0),
+        11 => above(y, 1),
+        12 => change(x, 0).map(move |is_two| if is_two == Val::Bool(true) { Val::Int(2) } else { last }),
         // A loop in a loop: the inner one waits, the outer one has effects.
         _ => prog! {
             prog! { let v = wait::read(x); Prog::break_if(v > Val::Int(0)) }.repeat();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
 use crate::event::Cell;
 use crate::ids::{Name, Tid};
-use crate::search::prefix::{Advance, Available, Prefix};
+use crate::search::prefix::{Advance, Available, Prefix, Ways};
 use crate::thread::{Frontier, LastIteration, ThreadState};
 use crate::value::Val;
 
@@ -76,7 +76,11 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
         let may_change = |cell: Cell| written.contains(&cell) || is_open(cell);
         for (t, rounds) in &mut going {
+            let merged = state[*t].merged;
             rounds.retain(|(point, start)| {
+                if *start < merged {
+                    return true;
+                }
                 let mut reads = point.run().shapes[*start..].iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
                 reads.all(|(cell, reads)| {
                     let last = || prefix.last_values(any, cell, (*t, *start..known(*t)), &may_change);
@@ -107,12 +111,13 @@ impl<'n> Explorer<'_, '_, 'n> {
                 self.together.insert(chosen.iter().map(|(point, _)| point.id).collect());
             }
             if looked_at.is_err() || prefix.may_end(now) {
+                self.is_idle_unknown |= path.iter().any(|advance| advance.ways.read.is_some());
                 self.idle.insert(chosen.iter().map(|(point, wait)| (point.run().clone(), wait.clone())).collect());
             }
             return;
         };
         for last in of_thread {
-            path.push(Advance { thread, point: last.0, now, window: None });
+            path.push(Advance { thread, point: last.0, ways: Ways::default(), now, window: None });
             chosen.push(last.clone());
             self.choose_last(prefix, path, now, options, chosen);
             chosen.pop();

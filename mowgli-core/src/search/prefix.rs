@@ -74,22 +74,42 @@ pub struct Window {
     pub after: Option<u32>,
 }
 
+/// The results with which a thread goes on in one way.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ways {
+    /// The results of its call, each with the number of its shape; none for the step to the first state.
+    pub all: SmallVec<[(Val, usize); 1]>,
+    /// The values that they read, if they differ in what one subevent of the call reads: its position, and the values.
+    pub read: Option<(usize, SmallVec<[Val; 4]>)>,
+}
+
 /// A step of a thread.
 #[derive(Clone)]
 pub struct Advance<'n> {
     /// The number of the thread.
     pub thread: usize,
-    /// The state that it reaches.
+    /// The state that it reaches, with one of the results.
     pub point: &'n ThreadState<'n>,
+    /// The results.
+    pub ways: Ways,
     /// The time of its new events.
     pub now: u32,
     /// The window of the first of these events.
     pub window: Option<Window>,
 }
 
+impl<'n> Advance<'n> {
+    /// The step to the first state of a thread.
+    #[must_use]
+    pub fn first(thread: usize, point: &'n ThreadState<'n>) -> Self {
+        Self { thread, point, ways: Ways::default(), now: 0, window: None }
+    }
+}
+
 impl PartialEq for Advance<'_> {
     fn eq(&self, other: &Self) -> bool {
-        (self.thread, self.point.id, self.now, &self.window) == (other.thread, other.point.id, other.now, &other.window)
+        let key = |a: &Self| (a.thread, a.point.id, a.now);
+        key(self) == key(other) && self.window == other.window && self.ways == other.ways
     }
 }
 
@@ -367,6 +387,11 @@ impl<'p, 'n> Prefix<'p, 'n> {
         let mut window = advance.window.as_ref();
         for ((event, shape), &nth) in new {
             self.add_event(&LoneEvent { event, nth, shape }, advance.now, window.take())?;
+        }
+        if let Some((sub, values)) = &advance.ways.read {
+            for &v in values {
+                self.known.reads[start + sub] |= self.number(v)?;
+            }
         }
         self.number_steps()?;
         if let Some(Window { after: Some(time), cells, .. }) = &advance.window {

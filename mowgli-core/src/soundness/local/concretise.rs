@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+use std::rc::Rc;
 
 use itertools::Itertools;
 
 use crate::event::Event;
 use crate::ids::Name;
 use crate::library::Libraries;
+use crate::prepared::{Prepared, StampNeighbours};
 use crate::relation::Matrix;
 use crate::search::solver::{Flow, Solver};
 use crate::stamp::Stamp;
@@ -146,11 +148,21 @@ impl Abstraction<'_> {
         if let Some(call) = self.impossible {
             return Err(Reason::NoStamps(self.calls[call].event.to_string()));
         }
+        let prepared = Prepared::of(libraries);
         let mut reason = Reason::NoChoice;
         for (position, choice) in self.choices.iter_mut().enumerate() {
+            let nodes = solver.graph.world.nodes;
             let condition = |p: &Promise| {
                 let (call, hb) = (&self.calls[p.call], &hb.least);
-                Condition1 { solver, libraries, call, stamp: p.stamp, hb }
+                let of = |&s: &usize| prepared.neighbours(nodes, solver.graph.subs[s].sub.stamp);
+                Condition1 {
+                    solver,
+                    own: &call.own,
+                    of_own: call.own.iter().map(of).collect(),
+                    stamp: p.stamp,
+                    of_stamp: prepared.neighbours(nodes, p.stamp),
+                    hb,
+                }
             };
             let conditions: Vec<Condition1<'_>> = choice.promises.iter().map(condition).collect();
             let all: Vec<Vec<usize>> = conditions.iter().map(Condition1::candidates).collect();
@@ -207,41 +219,42 @@ impl StampChoice<'_> {
 /// Condition 1 for one stamp of a call.
 struct Condition1<'a> {
     solver: &'a Solver<'a>,
-    libraries: &'a Libraries,
-    call: &'a AbstractCall,
+    /// The subevents of the call, with the neighbours of their stamps.
+    own: &'a [usize],
+    of_own: Vec<Rc<StampNeighbours>>,
     stamp: Stamp,
+    of_stamp: Rc<StampNeighbours>,
     hb: &'a Matrix,
 }
 
 impl Condition1<'_> {
     /// The subevents of the call that keep `to` both ways for every stamp of the model; the latest first.
     fn candidates(&self) -> Vec<usize> {
-        let mut found: Vec<usize> = self.call.own.iter().rev().copied().filter(|&s| self.edges(s).is_some()).collect();
+        let mut found: Vec<usize> = self.own.iter().rev().copied().filter(|&s| self.edges(s).is_some()).collect();
         // Try the same stamp first, because most implementations have it.
-        found.sort_by_key(|&s| self.stamp_of(s) != self.stamp);
+        found.sort_by_key(|&s| self.solver.graph.subs[s].sub.stamp != self.stamp);
         found
     }
 
     /// The edges of hb, as far as it needs any, by which `s` can stand for the stamp.
     fn edges(&self, s: usize) -> Option<Vec<(usize, usize)>> {
-        let to = |a, b| self.libraries.to(a, b);
         let mut edges = Vec::new();
         // Try the subevent itself first, because it needs no edge of hb.
-        let own = || std::iter::once(s).chain(self.call.own.iter().copied().filter(|&e| e != s));
-        for a0 in self.libraries.stamps(self.solver.graph.world.nodes) {
-            if to(a0, self.stamp) {
-                edges.push((own().find(|&e1| to(a0, self.stamp_of(e1)) && (e1 == s || self.hb.has(e1, s)))?, s));
-            }
-            if to(self.stamp, a0) {
-                edges.push((s, own().find(|&e2| to(self.stamp_of(e2), a0) && (e2 == s || self.hb.has(s, e2)))?));
+        let position = self.own.iter().position(|&e| e == s).expect("one of the call");
+        let others = || (0..self.own.len()).filter(|&e| e != position);
+        for &a0 in &self.of_stamp.before {
+            let is_before = |e: usize| self.of_own[e].is[0][a0];
+            if !is_before(position) {
+                edges.push((self.own[others().find(|&e| is_before(e) && self.hb.has(self.own[e], s))?], s));
             }
         }
-        edges.retain(|(a, b)| a != b);
+        for &a0 in &self.of_stamp.after {
+            let is_after = |e: usize| self.of_own[e].is[1][a0];
+            if !is_after(position) {
+                edges.push((s, self.own[others().find(|&e| is_after(e) && self.hb.has(s, self.own[e]))?]));
+            }
+        }
         Some(edges)
-    }
-
-    fn stamp_of(&self, s: usize) -> Stamp {
-        self.solver.graph.subs[s].sub.stamp
     }
 }
 
