@@ -15,9 +15,17 @@ use smallvec::SmallVec;
 /// assert_eq!(few.iter().sum::<u8>(), 3);
 /// assert_eq!(few, (1..=2).collect());
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "T: Serialize", deserialize = "T: Deserialize<'de>"))]
 pub struct Few<T>(SmallVec<[T; 4]>);
+
+/// The items are copied at once, since the search copies runs for each state that it makes.
+impl<T: Copy> Clone for Few<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl<T: Copy> Few<T> {
     /// Returns a copy of a slice.

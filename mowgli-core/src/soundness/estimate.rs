@@ -27,7 +27,7 @@ pub struct Plan<'q, 'a> {
 /// The question of the check.
 enum EstimateFor {
     /// Local soundness. Clients that may be symmetric form a class.
-    Local(Orbits, [Observers; 2]),
+    Local(Orbits, Box<[Observers; 2]>),
     /// Outcomes. Each client is its own class.
     Outcomes,
 }
@@ -72,7 +72,7 @@ impl<'q, 'a> Plan<'q, 'a> {
         let orbits = Orbits::of(&clients, &question.bound.values);
         let firsts = orbits.all_firsts();
         let asked = [Observers::by(&question.below), Observers::by(&question.specification)];
-        let (count, ask) = (clients.len(), EstimateFor::Local(orbits, asked));
+        let (count, ask) = (clients.len(), EstimateFor::Local(orbits, Box::new(asked)));
         Found::new(Self { question, count, shapes: shapes(&clients, firsts), clients, ask }, stop)
     }
 

@@ -25,9 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hash;
 
 use itertools::Itertools;
+use rustc_hash::FxHashSet;
 
 use super::client::Client;
-use crate::algebra::{Choice, Key, Rel, RelExpr, Set, Spec, SubView};
+use crate::algebra::{Attribute, Choice, Key, Rel, RelExpr, Set, SetDefinition, Spec, SubView};
 use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes, alike};
 use crate::flow::Transcript;
 use crate::ids::{Loc, Name, Node, Tid, Wid};
@@ -207,17 +208,45 @@ impl<T: Ord + Copy> Bijection<T> {
     }
 }
 
-/// The sets and keys by which a specification examines single subevents.
+/// The sets and keys by which a specification examines single subevents, as far as they may tell renamed subevents apart.
+#[derive(Default)]
 pub struct Observers {
+    /// Sets that are defined by stamps.
+    of_stamps: Vec<Set>,
+    /// Sets that are Rust functions.
     sets: Vec<(Name, Set)>,
+    /// Keys that are Rust functions, or that do not follow from stamps, arguments and cells.
     keys: Vec<(Name, Key)>,
+}
+
+/// A part of the definition of a set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SetPart {
+    Stamp,
+    Function,
+}
+
+/// True if the definition of a set has such a part.
+fn has_part(set: &Set, part: SetPart) -> bool {
+    match set.members() {
+        SetDefinition::All | SetDefinition::Reads | SetDefinition::Writes | SetDefinition::Calls(_) => false,
+        SetDefinition::Stamped(_) => part == SetPart::Stamp,
+        SetDefinition::Where(..) => part == SetPart::Function,
+        SetDefinition::Either(sets) | SetDefinition::Both(sets) => has_part(&sets.0, part) || has_part(&sets.1, part),
+        SetDefinition::Named(_, set) => has_part(set, part),
+    }
+}
+
+/// True if two subevents have equal keys exactly if their images have. The node of a cell does not follow from its image.
+fn is_renamed(key: &Key) -> bool {
+    key.attributes().is_some_and(|all| !all.contains(&Attribute::Place))
 }
 
 impl Observers {
     /// Collects the sets and keys of these libraries.
     #[must_use]
     pub fn by(libraries: &Libraries) -> Self {
-        let mut asked = Self { sets: Vec::new(), keys: Vec::new() };
+        let mut asked = Self::default();
         for name in libraries.names() {
             asked.add(name, libraries.spec(name).expect("a name of the set"));
         }
@@ -227,12 +256,10 @@ impl Observers {
     fn add(&mut self, name: Name, spec: &Spec) {
         for (_, choice) in &spec.choices {
             match choice {
-                Choice::ReadsFrom { reads, writes } => {
-                    self.sets.extend([(name, reads.clone()), (name, writes.clone())])
-                }
+                Choice::ReadsFrom { reads, writes } => [reads, writes].into_iter().for_each(|set| self.set(name, set)),
                 Choice::Order { members, key } => {
-                    self.sets.push((name, members.clone()));
-                    self.keys.push((name, key.clone()));
+                    self.set(name, members);
+                    self.key(name, key);
                 }
                 Choice::Orient { pairs } => self.relation(name, pairs),
             }
@@ -241,17 +268,32 @@ impl Observers {
         spec.so.iter().map(|(_, rel)| rel).chain(demands).for_each(|rel| self.relation(name, rel));
     }
 
+    fn set(&mut self, name: Name, set: &Set) {
+        if has_part(set, SetPart::Function) {
+            self.sets.push((name, set.clone()));
+        } else if has_part(set, SetPart::Stamp) {
+            self.of_stamps.push(set.clone());
+        }
+    }
+
+    fn key(&mut self, name: Name, key: &Key) {
+        if !is_renamed(key) {
+            self.keys.push((name, key.clone()));
+        }
+    }
+
     fn relation(&mut self, name: Name, rel: &Rel) {
         match rel.expr() {
             RelExpr::Po | RelExpr::Ppo | RelExpr::Hb | RelExpr::SameEvent | RelExpr::SameThread => {}
             RelExpr::Chosen(_) | RelExpr::BeforeAny(_) => {}
-            RelExpr::Same(key) => self.keys.push((name, key.clone())),
+            RelExpr::Same(key) => self.key(name, key),
             RelExpr::InTurn(from, to, key) => {
-                self.sets.extend([(name, from.clone()), (name, to.clone())]);
-                self.keys.push((name, key.clone()));
+                self.set(name, from);
+                self.set(name, to);
+                self.key(name, key);
             }
-            RelExpr::On(set) => self.sets.push((name, set.clone())),
-            RelExpr::Cross(a, b) => self.sets.extend([(name, a.clone()), (name, b.clone())]),
+            RelExpr::On(set) => self.set(name, set),
+            RelExpr::Cross(a, b) => [a, b].into_iter().for_each(|set| self.set(name, set)),
             RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
                 self.relation(name, a);
                 self.relation(name, b);
@@ -301,7 +343,9 @@ pub fn relates<'m>(
         wids: Bijection::default(),
         cells: Bijection::default(),
         keys: [below, above].map(|side| side.asked.keys.iter().map(|_| Bijection::default()).collect()),
-        seen: BTreeSet::new(),
+        seen: FxHashSet::default(),
+        replaced: BTreeSet::new(),
+        stamps: BTreeSet::new(),
         points: BTreeMap::new(),
         updates: BTreeSet::new(),
         written: BTreeSet::new(),
@@ -314,7 +358,7 @@ pub fn relates<'m>(
     });
     starts
         && relation.rest()
-        && relation.stamps()
+        && relation.stamp_order()
         && relation.steps(transcript.states)
         && transcript.states.iter().all(|state| relation.state(state))
         && transcript.heard.iter().all(|(library, points)| relation.heard(*library, points))
@@ -347,8 +391,12 @@ struct Simulation<'r, 'm, 'n> {
     cells: Bijection<Cell>,
     /// For each side and key the relation of its values.
     keys: [Vec<Bijection<Val>>; 2],
-    /// The comparisons done so far: the side, the event, the number of earlier events alike, and the shape.
-    seen: BTreeSet<(bool, Event, usize, Shape)>,
+    /// The events with their shapes that were compared so far, by the number of earlier events alike.
+    seen: FxHashSet<(&'m Event, usize, &'m Shape)>,
+    /// The replaced calls whose shapes were compared so far, likewise.
+    replaced: BTreeSet<(Event, usize)>,
+    /// The stamps whose membership in sets was compared so far, by side.
+    stamps: BTreeSet<(bool, Stamp)>,
     /// The image of each point of the one client.
     points: BTreeMap<usize, (&'m ThreadState<'m>, &'n ThreadState<'n>)>,
     /// The events of the one client that update, each with its image.
@@ -446,11 +494,12 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
             return false;
         }
         for i in known..a.shapes.len() {
-            let ([a_events, b_events], shapes) = ([&a.trace.events, &b.trace.events], (&a.shapes[i], &b.shapes[i]));
-            let nth = [p.alike[i], q.alike[i]];
-            if !self.event(&a_events[i], &b_events[i])
-                || !self.happens(false, [&a_events[i], &b_events[i]], nth, shapes)
-            {
+            let (events, nth) = ([&a.trace.events[i], &b.trace.events[i]], [p.alike[i], q.alike[i]]);
+            if !self.event(events[0], events[1]) {
+                return false;
+            }
+            let is_new = self.seen.insert((&a.trace.events[i], nth[0], &a.shapes[i]));
+            if !self.happens(false, events, nth, (&a.shapes[i], &b.shapes[i]), is_new) {
                 return false;
             }
         }
@@ -579,21 +628,34 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
         let specification = self.above.libraries;
         (0..a.len()).filter(|&i| specification.get(a[i].call.library).is_some()).all(|i| {
             let nth = [&a, &b].map(|events| alike(&events[..i], events[i].thread, &events[i].call));
+            if nth[0] == nth[1] && !self.replaced.insert((a[i].clone(), nth[0])) {
+                return true;
+            }
             let ways = specification.of(&a[i].call).shapes(self.one, &a[i]);
             let others = specification.of(&b[i].call).shapes(self.other, &b[i]);
             ways.len() == others.len()
-                && ways.iter().zip(&others).all(|(way, other)| self.happens(true, [&a[i], &b[i]], nth, (way, other)))
+                && ways
+                    .iter()
+                    .zip(&others)
+                    .all(|(way, other)| self.happens(true, [&a[i], &b[i]], nth, (way, other), true))
         })
     }
 
-    /// Compares two events, each with its number of earlier events alike. It compares their shapes, the sets and keys of
-    /// their subevents, and the initial values of their cells.
-    fn happens(&mut self, above: bool, [a, b]: [&Event; 2], nth: [usize; 2], (p, q): (&Shape, &Shape)) -> bool {
+    /// Compares two events, each with its number of earlier events alike. It compares their shapes. For an event that is new it
+    /// also compares the sets and keys of the subevents, and the initial values of their cells.
+    fn happens(
+        &mut self,
+        above: bool,
+        [a, b]: [&Event; 2],
+        nth: [usize; 2],
+        (p, q): (&Shape, &Shape),
+        is_new: bool,
+    ) -> bool {
         if nth[0] != nth[1] {
             return false;
         }
         let Some(places) = self.shape(p, q) else { return false };
-        if !self.seen.insert((above, a.clone(), nth[0], p.clone())) {
+        if !is_new {
             return true;
         }
         if p.iter().any(|sub| matches!(sub.writes, Some(Writes::Step(_)))) {
@@ -604,8 +666,9 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
         for (sub, other) in p.iter().zip(places.iter().map(|&j| &q[j])) {
             let view = SubView { world: self.one, event: a, sub, nth: nth[0] };
             let other_view = SubView { world: self.other, event: b, sub: other, nth: nth[1] };
-            let sets = side.asked.sets.iter().filter(|(of, _)| *of == name);
-            if !sets.into_iter().all(|(_, set)| set.has(&view) == set.has(&other_view)) {
+            let of_stamps: &[Set] = if self.stamps.insert((above, sub.stamp)) { &side.asked.of_stamps } else { &[] };
+            let of_functions = side.asked.sets.iter().filter(|(of, _)| *of == name).map(|(_, set)| set);
+            if !of_stamps.iter().chain(of_functions).all(|set| set.has(&view) == set.has(&other_view)) {
                 return false;
             }
             let keys = side.asked.keys.iter().enumerate().filter(|(_, (of, _))| *of == name);
@@ -626,7 +689,7 @@ impl<'m, 'n> Simulation<'_, 'm, 'n> {
     }
 
     /// Compares the stamp order.
-    fn stamps(&self) -> bool {
+    fn stamp_order(&self) -> bool {
         let all = self.below.libraries.stamps(self.one.nodes);
         let renamed = all.iter().map(|a| a.renamed(&|n| self.renaming.node(n))).collect_vec();
         let to = |a: Stamp, b: Stamp| (self.below.libraries.to(a, b), self.above.libraries.to(a, b));
