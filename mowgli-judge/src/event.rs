@@ -7,7 +7,7 @@ use std::panic::Location;
 
 use serde::{Deserialize, Serialize};
 
-use crate::few::Few;
+use crate::few::{Few, Shared};
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::stamp::Stamp;
 use crate::value::Val;
@@ -271,7 +271,7 @@ impl Sub {
 }
 
 /// One way in which a call can happen: `stmp(e)`, with the accesses of each subevent. Never empty.
-pub type Shape = Few<Sub>;
+pub type Shape = Shared<Sub>;
 
 #[cfg(test)]
 mod tests {

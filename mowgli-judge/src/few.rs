@@ -1,6 +1,7 @@
 //! Short lists: the arguments of a call, the subevents of an event.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -105,5 +106,51 @@ impl<T> Iterator for IntoIter<T> {
     type Item = T;
     fn next(&mut self) -> Option<T> {
         self.0.next()
+    }
+}
+
+/// A list that is copied much more often than it is made: its copies share it.
+///
+/// ```
+/// use mowgli_judge::few::Shared;
+///
+/// let list: Shared<u8> = [1, 2].into();
+/// assert_eq!(list.clone().iter().sum::<u8>(), 3);
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Shared<T>(Arc<[T]>);
+
+impl<T> Deref for Shared<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Shared<T> {
+    fn from(items: [T; N]) -> Self {
+        Self(items.into())
+    }
+}
+
+impl<T> FromIterator<T> for Shared<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Self(items.into_iter().collect())
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Shared<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl<T: Copy> IntoIterator for Shared<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        Few::of(&self.0).into_iter()
     }
 }

@@ -389,7 +389,7 @@ impl ShapeTerm {
     fn of(&self, world: &World, event: &Event) -> Vec<Shape> {
         let mut ways = vec![PartialShape::default()];
         self.extend(&mut ways, &Surrounding { world, event, bound: None });
-        ways.into_iter().map(|way| way.subs).collect()
+        ways.into_iter().map(|way| way.subs.iter().copied().collect()).collect()
     }
 
     /// Appends the subevents of this term to each way. A term with several ways makes several of each.
@@ -421,7 +421,7 @@ impl ShapeTerm {
 /// The beginning of one way in which an event can happen.
 #[derive(Clone, Default)]
 struct PartialShape {
-    subs: Shape,
+    subs: Few<Sub>,
     /// The numbers of the variables for values that subevents read, each with the position of its subevent.
     found: Few<(usize, usize)>,
 }
