@@ -47,12 +47,12 @@ impl Library for Time {
 
     /// so = {(a, b) | a finds a lease valid, b finds it over}.
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let found = stamped(aCR);
-        let time = same(lease).between(&found, &found) & events(is_valid).cross(&found);
-        let time = (&time - time.inv()).named("time", "{a} finds the lease valid, and so is before {b}");
-        c.so([&time]);
-        c
+        spec! {
+            let valid = ([aCR]; same(lease); [aCR]) & is_valid * aCR;
+            let time = valid - valid^-1;
+            say time = "{a} finds the lease valid, and so is before {b}";
+            so = time;
+        }
     }
 }
 

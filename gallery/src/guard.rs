@@ -86,14 +86,15 @@ impl Library for GuardLock {
 
     /// Two sections do not overlap if one of them is exclusive: `so = {<r, a> | r ends a section before that of a}`.
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let (begins, ends, exclusive) = (stamped(aMF), stamps(|a: RdmaStamp| a != aMF), events(is_exclusive));
-        let exclude = (exclusive.cross(&begins) & same(locked)) - id();
-        let lo = c.orient("lo", exclude);
-        let later = po() & same(locked);
-        let section = (&later - later.then(&later)).between(&begins, &ends);
-        c.so([&section.inv().then(&lo).named("lo", "{a} lets {b} in")]);
-        c
+        let ends = stamps(|a: RdmaStamp| a != aMF);
+        spec! {
+            let lo = orient(is_exclusive * aMF & same(locked) - id);
+            let later = po & same(locked);
+            let section = [aMF]; later - (later; later); [ends];
+            let after = section^-1; lo;
+            say after as lo = "{a} lets {b} in";
+            so = after;
+        }
     }
 }
 

@@ -46,10 +46,12 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 }
 
 /// A register in which Seal reads the last write: so = rf u rb u mo, and [aMF]; rb is empty.
-fn spec(c: &mut Spec) {
-    let [rf, mo, rb] = c.coherence();
-    c.empty("sealed", &rb.between(&stamped(aMF), &writes()));
-    c.so([&rf, &rb, &mo]);
+fn spec() -> Spec {
+    spec! {
+        let rf, mo, rb = coherence;
+        empty sealed = [aMF]; rb; [writes];
+        so = rf | rb | mo;
+    }
 }
 
 /// Returns the tail after it is sealed. A tail is sealed once.

@@ -25,7 +25,7 @@ pub struct SharedLibrary<M> {
     /// True if the writers may crash.
     crashes: bool,
     shape: fn(&World, &Event, M) -> Shape,
-    spec: fn(&mut Spec),
+    spec: fn() -> Spec,
 }
 
 /// The role of a thread for an object that has members.
@@ -53,7 +53,7 @@ impl<M: Methods> fmt::Debug for SharedLibrary<M> {
 
 impl<M: Methods> SharedLibrary<M> {
     /// Makes a library of objects on a node. All threads may make all calls.
-    pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
+    pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn() -> Spec) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Node] };
         Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shape, spec }
@@ -63,7 +63,7 @@ impl<M: Methods> SharedLibrary<M> {
     pub fn to_readers(
         role: fn(M) -> Option<MemberRole>,
         shape: fn(&World, &Event, M) -> Shape,
-        spec: fn(&mut Spec),
+        spec: fn() -> Spec,
     ) -> Self {
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Roles] };
         Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
@@ -147,9 +147,7 @@ impl<M: Methods> Library for SharedLibrary<M> {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        (self.spec)(&mut c);
-        c
+        (self.spec)()
     }
 }
 
@@ -176,9 +174,12 @@ impl<M: Methods> Subject for SharedLibrary<M> {
 
 /// Specifies a register. Each cell is sequentially consistent, and a read comes after the write that it reads:
 /// `so = rf u rb u mo`.
-pub fn register(c: &mut Spec) {
-    let [rf, mo, rb] = c.coherence();
-    c.so([&rf, &rb, &mo]);
+#[must_use]
+pub fn register() -> Spec {
+    spec! {
+        let rf, mo, rb = coherence;
+        so = rf | rb | mo;
+    }
 }
 
 /// Returns the shape of a write to a register on one node: {aNRW_n}.
@@ -202,7 +203,7 @@ pub const fn lock(name: Name) -> Lock {
         name,
         || aMF.into(),
         || shapes! { LockMethod: Acq { .. } => { aMF } Rel { x } => { aNRW(node(x)) } },
-        || stamps(|a| matches!(a, aNRW(_))),
+        || set!(aNRW),
     )
 }
 
@@ -331,14 +332,16 @@ pub fn received(world: &World, event: &Event, x: Loc) -> Shape {
 
 /// Specifies messages. A reader gets only messages that were sent, each once, in order and without gaps, and after
 /// their send. This is LOCO Def. 5.1 and the rf of 5.2.
-pub fn messages(c: &mut Spec) {
-    let (rf, _) = c.reads_from("rf", reads(), writes());
-    let rf = rf.named("rf", "{b} received {b reads}, which {a} sent");
-    c.empty("sent", &(reads().on() - rf.inv().then(&rf)));
-    c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
-    let earlier = (po() & same(CELL)).between(&writes(), &writes());
-    c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
-    c.so([&rf]);
+#[must_use]
+pub fn messages() -> Spec {
+    spec! {
+        let rf = reads_from(reads, writes);
+        say rf = "{b} received {b reads}, which {a} sent";
+        empty sent = [reads] - (rf^-1; rf);
+        empty once = (rf^-1; rf) & same_thread - id;
+        empty in-order = ([writes]; po & same(CELL); [writes]; rf) - (rf; po);
+        so = rf;
+    }
 }
 
 /// Returns place k of a part with places.

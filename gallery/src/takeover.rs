@@ -50,10 +50,12 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape {
 }
 
 /// A register in which the owner does not overwrite a Take: so = rf u rb u mo, and [aMF]; mo; [aNRW] is empty.
-fn spec(c: &mut Spec) {
-    let [rf, mo, rb] = c.coherence();
-    c.empty("over", &mo.between(&stamped(aMF), &stamps(|a| matches!(a, aNRW(_)))));
-    c.so([&rf, &rb, &mo]);
+fn spec() -> Spec {
+    spec! {
+        let rf, mo, rb = coherence;
+        empty over = [aMF]; mo; [aNRW];
+        so = rf | rb | mo;
+    }
 }
 
 fn bodies() -> Bodies {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::algebra::Attribute::{Argument, Count};
-use mowgli_core::algebra::{Key, Spec, same, stamped, stamps};
+use mowgli_core::algebra::{Key, Spec, spec};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
@@ -94,13 +94,12 @@ impl Library for Bal {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
-        let round = same(BARRIER_AND_ROUND)
-            .between(&stamps(|a| matches!(a, aGF(_))), &stamped(aCR))
-            .named("round", "{b} ends after {a} has begun: they are one round");
-        c.so([&round]);
-        c
+        spec! {
+            // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
+            let round = [aGF]; same(BARRIER_AND_ROUND); [aCR];
+            say round = "{b} ends after {a} has begun: they are one round";
+            so = round;
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
-use mowgli_core::algebra::{Key, Rel, Set, Spec, po, same, stamped};
+use mowgli_core::algebra::{Key, Set, Spec, spec, stamped};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::lemma::{Lemma, LemmaVar, Num, call as a_call, hb, index, number, value};
@@ -73,13 +73,13 @@ impl Library for Lock {
 
     /// States `is_well_formed` in the algebra: the next call after an Acq, on its thread and lock, is its Rel.
     fn assumption(&self) -> Option<Spec> {
-        let (acquires, releases) = (stamped((self.fence)()), (self.lets_in)());
-        let later = po() & same(LOCK);
-        let paired = (&later - later.then(&later)).between(&acquires, &releases);
-        let mut c = Spec::default();
-        c.empty("every Acq is released", &(acquires.on() - paired.then(&paired.inv())));
-        c.empty("every Rel has an Acq", &(releases.on() - paired.inv().then(&paired)));
-        Some(c)
+        let (acq, rel) = (stamped((self.fence)()), (self.lets_in)());
+        Some(spec! {
+            let later = po & same(LOCK);
+            let paired = [acq]; later - (later; later); [rel];
+            empty "every Acq is released" = [acq] - (paired; paired^-1);
+            empty "every Rel has an Acq" = [rel] - (paired^-1; paired);
+        })
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
@@ -89,10 +89,16 @@ impl Library for Lock {
     /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, plus
     /// `first`.
     fn spec(&self) -> Spec {
+        let (acq, rel) = (stamped((self.fence)()), (self.lets_in)());
         let mut c = Spec::default();
         (self.first)(&mut c);
-        let lo = released_before(&mut c, &stamped((self.fence)()), &(self.lets_in)());
-        c.so([&lo]);
+        spec! { c =>
+            // lo: a total order on the Acq of each lock; match^-1: from a Rel to the Acq of its section
+            let lo = order(acq, LOCK);
+            let released = [rel]; same(SECTION); [acq]; lo;
+            say released as lo = "{a} lets {b} in";
+            so = released;
+        }
         c
     }
 }
@@ -153,14 +159,6 @@ const LOCK: Key = Key::by("lock", &[Argument(0)]);
 
 /// The lock, the thread, and the number of the critical section.
 const SECTION: Key = Key::by("section", &[Argument(0), Thread, Count]);
-
-/// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from these subevents of a Rel to each
-/// later Acq.
-fn released_before(c: &mut Spec, acquires: &Set, releases: &Set) -> Rel {
-    let lo = c.order("lo", acquires.clone(), LOCK);
-    let matching = same(SECTION).between(releases, acquires);
-    matching.then(&lo).named("lo", "{a} lets {b} in")
-}
 
 /// Lemmas that follow from the assumption about clients: the n-th Rel of a thread is that of its n-th Acq.
 fn sections() -> Vec<Lemma> {

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::{same_event, stamps};
+use mowgli_core::algebra::{set, spec};
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, all_threads, me, node};
@@ -33,13 +33,14 @@ pub const LIBRARY: Lock = Lock {
     form: DeclarationForm { kind: "node lock", parts: &[DeclarationPart::Node] },
     fence: || aMF.into(),
     shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { x } => { aRF(node(x)); aNRW(node(x)) } },
-    lets_in: || stamps(|a| matches!(a, aNRW(_))),
+    lets_in: || set!(aNRW),
+    // {<<e, aRF>, <e, aNRW>> | e a Rel}
     first: |c| {
-        // {<<e, aRF>, <e, aNRW>> | e a Rel}
-        let fence = same_event()
-            .between(&stamps(|a| matches!(a, aRF(_))), &stamps(|a| matches!(a, aNRW(_))))
-            .named("fence", "{a} fences before it releases");
-        c.so([&fence]);
+        spec! { c =>
+            let fence = [aRF]; same_event; [aNRW];
+            say fence = "{a} fences before it releases";
+            so = fence;
+        }
     },
 };
 

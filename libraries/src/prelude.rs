@@ -14,10 +14,7 @@ pub use crate::sv::{self, Method as Shared, Sv};
 
 /// The names for a library over any memory model.
 pub mod any {
-    pub use mowgli_core::algebra::{
-        Attribute, CELL, Key, Spec, SubView, calls, events, hb, id, po, ppo, reads, same, same_event, same_thread,
-        stamped, stamps, writes,
-    };
+    pub use mowgli_core::algebra::{Attribute, CELL, Key, Spec, SubView, calls, reads, rel, set, spec, stamps, writes};
     pub use mowgli_core::body::{Bodies, Body, bodies, body};
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};

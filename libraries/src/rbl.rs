@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
 use mowgli_core::algebra::Attribute::{Argument, Place};
-use mowgli_core::algebra::{CELL, Key, Set, Spec, calls, hb, id, po, reads, same, same_thread, stamped, writes};
+use mowgli_core::algebra::{CELL, Key, Set, Spec, calls, reads, rel, set, spec, writes};
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::{Call, Event};
@@ -121,24 +121,24 @@ impl Library for Rbl {
 
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
-        // Def. 5.1 (1) to (3): rf^n_x <= W^n_x x R^n_x, each read has one write of its node, with the same message
-        let (rf, _) = c.reads_from("rf", reads(), writes());
-        let rf = rf.named("rf", "{b} received {b reads}, which {a} submitted");
-        // (4) a thread reads each message at most once
-        c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
-        // (5) no message is jumped: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
-        let earlier = (po() & same(CELL)).between(&writes(), &writes());
-        c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
-        // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
-        let fb = (same(COPY_OF_RING).between(&failed_receives(), &writes()) - po().inv().then(&rf.inv()))
-            .named("fb", "{a} found nothing, before {b} submitted");
-
-        c.so([&rf]);
+        spec! { c =>
+            // Def. 5.1 (1) to (3): rf^n_x <= W^n_x x R^n_x, each read has one write of its node, with the same message
+            let rf = reads_from(reads, writes);
+            say rf = "{b} received {b reads}, which {a} submitted";
+            // (4) a thread reads each message at most once
+            empty once = (rf^-1; rf) & same_thread - id;
+            // (5) no message is jumped: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
+            empty in-order = ([writes]; po & same(CELL); [writes]; rf) - (rf; po);
+            // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
+            let fb = ([failed_receives]; same(COPY_OF_RING); [writes]) - (po^-1; rf^-1);
+            say fb = "{a} found nothing, before {b} submitted";
+            so = rf;
+        }
         match self {
             // Def. 5.2: so = rf u fb
             Self::Strong => c.so([&fb]),
             // so = rf, and hb^-1 & fb is empty
-            Self::Weak => c.empty("not-missed", &(hb().inv() & fb)),
+            Self::Weak => c.empty("not-missed", &rel! { hb^-1 & fb }),
         }
         c
     }
@@ -152,7 +152,8 @@ impl Hints for Rbl {
 
 /// F: receives that found nothing.
 fn failed_receives() -> Set {
-    calls(&["Receive"]).and(&stamped(aWT)).named("is_failed_receive")
+    let receives = calls(&["Receive"]);
+    set!(receives & aWT).named("is_failed_receive")
 }
 
 /// The ring, and the node of its copy that is written, read, or found empty.

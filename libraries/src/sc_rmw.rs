@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::{Spec, po};
+use mowgli_core::algebra::{Spec, spec};
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Event};
@@ -87,10 +87,10 @@ impl Hints for ScRmw {
 
 /// Reads-from and one order of the writes of each cell, all compatible with po: `so = po u rf u mo u rb`.
 pub(crate) fn sequentially_consistent() -> Spec {
-    let mut c = Spec::default();
-    let [rf, mo, rb] = c.coherence();
-    c.so([&po(), &rf, &mo, &rb]);
-    c
+    spec! {
+        let rf, mo, rb = coherence;
+        so = po | rf | mo | rb;
+    }
 }
 
 /// The implementation over NLOCK and RDMA-WAIT-RMW.

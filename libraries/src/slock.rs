@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::stamps;
+use mowgli_core::algebra::set;
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, all_nodes, node};
@@ -32,7 +32,7 @@ pub const LIBRARY: Lock = Lock {
     form: DeclarationForm { kind: "strong lock", parts: &[DeclarationPart::Home] },
     fence: || aMF.into(),
     shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { .. } => { for n in (all_nodes()) { aGF(n) } } },
-    lets_in: || stamps(|a| matches!(a, aGF(_))),
+    lets_in: || set!(aGF),
     first: |_| {},
 };
 

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mowgli_core::algebra::{Spec, po, same, same_event, stamped, stamps};
+use mowgli_core::algebra::{Spec, spec};
 use mowgli_core::body::{Bodies, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
@@ -79,35 +79,23 @@ impl Library for Sv {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let cpu_reads = stamped(aCR);
-        let cpu_writes = stamped(aCW);
-        let nic_reads = stamps(|a| matches!(a, aNLR(_)));
-        let nic_writes = stamps(|a| matches!(a, aNRW(_)));
-        let waits = stamped(aWT);
-
-        // Def. 3.7. rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
-        let [rf, mo, rb] = c.coherence();
-
-        // rf_e = rf \ [aCW]; (po n rf); [aCR]
-        let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
-
-        // pf = (aNLR of a Bcast with d, aWT of a later Wait(d))
-        let pf = (po() & same(WID)).between(&nic_reads, &waits).named("pf", "{b} waits for {a}");
-
-        // iso = (aNLR_n, aNRW_n) of each Bcast
-        let iso =
-            (same_event() & same(TARGET)).between(&nic_reads, &nic_writes).named("iso", "{a} reads before it writes");
-
-        // Def. 3.8. [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
-        let missed = (po().inv() & &rb)
-            .between(&cpu_reads, &cpu_writes)
-            .named("rb", "{a} read {a reads}, though its thread did {b} before");
-        c.empty("own-write", &missed);
-
-        // so = iso u rf_e u pf u rb u mo
-        c.so([&iso, &rf_e, &pf, &rb, &mo]);
-        c
+        spec! {
+            // Def. 3.7. rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
+            let rf, mo, rb = coherence;
+            let rf_e = rf - ([aCW]; po; [aCR]);
+            // the aNLR of a Bcast with d, and the aWT of a later Wait(d)
+            let pf = [aNLR]; po & same(WID); [aWT];
+            // the aNLR_n and the aNRW_n of each Bcast
+            let iso = [aNLR]; same_event & same(TARGET); [aNRW];
+            // Def. 3.8: no read misses its own thread's earlier write
+            let missed = [aCR]; po^-1 & rb; [aCW];
+            say rf_e as rf = "{b} read {b reads}, which {a} wrote";
+            say pf = "{b} waits for {a}";
+            say iso = "{a} reads before it writes";
+            say missed as rb = "{a} read {a reads}, though its thread did {b} before";
+            empty own-write = missed;
+            so = iso | rf_e | pf | rb | mo;
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::stamped;
+use mowgli_core::algebra::set;
 use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, node};
@@ -35,7 +35,7 @@ pub const LIBRARY: Lock = Lock {
     form: DeclarationForm { kind: "weak lock", parts: &[DeclarationPart::Home] },
     fence: || aMF.into(),
     shapes: || shapes! { Method: Acq { .. } => { aMF } Rel { .. } => { aCW } },
-    lets_in: || stamped(aCW),
+    lets_in: || set!(aCW),
     first: |_| {},
 };
 

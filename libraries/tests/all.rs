@@ -2,3 +2,4 @@
 
 mod catalogue;
 mod shapes;
+mod spec;

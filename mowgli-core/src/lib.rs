@@ -9,7 +9,7 @@
 //! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:
 //!
 //! ```
-//! use mowgli_core::algebra::Spec;
+//! use mowgli_core::algebra::{Spec, spec};
 //! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
 //! use mowgli_core::ids::{Loc, Name, Node};
 //! use mowgli_core::implementation::Implementations;
@@ -57,10 +57,10 @@
 //!         vec![Shape::from([sub])]
 //!     }
 //!     fn spec(&self) -> Spec {
-//!         let mut c = Spec::default();
-//!         let [rf, mo, rb] = c.coherence();
-//!         c.so([&rf, &mo, &rb]);
-//!         c
+//!         spec! {
+//!             let rf, mo, rb = coherence;
+//!             so = rf | mo | rb;
+//!         }
 //!     }
 //! }
 //! impl Hints for Memory {}

@@ -23,7 +23,7 @@ use crate::world::{Object, World};
 /// table, with as many objects as the bound has.
 pub struct Simple<M> {
     shapes: &'static Shapes,
-    spec: fn(&mut Spec),
+    spec: fn() -> Spec,
     init: Option<Val>,
     methods: PhantomData<fn() -> M>,
 }
@@ -31,7 +31,7 @@ pub struct Simple<M> {
 impl<M> Simple<M> {
     /// Returns the library whose calls have these shapes, written with [`shapes!`](crate::shape::shapes), and whose
     /// consistency predicate is this `spec`.
-    pub fn new(shapes: &'static Shapes, spec: fn(&mut Spec)) -> Self {
+    pub fn new(shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
         Self { shapes, spec, init: None, methods: PhantomData }
     }
 
@@ -84,9 +84,7 @@ impl<M: Methods> Library for Simple<M> {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        (self.spec)(&mut c);
-        c
+        (self.spec)()
     }
 }
 
@@ -265,7 +263,7 @@ mod tests {
 
     /// Asks for the shapes and the results of a call.
     fn asked(shapes: &'static Shapes, method: Word) -> (usize, Vec<Val>) {
-        let library = Simple::<Word>::new(shapes, |_| {});
+        let library = Simple::<Word>::new(shapes, Spec::default);
         let mut world = World::new(1, &[Node(1)]);
         world.objects.insert(Loc::new("x"), Object::new(CELL));
         let event = Event { thread: Tid(1), call: method.into(), ret: Val::Unit };
@@ -277,7 +275,7 @@ mod tests {
     #[test]
     fn there_are_worlds_with_as_many_objects_as_the_bound_says() {
         let bound = Bound { objects: 9, ..Bound::default() };
-        let worlds = Simple::<Word>::new(good(), |_| {}).worlds(&World::new(1, &[Node(1)]), &bound, &|| false);
+        let worlds = Simple::<Word>::new(good(), Spec::default).worlds(&World::new(1, &[Node(1)]), &bound, &|| false);
         let counts: Vec<usize> = worlds.iter().map(|world| world.objects.len()).collect();
         assert_eq!(counts, (1..=9).collect::<Vec<_>>());
         assert!(worlds[7].objects.contains_key(&Loc::new("x8")) && worlds[2].objects.contains_key(&Loc::new("z")));
@@ -298,7 +296,7 @@ mod tests {
     fn values_that_are_returned_are_those_that_are_read() {
         assert_eq!(asked(good(), Word::Get { x: x() }), (1, vec![Val::Int(5)]));
         assert_eq!(asked(good(), Word::Set { x: x(), v: 7.into() }), (1, vec![Val::Unit]));
-        let library = Simple::<Word>::new(good(), |_| {});
+        let library = Simple::<Word>::new(good(), Spec::default);
         let looks = |call: Word| library.only_looks(&Event { thread: Tid(1), call: call.into(), ret: Val::Unit });
         assert!(looks(Word::Get { x: x() }) && !looks(Word::Set { x: x(), v: 7.into() }));
     }

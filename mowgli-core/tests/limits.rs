@@ -352,7 +352,7 @@ methods! {
 #[test]
 fn too_many_clients_to_be_probed_are_no_verdict() {
     let verdict = |values: i64| {
-        let bell = Simple::<Bell>::new(shapes! { Bell: Ring { .. } => { F } }, |_| {});
+        let bell = Simple::<Bell>::new(shapes! { Bell: Ring { .. } => { F } }, Spec::default);
         let word = |_: &World, x: Loc| vec![(x.part("word"), word())];
         let bodies = bodies! { Bell: Ring { x, .. } => { Word::write(x.part("word", []), 1) } };
         let a_write_for_a_fence = Over::<Bell>::terms(bodies).parts(word);

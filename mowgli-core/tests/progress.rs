@@ -5,7 +5,7 @@ use std::sync::Arc;
 use itertools::Itertools;
 
 use crate::x86_tso::{Changed, LOCK, Lock, Spin, read, to, word, write};
-use mowgli_core::algebra::Spec;
+use mowgli_core::algebra::{Spec, spec};
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
@@ -24,10 +24,10 @@ use proptest::prelude::*;
 const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
 
 fn coherent() -> Spec {
-    let mut c = Spec::default();
-    let [rf, mo, rb] = c.coherence();
-    c.so([&rf, &mo, &rb]);
-    c
+    spec! {
+        let rf, mo, rb = coherence;
+        so = rf | mo | rb;
+    }
 }
 
 /// Clients that take one of two locks inside the other.

@@ -1,6 +1,6 @@
 //! Specifications that are not monotone, not decomposable or not satisfiable are caught.
 
-use mowgli_core::algebra::{Spec, events, hb, po, same_event};
+use mowgli_core::algebra::{Spec, events, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::{Hints, Libraries, Library};
@@ -82,15 +82,16 @@ impl Library for Ticks {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
         let all = events(|_| true);
-        let apart = all.cross(&all) - same_event();
         match self {
-            Self::Ordered => c.empty("ordered", &(apart - (hb() | hb().inv()))),
-            Self::ThroughOthers => c.so([&po().then(&po()).named("over", "{b} comes after {a}")]),
-            _ => c.so([&po()]),
+            Self::Ordered => spec! { empty ordered = all * all - same_event - (hb | hb^-1); },
+            Self::ThroughOthers => spec! {
+                let over = po; po;
+                say over = "{b} comes after {a}";
+                so = over;
+            },
+            _ => spec! { so = po; },
         }
-        c
     }
 }
 

@@ -19,9 +19,13 @@ fn shapes() -> &'static Shapes {
     }
 }
 
-fn spec(c: &mut Spec) {
-    let (rf, _) = c.reads_from("rf", reads(), writes());
-    c.so([&same_event().then(&rf).named("seen", "{b} saw the gate that {a} opened")]);
+fn spec() -> Spec {
+    spec! {
+        let rf = reads_from(reads, writes);
+        let seen = same_event; rf;
+        say seen = "{b} saw the gate that {a} opened";
+        so = seen;
+    }
 }
 
 fn bodies() -> Bodies {

@@ -4,8 +4,9 @@
 //! takes it literally, a search as constraints, and pictures and text use its names. Choices are declared
 //! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); all other relations are derived from them.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
-use std::ops::{BitAnd, BitOr, Sub as Minus};
+use std::ops::{BitAnd, BitOr, Shr, Sub as Minus};
 use std::sync::Arc;
 
 use crate::event::{Event, Sub};
@@ -14,6 +15,8 @@ use crate::ids::Node;
 use crate::stamp::{Stamp, StampKind};
 use crate::value::Val;
 use crate::world::World;
+
+pub use crate::{rel, set, spec};
 
 /// A subevent in the form that predicates and keys take.
 #[derive(Clone, Copy, Debug)]
@@ -226,22 +229,56 @@ impl Set {
         Rel::new(RelExpr::Cross(self.clone(), other.clone()))
     }
 
-    /// Returns the union.
-    #[must_use]
-    pub fn or(&self, other: &Self) -> Self {
-        Self(SetDefinition::Either(Arc::new((self.clone(), other.clone()))))
-    }
-
-    /// Returns the intersection.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self(SetDefinition::Both(Arc::new((self.clone(), other.clone()))))
-    }
-
     /// Returns the same set under a name for text.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
         Self(SetDefinition::Named(name, Arc::new(self)))
+    }
+}
+
+/// A name that stands for a set of subevents in `spec!`. Names are sets, stamps, families of stamps without the index,
+/// functions that return a set, and predicates of a [`SubView`]. `Kind` distinguishes them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name a set of subevents",
+    note = "a set is named by a stamp, a family of stamps, a `Set`, a function that returns one, or a predicate of a `SubView`"
+)]
+pub trait SetName<Kind> {
+    /// Returns the set.
+    fn set(self) -> Set;
+}
+
+impl SetName<()> for &Set {
+    fn set(self) -> Set {
+        self.clone()
+    }
+}
+
+/// A function without arguments names the set that it returns.
+impl<F: Fn() -> Set> SetName<Set> for &F {
+    fn set(self) -> Set {
+        self()
+    }
+}
+
+/// A stamp names the subevents with this stamp.
+impl<K: StampKind> SetName<K> for &K {
+    fn set(self) -> Set {
+        stamped(*self)
+    }
+}
+
+/// A family of stamps names the subevents whose stamp is of the family, whatever the index.
+impl<I: From<Node>, K: StampKind, F: Fn(I) -> K> SetName<(I, K)> for &F {
+    fn set(self) -> Set {
+        let family = std::mem::discriminant(&self(Node(1).into()));
+        stamps(move |stamp: K| std::mem::discriminant(&stamp) == family)
+    }
+}
+
+/// A named function names the subevents for which it holds, because text prints its name.
+impl<F: Fn(&SubView) -> bool + Copy + Send + Sync + 'static> SetName<bool> for &F {
+    fn set(self) -> Set {
+        events(*self)
     }
 }
 
@@ -389,6 +426,17 @@ impl Rel {
         Self::new(RelExpr::Plus(self.clone()))
     }
 
+    /// Splits `[A]; r`, if the relation is such a composition and has no name.
+    fn from_set(&self) -> Option<(&Set, Self)> {
+        match (self.expr(), self.said()) {
+            (RelExpr::Seq(first, rest), None) => match first.expr() {
+                RelExpr::On(from) => Some((from, rest.clone())),
+                _ => first.from_set().map(|(from, inner)| (from, inner.then(rest))),
+            },
+            _ => None,
+        }
+    }
+
     /// Returns `[from]; self; [to]`.
     #[must_use]
     pub fn between(&self, from: &Set, to: &Set) -> Self {
@@ -445,28 +493,16 @@ pub fn id() -> Rel {
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $expr:ident) => {
-        impl $trait<Rel> for Rel {
+        impl<R: Borrow<Rel>> $trait<R> for Rel {
             type Output = Rel;
-            fn $method(self, other: Rel) -> Rel {
-                Rel::new(RelExpr::$expr(self, other))
+            fn $method(self, other: R) -> Rel {
+                Rel::new(RelExpr::$expr(self, other.borrow().clone()))
             }
         }
-        impl $trait<&Rel> for Rel {
+        impl<R: Borrow<Rel>> $trait<R> for &Rel {
             type Output = Rel;
-            fn $method(self, other: &Rel) -> Rel {
-                Rel::new(RelExpr::$expr(self, other.clone()))
-            }
-        }
-        impl $trait<Rel> for &Rel {
-            type Output = Rel;
-            fn $method(self, other: Rel) -> Rel {
-                Rel::new(RelExpr::$expr(self.clone(), other))
-            }
-        }
-        impl $trait<&Rel> for &Rel {
-            type Output = Rel;
-            fn $method(self, other: &Rel) -> Rel {
-                Rel::new(RelExpr::$expr(self.clone(), other.clone()))
+            fn $method(self, other: R) -> Rel {
+                self.clone().$method(other)
             }
         }
     };
@@ -474,6 +510,31 @@ macro_rules! operator {
 operator!(BitOr, bitor, Union);
 operator!(BitAnd, bitand, Inter);
 operator!(Minus, sub, Minus);
+
+/// Composition. `[A]; r; [B]` becomes the restriction of r to A x B, because a search computes that without a path.
+impl Shr for Rel {
+    type Output = Self;
+    fn shr(self, next: Self) -> Self {
+        match (self.from_set(), next.expr()) {
+            (Some((from, inner)), RelExpr::On(to)) => inner.between(from, to),
+            _ => self.then(&next),
+        }
+    }
+}
+
+impl BitOr for Set {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(SetDefinition::Either(Arc::new((self, other))))
+    }
+}
+
+impl BitAnd for Set {
+    type Output = Self;
+    fn bitand(self, other: Self) -> Self {
+        Self(SetDefinition::Both(Arc::new((self, other))))
+    }
+}
 
 /// A declared choice, which an execution fills in.
 #[derive(Clone)]

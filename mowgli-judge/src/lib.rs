@@ -14,6 +14,7 @@ pub mod judge;
 pub mod library;
 pub mod method;
 pub mod shape;
+pub mod spec;
 pub mod stamp;
 pub mod value;
 pub mod world;

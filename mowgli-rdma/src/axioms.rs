@@ -4,9 +4,11 @@
 //! ([`rmw`]), each [`Network`](crate::Network), and each switch of [`Switches`](crate::Switches), in a file of its own. [`Axioms::spec`] then
 //! derives `ib` and `so`, which are the same unions for all of them.
 
-use mowgli_core::algebra::{Rel, Set, Spec, po, ppo, same, same_event, stamped, stamps};
+use mowgli_core::algebra::{Rel, Set, Spec, rel, set, spec, stamps};
+use mowgli_core::ids::Node;
 
 use crate::stamp::RdmaStamp::{self, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::stamp::StampIndex;
 use crate::way::{QUEUE_PAIR, TARGET, WORDS};
 
 pub(crate) mod addresses;
@@ -43,42 +45,38 @@ pub(crate) struct Axioms {
 /// The axioms as published, but for the pairs of nfo at the remote node. `awaited` relates an operation to the waits, or
 /// polls, that complete it. `atomic_reads` are those that rao orders: the aNAR, or none (LOCO-X App. H.6). `far_reads` push
 /// the writes that arrived before them into memory: [`far_reads`], or fewer on some networks ([`network::flushing`]).
-pub(crate) fn published(awaited: &Rel, atomic_reads: Set, far_reads: &Set) -> Axioms {
-    let mut c = Spec::default();
-    let (cpu_reads, cpu_writes, waits) = (stamped(aCR), stamped(aCW), stamped(aWT));
-
-    // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
-    let [rf, mo, rb] = c.coherence();
-    // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
-    let nfo = c
-        .orient("nfo", (local_reads().cross(&local_writes()) | far_reads.cross(&remote_writes())) & same(QUEUE_PAIR))
-        .named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
-    // rao: a strict total order on the atomic reads of each node
-    let rao = c.order("rao", atomic_reads, TARGET).named("rao", "the atomic read of {a} comes before that of {b}");
-
-    // rf_e = rf \ ([aCW]; (po n rf); [aCR])
-    let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
-    // rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
-    let rb_i = (&rb & (po() | po().inv()))
-        .between(&cpu_reads, &cpu_writes)
-        .named("rb", "{a} read {a reads}, before {b} wrote");
-    // pfg = (aNLW of e1, aWT of e2) and pfp = (aNRW of e1, aWT of e2), where e2 waits for e1
-    let pfg = awaited.between(&local_writes(), &waits).named("pfg", "{b} waits for {a}");
-    let pfp = awaited.between(&remote_writes(), &waits).named("pfp", "{b} waits until {a} was sent");
-    // iso: within one event, aMF before aCR, aNRR before aNLW, aNLR before aNRW, aNAR before aNLW and before aNRW
-    let iso = (within(|a| a == aMF, |a| a == aCR)
-        | each_word(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
-        | each_word(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
-        | within(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_))))
-    .named("iso", "{a} reads before it writes");
-    // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
-    let ippo = issued(
-        ppo()
-            | po().between(&cpu_writes, &cpu_reads.or(&waits))
-            | in_order().between(&remote_writes().or(&local_writes()), &stamps(|a| matches!(a, aRF(_)))),
-    );
+pub(crate) fn published(awaited: &Rel, atomic_reads: Set, far_reads: Set) -> Axioms {
+    let mut spec = Spec::default();
+    spec! { spec =>
+        // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
+        let rf, mo, rb = coherence;
+        // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
+        let nfo = orient((aNLR * aNLW | far_reads * aNRW) & same(QUEUE_PAIR));
+        // rao: a strict total order on the atomic reads of each node
+        let rao = order(atomic_reads, TARGET);
+        let rf_e = rf - ([aCW]; po; [aCR]);
+        let rb_i = [aCR]; rb & (po | po^-1); [aCW];
+        let pfg = [aNLW]; awaited; [aWT];
+        let pfp = [aNRW]; awaited; [aWT];
+        // within one event
+        let iso = [aMF]; same_event; [aCR]
+            | each_word(aNRR, aNLW)
+            | each_word(aNLR, aNRW)
+            | [aNAR]; same_event; [aNRW | aNLW];
+        let ippo = ppo
+            | [aCW]; po; [aCR | aWT]
+            | [aNRW | aNLW]; po & same(QUEUE_PAIR); [aRF];
+        say nfo = "the network card does {a} before {b}: reads and writes do not pass each other there";
+        say rao = "the atomic read of {a} comes before that of {b}";
+        say rf_e as rf = "{b} read {b reads}, which {a} wrote";
+        say rb_i as rb = "{a} read {a reads}, before {b} wrote";
+        say pfg = "{b} waits for {a}";
+        say pfp = "{b} waits until {a} was sent";
+        say iso = "{a} reads before it writes";
+    }
+    let ippo = issued(ippo);
     let (more_ib, more_so, never) = Default::default();
-    Axioms { spec: c, rf, mo, rb, nfo, rao, rf_e, rb_i, pfg, pfp, iso, ippo, more_ib, more_so, never }
+    Axioms { spec, rf, mo, rb, nfo, rao, rf_e, rb_i, pfg, pfp, iso, ippo, more_ib, more_so, never }
 }
 
 impl Axioms {
@@ -93,19 +91,22 @@ impl Axioms {
     /// Demands that `ib` is irreflexive, and adds `so`. `without` names a part to leave out of `ib`, to show its
     /// purpose.
     pub fn spec(self, without: Option<&'static str>) -> Spec {
+        let instantaneous = stamps(RdmaStamp::is_instantaneous);
         // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
         let parts = self.ib_parts().into_iter().filter(|(name, _)| Some(*name) != without).map(|(_, part)| part);
         let ib = parts.reduce(|all, part| all | part).expect("seven parts, and one is left out").plus();
         let Self { spec: mut c, iso, rf_e, pfg, nfo, rb, mo, rao, more_so, never, .. } = self;
         c.irreflexive("ib", &ib);
         for (name, from, to) in never {
-            c.empty(name, &ib.between(&from, &to));
+            c.empty(name, &rel!([from]; ib; [to]));
         }
         // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
-        let atomic = from_update(&iso, &rao)
-            .named("atomic", "{a} is over before {b} begins: remote updates of one node exclude each other");
-        c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
-        c.so_of_paths("ib", &stamps(RdmaStamp::is_instantaneous).on().then(&ib));
+        spec! { c =>
+            let atomic = [aNRW]; iso^-1; rao;
+            say atomic = "{a} is over before {b} begins: remote updates of one node exclude each other";
+            so = iso | rf_e | pfg | nfo | rb | mo | rao | atomic;
+        }
+        c.so_of_paths("ib", &rel!([instantaneous]; ib));
         c.so(&more_so);
         c
     }
@@ -113,34 +114,17 @@ impl Axioms {
 
 /// The atomic reads that rao orders in RDMA-WAIT-RMW: all.
 pub(crate) fn atomic_reads() -> Set {
-    stamps(|a| matches!(a, aNAR(_)))
-}
-
-fn local_reads() -> Set {
-    stamps(|a| matches!(a, aNLR(_)))
+    set!(aNAR)
 }
 
 /// The reads at the remote node, which all push writes as published.
 pub(crate) fn far_reads() -> Set {
-    stamps(|a| matches!(a, aNRR(_) | aNAR(_)))
-}
-
-fn local_writes() -> Set {
-    stamps(|a| matches!(a, aNLW(_)))
-}
-
-fn remote_writes() -> Set {
-    stamps(|a| matches!(a, aNRW(_)))
+    set!(aNAR | aNRR)
 }
 
 /// Program order on one queue pair.
 fn in_order() -> Rel {
-    po() & same(QUEUE_PAIR)
-}
-
-/// `[aNRW]; iso^-1; after`: from the remote write of an update to what comes `after` its read.
-fn from_update(iso: &Rel, after: &Rel) -> Rel {
-    remote_writes().on().then(&iso.inv()).then(after)
+    rel!(po & same(QUEUE_PAIR))
 }
 
 /// A relation as `ippo`, with its name and sentence.
@@ -148,24 +132,24 @@ fn issued(ippo: Rel) -> Rel {
     ippo.named("ippo", "{a} is issued before {b} in its thread")
 }
 
-/// Pairs within one event.
-fn within(from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool) -> Rel {
-    same_event().between(&stamps(from), &stamps(to))
+/// Pairs within one event, for each word of its operation.
+fn each_word(from: StampFamily, to: StampFamily) -> Rel {
+    words_to_words((0..WORDS).map(|word| (word, word)), &[from], &[to])
 }
 
-/// Pairs within one event, for each word of its operation.
-fn each_word(from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool) -> Rel {
-    words_to_words((0..WORDS).map(|word| (word, word)), from, to)
-}
+/// A family of stamps.
+type StampFamily = fn(StampIndex) -> RdmaStamp;
 
 /// Pairs within one event, from the first to the second of each of these pairs of words.
-fn words_to_words(
-    words: impl Iterator<Item = (usize, usize)>,
-    from: fn(RdmaStamp) -> bool,
-    to: fn(RdmaStamp) -> bool,
-) -> Rel {
-    let of = |word: usize, is: fn(RdmaStamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
-    let all = words.map(|(a, b)| same_event().between(&of(a, from), &of(b, to)));
+fn words_to_words(words: impl Iterator<Item = (usize, usize)>, from: &[StampFamily], to: &[StampFamily]) -> Rel {
+    let of = |word: usize, families: &[StampFamily]| {
+        let rows: Vec<usize> = families.iter().map(|family| family(Node(1).into()).row()).collect();
+        stamps(move |a: RdmaStamp| rows.contains(&a.row()) && a.word().map(usize::from) == Some(word))
+    };
+    let all = words.map(|(a, b)| {
+        let (from, to) = (of(a, from), of(b, to));
+        rel!([from]; same_event; [to])
+    });
     all.reduce(|all, next| all | next).expect("an operation may have several words")
 }
 
@@ -197,7 +181,7 @@ irreflexive ib as ib";
 
     #[test]
     fn the_axioms_are_those_of_the_paper() {
-        let axioms = || published(&awaited(), atomic_reads(), &far_reads());
+        let axioms = || published(&awaited(), atomic_reads(), far_reads());
         let as_published = Libraries::over(to).with(Wait).respecified(WAIT, |spec| *spec = axioms().spec(None));
         let text = cat("RDMA_WAIT", &as_published, WAIT).unwrap();
         let is_of_ours = |line: &&str| PUBLISHED.lines().any(|known| known == *line);

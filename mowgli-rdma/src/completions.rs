@@ -17,13 +17,13 @@
 use std::collections::BTreeMap;
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Rel, SubView, events, po, same, same_event};
+use mowgli_core::algebra::{Rel, SubView, rel, same};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::stamp::Qp;
-use crate::tso::calls::{self, Method, TSO, identifier};
+use crate::tso::calls::{self, Method, TSO, identifier, is_confirmed, is_first_confirmed, node_towards};
 
 /// The completions of a queue pair, by number.
 #[derive(Clone, Copy, Default)]
@@ -154,7 +154,7 @@ macro_rules! keys {
         fn named() -> Rel {
             let keys = [$(same($key)),*];
             let any = keys.into_iter().reduce(|all, next| all | next).expect("there are some");
-            (po() & any).between(&events(calls::is_first_confirmed), &events(is_reported))
+            rel!([is_first_confirmed]; po & any; [is_reported])
         }
 
         /// The largest number of queue pairs whose new completions one call can report.
@@ -170,8 +170,6 @@ keys! {
 /// Relates each operation to every `Arm` and `Event` that finds its completion, or a later one of its queue pair.
 #[must_use]
 pub fn seen() -> Rel {
-    let operations = events(calls::is_first_confirmed);
-    let before = (po() & same(calls::node_towards)).between(&operations, &operations);
-    let seen = named() | before.then(&named());
-    same_event().between(&events(calls::is_confirmed), &operations).then(&seen)
+    let before = rel!([is_first_confirmed]; po & same(node_towards); [is_first_confirmed]);
+    rel!([is_confirmed]; same_event; [is_first_confirmed]; (named() | before; named()))
 }

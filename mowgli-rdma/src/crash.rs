@@ -9,7 +9,7 @@
 //! lease that has ended, or a service that counts members. It concerns the CPU only, since the card may still work.
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, SubView, events, same};
+use mowgli_core::algebra::{Spec, SubView, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::{Hints, Library};
@@ -119,11 +119,11 @@ impl Library for Crash {
 
     /// so = the end of a thread before each call that reports it
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let dead = (events(stops).cross(&events(tells)) & same(who))
-            .named("dead", "{b} reports that the thread of {a} is dead");
-        c.so([&dead]);
-        c
+        spec! {
+            let dead = stops * tells & same(who);
+            say dead = "{b} reports that the thread of {a} is dead";
+            so = dead;
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! Each node has one receive queue, which always has room. Messages of one queue pair are received in order, and those of
 //! different queue pairs in any order. A message has no completion of its own at its sender.
 
-use mowgli_core::algebra::{Spec, SubView, id, po, reads, same, writes};
+use mowgli_core::algebra::{Spec, SubView, reads, spec, writes};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -107,21 +107,19 @@ impl Library for Message {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        // recv: each message is taken at most once, and each Recv takes one
-        let (recv, _) = c.reads_from("recv", reads(), writes());
-        let recv = recv.named("recv", "{b} takes {b reads}, which {a} sent");
-        c.empty("sent", &(reads().on() - recv.inv().then(&recv)));
-        c.empty("once", &(recv.inv().then(&recv) - id()));
-        // Of one queue pair no message is jumped, and who takes a later one does so later.
-        let earlier = (po() & same(sent_by)).between(&writes(), &writes());
-        let taken = recv.then(&reads().cross(&reads()));
-        c.empty("skipped", &(earlier.then(&recv) - &taken));
-        let turn = recv.inv().then(&earlier).then(&recv);
-        let turn = turn.named("turn", "{a} takes a message that was sent before that which {b} takes");
-        // so = recv u (recv^-1; [Send]; po; [Send]; recv), by queue pair
-        c.so([&recv, &turn]);
-        c
+        spec! {
+            // recv: each message is taken at most once, and each Recv takes one
+            let recv = reads_from(reads, writes);
+            say recv = "{b} takes {b reads}, which {a} sent";
+            empty sent = [reads] - (recv^-1; recv);
+            empty once = (recv^-1; recv) - id;
+            // Of one queue pair no message is jumped, and who takes a later one does so later.
+            let earlier = [writes]; po & same(sent_by); [writes];
+            let turn = recv^-1; earlier; recv;
+            say turn = "{a} takes a message that was sent before that which {b} takes";
+            empty skipped = (earlier; recv) - (recv; reads * reads);
+            so = recv | turn;
+        }
     }
 }
 

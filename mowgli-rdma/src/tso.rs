@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, po, same, same_event};
+use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, rel};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -55,7 +55,7 @@ impl Tso {
 #[must_use]
 pub fn pf() -> Rel {
     let taken = in_turn(events(is_first_confirmed), events(is_poll), node_towards);
-    same_event().between(&events(is_confirmed), &events(is_first_confirmed)).then(&taken)
+    rel!([is_confirmed]; same_event; [is_first_confirmed]; taken)
 }
 
 impl Library for Tso {
@@ -176,8 +176,7 @@ fn returned(s: &SubView) -> Option<Val> {
 
 /// pf: each poll takes the operation whose identifier it returns.
 fn pf_in_any_order() -> Rel {
-    let taken = (po() & same(returned)).between(&events(is_first_confirmed), &events(is_poll));
-    same_event().between(&events(is_confirmed), &events(is_first_confirmed)).then(&taken)
+    rel!([is_confirmed]; same_event; [is_first_confirmed]; ([is_first_confirmed]; po & same(returned); [is_poll]))
 }
 
 /// The consistency predicate of SYNC App. C, with these switches.
@@ -198,7 +197,7 @@ pub fn polling(pf: &Rel) -> Spec {
 
 /// The axioms, where polls take operations by this relation.
 fn published(pf: &Rel, on: Network) -> Axioms {
-    let mut axioms = axioms::published(pf, axioms::atomic_reads(), &flushing(on));
+    let mut axioms = axioms::published(pf, axioms::atomic_reads(), flushing(on));
     rmw::patch(&mut axioms);
     ways::fence(&mut axioms);
     axioms

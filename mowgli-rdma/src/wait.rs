@@ -9,7 +9,7 @@
 use std::iter;
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Attribute, Key, Rel, Spec, po, same, stamps};
+use mowgli_core::algebra::{Attribute, Key, Rel, Spec, rel, stamps};
 use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
@@ -241,12 +241,12 @@ impl Hints for Wait {
 #[must_use]
 pub fn consistency(with_rao: bool) -> Spec {
     let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
-    with_ways(axioms::published(&awaited(), atomic_reads, &axioms::far_reads())).spec(None)
+    with_ways(axioms::published(&awaited(), atomic_reads, axioms::far_reads())).spec(None)
 }
 
 /// An operation and a later Wait on its identifier.
 pub(crate) fn awaited() -> Rel {
-    po() & same(WID)
+    rel!(po & same(WID))
 }
 
 /// RDMA-WAIT-RMW with these switches.
@@ -268,7 +268,7 @@ pub fn crashing(switches: Switches) -> Crashing {
 }
 
 fn published(on: Network) -> Axioms {
-    with_ways(axioms::published(&awaited(), axioms::atomic_reads(), &flushing(on)))
+    with_ways(axioms::published(&awaited(), axioms::atomic_reads(), flushing(on)))
 }
 
 /// Adds the ways to make a call that the papers do not have.

@@ -17,7 +17,7 @@
 //! A location is a value like any other. A word may hold one, and a value that was read can be the address of the next
 //! access. An access to a value that is not the location of a word is a fault of the program.
 
-use mowgli_core::algebra::{CELL, Spec, po, same, same_event, stamped};
+use mowgli_core::algebra::{CELL, Spec, spec};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -93,21 +93,19 @@ impl Library for X86Tso {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let [rf, mo, rb] = c.coherence();
-
-        // uniproc: each word alone is sequentially consistent
-        let po_loc = (po() & same(CELL)).named("po-loc", "{a} comes before {b} in its thread, at the same word");
-        c.irreflexive("uniproc", &(po_loc | &rf | &mo | &rb).plus());
-
-        // A read of the processor's own buffer orders nothing; a failed CAS empties the buffer before it reads.
-        let rfe = (&rf - po()).named("rf", "{b} read {b reads}, which {a} wrote");
-        let iso =
-            same_event().between(&stamped(F), &stamped(R)).named("iso", "{a} empties the store buffer before it reads");
-
-        // so = iso u rfe u mo u rb
-        c.so([&iso, &rfe, &mo, &rb]);
-        c
+        spec! {
+            let rf, mo, rb = coherence;
+            // uniproc: each word alone is sequentially consistent
+            let po_loc = po & same(CELL);
+            say po_loc as po-loc = "{a} comes before {b} in its thread, at the same word";
+            irreflexive uniproc = (po_loc | rf | mo | rb)+;
+            // A read of the processor's own buffer orders nothing; a failed CAS empties the buffer before it reads.
+            let rfe = rf - po;
+            let iso = [F]; same_event; [R];
+            say rfe as rf = "{b} read {b reads}, which {a} wrote";
+            say iso = "{a} empties the store buffer before it reads";
+            so = iso | rfe | mo | rb;
+        }
     }
 }
 

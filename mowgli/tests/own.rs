@@ -75,7 +75,7 @@ fn bell() -> Entry {
     let shapes = shapes! { Method: Ring { x } => { aCW: writes x at here, 1 } };
     let bodies = bodies! { Method: Ring { x } => { Shared::write(x.part("rung", []), 1) } };
     let over = Over::<Method>::terms(bodies).part("rung", sv::variable());
-    Entry::rdma(Simple::<Method>::new(shapes, |_| {}), Sv).published(over, &[(2, 2, 1)])
+    Entry::rdma(Simple::<Method>::new(shapes, Spec::default), Sv).published(over, &[(2, 2, 1)])
 }
 
 methods! {
@@ -122,7 +122,7 @@ fn gong(which: &str) -> Entry {
         sv::read(x.part(homes[world.all_nodes().len() - 1]))
     };
     let count = move |_: &World, x: Loc| if is_foreign { Loc::new("count") } else { x.part("count") };
-    let library = Simple::<Struck>::new(if is_foreign || panics { read() } else { unread }, |_| {});
+    let library = Simple::<Struck>::new(if is_foreign || panics { read() } else { unread }, Spec::default);
     let over = Function { body: Box::new(body), count: Box::new(count) };
     Entry::rdma(library, Sv).published(over, if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
 }
@@ -135,7 +135,7 @@ fn read() -> &'static Shapes {
 /// Returns a gong whose body is this function, and does not end.
 fn endless(body: fn(Loc) -> Prog) -> Entry {
     let over = Function { body: Box::new(move |_, x| body(x)), count: Box::new(|_, x| x.part("count")) };
-    Entry::rdma(Simple::<Struck>::new(read(), |_| {}), Sv).published(over, &[(1, 1, 1)])
+    Entry::rdma(Simple::<Struck>::new(read(), Spec::default), Sv).published(over, &[(1, 1, 1)])
 }
 
 fn idle() -> Prog {
@@ -164,8 +164,10 @@ fn letters() -> Simple<Letter> {
         Leave { x, v } => { aCW: writes x at here, v }
         Look { x } => { aCR: reads x at here, ret() }
     };
-    Simple::new(shapes, |c| {
+    Simple::new(shapes, || {
+        let mut c = Spec::default();
         c.reads_from("rf", reads(), writes());
+        c
     })
 }
 

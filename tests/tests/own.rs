@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mowgli::check::{CheckOptions, CheckQuestion, Checked, check};
 use mowgli::error::InputError;
 use mowgli::show::{Names, Scene, relations};
-use mowgli_core::algebra::{ChoiceRole, Spec, po, reads, same_event, writes};
+use mowgli_core::algebra::{ChoiceRole, Spec, reads, rel, spec, writes};
 use mowgli_core::body::bodies;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
@@ -64,14 +64,17 @@ impl Library for Pile {
 
     fn spec(&self) -> Spec {
         let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let initial = initial.named("missed", "{a} found nothing, before {b} pushed");
-        let missed = po().then(&initial);
-        c.irreflexive("own", &missed);
-        // The name of a relation does not determine its role.
-        let mo = c.orient("mo", writes().cross(&writes()) - same_event());
-        c.so([&rf.named("ib", "{b} found what {a} pushed")]);
-        c.so_of_paths("rf2", &mo.then(&rf));
+        spec! { c =>
+            let rf, initial = reads_from(reads, writes);
+            say initial as missed = "{a} found nothing, before {b} pushed";
+            irreflexive own = po; initial;
+            // The name of a relation does not determine its role.
+            let mo = orient(writes * writes - same_event);
+            let found = rf;
+            say found as ib = "{b} found what {a} pushed";
+            so = found;
+        }
+        c.so_of_paths("rf2", &rel!(mo; rf));
         c
     }
 }

@@ -276,11 +276,8 @@ fn cargo_run_is_the_command() {
 
 /// Removes the layout of a piece of Rust, and the sentences by which relations are explained.
 fn code(text: &str) -> String {
-    let without_layout: String = text.split_whitespace().collect();
-    let mut parts = without_layout.split(".named(\"");
-    let first = parts.next().unwrap_or_default().to_owned();
-    let bare = parts.fold(first, |all, part| all + part.split_once("\")").map_or("", |(_, rest)| rest));
-    bare.replace("letrf=rf;", "")
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("say "));
+    lines.flat_map(str::split_whitespace).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The specification of the store: a linearisable map (LOCO §6.2, LOCO-X Theorem I.3), and its clients.
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, same_event, stamped, stamps};
+use mowgli_core::algebra::{Spec, spec, stamps};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::{Expr, numbered, ret};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
@@ -123,22 +123,22 @@ impl Library for Kvstore {
     /// Linearisable (Herlihy and Wing): a call lasts from its aMF to its other subevent. If one call must take effect
     /// before another, it does not begin after the other ends.
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let [rf, mo, rb] = c.coherence_as([
-            "{b} found {b reads}, which {a} stored",
-            "{a} changed the key before {b} did",
-            "{a} found {a reads}, before {b} changed the key",
-        ]);
-
-        // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}, lin = (rf u mo u rb)+ irreflexive
-        let call = same_event()
-            .between(&stamped(aMF), &stamps(|a: RdmaStamp| a != aMF))
-            .named("call", "{a} begins before it ends");
-        let lin = (&rf | &mo | &rb).plus();
-        c.irreflexive("lin", &lin);
-        let before = call.then(&lin).named("lin", "{a} took effect before {b}");
-        c.so([&call, &before]);
-        c
+        let ends = stamps(|a: RdmaStamp| a != aMF);
+        // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}
+        spec! {
+            let rf, mo, rb = coherence(
+                "{b} found {b reads}, which {a} stored",
+                "{a} changed the key before {b} did",
+                "{a} found {a reads}, before {b} changed the key"
+            );
+            let call = [aMF]; same_event; [ends];
+            say call = "{a} begins before it ends";
+            let lin = (rf | mo | rb)+;
+            let before = call; lin;
+            say before as lin = "{a} took effect before {b}";
+            irreflexive lin = lin;
+            so = call | before;
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //! which the two change places has the same results, so that is a promise about order and about no
 //! result.
 
-use mowgli_core::algebra::{Spec, SubView, events, po, stamped};
+use mowgli_core::algebra::{Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -124,19 +124,20 @@ fn puts_in(s: &SubView) -> bool {
 
 /// One order of the calls. It does not promise that a value is taken out before another is put in.
 fn with_two_ends() -> Spec {
-    let mut c = Spec::default();
-    let sentences = ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];
-    let [rf, mo, rb] = c.coherence_as(sentences);
-    c.irreflexive("lin", &(po() | &rf | &mo | &rb).plus());
-
-    // [F]; takes_out x puts_in; [F]
-    let changes = stamped(F);
-    let apart = events(takes_out).cross(&events(puts_in)) & changes.cross(&changes);
-    let rf = (&rf - &apart).named("rf", sentences[0]);
-    let mo = (&mo - &apart).named("mo", sentences[1]);
-    let rb = (&rb - &apart).named("rb", sentences[2]);
-    c.so([&po(), &rf, &mo, &rb]);
-    c
+    let [found, comes, missed] = ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];
+    spec! {
+        let rf, mo, rb = coherence(found, comes, missed);
+        irreflexive lin = (po | rf | mo | rb)+;
+        // [F]; takes_out x puts_in; [F]
+        let apart = takes_out * puts_in & F * F;
+        let rf = rf - apart;
+        let mo = mo - apart;
+        let rb = rb - apart;
+        say rf = found;
+        say mo = comes;
+        say rb = missed;
+        so = po | rf | mo | rb;
+    }
 }
 
 impl Subject for Container {

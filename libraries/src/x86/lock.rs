@@ -1,6 +1,6 @@
 //! The common part of the locks over x86-TSO: their specification, and probes that see critical sections overlap.
 
-use mowgli_core::algebra::stamped;
+use mowgli_core::algebra::set;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::library::Libraries;
@@ -26,7 +26,7 @@ pub const fn lock(name: Name) -> Lock {
         form: DeclarationForm { kind: name.text(), parts: &[] },
         fence: || F.into(),
         shapes: || shapes! { Method: Acq { .. } => { F } Rel { .. } => { W } },
-        lets_in: || stamped(W),
+        lets_in: || set!(W),
         first: |_| {},
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mowgli_core::algebra::{CELL, Spec, SubView, po, same, same_thread, stamped};
+use mowgli_core::algebra::{CELL, Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -142,16 +142,13 @@ impl Library for Memory {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let [rf, mo, rb] = c.coherence();
-        // coherence of each word
-        let com = &rf | &mo | &rb;
-        let po_loc = po() & same(CELL);
-        c.irreflexive("coherence", &(po_loc | com).plus());
-        // so = rf_e u mo u rb
-        let rf_e = (&rf - same_thread()).named("rf", "{b} read what {a} wrote");
-        c.so([&rf_e, &mo, &rb]);
-        c
+        spec! {
+            let rf, mo, rb = coherence;
+            irreflexive coherence = (po & same(CELL) | rf | mo | rb)+;
+            let rf_e = rf - same_thread;
+            say rf_e as rf = "{b} read what {a} wrote";
+            so = rf_e | mo | rb;
+        }
     }
 }
 
@@ -213,14 +210,15 @@ impl Library for Lock {
     }
 
     fn spec(&self) -> Spec {
-        let mut c = Spec::default();
-        let (acquires, releases) = (stamped(Tso::U), stamped(Tso::W));
-        // lo: a strict total order on the acquires of each lock
-        let lo = c.order("lo", acquires.clone(), |s: &SubView| Some(s.event.call.args[0]));
-        // so = match^-1; lo, from a release to every later acquire
-        let matching = same(critical_section).between(&acquires, &releases);
-        c.so([&matching.inv().then(&lo).named("lo", "{a} lets {b} in")]);
-        c
+        use Tso::{U, W};
+        spec! {
+            // lo: a strict total order on the acquires of each lock
+            let lo = order(U, |s: &SubView| Some(s.event.call.args[0]));
+            // so = match^-1; lo, from a release to every later acquire
+            let released = ([U]; same(critical_section); [W])^-1; lo;
+            say released as lo = "{a} lets {b} in";
+            so = released;
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Increasing addresses: the card reads, and writes, each word of an operation before the next one.
 
-use super::{Axioms, issued, words_to_words};
-use crate::stamp::RdmaStamp::{self, aNLR, aNLW, aNRR, aNRW};
+use super::{Axioms, StampFamily, issued, words_to_words};
+use crate::stamp::RdmaStamp::{aNLR, aNLW, aNRR, aNRW};
 use crate::way::WORDS;
 use mowgli_core::algebra::Rel;
 
@@ -14,7 +14,7 @@ pub(crate) fn patch(a: &mut Axioms, relaxed_ordering: bool) {
 
 /// From each word of an operation to the next, between the reads of one side and between its writes.
 fn address() -> Rel {
-    let next = |is: fn(RdmaStamp) -> bool| words_to_words((1..WORDS).map(|word| (word - 1, word)), is, is);
-    let all = next(|a| matches!(a, aNLR(_) | aNRR(_))) | next(|a| matches!(a, aNRW(_) | aNLW(_)));
+    let next = |families: &[StampFamily]| words_to_words((1..WORDS).map(|word| (word - 1, word)), families, families);
+    let all = next(&[aNLR, aNRR]) | next(&[aNRW, aNLW]);
     all.named("address", "{a} is of a word before that of {b}")
 }

@@ -4,13 +4,13 @@
 //! only if the network orders it for both. This patch adds the pairs that it orders for one of them. The read of the
 //! same operation distinguishes them: an aNLR belongs to a put, an aNAR to an atomic operation.
 
-use mowgli_core::algebra::{Rel, Set, calls, events, stamped, stamps};
+use mowgli_core::algebra::{Rel, Set, calls, rel, set, stamps};
 use mowgli_core::ids::Node;
 
-use super::{Axioms, atomic_reads, far_reads, from_update, in_order, issued, local_reads, local_writes, remote_writes};
+use super::{Axioms, atomic_reads, far_reads, in_order, issued};
 use crate::network::Remote::{self, Atomic, Read, Write};
 use crate::network::{Completion, Network, Order, Part};
-use crate::stamp::RdmaStamp::{self, aNAR, aNRR, aNRW, aRF, aWT};
+use crate::stamp::RdmaStamp::{self, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::stamp::StampIndex;
 use crate::way::is_delivered;
 
@@ -44,37 +44,37 @@ fn remote_order(a: &mut Axioms, network: Network) {
 /// From the last remote part of each operation of a kind to the remote part of each later one of another kind. The last part
 /// of a compare-and-swap that failed is its read.
 fn pair(a: &Axioms, of: Remote, then: Remote) -> Rel {
-    let order = in_order().between(&reads_of(of), &reads_of(then));
+    let (iso, first, second) = (&a.iso, reads_of(of), reads_of(then));
+    let order = rel!([first]; in_order(); [second]);
     let from = match of {
         Read => order,
-        Write => from_update(&a.iso, &order),
-        Atomic => from_update(&a.iso, &order) | order,
+        Write => rel!([aNRW]; iso^-1; order),
+        Atomic => rel!([aNRW]; iso^-1; order | order),
     };
-    if then == Write { from.then(&a.iso).then(&remote_writes().on()) } else { from }
+    if then == Write { rel!(from; iso; [aNRW]) } else { from }
 }
 
 /// The first part of each operation of a kind: the read that tells it from others.
 fn reads_of(kind: Remote) -> Set {
     match kind {
-        Read => stamps(|a| matches!(a, aNRR(_))),
-        Write => local_reads(),
+        Read => set!(aNRR),
+        Write => set!(aNLR),
         Atomic => atomic_reads(),
     }
 }
 
 /// Orders the local writes: a card that returns results in order writes them in order, or only issues them so.
 fn returns(a: &mut Axioms, network: Network) {
-    let pairs = |set: &Set| in_order().between(set, &local_writes());
     if network.returns >= Order::Issued {
-        for (set, part) in [(local_writes(), Part::Return), (remote_writes(), Part::Remote(Write))] {
+        for (writes, part) in [(set!(aNLW), Part::Return), (set!(aNRW), Part::Remote(Write))] {
             if network.parts(part, Part::Return) == Order::Issued {
-                a.ippo = issued(&a.ippo | pairs(&set));
+                a.ippo = issued(&a.ippo | rel!([writes]; in_order(); [aNLW]));
             }
         }
     }
     if network.returns < Order::Placed && network.completes_in_order {
-        let completed = pairs(&local_writes())
-            .then(&a.pfg)
+        let pfg = &a.pfg;
+        let completed = rel!([aNLW]; in_order(); [aNLW]; pfg)
             .named("completed", "{b} waits for an operation after {a}, and so for {a}");
         a.more_ib.extend((network.returns == Order::None).then(|| ("completed", completed.clone())));
         a.more_so.push(completed);
@@ -102,25 +102,19 @@ pub(crate) fn flushing(network: Network) -> Set {
 /// Drops from nfo the gets and the writes which they do not push, where they push those of one kind alone.
 fn flushes(a: &mut Axioms, network: Network) {
     let [of] = flushed_by(Read, network)[..] else { return };
-    let nfo = &a.nfo;
-    let own = from_update(&a.iso, &reads_of(of).on()).then(&a.iso).then(&remote_writes().on());
-    let gets = reads_of(Read).on();
-    let far = gets.then(nfo).then(&own) | own.then(nfo).then(&gets);
-    let others = local_reads().or(&local_writes()).or(&atomic_reads());
-    let nfo = far | nfo.between(&others, &any()) | nfo.between(&any(), &others);
+    let (nfo, iso, reads) = (&a.nfo, &a.iso, reads_of(of));
+    let own = rel!([aNRW]; iso^-1; [reads]; iso; [aNRW]);
+    let others = set!(aNLR | aNLW | aNAR);
+    let far = rel!([aNRR]; nfo; own | own; nfo; [aNRR]);
+    let nfo = rel!(far | [others]; nfo | nfo; [others]);
     a.nfo = nfo.named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
-}
-
-fn any() -> Set {
-    stamps(|_: RdmaStamp| true)
 }
 
 /// Takes from a fence the operations that it does not wait for.
 fn fence(a: &mut Axioms, network: Network) {
-    let fences = stamps(|a| matches!(a, aRF(_)));
-    for (writes, part) in [(remote_writes(), Part::Remote(Write)), (local_writes(), Part::Return)] {
+    for (writes, part) in [(set!(aNRW), Part::Remote(Write)), (set!(aNLW), Part::Return)] {
         if !network.issues(part, Part::Fence) {
-            a.ippo = issued(&a.ippo - in_order().between(&writes, &fences));
+            a.ippo = issued(&a.ippo - rel!([writes]; in_order(); [aRF]));
         }
     }
 }
@@ -130,11 +124,12 @@ fn completion(a: &mut Axioms, network: Network) {
     let sentence = "{b} waits until {a} is in memory";
     let placed = a.pfp.named("placed", sentence);
     // The methods come first, so that the prover need not read a Rust function where a body has no such put.
-    let delivered = calls(&["PutBy", "PutWords"]).and(&events(is_delivered));
-    let delivered = placed.between(&delivered, &stamped(aWT)).named("placed", sentence);
+    let delivered = calls(&["PutBy", "PutWords"]);
+    let delivered = rel!([delivered & is_delivered]; placed; [aWT]).named("placed", sentence);
     if network.completion == Completion::Sent {
         // pfp = [aNLR]; iso; [aNRW]; awaited; [aWT], and as published for a put that is delivered
-        let sent = local_reads().on().then(&a.iso).then(&a.pfp).named("pfp", "{b} waits until {a} was read");
+        let (iso, pfp) = (&a.iso, &a.pfp);
+        let sent = rel!([aNLR]; iso; pfp).named("pfp", "{b} waits until {a} was read");
         a.more_so.push(sent.clone());
         a.pfp = if network.delivers { (sent | &delivered).named("pfp", "{b} waits for {a}") } else { sent };
     }

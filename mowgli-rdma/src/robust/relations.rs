@@ -1,7 +1,7 @@
 //! The conditions for robustness in the algebra, over the specification of RDMA-TSO, for proofs about all programs. A
 //! test compares them with `conditions`, which computes them for one program.
 
-use mowgli_core::algebra::{CELL, Rel, Set, Spec, po, reads, same, stamps, writes};
+use mowgli_core::algebra::{CELL, Rel, Set, Spec, po, reads, rel, stamps, writes};
 
 use super::conditions::Cpu;
 use crate::stamp::RdmaStamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
@@ -35,9 +35,8 @@ impl Default for Relations {
         let (rf, mo, rb, iso) = (spec.chosen("rf").expect("a choice"), part("mo"), part("rb"), part("iso"));
         let po = (po() | &iso).named("program.order", "{a} stands before {b} in its thread");
         let sc = (&po | &rf | &mo | &rb).named("sc", "{a} before {b}");
-        let all = reads().or(&writes());
-        let conflict =
-            (same(CELL) & (writes().cross(&all) | all.cross(&writes()))).named("conflict", "{a} and {b} meet");
+        let conflict = rel!(same(CELL) & (writes * (reads | writes) | (reads | writes) * writes));
+        let conflict = conflict.named("conflict", "{a} and {b} meet");
         Self { rf, mo, rb, po, sc, conflict, iso, pf, spec }
     }
 }
@@ -62,11 +61,11 @@ impl Relations {
     fn preserved(to: fn(RdmaStamp, RdmaStamp) -> bool) -> Rel {
         use mowgli_core::stamp::StampKind as _;
         let (one, two) = (RdmaStamp::all(1), |a: RdmaStamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
-        let sqp = po() & same(wait::QUEUE_PAIR);
+        let sqp = rel!(po & same(wait::QUEUE_PAIR));
         let rows = one.iter().flat_map(|&row| {
             let columns = |is: &dyn Fn(RdmaStamp) -> bool| {
                 let of = one.iter().filter(|c| is(**c)).map(|c| family(*c));
-                of.reduce(|all, one| all.or(&one))
+                of.reduce(|all, one| all | one)
             };
             let always = columns(&|c| to(row, c) && to(row, two(c)));
             let nearby = columns(&|c| to(row, c) && !to(row, two(c)));
@@ -80,21 +79,16 @@ impl Relations {
     /// Returns the parts of `gb_base` (Defs. 6 and 12), each with its name.
     #[must_use]
     pub fn gb_base(&self, cpu: Cpu) -> Vec<(&'static str, Rel)> {
-        let [nlr, nrw] = [stamps(|a| matches!(a, aNLR(_))), stamps(|a| matches!(a, aNRW(_)))];
-        let [nrr, nlw] = [stamps(|a| matches!(a, aNRR(_))), stamps(|a| matches!(a, aNLW(_)))];
-        let (fence, all) = (stamps(|a| matches!(a, aRF(_))), stamps(|_: RdmaStamp| true));
-        let sqp = po() & same(wait::QUEUE_PAIR);
+        let (iso, pf) = (&self.iso, &self.pf);
+        let sqp = rel!(po & same(wait::QUEUE_PAIR));
         let parts = [
-            ("oppo", Self::preserved(order(cpu)) | &self.iso),
-            ("a put that is polled, from its source", self.iso.between(&nlr, &nrw).then(&self.pf)),
-            ("a put before a get that is polled", sqp.between(&nrw, &nlw).then(&self.pf)),
-            ("a get that is polled, from its source", self.iso.between(&nrr, &nlw).then(&self.pf)),
-            ("a get before a remote fence, from its source", sqp.between(&nrr, &fence).then(&sqp)),
-            ("a get that is polled", self.pf.between(&nlw, &all)),
-            (
-                "a get before a remote fence and a put",
-                sqp.between(&nlw, &fence).then(&sqp.between(&fence, &nlr.or(&nrw))),
-            ),
+            ("oppo", Self::preserved(order(cpu)) | iso),
+            ("a put that is polled, from its source", rel!([aNLR]; iso; [aNRW]; pf)),
+            ("a put before a get that is polled", rel!([aNRW]; sqp; [aNLW]; pf)),
+            ("a get that is polled, from its source", rel!([aNRR]; iso; [aNLW]; pf)),
+            ("a get before a remote fence, from its source", rel!([aNRR]; sqp; [aRF]; sqp)),
+            ("a get that is polled", rel!([aNLW]; pf)),
+            ("a get before a remote fence and a put", rel!([aNLW]; sqp; [aRF]; ([aRF]; sqp; [aNLR | aNRW]))),
         ];
         parts.map(|(name, rel)| (name, rel.named("gb", "{a} is over before {b}"))).to_vec()
     }
