@@ -359,119 +359,16 @@ impl Expr {
         ExprTerm::Op(op, self, other.into()).into()
     }
 
-    /// Whether the two are equal.
-    #[must_use]
-    pub fn is(self, other: impl Into<Self>) -> Self {
-        self.op(Op::Eq, other)
-    }
-
     /// Whether the two differ.
     #[must_use]
     pub fn is_not(self, other: impl Into<Self>) -> Self {
         !self.is(other)
     }
 
-    /// Whether this is smaller: `<`.
-    #[must_use]
-    pub fn below(self, other: impl Into<Self>) -> Self {
-        self.op(Op::Lt, other)
-    }
-
     /// Whether this is greater: `>`.
     #[must_use]
     pub fn above(self, other: impl Into<Self>) -> Self {
         other.into().op(Op::Lt, self)
-    }
-
-    /// This set of nodes with one more node, or with those of another set.
-    #[must_use]
-    pub fn with(self, node: impl Into<Self>) -> Self {
-        self.op(Op::With, node)
-    }
-
-    /// This set of nodes without a node or those of another set, or this tuple without the parts that are equal to a value.
-    #[must_use]
-    pub fn without(self, node: impl Into<Self>) -> Self {
-        self.op(Op::Without, node)
-    }
-
-    /// This tuple without the parts of another one.
-    #[must_use]
-    pub fn except(self, others: impl Into<Self>) -> Self {
-        self.op(Op::Except, others)
-    }
-
-    /// The part of a tuple at a position, from 0.
-    #[must_use]
-    pub fn item(self, position: impl Into<Self>) -> Self {
-        self.op(Op::Item, position)
-    }
-
-    /// Whether this is a part of a tuple, or a node of a set.
-    #[must_use]
-    pub fn is_in(self, all: impl Into<Self>) -> Self {
-        self.op(Op::In, all)
-    }
-
-    /// The first part of a tuple.
-    #[must_use]
-    pub fn first(self) -> Self {
-        Self::of(Function::First, self)
-    }
-
-    /// A tuple without its first part.
-    #[must_use]
-    pub fn rest(self) -> Self {
-        Self::of(Function::Rest, self)
-    }
-
-    /// A tuple from last to first.
-    #[must_use]
-    pub fn reversed(self) -> Self {
-        Self::of(Function::Reversed, self)
-    }
-
-    /// The length of a tuple. A value that is none has the length 1.
-    #[must_use]
-    pub fn len(self) -> Self {
-        Self::of(Function::Len, self)
-    }
-
-    /// The smallest part of a tuple, or node of a set.
-    #[must_use]
-    pub fn min(self) -> Self {
-        Self::of(Function::Min, self)
-    }
-
-    /// The largest part of a tuple, or node of a set.
-    #[must_use]
-    pub fn max(self) -> Self {
-        Self::of(Function::Max, self)
-    }
-
-    /// This integer, or 0 for any other value.
-    #[must_use]
-    pub fn int(self) -> Self {
-        Self::of(Function::Int, self)
-    }
-
-    /// Another value of the same kind: see [`Function::Another`].
-    #[must_use]
-    pub fn another(self) -> Self {
-        Self::of(Function::Another, self)
-    }
-
-    /// Whether this is a location: a word may hold one, and something else where it points to nothing.
-    #[must_use]
-    pub fn is_loc(self) -> Self {
-        Self::of(Function::IsLoc, self)
-    }
-
-    /// The work identifier with the name of this location. One that has indices is made from a part:
-    /// `x.part("lease", [k]).as_wid()`.
-    #[must_use]
-    pub fn as_wid(self) -> Self {
-        Self::of(Function::AsWid, self)
     }
 
     /// The part of a location with a role and indices, which are threads, nodes or integers. Any other value counts as 0, since
@@ -775,48 +672,6 @@ pub fn here() -> Expr {
     node(me())
 }
 
-/// The node of a thread, or the node that an object lives on.
-#[must_use]
-pub fn node(of: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Node, of)
-}
-
-/// The node with a number.
-#[must_use]
-pub fn numbered(n: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Numbered, n)
-}
-
-/// The set of one node.
-#[must_use]
-pub fn only(node: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Only, node)
-}
-
-/// The nodes of a tuple of threads.
-#[must_use]
-pub fn nodes(threads: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Nodes, threads)
-}
-
-/// The threads that take part in an object, in order.
-#[must_use]
-pub fn members(x: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Members, x)
-}
-
-/// The capacity of an object.
-#[must_use]
-pub fn size(x: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Size, x)
-}
-
-/// The initial value of an object.
-#[must_use]
-pub fn initial(x: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Initial, x)
-}
-
 /// All nodes.
 #[must_use]
 pub fn all_nodes() -> Expr {
@@ -835,16 +690,97 @@ pub fn range(from: impl Into<Expr>, to: impl Into<Expr>) -> Expr {
     from.into().op(Op::Range, to)
 }
 
-/// The number of a thread.
-#[must_use]
-pub fn number(t: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Number, t)
+macro_rules! methods_of_one {
+    ($($(#[$doc:meta])* $name:ident = $Function:ident;)*) => {
+        impl Expr {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(self) -> Self {
+                Self::of(Function::$Function, self)
+            }
+        )*}
+    };
+}
+methods_of_one! {
+    /// The first part of a tuple.
+    first = First;
+    /// A tuple without its first part.
+    rest = Rest;
+    /// A tuple from last to first.
+    reversed = Reversed;
+    /// The length of a tuple. A value that is none has the length 1.
+    len = Len;
+    /// The smallest part of a tuple, or node of a set.
+    min = Min;
+    /// The largest part of a tuple, or node of a set.
+    max = Max;
+    /// This integer, or 0 for any other value.
+    int = Int;
+    /// Another value of the same kind: see [`Function::Another`].
+    another = Another;
+    /// Whether this is a location: a word may hold one, and something else where it points to nothing.
+    is_loc = IsLoc;
+    /// The work identifier with the name of this location. One that has indices is made from a part:
+    /// `x.part("lease", [k]).as_wid()`.
+    as_wid = AsWid;
 }
 
-/// The thread with a number. A value that is the number of no thread counts as 1.
-#[must_use]
-pub fn thread(n: impl Into<Expr>) -> Expr {
-    Expr::of(Function::Thread, n)
+macro_rules! methods_of_two {
+    ($($(#[$doc:meta])* $name:ident = $Op:ident;)*) => {
+        impl Expr {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(self, other: impl Into<Self>) -> Self {
+                self.op(Op::$Op, other)
+            }
+        )*}
+    };
+}
+methods_of_two! {
+    /// Whether the two are equal.
+    is = Eq;
+    /// Whether this is smaller: `<`.
+    below = Lt;
+    /// This set of nodes with one more node, or with those of another set.
+    with = With;
+    /// This set of nodes without a node or those of another set, or this tuple without the parts that are equal to a value.
+    without = Without;
+    /// This tuple without the parts of another one.
+    except = Except;
+    /// The part of a tuple at a position, from 0.
+    item = Item;
+    /// Whether this is a part of a tuple, or a node of a set.
+    is_in = In;
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident = $Function:ident;)*) => {$(
+        $(#[$doc])*
+        #[must_use]
+        pub fn $name(of: impl Into<Expr>) -> Expr {
+            Expr::of(Function::$Function, of)
+        }
+    )*};
+}
+functions! {
+    /// The node of a thread, or the node that an object lives on.
+    node = Node;
+    /// The node with a number.
+    numbered = Numbered;
+    /// The set of one node.
+    only = Only;
+    /// The nodes of a tuple of threads.
+    nodes = Nodes;
+    /// The threads that take part in an object, in order.
+    members = Members;
+    /// The capacity of an object.
+    size = Size;
+    /// The initial value of an object.
+    initial = Initial;
+    /// The number of a thread.
+    number = Number;
+    /// The thread with a number. A value that is the number of no thread counts as 1.
+    thread = Thread;
 }
 
 macro_rules! operators {

@@ -136,46 +136,24 @@ impl Val {
     }
 }
 
-impl From<i64> for Val {
-    fn from(i: i64) -> Self {
-        Self::Int(i)
-    }
+macro_rules! from {
+    ($($Kind:ty => $Variant:ident;)*) => {$(
+        impl From<$Kind> for Val {
+            fn from(v: $Kind) -> Self {
+                Self::$Variant(v.into())
+            }
+        }
+    )*};
 }
-/// For literals.
-impl From<i32> for Val {
-    fn from(i: i32) -> Self {
-        Self::Int(i.into())
-    }
-}
-impl From<bool> for Val {
-    fn from(b: bool) -> Self {
-        Self::Bool(b)
-    }
-}
-impl From<Loc> for Val {
-    fn from(x: Loc) -> Self {
-        Self::Loc(x)
-    }
-}
-impl From<Node> for Val {
-    fn from(n: Node) -> Self {
-        Self::Node(n)
-    }
-}
-impl From<NodeSet> for Val {
-    fn from(ns: NodeSet) -> Self {
-        Self::Nodes(ns)
-    }
-}
-impl From<Tid> for Val {
-    fn from(t: Tid) -> Self {
-        Self::Thread(t)
-    }
-}
-impl From<Wid> for Val {
-    fn from(d: Wid) -> Self {
-        Self::Wid(d)
-    }
+from! {
+    i64 => Int;
+    i32 => Int;
+    bool => Bool;
+    Loc => Loc;
+    Node => Node;
+    NodeSet => Nodes;
+    Tid => Thread;
+    Wid => Wid;
 }
 
 impl fmt::Display for Val {
