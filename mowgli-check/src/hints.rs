@@ -9,10 +9,9 @@
 
 use mowgli_core::algebra::ChoiceRole;
 use mowgli_core::execution::Execution;
-use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Hints, Libraries};
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::world::World;
@@ -46,14 +45,8 @@ pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bo
 
 /// Visits executions of a client until `visit` returns false.
 fn each(libraries: &Libraries, world: &World, client: &Client, visit: &mut dyn FnMut(&Execution) -> bool) {
-    let problem = Problem {
-        libraries,
-        implementations: &Implementations::new(),
-        world,
-        programs: &client.programs(),
-        observed: &[],
-        limits: Limits::default(),
-    };
+    let programs = client.programs();
+    let problem = Problem::of(libraries, world, &programs);
     let _ = problem.explore(&mut |solver| {
         let snapshot = solver.snapshot();
         let execution = solver.complete().then(|| solver.execution()).flatten();

@@ -42,6 +42,15 @@ pub struct Problem<'a> {
     pub limits: Limits<'a>,
 }
 
+impl<'a> Problem<'a> {
+    /// Returns the problem of these programs, without implementations and observed cells, with the default limits.
+    #[must_use]
+    pub fn of(libraries: &'a Libraries, world: &'a World, programs: &'a [Prog]) -> Self {
+        static NONE: Implementations = Implementations::new();
+        Self { libraries, implementations: &NONE, world, programs, observed: &[], limits: Limits::default() }
+    }
+}
+
 impl Problem<'_> {
     /// True if every library admits these events. Runs that share a skeleton differ in results, so callers ask for each
     /// run.

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, fence, read, to, word, write};
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::local::Reason;
@@ -17,14 +16,8 @@ use mowgli_core::world::World;
 fn results(programs: &[Prog]) -> Vec<String> {
     let mut world = World::new(1, &vec![Node(1); programs.len()]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
-    let problem = Problem {
-        libraries: &Libraries::over(to).with(Memory),
-        implementations: &Implementations::new(),
-        world: &world,
-        programs,
-        observed: &[],
-        limits: Limits::default(),
-    };
+    let libraries = Libraries::over(to).with(Memory);
+    let problem = Problem::of(&libraries, &world, programs);
     let all = problem.outcomes();
     all.all().expect("nothing stops it").keys().map(|o| format!("{:?}", o.outputs)).collect()
 }

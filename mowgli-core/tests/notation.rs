@@ -4,9 +4,8 @@ use crate::x86_tso::{Memory, Method, read, to, word, write};
 use mowgli_core::body::{Body, body};
 use mowgli_core::expr::{Expr, Scope, me, range};
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -15,14 +14,9 @@ use mowgli_core::world::World;
 fn alone(program: Prog) -> (Val, Val) {
     let mut world = World::new(1, &[Node(1)]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
-    let problem: Problem<'_> = Problem {
-        libraries: &Libraries::over(to).with(Memory),
-        implementations: &Implementations::new(),
-        world: &world,
-        programs: &[program],
-        observed: &[Loc::new("x").on(Node(1))],
-        limits: Limits::default(),
-    };
+    let (libraries, programs) = (Libraries::over(to).with(Memory), [program]);
+    let observed = [Loc::new("x").on(Node(1))];
+    let problem = Problem { observed: &observed, ..Problem::of(&libraries, &world, &programs) };
     let all = problem.outcomes().all().unwrap();
     let (outcome, _) = all.first_key_value().unwrap();
     assert_eq!(all.len(), 1);

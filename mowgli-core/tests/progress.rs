@@ -8,10 +8,10 @@ use crate::x86_tso::{Changed, LOCK, Lock, Spin, read, to, word, write};
 use mowgli_core::algebra::{Spec, spec};
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::progress::Progress;
@@ -196,14 +196,8 @@ fn asked<T>(programs: &[Prog], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
     let mut world = World::new(1, &vec![Node(1); programs.len()]);
     world.objects.extend(WORDS.map(|x| (Loc::new(x), word())));
     let observed: Vec<Cell> = WORDS.map(|x| Cell { loc: Loc::new(x), node: Node(1) }).to_vec();
-    ask(&Problem {
-        libraries: &Libraries::over(to).with(COHERENT),
-        implementations: &Implementations::new(),
-        world: &world,
-        programs,
-        observed: &observed,
-        limits: Limits::default(),
-    })
+    let libraries = Libraries::over(to).with(COHERENT);
+    ask(&Problem { observed: &observed, ..Problem::of(&libraries, &world, programs) })
 }
 
 /// The plain twin: threads that never go on are cut off at one of their awaits, where they read what is no good and last.

@@ -7,9 +7,8 @@
 //! ```
 //! use mowgli_core::event::Cell;
 //! use mowgli_core::ids::{Loc, Name, Node, Wid};
-//! use mowgli_core::implementation::Implementations;
 //! use mowgli_core::library::Libraries;
-//! use mowgli_core::problem::{Limits, Problem};
+//! use mowgli_core::problem::Problem;
 //! use mowgli_core::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
@@ -20,14 +19,8 @@
 //! let mut world = World::new(2, &[Node(1)]);
 //! world.objects.extend([(x, word(Node(1))), (z, word(Node(2)))]);
 //! let finals = |program: Prog| -> Vec<Val> {
-//!     let problem = Problem {
-//!         libraries: &Libraries::over(to).with(Wait),
-//!         implementations: &Implementations::new(),
-//!         world: &world,
-//!         programs: &[program],
-//!         observed: &[Cell { loc: z, node: Node(2) }],
-//!         limits: Limits::default(),
-//!     };
+//!     let (libraries, observed) = (Libraries::over(to).with(Wait), [Cell { loc: z, node: Node(2) }]);
+//!     let problem = Problem { observed: &observed, ..Problem::of(&libraries, &world, std::slice::from_ref(&program)) };
 //!     problem.outcomes().all().unwrap().into_keys().map(|o| o.finals[0]).collect()
 //! };
 //! let [zero, one] = [Val::Int(0), Val::Int(1)];

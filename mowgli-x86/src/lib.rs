@@ -7,9 +7,8 @@
 //!
 //! ```
 //! use mowgli_core::ids::{Loc, Node};
-//! use mowgli_core::implementation::Implementations;
 //! use mowgli_core::library::Libraries;
-//! use mowgli_core::problem::{Limits, Problem};
+//! use mowgli_core::problem::Problem;
 //! use mowgli_core::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
@@ -21,14 +20,8 @@
 //! world.objects.extend([x, y].map(|x| (x, word())));
 //! let both_read_0 = |between: Prog| -> bool {
 //!     let thread = |mine, other| prog! { write(mine, Val::Int(1)); between.clone(); read(other) };
-//!     let problem = Problem {
-//!         libraries: &Libraries::over(to).with(X86Tso),
-//!         implementations: &Implementations::new(),
-//!         world: &world,
-//!         programs: &[thread(x, y), thread(y, x)],
-//!         observed: &[],
-//!         limits: Limits::default(),
-//!     };
+//!     let (libraries, programs) = (Libraries::over(to).with(X86Tso), [thread(x, y), thread(y, x)]);
+//!     let problem = Problem::of(&libraries, &world, &programs);
 //!     problem.outcomes().all().unwrap().into_keys().any(|o| o.outputs == [Val::Int(0), Val::Int(0)])
 //! };
 //! assert!(both_read_0(Prog::unit()));

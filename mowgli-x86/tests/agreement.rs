@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use mowgli_core::event::{Call, Cell};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::value::Val;
@@ -39,10 +38,8 @@ fn x86() -> Libraries {
 
 /// Returns the outcomes by the axioms, with the last values of all words. Both ways of finding them have to agree.
 fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
-    let none = Implementations::new();
     let observed = observed(world);
-    let (implementations, limits) = (&none, Limits::default());
-    let problem = Problem { libraries, implementations, world, programs, observed: &observed, limits };
+    let problem = Problem { observed: &observed, ..Problem::of(libraries, world, programs) };
     let guessed: BTreeSet<_> = problem.outcomes().all().expect("no limit").into_keys().collect();
     let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
     assert_eq!(flowing.all().expect("no limit").into_keys().collect::<BTreeSet<_>>(), guessed);

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
@@ -22,9 +21,7 @@ fn world(threads: usize, words: &[(&str, Val)]) -> World {
 }
 
 fn asked<T>(world: &World, programs: &[Prog], observed: &[Cell], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
-    let (libraries, none) = (Libraries::over(to).with(X86Tso), Implementations::new());
-    let (libraries, implementations, limits) = (&libraries, &none, Limits::default());
-    ask(&Problem { libraries, implementations, world, programs, observed, limits })
+    ask(&Problem { observed, ..Problem::of(&Libraries::over(to).with(X86Tso), world, programs) })
 }
 
 /// Returns the outcomes of a program over x, y and z, initially 0: the outputs of threads, then the last values of x

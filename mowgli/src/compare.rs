@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Name, Node, Tid};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
@@ -122,14 +121,8 @@ pub(crate) fn outcomes(
     if written == Model::RDMA_WAIT && model.published() != Model::RDMA_WAIT {
         (world, programs) = with_waits_compiled(WaitByPolls::Published, world, &programs);
     }
-    let problem = Problem {
-        libraries,
-        implementations: &Implementations::new(),
-        world: &world,
-        programs: &programs,
-        observed: &observed(&world),
-        limits: Limits { expired, ..Limits::default() },
-    };
+    let (observed, limits) = (observed(&world), Limits { expired, ..Limits::default() });
+    let problem = Problem { observed: &observed, limits, ..Problem::of(libraries, &world, &programs) };
     Ok(problem.outcomes().all()?.into_keys().collect())
 }
 

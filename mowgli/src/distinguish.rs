@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementations;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Stop;
@@ -155,16 +154,8 @@ fn outcomes(
     expired: &dyn Fn() -> bool,
 ) -> Result<BTreeSet<Outcome>, Stop> {
     let libraries = entry.specification.and(&entry.memory.libraries);
-    Problem {
-        libraries: &libraries,
-        implementations: &Implementations::new(),
-        world,
-        programs: &client.programs(),
-        observed: &[],
-        limits: Limits { expired, ..Limits::default() },
-    }
-    .results()
-    .all()
+    let limits = Limits { expired, ..Limits::default() };
+    Problem { limits, ..Problem::of(&libraries, world, &client.programs()) }.results().all()
 }
 
 fn renamed(from: &Entry, to: &Entry, world: &World, client: &Client) -> (World, Client) {

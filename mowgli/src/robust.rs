@@ -4,7 +4,6 @@ use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, ArgumentKind};
 use mowgli_core::problem::{Limits, Problem};
@@ -125,14 +124,8 @@ pub fn search(
     expired: &dyn Fn() -> bool,
 ) -> Result<Option<Cyclic>, Stop> {
     let libraries = libraries(model(cpu));
-    let problem = Problem {
-        libraries: &libraries,
-        implementations: &Implementations::new(),
-        world,
-        programs,
-        observed: &[],
-        limits: Limits { expired, ..Limits::default() },
-    };
+    let limits = Limits { expired, ..Limits::default() };
+    let problem = Problem { limits, ..Problem::of(&libraries, world, programs) };
     let mut found = None;
     let explored = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {

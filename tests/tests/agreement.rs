@@ -13,7 +13,7 @@ use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::runs::skeletons;
 use mowgli_core::search::solver::Flow;
@@ -44,8 +44,7 @@ fn ask<T>(
     let mut world = world.clone();
     implementations.values().for_each(|i| add_parts(&**i, &mut world));
     let programs = client.programs();
-    let limits = Limits::default();
-    answer(&Problem { libraries, implementations, world: &world, programs: &programs, observed: &[], limits })
+    answer(&Problem { implementations, ..Problem::of(libraries, &world, &programs) })
 }
 
 /// Enumerates the outcomes of all consistent executions, with the number of classes. Returns `None` if there are too
@@ -71,8 +70,7 @@ fn by_enumeration(libraries: &Libraries, world: &World, programs: &[Prog]) -> Op
 }
 
 fn by_search(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
-    let (implementations, limits) = (&Implementations::new(), Limits::default());
-    let all = Problem { libraries, implementations, world, programs, observed: &[], limits }.outcomes();
+    let all = Problem::of(libraries, world, programs).outcomes();
     all.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
 

@@ -8,10 +8,9 @@ use mowgli::error::InputError;
 use mowgli_core::enumerate::rechosen;
 use mowgli_core::execution::{Execution, Subevent};
 use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::{Complaint, judge};
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Subject, strategy};
 use mowgli_core::value::Val;
@@ -300,9 +299,7 @@ impl Compared {
     /// Compares every way to make the choices of a client's executions. Returns the number of ways that both accept,
     /// and that both reject.
     fn client(&self, programs: &[mowgli_core::program::Prog], world: &mowgli_core::world::World) -> [usize; 2] {
-        let implementations = &Implementations::new();
-        let limits = Limits::default();
-        let problem = Problem { libraries: &self.libraries, implementations, world, programs, observed: &[], limits };
+        let problem = Problem::of(&self.libraries, world, programs);
         let mut executions = Vec::new();
         let _ = problem.explore(&mut |solver| {
             let snapshot = solver.snapshot();

@@ -5,7 +5,6 @@ use std::sync::{Arc, LazyLock};
 
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Cell;
-use mowgli_core::expr::Expr;
 use mowgli_core::flow;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
@@ -31,21 +30,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-fn problem<'a>(
-    libraries: &'a Libraries,
-    none: &'a Implementations,
-    world: &'a World,
-    programs: &'a [Prog],
-    observed: &'a [Cell],
-) -> Problem<'a> {
-    Problem {
-        libraries,
-        implementations: none,
-        world,
-        programs,
-        observed,
-        limits: Limits { rounds: 1, ..Limits::default() },
-    }
+fn problem<'a>(libraries: &'a Libraries, world: &'a World, programs: &'a [Prog], observed: &'a [Cell]) -> Problem<'a> {
+    within(1, Problem { observed, ..Problem::of(libraries, world, programs) })
 }
 
 /// Returns the same problem with so many iterations of a loop.
@@ -57,18 +43,10 @@ fn within(rounds: usize, problem: Problem<'_>) -> Problem<'_> {
 /// Checks that both searches have the same outcomes, with as many classes of each. This holds within the bound on
 /// iterations, or altogether. A limit that only guesses reach does not count.
 fn agree(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Result<(), TestCaseError> {
-    agree_with(&Implementations::new(), libraries, world, programs, observed)
+    agree_on(&problem(libraries, world, programs, observed))
 }
 
-/// The same for programs that call implemented libraries.
-fn agree_with(
-    implementations: &Implementations,
-    libraries: &Libraries,
-    world: &World,
-    programs: &[Prog],
-    observed: &[Cell],
-) -> Result<(), TestCaseError> {
-    let problem = problem(libraries, implementations, world, programs, observed);
+fn agree_on(problem: &Problem<'_>) -> Result<(), TestCaseError> {
     let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
     let guessed = problem.outcomes_by_guessing();
     let is_bounded = |stop: &Option<Stop>| matches!(stop, None | Some(Stop::Loop(_)));
@@ -152,7 +130,8 @@ proptest! {
         let world = one_node(threads.len());
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
         let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
-        agree_with(&waiting, &Libraries::over(to).with(Wait), &world, &programs, &all_cells(&world))?;
+        let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
+        agree_on(&Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &cells) })?;
     }
 
     /// A swap that fails begins anew. The search decides whether another thread reads a word that a failed iteration wrote.
@@ -188,7 +167,7 @@ impl Implementation for Waiting {
             bodies! { WaitsFor:
                 Above { x, v } => { loop { let seen = wait::Method::read(x); if (seen > v) { break } } }
                 Change { x, v } => {
-                    loop { let seen = wait::Method::read(x); if (seen != v) { break Expr::from(seen).is(2) } }
+                    loop { let seen = wait::Method::read(x); if (seen != v) { break seen.is(2) } }
                 }
             }
         });
@@ -217,10 +196,10 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
         wait::write(x, v.plus(1).unwrap_or(v));
         if v == Val::Int(4) { Prog::Break(1, v) } else { Prog::unit() }
     };
-    let (world, none, libraries) = (one_node(1), Implementations::new(), Libraries::over(to).with(Wait));
+    let (world, libraries) = (one_node(1), Libraries::over(to).with(Wait));
     let programs = [count.repeat()];
     let of = |rounds: usize| {
-        let problem = within(rounds, problem(&libraries, &none, &world, &programs, &[]));
+        let problem = within(rounds, problem(&libraries, &world, &programs, &[]));
         problem.outcomes_by_flow().expect("no value comes out of nowhere")
     };
     for rounds in 1..4 {
@@ -242,9 +221,8 @@ fn is_as_complete_as_it_says(
     programs: &[Prog],
     observed: &[Cell],
 ) -> Result<(), TestCaseError> {
-    let none = Implementations::new();
     let of = |rounds: usize| {
-        let problem = within(rounds, problem(libraries, &none, world, programs, observed));
+        let problem = within(rounds, problem(libraries, world, programs, observed));
         problem.outcomes_by_flow().expect("no value comes out of nowhere")
     };
     let known = of(1);
@@ -319,7 +297,7 @@ fn statement(number: u8, last: Val) -> Prog {
 /// search for that kind alone finds.
 #[test]
 fn one_search_finds_runs_that_end_and_runs_that_wait() {
-    let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Wait));
+    let libraries = Libraries::over(to).with(Wait);
     let mut seeded = TestRunner::deterministic();
     let strategy = prop::collection::vec(prop::collection::vec(0u8..9, 1..4), 2);
     let (mut ending, mut waiting) = (0, 0);
@@ -327,7 +305,7 @@ fn one_search_finds_runs_that_end_and_runs_that_wait() {
         let world = one_node(2);
         let threads = strategy.new_tree(&mut seeded).expect("two lists of statements").current();
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
-        let problem = problem(&libraries, &none, &world, &programs, &[]);
+        let problem = problem(&libraries, &world, &programs, &[]);
         let both = flow::runs(&problem, true, None).expect("no value comes out of nowhere");
         assert!(both.together.is_empty() || both.idle.is_some());
         let Some(idle) = both.idle else { continue };
@@ -349,7 +327,7 @@ fn what_cannot_end_is_known_at_the_start() {
     add_parts(&BalOverSv::default(), &mut world);
     let of = |counts: [usize; 3]| {
         let programs = counts.map(|count| Prog::all((0..count).map(|_| bar(BAL, b))));
-        let problem = problem(&libraries, &implementations, &world, &programs, &[]);
+        let problem = Problem { implementations: &implementations, ..problem(&libraries, &world, &programs, &[]) };
         let runs = flow::runs(&problem, true, None).expect("no value comes out of nowhere");
         (runs.states, runs.together.is_empty())
     };
@@ -362,7 +340,7 @@ fn what_cannot_end_is_known_at_the_start() {
 /// not missed: the flow of values reports that it cannot decide, and guessing finds them.
 #[test]
 fn values_out_of_nowhere_are_not_missed() {
-    let (world, none) = (one_node(2), Implementations::new());
+    let world = one_node(2);
     let thread = |from: &str, to: &'static str| {
         prog! {
             let v = wait::read(Loc::new(from));
@@ -371,11 +349,11 @@ fn values_out_of_nowhere_are_not_missed() {
     };
     let programs = [thread("x", "y"), thread("y", "x")];
     let strong = Libraries::over(to).with(Wait);
-    let of = problem(&strong, &none, &world, &programs, &[]);
+    let of = problem(&strong, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 3);
     assert_eq!(of.outcomes_by_flow().map(|all| all.so_far().0.len()), Some(3));
     let weak = strong.with_order(|a, b| to(a, b) && (a, b) != (RdmaStamp::aCR, RdmaStamp::aCW));
-    let of = problem(&weak, &none, &world, &programs, &[]);
+    let of = problem(&weak, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 4);
     assert!(of.outcomes_by_flow().is_none());
 }
@@ -383,7 +361,7 @@ fn values_out_of_nowhere_are_not_missed() {
 /// With a bound of 0 iterations, reaching the bound says nothing about the effects of iterations.
 #[test]
 fn a_bound_of_no_rounds_is_not_complete() {
-    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::over(to).with(Wait));
+    let (world, libraries) = (one_node(2), Libraries::over(to).with(Wait));
     let (x, y) = (Loc::new("x"), Loc::new("y"));
     let announces = prog! {
         wait::write(y, Val::Int(1));
@@ -392,7 +370,7 @@ fn a_bound_of_no_rounds_is_not_complete() {
     };
     let programs = [announces.repeat(), wait::write(x, Val::Int(1))];
     let of = |rounds| {
-        let problem = within(rounds, problem(&libraries, &none, &world, &programs, &[]));
+        let problem = within(rounds, problem(&libraries, &world, &programs, &[]));
         problem.outcomes_by_flow().expect("no value comes out of nowhere").explored.stop
     };
     assert!(matches!(of(0), Some(Stop::Loop(_))));
@@ -402,7 +380,7 @@ fn a_bound_of_no_rounds_is_not_complete() {
 /// Executions that need more iterations than the bound are reported, even if all others need none.
 #[test]
 fn a_bound_that_only_other_executions_reach_is_not_complete() {
-    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::over(to).with(Wait));
+    let (world, libraries) = (one_node(2), Libraries::over(to).with(Wait));
     let x = Loc::new("x");
     let counts = prog! {
         let v = wait::read(x);
@@ -411,7 +389,7 @@ fn a_bound_that_only_other_executions_reach_is_not_complete() {
     };
     let programs = [counts.repeat(), wait::write(x, Val::Int(1))];
     for rounds in 0..6 {
-        let all = within(rounds, problem(&libraries, &none, &world, &programs, &[]));
+        let all = within(rounds, problem(&libraries, &world, &programs, &[]));
         let (flowing, guessed) =
             (all.outcomes_by_flow().expect("no value comes out of nowhere"), all.outcomes_by_guessing());
         let stops = matches!(flowing.explored.stop, Some(Stop::Loop(_)));
@@ -424,7 +402,7 @@ fn a_bound_that_only_other_executions_reach_is_not_complete() {
 /// An iteration whose write is the last one of an observed cell is not left out, even if its write is never read.
 #[test]
 fn what_is_observed_at_the_end_is_not_left_out() {
-    let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Wait));
+    let libraries = Libraries::over(to).with(Wait);
     let mut world = World::new(3, &[Node(1), Node(1)]);
     let [x, y, a, b] = ["x", "y", "a", "b"].map(Loc::new);
     let words = [(x, 1, 0), (y, 1, 0), (a, 2, 1), (b, 3, 2)];
@@ -436,7 +414,7 @@ fn what_is_observed_at_the_end_is_not_left_out() {
     };
     let programs = [gets.repeat(), wait::write(y, Val::Int(1))];
     let observed = [Cell { loc: x, node: Node(1) }];
-    let of = problem(&libraries, &none, &world, &programs, &observed);
+    let of = problem(&libraries, &world, &programs, &observed);
     for outcomes in [of.outcomes_by_guessing(), of.outcomes_by_flow().expect("no value comes out of nowhere")] {
         let finals: Vec<_> = outcomes.so_far().0.keys().map(|o| o.finals.clone()).collect();
         assert_eq!(finals, [[Val::Int(1)], [Val::Int(2)]]);
@@ -446,7 +424,7 @@ fn what_is_observed_at_the_end_is_not_left_out() {
 /// Iterations of calls that take turns are not left out one by one: both threads come to the barrier equally often.
 #[test]
 fn rounds_that_meet_at_a_barrier_are_kept() {
-    let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Bal::Plain).with(Wait));
+    let libraries = Libraries::over(to).with(Bal::Plain).with(Wait);
     let mut world = one_node(2);
     let (b, x) = (Loc::new("b"), Loc::new("x"));
     world.objects.insert(b, barrier(&[Tid(1), Tid(2)]));
@@ -457,7 +435,7 @@ fn rounds_that_meet_at_a_barrier_are_kept() {
     };
     let twice = prog! { bar(BAL, b); wait::write(x, Val::Int(1)); bar(BAL, b) };
     let programs = [meets.repeat(), twice];
-    let of = problem(&libraries, &none, &world, &programs, &[]);
+    let of = problem(&libraries, &world, &programs, &[]);
     for outcomes in [of.outcomes_by_guessing(), of.outcomes_by_flow().expect("no value comes out of nowhere")] {
         assert_eq!(outcomes.so_far().0.len(), 1);
     }

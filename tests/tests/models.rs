@@ -8,9 +8,8 @@ use mowgli::check::{CheckOptions, CheckQuestion, Checked, check};
 use mowgli::error::InputError;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::StampKind;
@@ -50,14 +49,9 @@ fn outputs(
     let [x, y] = LOCS.map(Loc::new);
     let mut world = World::new(1, &[Node(1), Node(1)]);
     world.objects.extend([x, y].map(|x| (x, word(Node(1)))));
-    let problem = Problem {
-        libraries: &Libraries::over(order).with(Wait),
-        implementations: &Implementations::new(),
-        world: &world,
-        programs: &threads.map(|thread| thread(x, y)),
-        observed: &[],
-        limits: Limits::default(),
-    };
+    let libraries = Libraries::over(order).with(Wait);
+    let programs = threads.map(|thread| thread(x, y));
+    let problem = Problem::of(&libraries, &world, &programs);
     problem.outcomes().all().unwrap().into_keys().map(|o| o.outputs).collect()
 }
 

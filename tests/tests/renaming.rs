@@ -32,14 +32,8 @@ fn implemented<T>(
     add_parts(&*variant.implementation, &mut world);
     let implementation = &variant.implementation;
     let implementations: Implementations = [(implementation.target(), implementation.clone())].into_iter().collect();
-    ask(&Problem {
-        libraries: &entry.below,
-        implementations: &implementations,
-        world: &world,
-        programs: &client.programs(),
-        observed: &[],
-        limits: Limits { rounds: 1, ..Limits::default() },
-    })
+    let (programs, limits) = (client.programs(), Limits { rounds: 1, ..Limits::default() });
+    ask(&Problem { implementations: &implementations, limits, ..Problem::of(&entry.below, &world, &programs) })
 }
 
 /// Returns the number of classes of executions, and whether one of them has no g.

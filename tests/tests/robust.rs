@@ -4,10 +4,9 @@ use std::cell::Cell;
 
 use mowgli::robust::search;
 use mowgli_core::event::Call;
-use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
@@ -89,14 +88,7 @@ fn what_is_guaranteed_is_observed_in_order() {
         let libraries = if cpu == Cpu::Sc { sc::libraries() } else { Libraries::over(to).with(Tso::PUBLISHED) };
         let gb = program.gb_by_place(cpu);
         let programs = straight(threads);
-        let problem = Problem {
-            libraries: &libraries,
-            implementations: &Implementations::new(),
-            world,
-            programs: &programs,
-            observed: &[],
-            limits: Limits::default(),
-        };
+        let problem = Problem::of(&libraries, world, &programs);
         let mut missing = None;
         let _ = problem.explore(&mut |solver| {
             completions(solver, &mut |execution| {

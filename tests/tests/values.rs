@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node};
-use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
@@ -43,8 +42,7 @@ fn idle() -> impl Strategy<Value = Idle> {
 
 /// Returns the results of each thread, and the last values of all words, or `None` if a limit was reached.
 fn outcomes(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Option<BTreeSet<Outcome>> {
-    let (implementations, limits) = (&Implementations::new(), Limits::default());
-    let all = Problem { libraries, implementations, world, programs, observed, limits }.outcomes();
+    let all = Problem { observed, ..Problem::of(libraries, world, programs) }.outcomes();
     all.all().ok().map(|found| found.into_keys().collect())
 }
 

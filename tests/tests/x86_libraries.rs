@@ -143,14 +143,8 @@ fn within(
         implementations.insert(implementation.target(), Arc::clone(implementation));
         libraries = entry.below.clone();
     }
-    let problem = Problem {
-        libraries: &libraries,
-        implementations: &implementations,
-        world: &world,
-        programs: &client.programs(),
-        observed: &[],
-        limits,
-    };
+    let programs = client.programs();
+    let problem = Problem { implementations: &implementations, limits, ..Problem::of(&libraries, &world, &programs) };
     let outcomes = match implementation {
         Some(_) => problem.outcomes_by_flow().expect("no value comes out of nowhere"),
         None => problem.outcomes(),

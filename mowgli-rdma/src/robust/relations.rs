@@ -108,9 +108,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use mowgli_core::execution::{Execution, Pairs};
-    use mowgli_core::implementation::Implementations;
     use mowgli_core::judge::Reading;
-    use mowgli_core::problem::{Limits, Problem};
+    use mowgli_core::problem::Problem;
     use mowgli_core::search::solver::Flow;
     use mowgli_core::search::witness::completions;
     use mowgli_core::soundness::client::{Bound, clients};
@@ -149,14 +148,8 @@ mod tests {
         let mut seen = BTreeSet::new();
         for (world, client) in all.iter().step_by(step) {
             let Some(program) = PreExecution::new(world, &client.threads) else { continue };
-            let problem = Problem {
-                libraries: &libraries,
-                implementations: &Implementations::new(),
-                world,
-                programs: &client.programs(),
-                observed: &[],
-                limits: Limits::default(),
-            };
+            let programs = client.programs();
+            let problem = Problem::of(&libraries, world, &programs);
             let _ = problem.explore(&mut |solver| {
                 completions(solver, &mut |execution| {
                     // The text of a program does not determine whether a CAS fails.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use mowgli_core::execution::Execution;
-use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
@@ -50,14 +49,8 @@ fn each(
     expired: &dyn Fn() -> bool,
     visit: &mut dyn FnMut(Vec<Val>, Execution),
 ) {
-    let problem = Problem {
-        libraries,
-        implementations: &Implementations::new(),
-        world,
-        programs,
-        observed: &[],
-        limits: Limits { expired, ..Limits::default() },
-    };
+    let limits = Limits { expired, ..Limits::default() };
+    let problem = Problem { limits, ..Problem::of(libraries, world, programs) };
     let _ = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {
             visit(outcome(libraries, world, &execution), execution);
