@@ -1,7 +1,6 @@
 //! Clocks, as far as leases need them: a thread that finds a lease valid does so before any thread finds it over.
 //! Clocks may differ by as much as is added before a lease counts as over.
 
-use mowgli_core::method;
 use mowgli_core::world::DeclarationForm;
 use mowgli_libraries::prelude::*;
 
@@ -28,16 +27,10 @@ fn is_valid(s: &SubView) -> bool {
 }
 
 impl Library for Time {
-    fn name(&self) -> Name {
-        CLOCKS
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         None
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     /// {aCR} if the answer is true, else {aWT}.

@@ -8,26 +8,12 @@ use std::sync::LazyLock;
 
 use itertools::Itertools;
 use mowgli_core::algebra::Attribute::{Argument, Count};
-use mowgli_core::algebra::{Key, Spec, spec};
-use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes};
-use mowgli_core::ids::{Name, Tid};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, LemmaVar, Of, call, hb, index, is_number, node, thread, value};
-use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::{Shapes, shapes};
-use mowgli_core::soundness::client::{Bound, Subject, object_names};
-use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
-use mowgli_rdma::stamp::RdmaStamp::{aCR, aGF};
-use mowgli_rdma::to;
+use mowgli_core::method;
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 
-use crate::entry::{Entry, Expected, Memory, variant};
-use crate::sv::{self, Method as Sv, SV};
+use crate::prelude::*;
+use crate::sv::{Method as Sv, SV};
 
 methods! {
     /// Calls of a barrier, of either kind.
@@ -138,12 +124,9 @@ impl Implementation for BalOverSv {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                for t in (members(x)) { flag(x, t) => ObjectTerm::new(SV); }
-            }
-        });
-        Some(&PARTS)
+        Some(parts! { static x =>
+            for t in (members(x)) { flag(x, t) => ObjectTerm::new(SV); }
+        })
     }
 
     /// LOCO Fig. 11. A thread that does not take part never returns.
@@ -273,5 +256,5 @@ pub fn entry(of: Bal) -> Entry {
             &[(2, 2, 2)],
         ),
     ];
-    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(sv::Sv), variants)
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
 }

@@ -4,19 +4,15 @@ use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
-use mowgli_core::algebra::{Key, Set, Spec, spec, stamped};
-use mowgli_core::event::{Call, Event};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::algebra::{Set, stamped};
 use mowgli_core::lemma::{Lemma, LemmaVar, Num, call as a_call, hb, index, number, value};
-use mowgli_core::library::{Hints, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::shape::Shapes;
-use mowgli_core::soundness::client::{Bound, Client, Subject, object_names};
+use mowgli_core::method;
+use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::Stamp;
-use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{WAIT, word};
+
+use crate::prelude::*;
 
 methods! {
     /// Calls of a lock.

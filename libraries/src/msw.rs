@@ -6,24 +6,14 @@
 use std::sync::LazyLock;
 
 use itertools::Itertools;
-use mowgli_core::algebra::Spec;
-use mowgli_core::body::{Bodies, Body, bodies};
-use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::expr::{Expr, Opaque, all_threads, initial, me, node, number, range, ret, size as size_of};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
-use mowgli_core::shape::{Shapes, shapes};
-use mowgli_core::soundness::client::{Bound, Subject};
-use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
-use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aWT};
-use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Rdma, WAIT, Wait};
+use mowgli_core::expr::{Opaque, size as size_of};
+use mowgli_core::library::CellValues;
+use mowgli_core::method;
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
+use mowgli_rdma::wait::{self, Method as Rdma, WAIT};
 
-use crate::entry::{Entry, Expected, Memory, Variant, bound, variant};
+use crate::entry::bound;
+use crate::prelude::*;
 
 methods! {
     /// Calls of mixed-size locations.
@@ -60,16 +50,10 @@ fn is_of_size(v: Val, size: usize) -> bool {
 }
 
 impl Library for Msw {
-    fn name(&self) -> Name {
-        MSW
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "msw", parts: &[DeclarationPart::Node, DeclarationPart::Words] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
@@ -94,14 +78,7 @@ impl Library for Msw {
 }
 
 impl Hints for Msw {
-    fn returns(
-        &self,
-        world: &World,
-        _: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, world: &World, _: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         let Method::TryRead { x } = Method::of(call) else { return vec![Val::Unit] };
         let mut values = cells(Cell { loc: x, node: world.node_of(thread) });
         values.push(Val::Bot);
@@ -268,15 +245,12 @@ impl Implementation for Guards {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                part(x, 0) => ObjectTerm::new(WAIT).at(node(x));
-                (words_of_value(x));
-                part(x, size_of(x) + 1) => ObjectTerm::new(WAIT).at(node(x));
-                for t in (all_threads()) { counter(t) => ObjectTerm::new(WAIT).at(node(t)); }
-            }
-        });
-        Some(&PARTS)
+        Some(parts! { static x =>
+            part(x, 0) => ObjectTerm::new(WAIT).at(node(x));
+            (words_of_value(x));
+            part(x, size_of(x) + 1) => ObjectTerm::new(WAIT).at(node(x));
+            for t in (all_threads()) { counter(t) => ObjectTerm::new(WAIT).at(node(t)); }
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -2,27 +2,13 @@
 //!
 //! SYNC §4.3, Theorem 3. It deliberately promises nothing about operations towards other nodes.
 
-use std::sync::LazyLock;
-
-use mowgli_core::algebra::{set, spec};
-use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::expr::{Expr, all_threads, me, node};
-use mowgli_core::ids::{Name, Node};
-use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb, value};
-use mowgli_core::library::Libraries;
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::shapes;
-use mowgli_core::soundness::client::Bound;
-use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
-use mowgli_rdma::stamp::RdmaStamp::{aMF, aNRW, aRF};
-use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait, WAIT};
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
-use crate::entry::{Entry, Expected, Memory, bound, variant};
+use crate::entry::bound;
 use crate::lock::{Lock, Method, Sections, home, ticket_of, tickets};
+use crate::prelude::*;
 
 /// The library's name.
 pub const NLOCK: Name = Name::literal("nlock");
@@ -66,38 +52,32 @@ impl Implementation for NlockOverWait {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
-                released(x) => ObjectTerm::new(WAIT).at(node(x));
-                for t in (all_threads()) { ticket(x, t) => ObjectTerm::new(WAIT).at(node(t)); }
-            }
-        });
-        Some(&PARTS)
+        Some(parts! { static x =>
+            dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
+            released(x) => ObjectTerm::new(WAIT).at(node(x));
+            for t in (all_threads()) { ticket(x, t) => ObjectTerm::new(WAIT).at(node(t)); }
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {
-        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            bodies! { Method:
-                Acq { x } => {
-                    Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+        Some(bodies! { static Method:
+            Acq { x } => {
+                Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+                Wait::wait(x.wid("d"));
+                let v = Wait::read(ticket(x, me()));
+                loop {
+                    Wait::get(ticket(x, me()), released(x), x.wid("d"));
                     Wait::wait(x.wid("d"));
-                    let v = Wait::read(ticket(x, me()));
-                    loop {
-                        Wait::get(ticket(x, me()), released(x), x.wid("d"));
-                        Wait::wait(x.wid("d"));
-                        let w = Wait::read(ticket(x, me()));
-                        if (w == v) { break }
-                    }
-                    Wait::write(ticket(x, me()), v + 1)
+                    let w = Wait::read(ticket(x, me()));
+                    if (w == v) { break }
                 }
-                Rel { x } => {
-                    Wait::rfence(node(x));
-                    Wait::put(released(x), ticket(x, me()), Val::NoWid)
-                }
+                Wait::write(ticket(x, me()), v + 1)
             }
-        });
-        Some(&BODIES)
+            Rel { x } => {
+                Wait::rfence(node(x));
+                Wait::put(released(x), ticket(x, me()), Val::NoWid)
+            }
+        })
     }
 
     /// The invariant behind SYNC Theorem 3: a Rel sends the successor of the ticket of its Acq. An Acq with that ticket
@@ -147,6 +127,6 @@ pub fn entry() -> Entry {
     ];
     Entry {
         probes: vec![Box::new(Sections { library: NLOCK })],
-        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wait::Wait), variants)
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(Wait), variants)
     }
 }

@@ -25,7 +25,7 @@ pub mod any {
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
     pub use mowgli_core::library::{Hints, Initial, Libraries, Library};
-    pub use mowgli_core::method::methods;
+    pub use mowgli_core::method::{methods, named_by};
     pub use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
     pub use mowgli_core::program::{Prog, prog};
     pub use mowgli_core::shape::{Index, ShapeTerm, Shapes, other_than, plus, shape, shapes, step, step_of, sum};

@@ -7,26 +7,15 @@ use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
 use mowgli_core::algebra::Attribute::{Argument, Place};
-use mowgli_core::algebra::{CELL, Key, Set, Spec, calls, reads, rel, set, spec, writes};
-use mowgli_core::body::{Bodies, Body, bodies, body};
-use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::{Expr, here, me, members, nodes, only, range, ret, size};
-use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Initial, Libraries, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::{Shapes, shapes};
-use mowgli_core::soundness::client::{Bound, Subject, object_names};
-use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
-use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aNRW, aWT};
-use mowgli_rdma::to;
+use mowgli_core::algebra::Set;
+use mowgli_core::edit::Edited;
+use mowgli_core::method;
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
 
 use crate::bal::member_sets;
-use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::sv::{self, Method as Sv, SV};
+use crate::entry::bound;
+use crate::prelude::*;
+use crate::sv::{Method as Sv, SV};
 
 methods! {
     /// Calls of a ring buffer, strong or weak.
@@ -190,14 +179,11 @@ impl Implementation for RblOverSv {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                head(x) => ObjectTerm::new(SV);
-                for k in (range(0, size(x))) { x.part("word", [k]) => ObjectTerm::new(SV); }
-                for t in (readers(x)) { tail(x, t) => ObjectTerm::new(SV); }
-            }
-        });
-        Some(&PARTS)
+        Some(parts! { static x =>
+            head(x) => ObjectTerm::new(SV);
+            for k in (range(0, size(x))) { x.part("word", [k]) => ObjectTerm::new(SV); }
+            for t in (readers(x)) { tail(x, t) => ObjectTerm::new(SV); }
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -369,5 +355,5 @@ pub fn entry(of: Rbl) -> Entry {
         over("never-frees", "a receiver does not say that it has read", Blocks, Arc::new(never_frees)),
         over("blind", "a receiver never looks at the head", Unsound, Arc::new(blind)),
     ];
-    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(sv::Sv), variants)
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
 }

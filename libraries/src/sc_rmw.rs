@@ -4,27 +4,13 @@
 
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::{Spec, spec};
-use mowgli_core::body::{Bodies, Body, bodies, body};
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::{Expr, all_threads, initial, me, node, ret};
-use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::{Shapes, plus, shapes};
-use mowgli_core::soundness::client::{Bound, Subject};
-use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, DeclarationPart, World};
-use mowgli_rdma::stamp::RdmaStamp::aMF;
-use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait, WAIT};
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
-use crate::entry::{Entry, Expected, Memory, few_calls, variant};
+use crate::entry::few_calls;
 use crate::lock::{self, Method as Locks};
 use crate::nlock::{self, NLOCK};
+use crate::prelude::*;
 
 methods! {
     /// Calls of a sequentially consistent word.
@@ -45,16 +31,10 @@ methods! {
 pub struct ScRmw;
 
 impl Library for ScRmw {
-    fn name(&self) -> Name {
-        SC_RMW
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "sc", parts: &[DeclarationPart::Init, DeclarationPart::Home] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
@@ -133,17 +113,14 @@ impl Implementation for ScRmwOverNlock {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                word(x) => ObjectTerm::new(WAIT).at(node(x)).init(initial(x));
-                lock_of(x) => ObjectTerm::new(NLOCK).at(node(x));
-                for t in (all_threads()) {
-                    got(x, t) => ObjectTerm::new(WAIT).at(node(t));
-                    put(x, t) => ObjectTerm::new(WAIT).at(node(t));
-                }
+        Some(parts! { static x =>
+            word(x) => ObjectTerm::new(WAIT).at(node(x)).init(initial(x));
+            lock_of(x) => ObjectTerm::new(NLOCK).at(node(x));
+            for t in (all_threads()) {
+                got(x, t) => ObjectTerm::new(WAIT).at(node(t));
+                put(x, t) => ObjectTerm::new(WAIT).at(node(t));
             }
-        });
-        Some(&PARTS)
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -215,5 +192,5 @@ pub fn entry() -> Entry {
         variant("faa-adds-one", "an FAA adds 1 always", Unsound, adds_one, bounds),
     ];
     let variants = variants.into_iter().map(|variant| variant.and(few_calls())).collect();
-    Entry::new(Memory::rdma_wait(), ScRmw, Libraries::over(to).with(nlock::LIBRARY).with(wait::Wait), variants)
+    Entry::new(Memory::rdma_wait(), ScRmw, Libraries::over(to).with(nlock::LIBRARY).with(Wait), variants)
 }

@@ -8,28 +8,18 @@
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::algebra::Spec;
-use mowgli_core::body::{Bodies, Body, body};
-use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::expr::{Expr, Opaque, all_threads, me, node, range};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Initial, Libraries, Library};
-use mowgli_core::method::{Method, methods};
-use mowgli_core::parts::{ObjectTerm, PartTerm, Parts, parts};
+use mowgli_core::edit::Edited;
+use mowgli_core::expr::Opaque;
+use mowgli_core::library::CellValues;
+use mowgli_core::method::Method;
 pub use mowgli_core::shape::Case;
-use mowgli_core::shape::{CasesTerm, Shapes, WritesTerm, shape, step};
-use mowgli_core::soundness::client::{Bound, Subject};
-use mowgli_core::value::Val;
-use mowgli_core::world::World;
-use mowgli_rdma::stamp::RdmaStamp::aMF;
-use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait, WAIT};
+use mowgli_core::shape::{CasesTerm, WritesTerm};
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
-use crate::entry::{Entry, Expected, Memory, few_calls, variant};
+use crate::entry::few_calls;
 use crate::lock::{self, Method as Nlock};
 use crate::nlock::{self, NLOCK};
+use crate::prelude::*;
 use crate::sc_rmw;
 
 /// A sequential object whose state is some words.
@@ -325,7 +315,7 @@ impl Library for Linearised {
 }
 
 impl Hints for Linearised {
-    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         let states = cells(state(call.loc(0)));
         let mut results: Vec<Val> = states.iter().filter_map(|s| Some(self.apply(*s, call)?.1)).collect();
         results.sort();
@@ -501,5 +491,5 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
         over("release-first", "the lock is released before the words are put", Unsound, release_first),
     ];
     let variants = variants.into_iter().map(|variant| variant.and(Bound { nodes: 1, ..few_calls() })).collect();
-    Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(wait::Wait), variants)
+    Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(Wait), variants)
 }

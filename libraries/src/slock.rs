@@ -2,25 +2,12 @@
 //!
 //! SYNC §4.2, Theorem 2: a global fence before the release of a weak lock.
 
-use std::sync::LazyLock;
-
-use mowgli_core::algebra::set;
-use mowgli_core::body::{Bodies, bodies};
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::expr::{Expr, all_nodes, node};
-use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Libraries;
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::shapes;
-use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
-use mowgli_rdma::stamp::RdmaStamp::{aGF, aMF};
-use mowgli_rdma::to;
 
-use crate::entry::{Entry, Expected, Memory, bound, variant};
+use crate::entry::bound;
 use crate::lock::{Lock, Method, Sections};
-use crate::sv::{self, Method as Sv};
+use crate::prelude::*;
+use crate::sv::Method as Sv;
 use crate::wlock::{self, WLOCK};
 
 /// The library's name.
@@ -51,22 +38,16 @@ impl Implementation for SlockOverWlock {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                inner(x) => ObjectTerm::new(WLOCK).at(node(x));
-            }
-        });
-        Some(&PARTS)
+        Some(parts! { static x =>
+            inner(x) => ObjectTerm::new(WLOCK).at(node(x));
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {
-        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            bodies! { Method:
-                Acq { x } => { Method::acq(WLOCK, inner(x)) }
-                Rel { x } => { Sv::gf(all_nodes()); Method::rel(WLOCK, inner(x)) }
-            }
-        });
-        Some(&BODIES)
+        Some(bodies! { static Method:
+            Acq { x } => { Method::acq(WLOCK, inner(x)) }
+            Rel { x } => { Sv::gf(all_nodes()); Method::rel(WLOCK, inner(x)) }
+        })
     }
 }
 
@@ -86,6 +67,6 @@ pub fn entry() -> Entry {
     ];
     Entry {
         probes: vec![Box::new(Sections { library: SLOCK })],
-        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wlock::LIBRARY).with(sv::Sv), variants)
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wlock::LIBRARY).with(Sv), variants)
     }
 }

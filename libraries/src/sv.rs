@@ -13,7 +13,7 @@ use mowgli_core::expr::{Expr, all_nodes, here, initial, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
@@ -51,16 +51,10 @@ pub fn variable() -> Object {
 pub struct Sv;
 
 impl Library for Sv {
-    fn name(&self) -> Name {
-        SV
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "svar", parts: &[DeclarationPart::Init] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
@@ -125,16 +119,13 @@ impl Implementation for SvOverWait {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                for n in (all_nodes()) {
-                    copy(x, n) => ObjectTerm::new(WAIT).at(n).init(initial(x));
-                    // At this word nobody looks: see `wait::unread`.
-                    dummy(n) => ObjectTerm::new(WAIT).at(n).size(0);
-                }
+        Some(parts! { static x =>
+            for n in (all_nodes()) {
+                copy(x, n) => ObjectTerm::new(WAIT).at(n).init(initial(x));
+                // At this word nobody looks: see `wait::unread`.
+                dummy(n) => ObjectTerm::new(WAIT).at(n).size(0);
             }
-        });
-        Some(&PARTS)
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -3,28 +3,14 @@
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.
 
-use std::sync::LazyLock;
-
-use mowgli_core::algebra::set;
-use mowgli_core::body::{Bodies, Body, bodies, body};
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, node};
-use mowgli_core::ids::Name;
-use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb};
-use mowgli_core::library::Libraries;
-use mowgli_core::parts::{ObjectTerm, Parts, parts};
-use mowgli_core::shape::shapes;
-use mowgli_core::soundness::client::Bound;
-use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
-use mowgli_rdma::stamp::RdmaStamp::{aCW, aMF};
-use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait, WAIT};
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
-use crate::entry::{Entry, Expected, Memory, bound, variant};
+use crate::entry::bound;
 use crate::lock::{Lock, Method, Sections, ticket_of, tickets};
-use crate::sv::{self, Method as Sv, SV};
+use crate::prelude::*;
+use crate::sv::{Method as Sv, SV};
 
 /// The library's name.
 pub const WLOCK: Name = Name::literal("wlock");
@@ -64,40 +50,34 @@ impl Implementation for WlockOverSv {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
-            parts! { x =>
-                dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
-                for t in (all_threads()) {
-                    ticket(x, t) => ObjectTerm::new(WAIT).at(node(t));
-                    passed(x, t) => ObjectTerm::new(SV);
-                }
+        Some(parts! { static x =>
+            dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
+            for t in (all_threads()) {
+                ticket(x, t) => ObjectTerm::new(WAIT).at(node(t));
+                passed(x, t) => ObjectTerm::new(SV);
             }
-        });
-        Some(&PARTS)
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {
-        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            bodies! { Method:
-                Acq { x } => {
-                    Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
-                    Wait::wait(x.wid("d"));
-                    let v = Wait::read(ticket(x, me()));
-                    loop {
-                        for t in (all_threads()) {
-                            let passed_on = Sv::read(passed(x, t));
-                            if (passed_on == v) { break }
-                        }
+        Some(bodies! { static Method:
+            Acq { x } => {
+                Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+                Wait::wait(x.wid("d"));
+                let v = Wait::read(ticket(x, me()));
+                loop {
+                    for t in (all_threads()) {
+                        let passed_on = Sv::read(passed(x, t));
+                        if (passed_on == v) { break }
                     }
                 }
-                Rel { x } => {
-                    let v = Wait::read(ticket(x, me()));
-                    Sv::write(passed(x, me()), v + 1);
-                    Sv::bcast(passed(x, me()), Val::NoWid, all_nodes().without(here()));
-                }
             }
-        });
-        Some(&BODIES)
+            Rel { x } => {
+                let v = Wait::read(ticket(x, me()));
+                Sv::write(passed(x, me()), v + 1);
+                Sv::bcast(passed(x, me()), Val::NoWid, all_nodes().without(here()));
+            }
+        })
     }
 
     /// The invariant behind SYNC Theorem 1: a Rel has the ticket of its Acq, and no two Acq have the same ticket. An
@@ -167,6 +147,6 @@ pub fn entry() -> Entry {
     ];
     Entry {
         probes: vec![Box::new(Sections { library: WLOCK })],
-        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wait::Wait).with(sv::Sv), variants)
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(Wait).with(Sv), variants)
     }
 }

@@ -677,9 +677,14 @@ pub fn is_a_term(condition: Expr) -> Expr {
 }
 
 /// The bodies of the methods of a table, as [`body!`] writes each. The compiler finds a misspelt method or argument. With
-/// `by members(x)` behind the arguments only the threads of that set may make the call: any other never returns.
+/// `by members(x)` behind the arguments only the threads of that set may make the call: any other never returns. With `static`
+/// in front, the bodies are made once, and this is a reference to them.
 #[macro_export]
 macro_rules! bodies {
+    (static $($all:tt)*) => {{
+        static BODIES: ::std::sync::LazyLock<$crate::body::Bodies> = ::std::sync::LazyLock::new(|| $crate::bodies!($($all)*));
+        &*BODIES
+    }};
     ($Table:ident: $( $M:ident { $($x:ident),* $(, ..)? $(..)? } $(by $who:expr)? => { $($body:tt)* } )*) => {{
         #[allow(unused_variables, unused_mut, irrefutable_let_patterns, reason = "the compiler checks the names")]
         let check = |method: $Table| { $( if let $Table::$M { $($x,)* .. } = method {} )* };

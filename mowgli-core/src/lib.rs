@@ -11,28 +11,18 @@
 //! ```
 //! use mowgli_core::algebra::{Spec, spec};
 //! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
-//! use mowgli_core::ids::{Loc, Name, Node};
-//! use mowgli_core::implementation::Implementations;
+//! use mowgli_core::ids::{Loc, Node};
 //! use mowgli_core::library::{Hints, Libraries, Library};
-//! use mowgli_core::method::{self, methods};
-//! use mowgli_core::problem::{Limits, Problem};
+//! use mowgli_core::method::{methods, named_by};
+//! use mowgli_core::problem::Problem;
 //! use mowgli_core::program::prog;
-//! use mowgli_core::stamp::{StampKind, StampKinds};
+//! use mowgli_core::stamp::plain_stamps;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::{Object, World};
 //!
 //! #[derive(Clone, Copy)]
-//! struct Sc;
-//! static KINDS: StampKinds = StampKinds::of::<Sc>();
-//! impl StampKind for Sc {
-//!     fn kinds() -> &'static StampKinds { &KINDS }
-//!     fn number(self) -> u32 { 0 }
-//!     fn numbered(_: u32) -> Self { Sc }
-//!     fn all(_: u8) -> Vec<Self> { vec![Sc] }
-//! }
-//! impl std::fmt::Display for Sc {
-//!     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("sc") }
-//! }
+//! enum Sc { Any }
+//! plain_stamps!(Sc: Any);
 //!
 //! methods! {
 //!     /// Calls of a word of memory.
@@ -46,13 +36,12 @@
 //!
 //! struct Memory;
 //! impl Library for Memory {
-//!     fn name(&self) -> Name { MEMORY }
-//!     fn methods(&self) -> &'static [method::Method] { Method::TABLE }
+//!     named_by!(Method);
 //!     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
 //!         let cell = |loc| Cell { loc, node: Node(1) };
 //!         let sub = match Method::of(&event.call) {
-//!             Method::Read { x } => Sub::read(Sc, cell(x), Reads::Is(event.ret)),
-//!             Method::Write { x, v } => Sub::write(Sc, cell(x), Writes::Is(v)),
+//!             Method::Read { x } => Sub::read(Sc::Any, cell(x), Reads::Is(event.ret)),
+//!             Method::Write { x, v } => Sub::write(Sc::Any, cell(x), Writes::Is(v)),
 //!         };
 //!         vec![Shape::from([sub])]
 //!     }
@@ -69,14 +58,8 @@
 //! let thread = |mine: Loc, other: Loc| prog! { write(mine, 1); read(other) };
 //! let mut world = World::new(1, &[Node(1), Node(1)]);
 //! world.objects.extend([x, y].map(|x| (x, Object::new(MEMORY))));
-//! let problem = Problem {
-//!     libraries: &Libraries::over(|_, _: Sc| true).with(Memory),
-//!     implementations: &Implementations::new(),
-//!     world: &world,
-//!     programs: &[thread(x, y), thread(y, x)],
-//!     observed: &[],
-//!     limits: Limits::default(),
-//! };
+//! let (libraries, programs) = (Libraries::over(|_, _: Sc| true).with(Memory), [thread(x, y), thread(y, x)]);
+//! let problem = Problem::of(&libraries, &world, &programs);
 //! let outputs: Vec<_> = problem.outcomes().all().unwrap().into_keys().map(|o| o.outputs).collect();
 //! let [zero, one] = [Val::Int(0), Val::Int(1)];
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);

@@ -1,44 +1,21 @@
 //! A memory for unit tests: one stamp, which keeps program order, and words that are read and written.
 
-use std::fmt;
-
 use crate::algebra::{Rel, Spec};
 use crate::event::{Event, Shape, Sub};
-use crate::ids::{Loc, Name, Node, Tid};
+use crate::ids::{Loc, Node, Tid};
 use crate::library::{Hints, Libraries, Library};
-use crate::method::{self, methods};
-use crate::stamp::{StampKind, StampKinds};
+use crate::method::{methods, named_by};
+use crate::stamp::plain_stamps;
 use crate::world::{Object, World};
 
 /// The only stamp.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Sc;
-
-static KINDS: StampKinds = StampKinds::of::<Sc>();
-
-impl StampKind for Sc {
-    fn kinds() -> &'static StampKinds {
-        &KINDS
-    }
-
-    fn number(self) -> u32 {
-        0
-    }
-
-    fn numbered(_: u32) -> Self {
-        Self
-    }
-
-    fn all(_: u8) -> Vec<Self> {
-        vec![Sc]
-    }
+pub(crate) enum Sc {
+    Any,
 }
 
-impl fmt::Display for Sc {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sc")
-    }
-}
+plain_stamps!(Sc: Any);
+
 methods! {
     pub(crate) enum Method of MEMORY = "memory" {
         /// Reads the word.
@@ -58,18 +35,12 @@ pub(crate) fn consistent(c: &mut Spec) {
 }
 
 impl Library for TestMemory {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
-    }
+    named_by!(Method);
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let sub = match Method::of(&event.call) {
-            Method::Read { x } => Sub::read(Sc, x.on(Node(1)), event.ret),
-            Method::Write { x, v } => Sub::write(Sc, x.on(Node(1)), v),
+            Method::Read { x } => Sub::read(Sc::Any, x.on(Node(1)), event.ret),
+            Method::Write { x, v } => Sub::write(Sc::Any, x.on(Node(1)), v),
         };
         vec![[sub].into()]
     }

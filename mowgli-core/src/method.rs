@@ -210,6 +210,21 @@ macro_rules! methods {
 }
 pub use methods;
 
+/// Gives a [`Library`](crate::library::Library) the name and the methods of its table: `named_by!(Method);`.
+#[macro_export]
+macro_rules! named_by {
+    ($Table:ident) => {
+        fn name(&self) -> $crate::ids::Name {
+            <$Table as $crate::method::Methods>::LIBRARY
+        }
+
+        fn methods(&self) -> &'static [$crate::method::Method] {
+            $Table::TABLE
+        }
+    };
+}
+pub use named_by;
+
 /// Expands to the Rust type of an argument of a kind, where a call is `read` or where it is `given`.
 #[doc(hidden)]
 #[macro_export]

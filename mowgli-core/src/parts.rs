@@ -291,7 +291,7 @@ impl fmt::Display for ObjectTerm {
 ///
 /// | | |
 /// |---|---|
-/// | `x =>` | the name of the object, before all parts |
+/// | `x =>` | the name of the object, before all parts; behind `static`, the parts are made once, and this is a reference |
 /// | `name => object;` | an object with this name, an [`Expr`]; the object is an [`ObjectTerm`] |
 /// | `for t in (s) { .. }` | once for each element of a set or tuple |
 /// | `(parts);` | the parts of a list of [`PartTerm`] |
@@ -312,6 +312,11 @@ macro_rules! parts {
         let mut parts = vec![$crate::parts::PartTerm::new($name, $object)];
         parts.extend($crate::parts!(@all $($rest)*));
         parts
+    }};
+    (static $x:ident => $($all:tt)*) => {{
+        static PARTS: ::std::sync::LazyLock<$crate::parts::Parts> =
+            ::std::sync::LazyLock::new(|| $crate::parts!($x => $($all)*));
+        &*PARTS
     }};
     ($x:ident => $($all:tt)*) => {
         $crate::parts::Parts::of(stringify!($x), |$x| {

@@ -217,7 +217,7 @@ mod tests {
     use crate::ids::Node;
     use crate::methods;
     use crate::shape::shapes;
-    use crate::stamp::{StampKind, StampKinds};
+    use crate::stamp::plain_stamps;
 
     /// Reads and writes.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -227,31 +227,8 @@ mod tests {
     }
     use Plain::{R, W};
 
-    impl fmt::Display for Plain {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "{self:?}")
-        }
-    }
+    plain_stamps!(Plain: R, W);
 
-    static KINDS: StampKinds = StampKinds::of::<Plain>();
-
-    impl StampKind for Plain {
-        fn kinds() -> &'static StampKinds {
-            &KINDS
-        }
-
-        fn number(self) -> u32 {
-            self as u32
-        }
-
-        fn numbered(number: u32) -> Self {
-            [R, W][number as usize]
-        }
-
-        fn all(_: u8) -> Vec<Self> {
-            vec![R, W]
-        }
-    }
     methods! {
         enum Word of CELL = "cell" {
             /// Sets it.

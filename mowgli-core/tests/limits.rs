@@ -12,9 +12,9 @@ use mowgli_core::body::bodies;
 use mowgli_core::enumerate::rechosen;
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{methods, named_by};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
@@ -35,8 +35,7 @@ fn words(threads: usize) -> World {
 }
 
 fn asked<T>(libraries: &Libraries, programs: &[Prog], limits: Limits<'_>, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
-    let implementations = &Implementations::new();
-    ask(&Problem { libraries, implementations, world: &words(programs.len()), programs, observed: &[], limits })
+    ask(&Problem { limits, ..Problem::of(libraries, &words(programs.len()), programs) })
 }
 
 fn store_buffering() -> [Prog; 2] {
@@ -268,13 +267,7 @@ methods! {
 struct Wide(i64);
 
 impl Library for Wide {
-    fn name(&self) -> Name {
-        WIDE
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
-    }
+    named_by!(Method);
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let cell = Cell { loc: event.call.loc(0), node: Node(1) };

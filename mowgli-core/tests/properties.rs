@@ -2,43 +2,21 @@
 
 use mowgli_core::algebra::{Spec, events, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub};
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{methods, named_by};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
-use mowgli_core::stamp::{StampKind, StampKinds};
+use mowgli_core::stamp::plain_stamps;
 use mowgli_core::world::{Object, World};
 
 /// The one stamp there is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Once;
-
-impl std::fmt::Display for Once {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("once")
-    }
+enum Once {
+    Tick,
 }
 
-static KINDS: StampKinds = StampKinds::of::<Once>();
-
-impl StampKind for Once {
-    fn kinds() -> &'static StampKinds {
-        &KINDS
-    }
-
-    fn number(self) -> u32 {
-        0
-    }
-
-    fn numbered(_: u32) -> Self {
-        Self
-    }
-
-    fn all(_: u8) -> Vec<Self> {
-        vec![Self]
-    }
-}
+plain_stamps!(Once: Tick);
 
 methods! {
     /// Calls of a clock that only ticks.
@@ -64,17 +42,11 @@ enum Ticks {
 }
 
 impl Library for Ticks {
-    fn name(&self) -> Name {
-        TICKS
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
-    }
+    named_by!(Method);
 
     fn shapes(&self, _: &World, _: &Event) -> Vec<Shape> {
         let happens = *self != Self::Never;
-        happens.then(|| Shape::from([Sub::quiet(Once)])).into_iter().collect()
+        happens.then(|| Shape::from([Sub::quiet(Once::Tick)])).into_iter().collect()
     }
 
     fn admits(&self, _: &World, events: &[&Event]) -> bool {

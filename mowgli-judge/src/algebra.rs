@@ -427,11 +427,11 @@ impl Rel {
     }
 
     /// Splits `[A]; r`, if the relation is such a composition and has no name.
-    fn from_set(&self) -> Option<(&Set, Self)> {
+    fn split_identity(&self) -> Option<(&Set, Self)> {
         match (self.expr(), self.said()) {
             (RelExpr::Seq(first, rest), None) => match first.expr() {
                 RelExpr::On(from) => Some((from, rest.clone())),
-                _ => first.from_set().map(|(from, inner)| (from, inner.then(rest))),
+                _ => first.split_identity().map(|(from, inner)| (from, inner.then(rest))),
             },
             _ => None,
         }
@@ -515,7 +515,7 @@ operator!(Minus, sub, Minus);
 impl Shr for Rel {
     type Output = Self;
     fn shr(self, next: Self) -> Self {
-        match (self.from_set(), next.expr()) {
+        match (self.split_identity(), next.expr()) {
             (Some((from, inner)), RelExpr::On(to)) => inner.between(from, to),
             _ => self.then(&next),
         }

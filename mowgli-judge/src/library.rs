@@ -12,6 +12,9 @@ use crate::stamp::{Stamp, StampKind, StampKinds};
 use crate::value::Val;
 use crate::world::{DeclarationForm, DeclarationPart, Object, World};
 
+/// A function that returns the values that a cell may have.
+pub type CellValues<'a> = &'a dyn Fn(Cell) -> Vec<Val>;
+
 /// The initial values of the cells of a library.
 #[derive(Clone, Copy)]
 pub enum Initial {
@@ -132,14 +135,7 @@ pub trait Hints: Library {
     ///
     /// By default it follows the table: a value comes from the cells from which a shape reads the result. To learn
     /// these, it asks for the shapes of the call with the result [`Val::Top`], which no call returns.
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, world: &World, earlier: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         let _ = earlier;
         match method::find(self.methods(), call).map(|m| m.returns) {
             Some(Returns::Value) => {
@@ -478,14 +474,7 @@ impl<R: Reshaping> Library for Reshaped<R> {
 }
 
 impl<R: Reshaping> Hints for Reshaped<R> {
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, world: &World, earlier: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         self.of.returns(world, earlier, thread, call, cells)
     }
 

@@ -77,6 +77,43 @@ pub trait StampKind: Copy + Display + 'static {
     }
 }
 
+/// Makes an enum without fields a [`StampKind`]. Each stamp prints as its name, and may have a description for readers:
+/// `plain_stamps!(Tso: R = "a read", W = "a write")`.
+#[macro_export]
+macro_rules! plain_stamps {
+    ($Stamps:ident: $($stamp:ident $(= $about:literal)?),+ $(,)?) => {
+        impl $crate::stamp::StampKind for $Stamps {
+            fn kinds() -> &'static $crate::stamp::StampKinds {
+                static KINDS: $crate::stamp::StampKinds = $crate::stamp::StampKinds::of::<$Stamps>();
+                &KINDS
+            }
+
+            fn number(self) -> u32 {
+                self as u32
+            }
+
+            fn numbered(number: u32) -> Self {
+                [$(Self::$stamp),+][number as usize]
+            }
+
+            fn all(_: u8) -> Vec<Self> {
+                vec![$(Self::$stamp),+]
+            }
+
+            fn about(self) -> String {
+                String::from(match self { $(Self::$stamp => concat!($($about)?)),+ })
+            }
+        }
+
+        impl ::std::fmt::Display for $Stamps {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(match self { $(Self::$stamp => stringify!($stamp)),+ })
+            }
+        }
+    };
+}
+pub use plain_stamps;
+
 /// The stamps of one memory model: a [`StampKind`] as a value.
 pub struct StampKinds {
     fmt: fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result,

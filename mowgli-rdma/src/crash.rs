@@ -11,9 +11,9 @@
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, spec};
 use mowgli_core::event::{Call, Event, Shape, Sub, Writes};
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::Tid;
 use mowgli_core::library::{Hints, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::stamp::{Stamp, StampKind};
@@ -80,16 +80,10 @@ fn who(s: &SubView) -> Option<Val> {
 }
 
 impl Library for Crash {
-    fn name(&self) -> Name {
-        CRASH
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         None
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {

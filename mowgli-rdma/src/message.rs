@@ -13,8 +13,8 @@ use mowgli_core::algebra::{Spec, SubView, reads, spec, writes};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::library::{Hints, Initial, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::library::{CellValues, Hints, Initial, Library};
+use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
@@ -61,16 +61,10 @@ fn sent_by(s: &SubView) -> Option<Val> {
 }
 
 impl Library for Message {
-    fn name(&self) -> Name {
-        MESSAGE
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         None
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
@@ -130,14 +124,7 @@ impl Hints for Message {
     }
 
     /// A `Recv` returns what was sent, never the initial value of the queue.
-    fn returns(
-        &self,
-        world: &World,
-        _: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, world: &World, _: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         match Method::of(call) {
             Method::Recv {} => {
                 let mut sent = cells(Cell { loc: QUEUE, node: world.node_of(thread) });

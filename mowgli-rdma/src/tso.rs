@@ -11,8 +11,8 @@ use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, rel};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method;
+use mowgli_core::library::{CellValues, Hints, Libraries, Library};
+use mowgli_core::method::named_by;
 use mowgli_core::program::Prog;
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -59,16 +59,10 @@ pub fn pf() -> Rel {
 }
 
 impl Library for Tso {
-    fn name(&self) -> Name {
-        TSO
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
@@ -117,14 +111,7 @@ impl Library for Tso {
 }
 
 impl Hints for Tso {
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, world: &World, earlier: &[Event], thread: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         match Method::of(call) {
             Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } | Method::FAA { x, .. } => {
                 cells(Cell { loc: x, node: world.node_of(thread) })

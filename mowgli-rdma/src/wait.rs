@@ -14,7 +14,7 @@ use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::shape::{ReadVar, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::crashes::Crashing;
@@ -195,16 +195,10 @@ pub fn row(words: &[Loc]) -> Val {
 }
 
 impl Library for Wait {
-    fn name(&self) -> Name {
-        WAIT
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "", parts: &[DeclarationPart::Node, DeclarationPart::Init] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {

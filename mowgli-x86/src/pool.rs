@@ -6,10 +6,10 @@
 //! too.
 
 use mowgli_core::algebra::Spec;
-use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::{Hints, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::event::{Call, Event};
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::library::{CellValues, Hints, Library};
+use mowgli_core::method::{methods, named_by};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, World};
@@ -34,16 +34,10 @@ pub fn records(x: Loc, thread: Tid) -> impl Iterator<Item = Val> {
 pub struct Pool;
 
 impl Library for Pool {
-    fn name(&self) -> Name {
-        POOL
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         None
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
@@ -56,14 +50,7 @@ impl Library for Pool {
 }
 
 impl Hints for Pool {
-    fn returns(
-        &self,
-        _: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        _: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, _: &World, earlier: &[Event], thread: Tid, call: &Call, _: CellValues<'_>) -> Vec<Val> {
         let gone = earlier.iter().filter(|e| e.call == *call).count();
         records(call.loc(0), thread).nth(gone).into_iter().collect()
     }

@@ -20,9 +20,9 @@
 use mowgli_core::algebra::{CELL, Spec, spec};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::ret;
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::library::{Hints, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{methods, named_by};
 use mowgli_core::parts::ObjectTerm;
 use mowgli_core::shape::{Shapes, plus, shapes};
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -69,16 +69,10 @@ pub fn word_term() -> ObjectTerm {
 pub struct X86Tso;
 
 impl Library for X86Tso {
-    fn name(&self) -> Name {
-        X86
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "", parts: &[DeclarationPart::Init] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {

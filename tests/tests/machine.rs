@@ -8,8 +8,7 @@ use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::algebra::{CELL, Spec, SubView, id, po, reads, same, same_event, stamped, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::Implementations;
-use mowgli_core::library::{Hints, Libraries, Library};
+use mowgli_core::library::{CellValues, Hints, Libraries, Library};
 use mowgli_core::method;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
@@ -40,14 +39,8 @@ pub(crate) fn all_cells(world: &World) -> Vec<Cell> {
 
 /// Returns all outcomes by the axioms, or `None` if a limit was reached.
 pub(crate) fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
-    let problem = Problem {
-        libraries,
-        implementations: &Implementations::new(),
-        world,
-        programs,
-        observed: &all_cells(world),
-        limits: Limits::default(),
-    };
+    let observed = all_cells(world);
+    let problem = Problem { observed: &observed, ..Problem::of(libraries, world, programs) };
     let all = problem.outcomes();
     all.all().ok().map(|found| found.into_keys().collect())
 }
@@ -747,14 +740,7 @@ impl Library for LiteralSc {
 }
 
 impl Hints for LiteralSc {
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        t: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
+    fn returns(&self, world: &World, earlier: &[Event], t: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         Tso::PUBLISHED.returns(world, earlier, t, call, cells)
     }
 }

@@ -11,11 +11,11 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Hints, Libraries, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::method::{self, methods, named_by};
+use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::simple::Over;
@@ -46,13 +46,7 @@ methods! {
 struct Pile;
 
 impl Library for Pile {
-    fn name(&self) -> Name {
-        PILE
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        OfPile::TABLE
-    }
+    named_by!(OfPile);
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let top = |loc| Cell { loc, node: Node(1) };
@@ -136,13 +130,7 @@ fn checked(entry: &Entry) -> Result<Checked, InputError> {
 struct Glance;
 
 impl Library for Glance {
-    fn name(&self) -> Name {
-        PILE
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        OfPile::TABLE
-    }
+    named_by!(OfPile);
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Pile.shapes(world, event)
@@ -271,13 +259,7 @@ fn ask<T>(of: impl FnOnce(&dyn Hints) -> T) -> T {
 }
 
 impl Library for Signal {
-    fn name(&self) -> Name {
-        SIGNAL
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        OfSignal::TABLE
-    }
+    named_by!(OfSignal);
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         ask(|library| library.shapes(world, &Event { call: of_latch(&event.call), ..event.clone() }))
@@ -373,14 +355,8 @@ fn relations_are_known_by_their_roles() {
     let world = Pile.worlds(&World::new(1, &[Node(1), Node(1)]), &Bound::default(), &|| false).remove(0);
     let call = |method| Call::new(PILE, method, &[Loc::new("s").into()]);
     let client = Client { threads: vec![vec![call("Push"), call("Pop")], vec![call("Push")]] };
-    let problem = Problem {
-        libraries: &libraries,
-        implementations: &Implementations::new(),
-        world: &world,
-        programs: &client.programs(),
-        observed: &[],
-        limits: Limits::default(),
-    };
+    let programs = client.programs();
+    let problem = Problem::of(&libraries, &world, &programs);
     let mut found = None;
     let _ = problem.explore(&mut |solver| {
         assert!(solver.complete(), "a class has a completion");

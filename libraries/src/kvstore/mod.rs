@@ -10,18 +10,13 @@ mod store;
 
 use std::sync::Arc;
 
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::Bound;
-use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait};
-
-use crate::entry::{Entry, Expected, Memory, bound, few_calls, variant};
+use crate::entry::{bound, few_calls};
 use crate::msw::{self, Method as Msw};
+use crate::prelude::*;
 use crate::rbl::Rbl;
-use crate::sv::{self, Method as Sv};
+use crate::sv::Method as Sv;
 use crate::wlock;
+use mowgli_rdma::wait::Method as Wait;
 
 pub use specification::{KVSTORE, Kvstore, Method, store};
 use store::with_valid;
@@ -67,7 +62,7 @@ pub fn entry() -> Entry {
     Entry::new(
         Memory::rdma_wait(),
         Kvstore,
-        Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(msw::Msw).with(sv::Sv).with(wait::Wait),
+        Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(msw::Msw).with(Sv).with(Wait),
         variants,
     )
 }

@@ -1,17 +1,11 @@
 //! The specification of the store: a linearisable map (LOCO §6.2, LOCO-X Theorem I.3), and its clients.
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, spec, stamps};
-use mowgli_core::event::{Call, Event};
-use mowgli_core::expr::{Expr, numbered, ret};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
-use mowgli_core::library::{Hints, Initial, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::shape::{Shapes, other_than, shapes};
-use mowgli_core::soundness::client::{Bound, Subject, object_names};
-use mowgli_core::value::Val;
-use mowgli_core::world::{DeclarationForm, DeclarationPart, Object, World};
-use mowgli_rdma::stamp::RdmaStamp::{self, aCAS, aCR, aMF, aWT};
+use mowgli_core::expr::numbered;
+use mowgli_core::method;
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
+
+use crate::prelude::*;
 
 methods! {
     /// Calls of a key-value store.
@@ -74,16 +68,10 @@ pub(super) fn server(world: &World, n: Node) -> Option<Tid> {
 }
 
 impl Library for Kvstore {
-    fn name(&self) -> Name {
-        KVSTORE
-    }
+    named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm { kind: "kvstore", parts: &[DeclarationPart::Values] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
     }
 
     fn initial(&self) -> Initial {

@@ -1,22 +1,15 @@
 //! The store over locks, ring buffers, mixed-size words and shared variables.
 
-use std::sync::LazyLock;
-
-use mowgli_core::body::{Bodies, Body, bodies, body};
-use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::expr::{Expr, all_threads, here, me, node, nodes, number, only, range, size, thread};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
-use mowgli_rdma::wait::{self, Method as Wait};
+use mowgli_core::edit::Edited;
 
 use super::specification::{KVSTORE, Method, initial, server};
 use crate::lock::Method as Lock;
 use crate::msw::{self, Method as Msw};
+use crate::prelude::*;
 use crate::rbl::{self, Method as Ring, RBL, Rbl};
-use crate::sv::{self, Method as Sv};
+use crate::sv::Method as Sv;
 use crate::wlock::WLOCK;
+use mowgli_rdma::wait::Method as Wait;
 
 /// LOCO's algorithm over weak locks, ring buffers, mixed-size words, shared variables and RDMA-WAIT-RMW: as in App. I, to the
 /// letter. A deletion is announced while it may be under way to the slot: see `docs/findings.md`, and [`fenced_delete`].
@@ -344,16 +337,13 @@ impl Implementation for KvstoreOverLoco {
 
     fn bodies(&self) -> Option<&Bodies> {
         // A key that is not an integer is a fault.
-        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            bodies! { Method:
-                Insert { x, key, v } => { insert(x, key.int(), v) }
-                Update { x, key, v } => { update(x, key.int(), v) }
-                Delete { x, key } => { delete(x, key.int()) }
-                Lookup { x, key } => { lookup(x, key.int()) }
-                Serve { x } => { serve(x) }
-            }
-        });
-        Some(&BODIES)
+        Some(bodies! { static Method:
+            Insert { x, key, v } => { insert(x, key.int(), v) }
+            Update { x, key, v } => { update(x, key.int(), v) }
+            Delete { x, key } => { delete(x, key.int()) }
+            Lookup { x, key } => { lookup(x, key.int()) }
+            Serve { x } => { serve(x) }
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use mowgli_core::algebra::{Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::expr::{Expr, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::{Hints, Initial, Library};
+use mowgli_core::library::{CellValues, Hints, Initial, Library};
 use mowgli_core::method::{self, Method};
 use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
@@ -100,7 +100,7 @@ impl Library for Container {
 }
 
 impl Hints for Container {
-    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: CellValues<'_>) -> Vec<Val> {
         if self.puts(call) {
             return vec![Val::Unit];
         }

@@ -4,18 +4,17 @@
 //! "Herding cats" (2014). One node, every thread on it.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use mowgli_core::algebra::{CELL, Spec, SubView, spec};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Hints, Library};
-use mowgli_core::method::{self, methods};
+use mowgli_core::method::{methods, named_by};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::{StampKind, StampKinds};
+use mowgli_core::stamp::plain_stamps;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -33,31 +32,7 @@ pub fn to(earlier: Tso, later: Tso) -> bool {
     !(earlier == Tso::W && later == Tso::R)
 }
 
-static KINDS: StampKinds = StampKinds::of::<Tso>();
-
-impl StampKind for Tso {
-    fn kinds() -> &'static StampKinds {
-        &KINDS
-    }
-
-    fn number(self) -> u32 {
-        self as u32
-    }
-
-    fn numbered(number: u32) -> Self {
-        Self::all(0)[number as usize]
-    }
-
-    fn all(_: u8) -> Vec<Self> {
-        vec![Self::R, Self::W, Self::U, Self::F]
-    }
-}
-
-impl fmt::Display for Tso {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
+plain_stamps!(Tso: R, W, U, F);
 
 methods! {
     /// Calls of a word.
@@ -88,13 +63,7 @@ pub struct Changed {
 }
 
 impl Library for Changed {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
-    }
+    named_by!(Method);
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Memory.shapes(world, event)
@@ -120,13 +89,7 @@ impl Hints for Changed {
 }
 
 impl Library for Memory {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
-    }
+    named_by!(Method);
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let cell = |loc| Cell { loc, node: Node(1) };
@@ -184,13 +147,7 @@ fn critical_section(s: &SubView) -> Option<Val> {
 }
 
 impl Library for Lock {
-    fn name(&self) -> Name {
-        LOCK
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Section::TABLE
-    }
+    named_by!(Section);
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let stamp = if event.call.method.text() == "Acquire" { Tso::U } else { Tso::W };
