@@ -1,6 +1,6 @@
 //! The notation `spec!` is the algebra.
 
-use mowgli_core::algebra::{Set, Spec, po, same, same_event, stamped, stamps};
+use mowgli_core::algebra::{RelExpr, Set, Spec, po, rel, same, same_event, stamped, stamps};
 use mowgli_core::cat::cat;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_libraries::sv::{SV, Sv};
@@ -35,4 +35,11 @@ fn a_specification_in_the_notation_is_the_one_by_hand() {
     let published = Libraries::over(to).with(Sv);
     let text = |libraries: &Libraries| cat("SV", libraries, SV).expect("it can be said in cat");
     assert_eq!(text(&published), text(&published.clone().respecified(SV, |spec| *spec = by_hand())));
+}
+
+#[test]
+fn a_composition_between_two_sets_is_a_restriction_unless_a_part_has_a_name() {
+    assert!(matches!(rel!([aCR]; po; hb; [aNLR]).expr(), RelExpr::Inter(..)));
+    let named = rel!([aCR]; po).named("first", "{a} before {b}");
+    assert!(matches!(rel!(named; [aNLR]).expr(), RelExpr::Seq(..)));
 }

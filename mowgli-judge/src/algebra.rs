@@ -426,14 +426,13 @@ impl Rel {
         Self::new(RelExpr::Plus(self.clone()))
     }
 
-    /// Splits `[A]; r`, if the relation is such a composition and has no name.
+    /// Splits `[A]; r`, if the relation is such a composition. A part with a name stays whole, because explanations
+    /// print an edge of it as one step.
     fn split_identity(&self) -> Option<(&Set, Self)> {
-        match (self.expr(), self.said()) {
-            (RelExpr::Seq(first, rest), None) => match first.expr() {
-                RelExpr::On(from) => Some((from, rest.clone())),
-                _ => first.split_identity().map(|(from, inner)| (from, inner.then(rest))),
-            },
-            _ => None,
+        let (RelExpr::Seq(first, rest), None) = (self.expr(), self.said()) else { return None };
+        match (first.expr(), first.said()) {
+            (RelExpr::On(from), None) => Some((from, rest.clone())),
+            _ => first.split_identity().map(|(from, inner)| (from, inner.then(rest))),
         }
     }
 
@@ -515,8 +514,8 @@ operator!(Minus, sub, Minus);
 impl Shr for Rel {
     type Output = Self;
     fn shr(self, next: Self) -> Self {
-        match (self.split_identity(), next.expr()) {
-            (Some((from, inner)), RelExpr::On(to)) => inner.between(from, to),
+        match (self.split_identity(), next.expr(), next.said()) {
+            (Some((from, inner)), RelExpr::On(to), None) => inner.between(from, to),
             _ => self.then(&next),
         }
     }
