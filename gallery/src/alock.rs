@@ -109,9 +109,9 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Stuck, Unsound};
     let small = &[(2, 2, 2)];
     let made = |budget, is_local| {
-        let over = Over::<Method>::terms_of(ALOCK, bodies(budget, is_local)).parts(of_threads("remote", REMOTE));
-        let over = ["rtail", "ltail", "victim"].into_iter().fold(over, |over, role| over.parts(at_home(role)));
-        ["p", "budget", "next", "from"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
+        let over = Over::<Method>::terms_of(ALOCK, bodies(budget, is_local)).with_parts(of_threads("remote", REMOTE));
+        let over = ["rtail", "ltail", "victim"].into_iter().fold(over, |over, role| over.with_parts(at_home(role)));
+        ["p", "budget", "next", "from"].into_iter().fold(over, |over, role| over.with_parts(of_threads(role, 0)))
     };
     let alock = made(5, is_here);
     let stored = alock.clone().replace(calls!(Rdma::Xchg { x, v } if is_part(x, "victim") => Rdma::write(x, v)));

@@ -64,10 +64,10 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (3, 3, 1)];
     let sst = Over::<Method>::terms(bodies())
-        .parts(places(&["slot", "row"]))
-        .parts(on_members("index"))
-        .parts(on_members("counted"))
-        .parts(of_threads("received", 0));
+        .with_parts(places(&["slot", "row"]))
+        .with_parts(on_members("index"))
+        .with_parts(on_members("counted"))
+        .with_parts(of_threads("received", 0));
     let send = bodies! { Method: Send { x, v } => { sst.inlined(&Method::send(x, v)); Rdma::wait(x.wid("d")) } };
     let waits = sst.clone().with("a send waits until the index has been sent", &send);
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));

@@ -96,8 +96,8 @@ pub fn entry() -> Entry {
     };
     let roles = ["p", "q"].into_iter();
     let drtm = roles
-        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
-        .parts(at_home("lock"))
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)))
+        .with_parts(at_home("lock"))
         .parts(record);
     let unchecked = drtm.clone().replace(calls!(Clocks::Valid { .. } => true));
     let at_once = drtm.clone().replace(calls!(Clocks::Over { .. } => true));

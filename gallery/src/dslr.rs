@@ -4,8 +4,10 @@
 //! Published as DSLR (Yoon et al., SIGMOD 2018), read in shiftlock's `src/baselines/dslr.rs`. Assumes that one queue
 //! pair reaches data, tickets and counter. Left out: shared mode and leases, which need a clock.
 
-use mowgli_libraries::lock::Method;
+use mowgli_core::lemma::{Lemma, call, hb};
+use mowgli_libraries::lock::{Method, ticket_of, tickets};
 use mowgli_libraries::prelude::*;
+use mowgli_rdma::wait::WAIT;
 
 use crate::shared::{at_home, elsewhere, fetch, lock_entry, of_threads, own};
 
@@ -29,6 +31,26 @@ fn bodies() -> Bodies {
     }
 }
 
+/// States the invariant: an Acq with a later ticket happens after the Rel of each earlier one.
+fn lemmas() -> Vec<Lemma> {
+    let [c, d, e] = ["c", "d", "e"].map(call);
+    let seen = c.read(WAIT, "Get", 1);
+    let mut all = tickets();
+    all.push(
+        Lemma::new("who has a later ticket comes after the Rel")
+            .about(&[c, d, e])
+            .given(c.is_a("Acq"))
+            .given(d.is_a("Rel"))
+            .given(e.is_a("Acq"))
+            .given(e.with(d))
+            .given(d.shares_object(c))
+            .given(ticket_of(c).exceeds(ticket_of(e)))
+            .then(hb(d.write(WAIT, "RFAA", 1), seen))
+            .along_hb(seen),
+    );
+    all
+}
+
 /// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
@@ -36,9 +58,10 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 2, 4), (3, 2, 2)];
     let small = &[(2, 2, 2)];
     let dslr = Over::<Method>::terms_of(DSLR, bodies())
-        .parts(at_home("max"))
-        .parts(at_home("count"))
-        .parts(of_threads("p", 9));
+        .with_parts(at_home("max"))
+        .with_parts(at_home("count"))
+        .with_parts(of_threads("p", 9))
+        .lemmas(lemmas);
     let two_queue_pairs = dslr.clone().declaring("the counter lies on another node", elsewhere("count"));
     let read_max = dslr.clone().replace(calls!(Rdma::RFAA { x, y, d, .. } in Method::Acq { .. } => Rdma::get(x, y, d)));
     lock_entry(DSLR)

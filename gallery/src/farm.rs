@@ -92,8 +92,8 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 2, 1), (1, 2, 2)];
     let asking = |holds| {
         let over = Over::<Method>::terms(bodies(holds));
-        let over = ["a", "b"].into_iter().fold(over, |over, role| over.parts(at_home(role)));
-        ["p", "q"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
+        let over = ["a", "b"].into_iter().fold(over, |over, role| over.with_parts(at_home(role)));
+        ["p", "q"].into_iter().fold(over, |over, role| over.with_parts(of_threads(role, 0)))
     };
     let (farm, first_line) = (asking(agree), asking(|one, _| is_free(one)));
     let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d")));

@@ -57,9 +57,9 @@ fn bodies() -> Bodies {
 #[must_use]
 pub fn entry() -> Entry {
     let log = Over::<Method>::terms(bodies())
-        .parts(places(&["entry", "source"]))
-        .parts(on_members("tail"))
-        .parts(on_members("count"));
+        .with_parts(places(&["entry", "source"]))
+        .with_parts(on_members("tail"))
+        .with_parts(on_members("count"));
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
     let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
     let second = log.clone().replace(by_second("tail"));

@@ -42,8 +42,8 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2)];
     let roles = ["p", "waiting", "next", "free"].into_iter();
-    let mcs = roles.fold(Over::<Method>::terms_of(MCS, bodies()), |over, role| over.parts(of_threads(role, 0)));
-    let mcs = mcs.parts(at_home("tail")).parts(of_threads_with_numbers("me"));
+    let mcs = roles.fold(Over::<Method>::terms_of(MCS, bodies()), |over, role| over.with_parts(of_threads(role, 0)));
+    let mcs = mcs.with_parts(at_home("tail")).with_parts(of_threads_with_numbers("me"));
     // A release that knows a successor hands over at once.
     let release = bodies! { Method:
         Rel { x } => {

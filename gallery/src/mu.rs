@@ -73,8 +73,10 @@ fn row(words: Expr) -> &'static [Expr] {
 #[must_use]
 pub fn entry() -> Entry {
     let roles = &["length", "payload", "canary", "source"];
-    let mu =
-        Over::<Method>::terms(bodies()).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
+    let mu = Over::<Method>::terms(bodies())
+        .with_parts(places(roles))
+        .with_parts(of_threads("count", 0))
+        .with_parts(of_threads("one", 1));
     // Puts over several queue pairs are as unordered as words whose addresses do not matter.
     let any_order = mu.clone().replace(calls!(Rdma::PutWords { xs, ys, d, .. } => {
         let queues = (1..).map(|queue| Val::from(Way { queue, ..Way::USUAL }));

@@ -91,8 +91,8 @@ pub fn entry() -> Entry {
     let words = ["version", "a", "b"].map(at_home).into_iter();
     let over = ["p", "q", "r", "s"]
         .into_iter()
-        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
-    let published = words.fold(over, Over::parts);
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)));
+    let published = words.fold(over, Over::with_parts);
     let polls = || calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d"));
     let fenced = published.clone().replace(
         calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d") => Rdma::rfence(node(x.part("version", [])))),

@@ -83,7 +83,7 @@ pub fn entry() -> Entry {
             let check = word.clone().init(checksum(0.into(), 0.into()).value());
             vec![(x.part("a"), word.clone()), (x.part("b"), word), (x.part("check"), check)]
         });
-        ["p", "q", "r"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
+        ["p", "q", "r"].into_iter().fold(over, |over, role| over.with_parts(of_threads(role, 0)))
     };
     let pilaf = by(both);
     let no_wait = pilaf.clone().without(calls!(Rdma::Wait { .. }));

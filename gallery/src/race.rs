@@ -68,8 +68,8 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 2, 1), (1, 2, 2)];
     let roles = ["p", "q", "count"].into_iter();
     let race = roles
-        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
-        .parts(at_home("slot"))
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)))
+        .with_parts(at_home("slot"))
         .parts(blocks);
     let other_node = race.clone().declaring("blocks lie on another node", elsewhere("block"));
     let completed = other_node

@@ -85,9 +85,9 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2)];
     let words = [("p", 0), ("notice", NOTHING), ("next", 0), ("mode", 0), ("lock", LOCK), ("turn", TURN)];
-    let lock = Over::<Method>::terms_of(RMARW, bodies()).parts(at_home("tail")).parts(at_home("inside"));
-    let lock = words.into_iter().fold(lock, |over, (role, init)| over.parts(of_threads(role, init)));
-    let lock = lock.parts(of_threads_with_numbers("me"));
+    let lock = Over::<Method>::terms_of(RMARW, bodies()).with_parts(at_home("tail")).with_parts(at_home("inside"));
+    let lock = words.into_iter().fold(lock, |over, (role, init)| over.with_parts(of_threads(role, init)));
+    let lock = lock.with_parts(of_threads_with_numbers("me"));
     let release = bodies! { Method: Rel { x } => { flushed_release(&lock, x, &Method::rel(RMARW, x)) } };
     let flushed = lock.clone().with("a release gets a word of the lock's node first", &release);
     let waits = || calls!(Rdma::Get { y, .. } in Method::Acq { .. } if is_part(y, "inside"));

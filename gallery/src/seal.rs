@@ -106,8 +106,8 @@ fn bodies() -> Bodies {
 pub fn entry() -> Entry {
     let seal = ["count", "p", "q"]
         .into_iter()
-        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
-    let seal = seal.parts(places(&["first", "second", "source"]));
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)));
+    let seal = seal.with_parts(places(&["first", "second", "source"]));
     let seal = seal.parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
     // Here the dead writer's tail overwrites the seal.
     let by_put = seal

@@ -24,9 +24,23 @@ pub struct SharedLibrary<M> {
     init: Val,
     /// True if the writers may crash.
     crashes: bool,
-    shape: fn(&World, &Event, M) -> Shape,
+    shapes: CallShapes<M>,
     spec: fn() -> Spec,
 }
+
+/// The shapes of calls: terms, which provers can read, or a function.
+enum CallShapes<M> {
+    Terms(&'static Shapes),
+    Function(fn(&World, &Event, M) -> Shape),
+}
+
+impl<M> Clone for CallShapes<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for CallShapes<M> {}
 
 /// The role of a thread for an object that has members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +70,15 @@ impl<M: Methods> SharedLibrary<M> {
     pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn() -> Spec) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Node] };
-        Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shape, spec }
+        Self {
+            form,
+            objects,
+            role: |_| None,
+            init: Val::Int(0),
+            crashes: false,
+            shapes: CallShapes::Function(shape),
+            spec,
+        }
     }
 
     /// Makes a library of objects from one thread to others.
@@ -66,7 +88,13 @@ impl<M: Methods> SharedLibrary<M> {
         spec: fn() -> Spec,
     ) -> Self {
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Roles] };
-        Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
+        let shapes = CallShapes::Function(shape);
+        Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shapes, spec }
+    }
+
+    /// Makes a library of objects from one thread to others whose calls have these shapes, as terms.
+    pub fn of_terms(role: fn(M) -> Option<MemberRole>, shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
+        Self { shapes: CallShapes::Terms(shapes), ..Self::to_readers(role, |_, _, _| [].into(), spec) }
     }
 
     /// Makes bottom the initial value, which calls may return.
@@ -141,9 +169,17 @@ impl<M: Methods> Library for SharedLibrary<M> {
         Initial::Value(self.init)
     }
 
+    fn shape_terms(&self) -> Option<&Shapes> {
+        if let CallShapes::Terms(shapes) = self.shapes { Some(shapes) } else { None }
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let may = self.may(world, event.thread, &event.call);
-        may.then(|| (self.shape)(world, event, M::of(&event.call))).into_iter().collect()
+        match self.shapes {
+            _ if !may => Vec::new(),
+            CallShapes::Terms(shapes) => shapes.of(world, event),
+            CallShapes::Function(shape) => vec![shape(world, event, M::of(&event.call))],
+        }
     }
 
     fn spec(&self) -> Spec {
@@ -235,27 +271,32 @@ pub fn of(x: impl Into<Expr>, role: &'static str, t: impl Into<Expr>) -> Expr {
 }
 
 /// Declares a word of each thread, on its node, as a part of an object.
-pub fn of_threads(role: &'static str, init: i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    words_of_threads(role, move |_| init)
+#[must_use]
+pub fn of_threads(role: &'static str, init: i64) -> Parts {
+    words_of_threads(role, |_| init.into())
 }
 
 /// Declares a word of each thread, on its node, that holds the number of the thread. Numbers begin with 1, and 0 stands
 /// for nobody.
-pub fn of_threads_with_numbers(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    words_of_threads(role, |t| t.0.into())
+#[must_use]
+pub fn of_threads_with_numbers(role: &'static str) -> Parts {
+    words_of_threads(role, number)
 }
 
 /// Declares a word of each thread, on its node, with this initial value.
-fn words_of_threads(role: &'static str, init: impl Fn(Tid) -> i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| {
-        let word = |t| wait::word(world.node_of(t)).init(init(t).into());
-        world.tids().map(|t| (of(x, role, t).loc(), word(t))).collect()
-    }
+fn words_of_threads(role: &'static str, init: impl Fn(Expr) -> Expr) -> Parts {
+    parts! { x => for t in (all_threads()) { of(x, role, t) => word().at(node(t)).init(init(t)); } }
 }
 
 /// Declares a word on the node of an object.
-pub fn at_home(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| vec![(x.part(role), wait::word(home(world, x)))]
+#[must_use]
+pub fn at_home(role: &'static str) -> Parts {
+    parts! { x => x.part(role, []) => word().at(node(x)); }
+}
+
+/// Returns a word of memory.
+fn word() -> ObjectTerm {
+    ObjectTerm::new(wait::WAIT)
 }
 
 /// Reads a remote word through the thread's own, and waits for it.
@@ -354,17 +395,19 @@ pub fn place(x: impl Into<Expr>, role: &'static str, n: impl Into<Expr>, k: impl
 const PLACES: i64 = 4;
 
 /// Declares words for all places of parts with these roles, on the nodes of the writer and the readers.
-pub fn places(roles: &'static [&'static str]) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| {
-        let nodes = world.member_nodes(x);
-        let all = itertools::iproduct!(nodes.iter(), roles, 0..PLACES);
-        all.map(|(n, role, k)| (place(x, role, n, k).loc(), wait::word(n))).collect()
-    }
+#[must_use]
+pub fn places(roles: &[&'static str]) -> Parts {
+    let words = |x: Expr, n: Expr, k: Expr| {
+        let part = move |role: &&'static str| PartTerm::new(place(x, role, n, k), word().at(n));
+        roles.iter().map(part).collect::<Vec<_>>()
+    };
+    parts! { x => for n in (nodes(members(x))) { for k in (range(0, PLACES)) { (words(x, n, k)); } } }
 }
 
 /// Declares a word on each node of the writer and the readers.
-pub fn on_members(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
-    move |world, x| world.member_nodes(x).iter().map(|n| (on(x, role, n).loc(), wait::word(n))).collect()
+#[must_use]
+pub fn on_members(role: &'static str) -> Parts {
+    parts! { x => for n in (nodes(members(x))) { on(x, role, n) => word().at(n); } }
 }
 
 /// Returns the word of an object on a node.

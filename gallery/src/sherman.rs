@@ -101,8 +101,8 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 2, 1), (1, 2, 2)];
     let over = ["p", "q", "r", "s", "free"]
         .into_iter()
-        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)));
-    let published = PAGE.map(at_home).into_iter().fold(over, Over::parts);
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)));
+    let published = PAGE.map(at_home).into_iter().fold(over, Over::with_parts);
     let backwards = published.clone().with("a page is read from its end", &reading(["rear", "b", "a", "front"]));
     let no_versions = published.clone().with("the versions are not compared", &reading(["rear", "b", "a", "rear"]));
     let no_lock = backwards.clone().without_loops(calls!(Rdma::RCAS { .. }));

@@ -9,7 +9,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register, targets,
+    MemberRole, SharedLibrary, by_second, elsewhere, fetch, of_threads, on, on_members, own, register, targets,
 };
 
 methods! {
@@ -26,10 +26,10 @@ fn role(method: Method) -> Option<MemberRole> {
 }
 
 /// Raise {aNRW_n | n a node of a reader}, Check {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Raise { x } => readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), 1)).collect(),
-        Method::Check { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
+fn signal_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Raise { x } => { for n in (targets(x)) { aNRW(n): writes x at n, 1 } }
+        Check { x } => { aCR: reads x at (here()), ret() }
     }
 }
 
@@ -46,9 +46,9 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (3, 3, 1)];
     let signal = Over::<Method>::terms(bodies())
-        .parts(on_members("raised"))
-        .parts(of_threads("one", 1))
-        .parts(of_threads("seen", 0));
+        .with_parts(on_members("raised"))
+        .with_parts(of_threads("one", 1))
+        .with_parts(of_threads("seen", 0));
     let stored = signal.clone().replace(
         calls!(|put| Rdma::Put { x, .. } => body! { if ((node(x)) == (here())) { Rdma::write(x, 1) } else { put } }),
     );
@@ -57,7 +57,7 @@ pub fn entry() -> Entry {
         .declaring("the signal lies on another node", elsewhere("raised"))
         .replace(calls!(Rdma::Read { x: word } in Method::Check { x } => fetch(own(x, "seen"), word, x.wid("d"))));
     let second = signal.clone().replace(by_second("raised"));
-    Entry::rdma(SharedLibrary::to_readers(role, shape, register), Wait)
+    Entry::rdma(SharedLibrary::of_terms(role, signal_shapes(), register), Wait)
         .with(variant("published", "a put raises the signal", Sound, signal, bounds))
         .with(variant("stored", "a signal on the own node is a store", Unsound, stored, bounds))
         .with(variant("two-queue-pairs", "data and signal go separate ways", Unsound, two_queue_pairs, bounds))

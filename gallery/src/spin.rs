@@ -32,9 +32,9 @@ pub fn entry() -> Entry {
     let bounds = &[(2, 2, 4), (3, 2, 2)];
     let small = &[(2, 2, 2)];
     let spin = Over::<Method>::terms_of(SPIN, bodies())
-        .parts(at_home("lock"))
-        .parts(of_threads("p", 9))
-        .parts(of_threads("free", 0));
+        .with_parts(at_home("lock"))
+        .with_parts(of_threads("p", 9))
+        .with_parts(of_threads("free", 0));
     let by_faa = spin
         .clone()
         .replace(calls!(Rdma::Put { x: l, .. } in Method::Rel { x } => Rdma::rfaa(own(x, "p"), l, -1, Val::NoWid)));

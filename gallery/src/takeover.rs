@@ -98,7 +98,7 @@ pub fn entry() -> Entry {
     };
     let words = ["p", "q", "last"].into_iter();
     let takeover = words
-        .fold(Over::<Method>::terms(bodies()), |over, role| over.parts(of_threads(role, 0)))
+        .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)))
         .parts(|world, x| vec![(x.part("word"), wait::word(home(world, x)))]);
     // A completion only shows that the change was sent.
     let by_put = takeover.clone().replace(calls!(Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => body! {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
 use mowgli_core::algebra::{Set, stamped};
-use mowgli_core::lemma::{Lemma, LemmaVar, Num, call as a_call, hb, index, number, value};
+use mowgli_core::lemma::{Lemma, LemmaVar, Num, Of, call as a_call, hb, index, number, value};
 use mowgli_core::method;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
@@ -157,7 +157,7 @@ const LOCK: Key = Key::by("lock", &[Argument(0)]);
 const SECTION: Key = Key::by("section", &[Argument(0), Thread, Count]);
 
 /// Lemmas that follow from the assumption about clients: the n-th Rel of a thread is that of its n-th Acq.
-fn sections() -> Vec<Lemma> {
+pub(crate) fn sections() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
     let about = |words| Lemma::new(words).about(&[c, d]).given(c.is_a("Acq")).given(d.is_a("Rel"));
     let on_one = |lemma: Lemma| lemma.given(d.shares_object(c));
@@ -175,20 +175,28 @@ fn sections() -> Vec<Lemma> {
 }
 
 /// The ticket that a call reads first.
-pub(crate) fn ticket_of(c: LemmaVar) -> Num {
+#[must_use]
+pub fn ticket_of(c: LemmaVar) -> Num {
     value(c.read(WAIT, "Read", 1))
 }
 
 /// The first lemmas about locks whose tickets are taken by RFAA: each Rel has its Acq, and tickets
 /// differ.
-pub(crate) fn tickets() -> Vec<Lemma> {
+#[must_use]
+pub fn tickets() -> Vec<Lemma> {
+    tickets_taken_by(|c| c.read(WAIT, "RFAA", 1), ticket_of)
+}
+
+/// The first lemmas about locks whose tickets are taken by this fetch-and-add: each Rel has its Acq, and tickets differ.
+pub(crate) fn tickets_taken_by(taken: fn(LemmaVar) -> Of, ticket_of: fn(LemmaVar) -> Num) -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
-    let taken = |c: LemmaVar| c.read(WAIT, "RFAA", 1);
     let mut all = sections();
     all.extend([
         Lemma::new("no ticket is negative").about(&[c]).then(value(taken(c)).exceeds(number(-1))).along_hb(taken(c)),
         Lemma::new("tickets grow")
             .about(&[c, d])
+            .given(c.is_a("Acq"))
+            .given(d.is_a("Acq"))
             .given(d.shares_object(c))
             .given(hb(taken(d), taken(c)))
             .then(value(taken(c)).exceeds(value(taken(d))))

@@ -11,6 +11,7 @@ use crate::event::{Call, Event, Reads, Shape, Sub};
 use crate::expr::Expr;
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
+use crate::lemma::Lemma;
 use crate::library::{Hints, Initial, Library};
 use crate::method::{self, Method, Methods, Returns};
 use crate::parts::{ObjectTerm, Parts, parts};
@@ -131,6 +132,7 @@ pub struct Over<M> {
     parts: Parts,
     others: Option<Others>,
     bodies: Arc<Bodies>,
+    lemmas: fn() -> Vec<Lemma>,
     methods: PhantomData<fn() -> M>,
 }
 
@@ -156,7 +158,14 @@ impl<M> Over<M> {
     /// Returns the same as [`Over::terms`] for one of several libraries that share a method table.
     #[must_use]
     pub fn terms_of(target: Name, bodies: Bodies) -> Self {
-        Self { target, parts: parts! { x => }, others: None, bodies: Arc::new(bodies), methods: PhantomData }
+        let (bodies, lemmas) = (Arc::new(bodies), Vec::new as fn() -> Vec<Lemma>);
+        Self { target, parts: parts! { x => }, others: None, bodies, lemmas, methods: PhantomData }
+    }
+
+    /// Adds lemmas about the bodies, for proofs for all clients.
+    #[must_use]
+    pub fn lemmas(self, lemmas: fn() -> Vec<Lemma>) -> Self {
+        Self { lemmas, ..self }
     }
 
     /// Adds a part of each object: at `x.part(role)` for an object at `x`.
@@ -207,6 +216,10 @@ impl<M> Implementation for Over<M> {
 
     fn bodies(&self) -> Option<&Bodies> {
         Some(&self.bodies)
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        (self.lemmas)()
     }
 }
 

@@ -56,10 +56,12 @@ impl LibraryTheory<'_> {
         data.filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(k) } else { None }).collect()
     }
 
-    /// True if the theory speaks of numbers.
+    /// True if the theory speaks of numbers: a template adds or compares some, or lemmas may count matching calls.
     fn has_numbers(&self) -> bool {
         let ends_loop = |r: &Role| !r.above.is_empty();
-        !self.added().is_empty() || self.parts.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
+        self.has_assumptions()
+            || !self.added().is_empty()
+            || self.parts.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
     }
 
     /// Returns the sort of counts.

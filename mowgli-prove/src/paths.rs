@@ -52,7 +52,17 @@ pub(crate) struct PathCall {
     /// True if it is the last call of the last round of a loop.
     pub ends_loop: bool,
     /// The calls of the rounds of that loop that are left out. They must only read.
-    pub left_out: Vec<CallTerm>,
+    pub left_out: Vec<LeftOutCall>,
+}
+
+/// A call of a round that is left out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LeftOutCall {
+    pub call: CallTerm,
+    pub result: Expr,
+    /// The conditions that hold at the end of its round. For example, a round of a spin lock goes on only if its
+    /// compare-and-swap has failed.
+    pub facts: Vec<PathCondition>,
 }
 
 /// Calls that are made one after the other: once, or together for each of some nodes, threads or rounds.
@@ -542,7 +552,8 @@ impl SymbolicExecutor<'_> {
                 return Err(refusal!("how many calls it makes depends on a result").at(place_of(round)));
             }
             let position = state.position() - 1;
-            let calls = calls.iter().map(|made| self.forgotten(&made.call, position + 1)).collect();
+            let calls =
+                calls.iter().map(|made| self.forgotten(&made.call, position + 1, &mut BTreeMap::new())).collect();
             let value = if collects { self.unknown("values") } else { Val::Unit.into() };
             let mut after = state;
             after.left_out = Some((position, calls));
@@ -554,9 +565,8 @@ impl SymbolicExecutor<'_> {
     }
 
     /// Puts unknown values in place of the results from a position on.
-    fn forgotten(&self, call: &CallTerm, from: usize) -> CallTerm {
-        let mut known = BTreeMap::new();
-        let args = call.args.iter().map(|e| self.forget(*e, from, &mut known)).collect();
+    fn forgotten(&self, call: &CallTerm, from: usize, known: &mut BTreeMap<usize, Expr>) -> CallTerm {
+        let args = call.args.iter().map(|e| self.forget(*e, from, known)).collect();
         CallTerm { args, ..call.clone() }
     }
 
@@ -581,7 +591,7 @@ impl SymbolicExecutor<'_> {
             }
             _ => (Times::Once, None, self.follow(round, state.clone())?),
         };
-        let mut left_out: Vec<CallTerm> = Vec::new();
+        let mut left_out: Vec<LeftOutCall> = Vec::new();
         let mut ends = LoopOutcomes::default();
         for (after, end) in outcomes {
             let calls = after.calls_since(&state, "a loop that waits")?;
@@ -593,11 +603,15 @@ impl SymbolicExecutor<'_> {
             if after.left_out != state.left_out {
                 return Err(refusal!("how much it reads in a loop depends on a result").at(place_of(round)));
             }
-            for made in &calls {
-                let call = self.forgotten(&made.call, base);
-                if !left_out.contains(&call) {
-                    left_out.push(call);
-                }
+            let facts = facts_since(&after, &state);
+            let is_last = matches!(end, BodyEnd::Broken(_));
+            for (n, made) in calls[..calls.len() - usize::from(is_last && !calls.is_empty())].iter().enumerate() {
+                let mut known = BTreeMap::new();
+                let call = self.forgotten(&made.call, base, &mut known);
+                let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
+                let result = renamed(ExprTerm::Var(Var { name: made.name, ..result(base + n) }).into());
+                let facts = facts.iter().map(|d| PathCondition { condition: renamed(d.condition), ..d.clone() });
+                left_out.push(LeftOutCall { call, result, facts: facts.collect() });
             }
             let BodyEnd::Broken(value) = end else { continue };
             // The last call has the next position; the results of others are forgotten.
@@ -607,9 +621,7 @@ impl SymbolicExecutor<'_> {
             let mut known: BTreeMap<usize, Expr> =
                 calls.iter().enumerate().next_back().map(renumbered).into_iter().collect();
             let mut renamed = |e: Expr| folded(self.forget(e, base, &mut known));
-            let facts = facts_since(&after, &state).into_iter();
-            let facts: Vec<PathCondition> =
-                facts.map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
+            let facts = facts.into_iter().map(|d| PathCondition { condition: renamed(d.condition), ..d }).collect();
             let mut ended = state.clone();
             if let Some(last) = calls.last() {
                 let args = last.call.args.iter().map(|e| renamed(*e)).collect();
@@ -832,8 +844,8 @@ impl SymbolicExecutor<'_> {
         let mut steps = state.steps;
         for made in steps.iter_mut().flat_map(|step| &mut step.calls) {
             made.call = self.spoken(&made.call, &mut unknown)?;
-            for call in &mut made.left_out {
-                *call = self.spoken(call, &mut unknown)?;
+            for left_out in &mut made.left_out {
+                left_out.call = self.spoken(&left_out.call, &mut unknown)?;
             }
         }
         let mut left_out = state.left_out;
@@ -1170,7 +1182,7 @@ mod tests {
         let [path] = &above.unwrap()[..] else { panic!("one path") };
         assert_eq!((text(path).as_str(), &path.above[..]), ("[] Read(x); Read(x) -> ()", &[(1, 0)][..]));
         let last = &path.steps[1].calls[0];
-        assert!(last.ends_loop && last.left_out.len() == 1);
+        assert!(last.ends_loop && last.left_out.len() == 3);
         let either = |also: fn(Expr, Expr) -> Expr| {
             let found = paths(false, |x, v| {
                 body! {

@@ -702,6 +702,7 @@ fn bounds() -> impl Iterator<Item = Bound> {
         (1, 2, 3, 1),
         (2, 2, 2, 1),
         (3, 1, 2, 1),
+        (2, 1, 3, 1),
     ];
     shapes.into_iter().map(|(threads, nodes, calls, objects)| Bound {
         threads,

@@ -86,6 +86,14 @@ pub(crate) struct Symbolic {
     found: BTreeMap<usize, usize>,
 }
 
+impl Symbolic {
+    /// True if it reads and does not write. It may fence too, like a compare-and-swap that fails.
+    pub fn only_reads(&self) -> bool {
+        let writes = self.accesses.iter().any(|access| access.writes.is_some());
+        !writes && self.accesses.iter().any(|access| access.reads.is_some())
+    }
+}
+
 /// The call of a shape.
 #[derive(Clone, Copy)]
 pub(crate) struct CallOfShape<'a> {

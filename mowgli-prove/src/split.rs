@@ -524,7 +524,8 @@ impl<'a> Cases<'a> {
     /// Returns the next read whose source to split, in this order of preference:
     ///
     /// a read that the goal names; a read whose value was split before, in the call of a source that was split; a read
-    /// whose value the goal has; a read that is about the indices of the obligation, or whose value was split; any read
+    /// whose value the goal has; a read of the cell of a known source, before it in its thread or in its event, because
+    /// coherence relates the two; a read that is about the indices of the obligation, or whose value was split; any read
     /// without a known source.
     fn next_read(&self, scene: &CaseFacts<'_>, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         // The goal as a whole is useless here, because its negation is given and so it simplifies to false.
@@ -533,14 +534,15 @@ impl<'a> Cases<'a> {
         let things = self.things(scene, ground);
         let mut value = |read: &Term| ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
         let reported: Vec<String> = scene.reported.iter().map(&mut value).collect();
-        // The calls of the known sources of split reads.
-        let mut behind = Vec::new();
+        // The known sources of split reads, and their calls.
+        let (mut found, mut behind) = (Vec::new(), Vec::new());
         for (read, thing) in scene.reported.iter().cartesian_product(&things) {
             let mut is_source =
                 |rf: &String| ground.is_known(&app(rf, &[thing.thing.clone(), read.clone()])) == Some(true);
-            let mut sources = things.iter().filter(|t| t.thing == *read).filter_map(|t| t.source.as_ref());
-            if thing.writes && sources.any(&mut is_source) {
+            let mut relations = things.iter().filter(|t| t.thing == *read).filter_map(|t| t.source.as_ref());
+            if thing.writes && relations.any(&mut is_source) {
                 behind.push(ground.simplified(&app("call", std::slice::from_ref(&thing.thing))));
+                found.push(&thing.thing);
             }
         }
         let mut open = Vec::new();
@@ -554,7 +556,13 @@ impl<'a> Cases<'a> {
                 let is_next = reported.contains(&value) || scene.is_about(read);
                 let call = ground.simplified(&app("call", std::slice::from_ref(read)));
                 let is_behind = reported.contains(&value) && behind.contains(&call);
-                open.push(((!is_named, !is_behind, !is_spoken_of, !is_next), rf.clone(), read.clone()));
+                let mut is_before = |source: &Term| {
+                    let pair = [read.clone(), source.clone()];
+                    let mut are = |of: &str| ground.is_known(&app(of, &pair)) == Some(true);
+                    are("same.cell") && (are("po") || are("same.event"))
+                };
+                let is_before = found.iter().any(|source| is_before(source));
+                open.push(((!is_named, !is_behind, !is_spoken_of, !is_before, !is_next), rf.clone(), read.clone()));
             }
         }
         let (_, rf, read) = open.into_iter().min_by_key(|(last, ..)| *last)?;

@@ -19,7 +19,7 @@ use mowgli_core::world::{DeclarationPart, World};
 use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
 use crate::kind::{CallForm, CallWay, Guard, Kind};
-use crate::paths::{Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
+use crate::paths::{LeftOutCall, Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
 use crate::pattern::{ArgumentForm, Datum, Times};
 use crate::role::{CallOfEvent, Computed, KindCase, KindCases};
 use crate::shapes::{self, NoTemplate, Shaper, Symbolic, element, only_reads};
@@ -217,9 +217,17 @@ impl<'a> ProofSource<'a> {
         path: &Path,
         given: &[Guard],
     ) -> Result<Vec<Branch<'a>>, NoTemplate> {
-        for call in
-            path.made().flat_map(|(_, made)| &made.left_out).chain(path.left_out.iter().flat_map(|(_, all)| all))
-        {
+        for LeftOutCall { call, result, facts } in path.made().flat_map(|(_, made)| &made.left_out) {
+            let shape = shape_of(reader.below.get(call.library), call.method)?;
+            let decided = [&path.decided[..], facts].concat();
+            let shaper = Shaper { reader, parts: self.implementation.parts(), decided: &decided };
+            let called = shapes::CallOfShape { args: &call.args, result: *result, times: Times::Once };
+            let only_looks = || shaper.ways(shape, called).is_ok_and(|ways| ways.iter().all(Symbolic::only_reads));
+            if !only_reads(shape) && !only_looks() {
+                return Err(NoTemplate::HasRounds);
+            }
+        }
+        for call in path.left_out.iter().flat_map(|(_, all)| all) {
             if !only_reads(shape_of(reader.below.get(call.library), call.method)?) {
                 return Err(NoTemplate::HasRounds);
             }

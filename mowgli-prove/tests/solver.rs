@@ -27,6 +27,9 @@ use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::slock::{self, SlockOverWlock};
 use mowgli_libraries::sv::{self, Method as Sv};
 use mowgli_libraries::wlock::{self, WlockOverSv};
+use mowgli_libraries::x86;
+use mowgli_libraries::x86::spin::Spin;
+use mowgli_libraries::x86::ticket::Ticket;
 use mowgli_prove::prove::{Closed, ObligationResult, Proof, ProofOptions, prove};
 use mowgli_prove::solve::{Effort, SolverAnswer, SolverProgram, ask_all};
 use mowgli_prove::source::ProofSource;
@@ -34,6 +37,7 @@ use mowgli_prove::term::{Theory, and, equal, not, or, symbol};
 use mowgli_prove::{polls, robust};
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{Method as Wait, WAIT};
+use mowgli_x86::tso::Method as Tso;
 
 use crate::common::{ByTwo, source};
 use crate::needs::{Layer, Need, trial};
@@ -44,7 +48,7 @@ const VERSION: &str = "4.8.12";
 /// Lists the tests that need a solver.
 pub fn trials() -> Vec<Trial> {
     use Layer::{Long, Quick};
-    let tests: [(&str, Layer, fn()); 31] = [
+    let tests: [(&str, Layer, fn()); 32] = [
         ("sv_is_proved", Quick, sv_is_proved),
         ("a_fence_of_puts_is_not_proved", Quick, a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", Long, less_below_proves_less),
@@ -69,6 +73,7 @@ pub fn trials() -> Vec<Trial> {
         ("no_broken_wlock_is_proved", Long, no_broken_wlock_is_proved),
         ("nlock_is_proved", Long, nlock_is_proved),
         ("no_broken_nlock_is_proved", Long, no_broken_nlock_is_proved),
+        ("locks_over_x86_are_proved_and_their_variants_are_not", Quick, locks_over_x86),
         ("barriers_are_proved", Long, barriers_are_proved),
         ("no_broken_barrier_is_proved", Long, no_broken_barrier_is_proved),
         ("robustness_is_proved", Long, robustness_is_proved),
@@ -632,6 +637,73 @@ fn no_broken_nlock_is_proved() {
         let proof = shown(entry, entry.variant(variant).unwrap().implementation.clone(), 2);
         assert!(!proof.is_proved(), "{variant}");
         assert!(why.is_empty() || errors(&proof).contains(&why.to_owned()), "{variant}: {:?}", proof.errors);
+    }
+}
+
+/// A lock over x86-TSO with an edit that shows only when a word is 2.
+#[derive(Clone, Copy, Debug)]
+enum X86Lock {
+    /// The spin lock takes a word that is 2, too. No release writes 2.
+    TakesTwo,
+    /// The spin lock returns without the lock if its word is 1.
+    TakesOne,
+    /// An Acq with ticket 2 does not wait.
+    EndsAtTicketTwo,
+    /// A Rel at turn 2 goes back to turn 1.
+    GoesBackAtTwo,
+}
+
+impl X86Lock {
+    fn implementation(self) -> Edited {
+        let [taken, next, serving] = ["taken", "next", "serving"].map(|part| move |x: Expr| x.part(part, []));
+        let spin = |also: i64| {
+            bodies! { Lock:
+                Acq { x } => { loop { let v = Tso::cas(taken(x), 0, 1); if (v.is(0) | v.is(also)) { break } } }
+            }
+        };
+        let ticket = |two: i64, turn: i64| {
+            bodies! { Lock:
+                Acq { x } => {
+                    let v = Tso::faa(next(x), 1);
+                    loop { let w = Tso::read(serving(x)); if (w.is(v) | v.is(two)) { break } }
+                }
+                Rel { x } => {
+                    let v = Tso::read(serving(x));
+                    if (v.is(turn)) { Tso::write(serving(x), 1) } else { Tso::write(serving(x), v + 1) }
+                }
+            }
+        };
+        match self {
+            Self::TakesTwo => Spin.with("takes 2", &spin(2)),
+            Self::TakesOne => Spin.with("takes 1", &spin(1)),
+            Self::EndsAtTicketTwo => Ticket.with("ends at ticket 2", &ticket(2, -1)),
+            Self::GoesBackAtTwo => Ticket.with("goes back at turn 2", &ticket(-1, 2)),
+        }
+    }
+}
+
+/// For every client: a failed compare-and-swap of a loop only reads, and tickets by fetch-and-add differ and grow.
+fn locks_over_x86() {
+    let all = x86::catalogue();
+    for library in ["spinlock", "ticketlock"] {
+        let entry = named(&all, library).unwrap();
+        let proof = shown(entry, entry.variant("published").unwrap().implementation.clone(), 20);
+        assert_eq!(open(&proof), Vec::<&str>::new());
+        assert!(proof.is_proved() && proof.executions > 10, "{:?}", proof.errors);
+        for variant in entry.variants.iter().filter(|variant| variant.name != "published") {
+            let proof = shown(entry, variant.implementation.clone(), 1);
+            assert!(!proof.is_proved(), "{library} {}", variant.name);
+        }
+    }
+    for (library, lock) in [
+        ("spinlock", X86Lock::TakesTwo),
+        ("spinlock", X86Lock::TakesOne),
+        ("ticketlock", X86Lock::EndsAtTicketTwo),
+        ("ticketlock", X86Lock::GoesBackAtTwo),
+    ] {
+        let proof = shown(named(&all, library).unwrap(), Arc::new(lock.implementation()), 1);
+        assert!(!proof.is_proved(), "{lock:?}");
+        println!("{lock:?} {:?} {:?}", open(&proof), errors(&proof));
     }
 }
 
