@@ -6,6 +6,7 @@
 
 mod area;
 pub mod cases;
+pub mod certificate;
 mod classes;
 mod compiled;
 pub mod encode;

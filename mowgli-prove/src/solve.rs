@@ -301,6 +301,13 @@ impl Query {
         Self { program, split, head: program.head(), statements, answer }
     }
 
+    /// Returns the question as a complete program in SMT-LIB for a solver, which may be another than the one that
+    /// answered it.
+    #[must_use]
+    pub fn asked_of(&self, program: SolverProgram) -> String {
+        format!("{}{}(check-sat)\n", program.head(), self.statements)
+    }
+
     /// Returns the question as a complete program in SMT-LIB.
     #[must_use]
     pub fn text(&self) -> String {

@@ -14,7 +14,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
-use mowgli_prove::solve::SolverProgram;
+use mowgli_prove::solve::{Query, SolverAnswer, SolverProgram};
 use mowgli_prove::source::ProofSource;
 use mowgli_rdma::Network;
 use serde_json::json;
@@ -112,6 +112,9 @@ pub trait ProofResult {
 
     /// Returns a file with the questions about each obligation: names and contents.
     fn files(&self) -> Vec<(String, String)>;
+
+    /// Returns the questions that closed cases, each with a name for its files.
+    fn leaves(&self) -> Vec<(String, Query)>;
 }
 
 /// The time for the smallest clients, before a proof is tried, if the entry expects a client without g. Another network
@@ -280,6 +283,10 @@ impl ProofResult for Proved {
     fn files(&self) -> Vec<(String, String)> {
         files(&format!("{}-{}", self.library, self.variant), &self.proof)
     }
+
+    fn leaves(&self) -> Vec<(String, Query)> {
+        leaves(&format!("{}-{}", self.library, self.variant), &self.proof)
+    }
 }
 
 /// Returns the table of obligations, or nothing if there are none.
@@ -361,6 +368,18 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
         Some((name, row.file()?))
     };
     proof.rows.iter().enumerate().filter_map(file).collect()
+}
+
+/// Returns the questions that closed cases. The name of each has this prefix, the number of its obligation and its own.
+pub(crate) fn leaves(prefix: &str, proof: &Proof) -> Vec<(String, Query)> {
+    let of_row = |(i, row): (usize, &ObligationResult)| {
+        let first = row.questions.first().map(|query| query.program);
+        let closing =
+            row.questions.iter().filter(move |q| q.answer == SolverAnswer::Follows && Some(q.program) == first);
+        let name = move |k: usize| format!("{prefix}-{:02}-{:03}", i + 1, k + 1);
+        closing.enumerate().map(|(k, query)| (name(k), query.clone())).collect::<Vec<_>>()
+    };
+    proof.rows.iter().enumerate().filter(|(_, row)| row.is_shown()).flat_map(of_row).collect()
 }
 
 /// Returns the requested solvers, if they can be run.

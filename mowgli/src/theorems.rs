@@ -7,12 +7,13 @@ use mowgli_prove::error::Error;
 use mowgli_prove::polls::{self, COMPILERS};
 use mowgli_prove::prove::{Proof, ProofOptions};
 use mowgli_prove::robust::{self, Dropped};
+use mowgli_prove::solve::Query;
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
 use crate::error::{Bug, Code, InputError};
 use crate::interrupt::Failure;
-use crate::prove::{ProofResult, ProofVerdict, files, found_in, open, rows, table};
+use crate::prove::{ProofResult, ProofVerdict, files, found_in, leaves, open, rows, table};
 
 mod search;
 
@@ -161,5 +162,9 @@ impl ProofResult for TheoremResult {
 
     fn files(&self) -> Vec<(String, String)> {
         files(&format!("{}-{}", self.name, self.variant), &self.proof)
+    }
+
+    fn leaves(&self) -> Vec<(String, Query)> {
+        leaves(&format!("{}-{}", self.name, self.variant), &self.proof)
     }
 }

@@ -11,8 +11,9 @@ use clap::Args;
 use itertools::Itertools;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_prove::certificate::Certifier;
 use mowgli_prove::prove::ProofOptions;
-use mowgli_prove::solve::SolverProgram;
+use mowgli_prove::solve::{Query, SolverProgram};
 use mowgli_rdma::Network;
 
 use crate::catalogue::Catalogue;
@@ -56,6 +57,9 @@ pub(super) struct ProveArgs {
     /// Write the questions about each obligation to a file in this folder, in SMT-LIB.
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
+    /// Write cvc5's proof of each question that closed a case to this folder, and have ethos check it.
+    #[arg(long, value_name = "DIR")]
+    certificates: Option<PathBuf>,
 }
 
 impl ProveArgs {
@@ -110,11 +114,18 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         solvers: solvers(args.solver.programs())?,
         limit: Duration::from_secs(args.timeout),
         executions: Duration::from_secs(EXECUTIONS),
-        keep: args.emit.is_some(),
+        keep: args.emit.is_some() || args.certificates.is_some(),
     };
-    if let Some(folder) = &args.emit {
+    for folder in args.emit.iter().chain(&args.certificates) {
         std::fs::create_dir_all(folder).map_err(|e| InputError::file(folder, e))?;
     }
+    let certifier = match &args.certificates {
+        None => None,
+        Some(_) => Some(Certifier::find(options.limit).map_err(|why| {
+            InputError::new(Code::Tool, why).help("install a newer cvc5, or leave out --certificates")
+        })?),
+    };
+    let mut certified = Vec::new();
     let search = Duration::from_secs(args.search);
     let of_library = |(entry, variant): &(&Entry, &Variant)| Ok(proved(entry, variant, &options, search)?);
     let questions = chosen
@@ -127,11 +138,21 @@ pub(super) fn prove(args: &ProveArgs, catalogue: Catalogue) -> Result<u8, Failur
         let done = said.and_then(|said| {
             print!("{}", said.printed);
             contradiction.clone_from(&said.contradiction);
-            Ok(kept(args, &said.files).map(|()| said.code)?)
+            kept(args, &said.files)?;
+            if let (Some(folder), Some(certifier)) = (&args.certificates, &certifier) {
+                let leaves: Vec<(String, &Query)> = said.leaves.iter().map(|(name, q)| (name.clone(), q)).collect();
+                let found = certifier.certify(folder, &leaves).map_err(|e| InputError::file(folder, e))?;
+                certified.push((said.title, found));
+            }
+            Ok(said.code)
         });
         code = worst(code, done.unwrap_or_else(|error| reported_in(args.json, Err(error))));
         contradiction.is_none()
     });
+    if let Some(certifier) = certifier.filter(|_| !args.json) {
+        println!("Certificates: {}", certifier.checks());
+        certified.iter().for_each(|(title, found)| println!("  {title}: {found}"));
+    }
     contradiction.map_or(Ok(code), |bug| Err(bug.into()))
 }
 
@@ -140,6 +161,10 @@ struct PrintedAnswer {
     printed: String,
     /// The files of its obligations: names and contents.
     files: Vec<(String, String)>,
+    /// The name of the library or theorem.
+    title: String,
+    /// The questions that closed cases, each with a name.
+    leaves: Vec<(String, Query)>,
     /// The exit code.
     code: u8,
     /// The message about our bug, if the claim is both proved and refuted.
@@ -256,7 +281,8 @@ fn question<'a, F: ProofResult>(json: bool, found: impl Fn() -> Result<F, Failur
     Box::new(move || {
         let found = found()?;
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
-        Ok(PrintedAnswer { printed, files: found.files(), code: found.code(), contradiction: found.contradiction() })
+        let (files, leaves, title) = (found.files(), found.leaves(), found.title());
+        Ok(PrintedAnswer { printed, files, title, leaves, code: found.code(), contradiction: found.contradiction() })
     })
 }
 
