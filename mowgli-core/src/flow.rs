@@ -12,7 +12,7 @@
 //! one result cost no step. The search then takes a thread with the fewest results, the first one if there are several.
 //! It branches on each result that the call can have with the present writes. It has one more branch, *later*, in which no
 //! thread moves and the thread is *suspended* at the present time. A suspended thread continues only with a write that is
-//! newer. One step may stand for several values of a read, if the thread goes on in one way with all of them ([`crate::read_class`]).
+//! newer. One step may stand for several values of a read, if the thread goes on in one way with all of them (`read_class`).
 //! A path ends when all threads have ended, or when the rest are suspended. The search ends when no branch is left.
 //!
 //! **Invariant.** A step that reads memory with one result has a `Window`: the source's time is at most `until`, the time before the
