@@ -599,7 +599,8 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     fn end(&mut self, state: &Positions<'n>) {
         let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
-        if self.problem.admits(&events) {
+        // Other runs for which the positions stand may be admitted. The search for sources asks for each of them.
+        if state.iter().any(|place| place.runs > 1) || self.problem.admits(&events) {
             let ends = state.iter().enumerate().map(|(t, place)| self.ends(t, place)).collect();
             self.found.insert(state.iter().map(|p| p.point.id).collect(), ends);
         }

@@ -208,6 +208,8 @@ pub struct Prefix<'p, 'n> {
     own: BTreeMap<Name, Mask>,
     members: Vec<Mask>,
     classes: Vec<BTreeMap<Val, Mask>>,
+    /// For each key the class of the subevent that was added last.
+    newest: Vec<Mask>,
     /// For each choice and subevent: the writes of the cell of a read, or the subevents that an order must compare it with.
     partners: Vec<Vec<Mask>>,
     numbering: Numbering,
@@ -274,6 +276,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             own: names.iter().map(|&name| (name, 0)).collect(),
             members: vec![0; schema.sets.len()],
             classes: vec![BTreeMap::new(); schema.keys.len()],
+            newest: vec![0; schema.keys.len()],
             partners: vec![Vec::new(); schema.choices.len()],
             numbering: Numbering::default(),
             depths: Vec::new(),
@@ -544,10 +547,13 @@ impl<'p, 'n> Prefix<'p, 'n> {
         for ((_, set), members) in schema.sets.iter().zip(&mut self.members).filter(|((of, _), _)| *of == library) {
             *members |= if set.has(&view) { bit(s) } else { 0 };
         }
-        for ((_, key), classes) in schema.keys.iter().zip(&mut self.classes).filter(|((of, _), _)| *of == library) {
-            if let Some(key) = key.of(&view) {
-                *classes.entry(key).or_default() |= bit(s);
-            }
+        for (((of, key), classes), newest) in schema.keys.iter().zip(&mut self.classes).zip(&mut self.newest) {
+            let class = Some(key).filter(|_| *of == library).and_then(|key| key.of(&view));
+            *newest = class.map_or(0, |class| {
+                let members = classes.entry(class).or_default();
+                *members |= bit(s);
+                *members
+            });
         }
         for (id, of, fixed) in &schema.bases {
             let within = match of {
@@ -615,7 +621,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             }
             Fixed::SameEvent => both(of_event),
             Fixed::SameThread => both(of_thread),
-            Fixed::Same(key) => both(self.class(*key, s)),
+            Fixed::Same(key) => both(self.newest[*key]),
             Fixed::InTurn(turn) => self.in_turn(schema.turns[*turn], s),
             Fixed::On(set) => both(if has(*set) { bit(s) } else { 0 }),
             Fixed::Cross(a, b) => (all(has(*a)) & self.members[*b], all(has(*b)) & self.members[*a]),
@@ -640,13 +646,8 @@ impl<'p, 'n> Prefix<'p, 'n> {
         }
     }
 
-    /// Returns the subevents with the same key as `s`.
-    fn class(&self, key: usize, s: usize) -> Mask {
-        self.classes[key].values().copied().find(|class| class >> s & 1 == 1).unwrap_or(0)
-    }
-
     fn in_turn(&self, [from, to, key]: [usize; 3], s: usize) -> (Mask, Mask) {
-        let class = self.class(key, s) & self.threads[self.subs[s].thread];
+        let class = self.newest[key] & self.threads[self.subs[s].thread];
         let (from, to) = (class & self.members[from], class & self.members[to]);
         let partner = |own: Mask, others: Mask| {
             let turn = (own & below(s)).count_ones() as usize;
