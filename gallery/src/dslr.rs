@@ -4,8 +4,8 @@
 //! Published as DSLR (Yoon et al., SIGMOD 2018), read in shiftlock's `src/baselines/dslr.rs`. Assumes that one queue
 //! pair reaches data, tickets and counter. Left out: shared mode and leases, which need a clock.
 
-use mowgli_core::lemma::{Lemma, call, hb};
-use mowgli_libraries::lock::{Method, ticket_of, tickets};
+use mowgli_core::lemma::Lemma;
+use mowgli_libraries::lock::{Method, comes_after_the_rel, ticket_of, tickets};
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::WAIT;
 
@@ -33,21 +33,10 @@ fn bodies() -> Bodies {
 
 /// States the invariant: an Acq with a later ticket happens after the Rel of each earlier one.
 fn lemmas() -> Vec<Lemma> {
-    let [c, d, e] = ["c", "d", "e"].map(call);
-    let seen = c.read(WAIT, "Get", 1);
+    let is_later = |c, e| ticket_of(c).exceeds(ticket_of(e));
     let mut all = tickets();
-    all.push(
-        Lemma::new("who has a later ticket comes after the Rel")
-            .about(&[c, d, e])
-            .given(c.is_a("Acq"))
-            .given(d.is_a("Rel"))
-            .given(e.is_a("Acq"))
-            .given(e.with(d))
-            .given(d.shares_object(c))
-            .given(ticket_of(c).exceeds(ticket_of(e)))
-            .then(hb(d.write(WAIT, "RFAA", 1), seen))
-            .along_hb(seen),
-    );
+    let words = "who has a later ticket comes after the Rel";
+    all.push(comes_after_the_rel(words, is_later, |d| d.write(WAIT, "RFAA", 1), |c| c.read(WAIT, "Get", 1)));
     all
 }
 

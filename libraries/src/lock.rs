@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::Attribute::{Argument, Count, Thread};
 use mowgli_core::algebra::{Set, stamped};
-use mowgli_core::lemma::{Lemma, LemmaVar, Num, Of, call as a_call, hb, index, number, value};
+use mowgli_core::lemma::{Fact, Lemma, LemmaVar, Num, Of, call as a_call, hb, index, number, value};
 use mowgli_core::method;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
@@ -210,6 +210,28 @@ pub(crate) fn tickets_taken_by(taken: fn(LemmaVar) -> Of, ticket_of: fn(LemmaVar
             .then(c.same(d)),
     ]);
     all
+}
+
+/// The invariant of a lock: an Acq that is later than another one happens after the Rel of that one. Of two Acq `is_later` says
+/// that the first is later. The write `passes_on` of a Rel is before the read `seen` with which an Acq ends.
+#[must_use]
+pub fn comes_after_the_rel(
+    words: &'static str,
+    is_later: fn(LemmaVar, LemmaVar) -> Fact,
+    passes_on: fn(LemmaVar) -> Of,
+    seen: fn(LemmaVar) -> Of,
+) -> Lemma {
+    let [c, d, e] = ["c", "d", "e"].map(a_call);
+    Lemma::new(words)
+        .about(&[c, d, e])
+        .given(c.is_a("Acq"))
+        .given(d.is_a("Rel"))
+        .given(e.is_a("Acq"))
+        .given(e.with(d))
+        .given(d.shares_object(c))
+        .given(is_later(c, e))
+        .then(hb(passes_on(d), seen(c)))
+        .along_hb(seen(c))
 }
 
 /// The worlds with locks on any nodes.

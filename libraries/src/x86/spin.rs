@@ -7,12 +7,12 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::{Expr, all_threads, me};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, LemmaVar, call, hb};
+use mowgli_core::lemma::{Lemma, LemmaVar, Of, hb};
 use mowgli_core::parts::{Parts, parts};
 use mowgli_x86::tso::{Method as Tso, X86, word_term};
 
 use crate::entry::{Entry, Expected, variant};
-use crate::lock::{Method, sections};
+use crate::lock::{Method, comes_after_the_rel, sections};
 use crate::x86::lock;
 use crate::x86::words::in_two_steps;
 
@@ -53,23 +53,17 @@ impl Implementation for Spin {
 
     /// The invariant: an Acq that happens after another Acq happens after the Rel of that Acq.
     fn lemmas(&self) -> Vec<Lemma> {
-        let [c, d, e] = ["c", "d", "e"].map(call);
-        let taken = |c: LemmaVar| c.read(X86, "CAS", 1);
+        let is_later = |c, e| hb(swap(e), swap(c));
         let mut all = sections();
-        all.push(
-            Lemma::new("who takes the lock later comes after the Rel")
-                .about(&[c, d, e])
-                .given(c.is_a("Acq"))
-                .given(d.is_a("Rel"))
-                .given(e.is_a("Acq"))
-                .given(e.with(d))
-                .given(d.shares_object(c))
-                .given(hb(taken(e), taken(c)))
-                .then(hb(d.write(X86, "Write", 1), taken(c)))
-                .along_hb(taken(c)),
-        );
+        let words = "who takes the lock later comes after the Rel";
+        all.push(comes_after_the_rel(words, is_later, |d| d.write(X86, "Write", 1), swap));
         all
     }
+}
+
+/// The read of the swap with which an Acq takes the lock.
+fn swap(c: LemmaVar) -> Of {
+    c.read(X86, "CAS", 1)
 }
 
 /// Another lock: each thread says by a word of its own that it wants it, and waits for those of the others. Threads exclude

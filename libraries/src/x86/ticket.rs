@@ -7,12 +7,12 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, LemmaVar, Num, Of, call, hb, value};
+use mowgli_core::lemma::{Lemma, LemmaVar, Num, Of, value};
 use mowgli_core::parts::{Parts, parts};
 use mowgli_x86::tso::{Method as Tso, X86, word_term};
 
 use crate::entry::{Entry, Expected, variant};
-use crate::lock::{Method, tickets_taken_by};
+use crate::lock::{Method, comes_after_the_rel, tickets_taken_by};
 use crate::x86::lock;
 
 /// The library's name.
@@ -62,19 +62,10 @@ impl Implementation for Ticket {
 
     /// The invariant: an Acq with a later ticket happens after the Rel of each earlier one.
     fn lemmas(&self) -> Vec<Lemma> {
-        let [c, d, e] = ["c", "d", "e"].map(call);
-        let seen = c.read(X86, "Read", 1);
+        let is_later = |c, e| ticket_of(c).exceeds(ticket_of(e));
         let mut all = tickets_taken_by(taken, ticket_of);
-        all.extend([Lemma::new("who has a later ticket comes after the Rel")
-            .about(&[c, d, e])
-            .given(c.is_a("Acq"))
-            .given(d.is_a("Rel"))
-            .given(e.is_a("Acq"))
-            .given(e.with(d))
-            .given(d.shares_object(c))
-            .given(ticket_of(c).exceeds(ticket_of(e)))
-            .then(hb(d.write(X86, "Write", 1), seen))
-            .along_hb(seen)]);
+        let words = "who has a later ticket comes after the Rel";
+        all.push(comes_after_the_rel(words, is_later, |d| d.write(X86, "Write", 1), |c| c.read(X86, "Read", 1)));
         all
     }
 }
