@@ -307,9 +307,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance::first(thread, p.point)));
-        let starts_of = explorer.path.clone();
         while explorer.state(starts.clone(), 0) == Flow::Stop && explorer.classes.restart() {
-            explorer.path.clone_from(&starts_of);
             (explorer.stop, explorer.bound, explorer.is_idle_unknown) = (None, None, false);
             explorer.found.clear();
             explorer.idle.clear();
@@ -377,7 +375,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 Successors::Waits => break,
                 Successors::Nothing => return Flow::Continue,
             };
-            let covered = ways.iter().fold(0, |all, way| all | self.classes.number(&way.ways));
+            let covered = ways.iter().fold(0, |all, way| all | way.ways.bits);
             for way in ways {
                 let mut after = state.clone();
                 after[t] = way.to;
@@ -640,7 +638,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     ) -> Vec<Successor<'n>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
-            let ways = Ways { all: SmallVec::from_buf([(ret, shape)]), read: None };
+            let ways = Ways::one((ret, shape));
             let to = Position { point, postponed: None, covered: 0, ..place };
             self.may_come_to(point).then_some(Successor { to, ways, window })
         };
@@ -657,8 +655,8 @@ impl<'n> Explorer<'_, '_, 'n> {
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
                         if let Some(class) = classes.iter().find(|class| class.ways.all.contains(&(ret, number))) {
-                            let number = self.classes.number(&class.ways);
-                            let is_covered = number != 0 && place.covered & number == number;
+                            let bits = class.ways.bits;
+                            let is_covered = bits != 0 && place.covered & bits == bits;
                             if !is_covered && ways.iter().all(|way| way.ways != class.ways) {
                                 ways.push(place.in_class(class));
                             }

@@ -47,25 +47,21 @@ pub(crate) struct StampEdge {
     pub position: RelativePosition,
 }
 
-/// The stamps of a network that are in order with one stamp, as positions in [`Libraries::stamps`].
+/// Whether each stamp of a network, by its position in [`Libraries::stamps`], is in order with one stamp.
 pub(crate) struct StampNeighbours {
-    /// The stamps before it.
-    pub before: Vec<usize>,
-    /// The stamps after it.
-    pub after: Vec<usize>,
-    /// Whether each stamp is before it, and whether each is after it.
-    pub is: [Vec<bool>; 2],
+    /// Whether it is before that stamp.
+    pub before: Vec<bool>,
+    /// Whether it is after it.
+    pub after: Vec<bool>,
 }
 
 impl StampNeighbours {
     fn new(libraries: &Libraries, nodes: u8, stamp: Stamp) -> Self {
         let stamps = libraries.stamps(nodes);
-        let is = [
-            stamps.iter().map(|&a| libraries.to(a, stamp)).collect::<Vec<_>>(),
-            stamps.iter().map(|&b| libraries.to(stamp, b)).collect(),
-        ];
-        let [before, after] = is.each_ref().map(|is| (0..is.len()).filter(|&i| is[i]).collect());
-        Self { before, after, is }
+        Self {
+            before: stamps.iter().map(|&a| libraries.to(a, stamp)).collect(),
+            after: stamps.iter().map(|&b| libraries.to(stamp, b)).collect(),
+        }
     }
 }
 

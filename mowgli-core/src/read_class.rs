@@ -22,8 +22,6 @@ use std::cell::{Cell as Mutable, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use smallvec::SmallVec;
-
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape};
 use crate::ids::{Name, Tid};
@@ -91,17 +89,14 @@ impl<'n> ReadClasses<'n> {
         self.have_grown.take()
     }
 
-    /// Returns the results of a class, as a set of bits; nothing if they are too many. A step with one result is no class.
-    pub fn number(&self, ways: &Ways) -> u128 {
-        if ways.read.is_none() {
-            return 0;
-        }
+    /// Returns some results as a set of bits; nothing if they are too many.
+    fn bits(&self, all: &[(Val, usize)]) -> u128 {
         let mut numbers = self.numbers.borrow_mut();
         let mut bit = |way: &(Val, usize)| {
             let next = numbers.len() as u32;
             1_u128.checked_shl(*numbers.entry(*way).or_insert(next))
         };
-        ways.all.iter().map(&mut bit).try_fold(0, |all, bit| Some(all | bit?)).unwrap_or(0)
+        all.iter().map(&mut bit).try_fold(0, |all, bit| Some(all | bit?)).unwrap_or(0)
     }
 
     /// Notes values that a cell can have.
@@ -153,7 +148,7 @@ impl<'n> ReadClasses<'n> {
         let Frontier::Reads(call) = &point.frontier else { return Vec::new() };
         let library = threads.libraries.of(call);
         let only_looks = |&ret: &Val| library.only_looks(&Event { thread, call: (**call).clone(), ret });
-        let (mut classes, mut waits) = (Vec::new(), false);
+        let (mut classes, mut waits): (Vec<ReadClass<'n>>, bool) = (Vec::new(), false);
         for ret in threads.returns(thread, point, &|_| values.to_vec()).into_iter().filter(only_looks) {
             for (number, shape) in threads.shapes(thread, call, ret).iter().enumerate() {
                 let next = threads.after(point, thread, ret, number);
@@ -164,6 +159,7 @@ impl<'n> ReadClasses<'n> {
             }
         }
         classes.retain(|class| waits && class.ways.all.len() > 1);
+        classes.iter_mut().for_each(|class| class.ways.bits = self.bits(&class.ways.all));
         classes
     }
 
@@ -189,8 +185,7 @@ impl<'n> ReadClasses<'n> {
                 return;
             }
         }
-        let ways = Ways { all: SmallVec::from_buf([way]), read: None };
-        classes.push(ReadClass { point: next, ways });
+        classes.push(ReadClass { point: next, ways: Ways::one(way) });
     }
 
     /// True if no specification sees a difference of two subevents, except by the value that is read.

@@ -119,16 +119,18 @@ impl<'n> ThreadState<'n> {
             && a.trace.calls == b.trace.calls
             && a.trace.rounds == b.trace.rounds
             && a.trace.output == b.trace.output;
-        let mut events = (0..a.shapes.len()).filter(|&i| is_same && a.shapes[i] != b.shapes[i]);
-        let event = events.next().filter(|_| events.next().is_none())?;
+        if !is_same {
+            return None;
+        }
+        let event = (0..a.shapes.len()).filter(|&i| a.shapes[i] != b.shapes[i]).exactly_one().ok()?;
         let (one, two) = (&a.shapes[event], &b.shapes[event]);
-        let mut subs = (0..one.len()).filter(|&i| one.get(i) != two.get(i));
-        let sub = subs.next().filter(|_| subs.next().is_none() && one.len() == two.len())?;
+        let differing = one.iter().zip(two.iter()).positions(|(a, b)| a != b);
+        let sub = differing.exactly_one().ok().filter(|_| one.len() == two.len())?;
         let is_read = Sub { reads: two[sub].reads, ..one[sub] } == two[sub]
             && matches!((one[sub].reads, two[sub].reads), (Some(Reads::Is(_)), Some(Reads::Is(_))));
-        let same_calls = |i: usize| a.trace.events[i].call == b.trace.events[i].call;
-        let same_results = |i: usize| i == event || a.trace.events[i].ret == b.trace.events[i].ret;
-        (is_read && (0..a.shapes.len()).all(|i| same_calls(i) && same_results(i))).then_some((event, sub))
+        let mut events = a.trace.events.iter().zip(&b.trace.events).enumerate();
+        let are_alike = events.all(|(i, (a, b))| a.call == b.call && (i == event || a.ret == b.ret));
+        (is_read && are_alike).then_some((event, sub))
     }
 
     /// The iterations computed so far, by the result of the call.

@@ -81,6 +81,16 @@ pub struct Ways {
     pub all: SmallVec<[(Val, usize); 1]>,
     /// The values that they read, if they differ in what one subevent of the call reads: its position, and the values.
     pub read: Option<(usize, SmallVec<[Val; 4]>)>,
+    /// The results of a class, as a set of bits; nothing if there is one result, or if they are too many.
+    pub bits: u128,
+}
+
+impl Ways {
+    /// One result.
+    #[must_use]
+    pub fn one(way: (Val, usize)) -> Self {
+        Self { all: SmallVec::from_buf([way]), ..Self::default() }
+    }
 }
 
 /// A step of a thread.

@@ -242,15 +242,13 @@ impl Condition1<'_> {
         // Try the subevent itself first, because it needs no edge of hb.
         let position = self.own.iter().position(|&e| e == s).expect("one of the call");
         let others = || (0..self.own.len()).filter(|&e| e != position);
-        for &a0 in &self.of_stamp.before {
-            let is_before = |e: usize| self.of_own[e].is[0][a0];
-            if !is_before(position) {
+        for a0 in 0..self.of_stamp.before.len() {
+            let is_before = |e: usize| self.of_own[e].before[a0];
+            if self.of_stamp.before[a0] && !is_before(position) {
                 edges.push((self.own[others().find(|&e| is_before(e) && self.hb.has(self.own[e], s))?], s));
             }
-        }
-        for &a0 in &self.of_stamp.after {
-            let is_after = |e: usize| self.of_own[e].is[1][a0];
-            if !is_after(position) {
+            let is_after = |e: usize| self.of_own[e].after[a0];
+            if self.of_stamp.after[a0] && !is_after(position) {
                 edges.push((s, self.own[others().find(|&e| is_after(e) && self.hb.has(s, self.own[e]))?]));
             }
         }
