@@ -187,7 +187,14 @@ impl<M: Methods> Library for SharedLibrary<M> {
     }
 }
 
-impl<M: Methods> Hints for SharedLibrary<M> {}
+impl<M: Methods> Hints for SharedLibrary<M> {
+    fn equivariance(&self) -> Equivariance {
+        match self.shapes {
+            CallShapes::Terms(_) => Equivariance::NamesAndData,
+            CallShapes::Function(_) => Equivariance::Unknown,
+        }
+    }
+}
 
 impl<M: Methods> Subject for SharedLibrary<M> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {

@@ -89,7 +89,11 @@ impl Library for Bal {
     }
 }
 
-impl Hints for Bal {}
+impl Hints for Bal {
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
+    }
+}
 
 /// The barrier of a call, and how often its thread has come to it before.
 const BARRIER_AND_ROUND: Key = Key::by("barrier_and_round", &[Argument(0), Count]);

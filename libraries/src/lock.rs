@@ -108,6 +108,10 @@ impl Hints for Lock {
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
+    }
 }
 
 impl Subject for Lock {

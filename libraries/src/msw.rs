@@ -88,6 +88,10 @@ impl Hints for Msw {
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
+    }
 }
 
 /// Returns the error of a call whose tuple, or whose source, has another size than its target.

@@ -137,6 +137,10 @@ impl Hints for Rbl {
     fn only_looks(&self, event: &Event) -> bool {
         event.ret == Val::Bot || event.ret == Val::Bool(false)
     }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
+    }
 }
 
 /// F: receives that found nothing.

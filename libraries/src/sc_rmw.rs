@@ -63,6 +63,10 @@ impl Hints for ScRmw {
             Method::Write { .. } | Method::FAA { .. } => false,
         }
     }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
+    }
 }
 
 /// Reads-from and one order of the writes of each cell, all compatible with po: `so = po u rf u mo u rb`.

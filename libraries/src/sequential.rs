@@ -322,6 +322,10 @@ impl Hints for Linearised {
         results.dedup();
         results
     }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::Names
+    }
 }
 
 /// The implementation over NLOCK and RDMA-WAIT-RMW: get the words, apply, put those that changed, all under the lock.

@@ -12,7 +12,7 @@ use mowgli_core::event::Call;
 use mowgli_core::expr::{Expr, all_nodes, here, initial, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Hints, Libraries, Library};
+use mowgli_core::library::{Equivariance, Hints, Libraries, Library};
 use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::parts::{ObjectTerm, Parts, parts};
 use mowgli_core::shape::{Shapes, shapes};
@@ -96,6 +96,10 @@ impl Library for Sv {
 impl Hints for Sv {
     fn is_remembered(&self, _: &Call) -> bool {
         false
+    }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }
 

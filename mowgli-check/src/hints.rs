@@ -1,23 +1,28 @@
 //! The check of a library's hints: statements that only the search uses.
 //!
 //! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution
-//! without it is not consistent. **Correct because** this is how [`Hints::only_looks`] and [`Hints::is_remembered`]
+//! without it is not consistent. Also the first consistent execution that is not consistent any more when two threads, nodes or
+//! integers change places, which [`Hints::equivariance`] rules out. **Correct because** this is how [`Hints::only_looks`] and [`Hints::is_remembered`]
 //! are defined. The search leaves out iterations of loops by them, so a wrong hint loses executions and makes *sound*
 //! wrong. **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do
 //! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
 //! event.
 
 use mowgli_core::algebra::ChoiceRole;
+use mowgli_core::event::Event;
 use mowgli_core::execution::Execution;
+use mowgli_core::ids::{Node, Tid};
 use mowgli_core::judge::judge;
-use mowgli_core::library::{Hints, Libraries};
+use mowgli_core::library::{Equivariance, Hints, Libraries};
 use mowgli_core::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::symmetry::Symmetry;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 
 use crate::error::{Code, InputError};
+use crate::exchange::Exchange;
 
 /// Checks the hints of an entry's library in at most `most` executions of its clients within a bound. Returns the
 /// number of events that it left out of an execution.
@@ -27,6 +32,7 @@ use crate::error::{Code, InputError};
 pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bool) -> Result<usize, InputError> {
     let library = entry.library()?;
     let libraries = entry.specification.and(&entry.memory.libraries);
+    let exchanges = exchanges(&libraries, library);
     let (mut executions, mut left_out) = (0, 0);
     for (world, client) in entry.clients(bound, expired).unwrap_or_default() {
         if executions >= most || expired() {
@@ -36,6 +42,9 @@ pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bo
         each(&libraries, &world, &client, &mut |execution| {
             executions += 1;
             wrong = in_execution(&libraries, library, execution, &mut left_out);
+            if wrong.is_ok() {
+                wrong = exchanges.iter().try_for_each(|e| is_equivariant(&libraries, library, execution, *e));
+            }
             wrong.is_ok() && executions < most
         });
         wrong?;
@@ -84,6 +93,54 @@ fn in_execution(
     Ok(())
 }
 
+/// Returns the exchanges that change nothing, as the library says.
+fn exchanges(libraries: &Libraries, library: &dyn Hints) -> Vec<Exchange> {
+    let names = [Exchange::Threads(Tid(1), Tid(2)), Exchange::Nodes(Node(1), Node(2))];
+    let symmetry = Symmetry::of_library(libraries, library.name());
+    match library.equivariance() {
+        Equivariance::Unknown => Vec::new(),
+        Equivariance::NamesAndData if [1, 2].iter().all(|i| symmetry.renames(*i)) => {
+            names.into_iter().chain([Exchange::Integers(1, 2)]).collect()
+        }
+        _ => names.into(),
+    }
+}
+
+/// Makes two names or integers change places in an execution, and judges it again.
+fn is_equivariant(
+    libraries: &Libraries,
+    library: &dyn Hints,
+    execution: &Execution,
+    exchange: Exchange,
+) -> Result<(), InputError> {
+    let wrong = |what: String| {
+        let message = format!(
+            "{} says more than is true: Hints::equivariance is {:?}, and {what} when two change places: {exchange:?}",
+            library.name(),
+            library.equivariance()
+        );
+        InputError::new(Code::Library, message).help("let the hint say less")
+    };
+    let named = match exchange {
+        Exchange::Threads(_, b) => execution.world.tids().any(|t| t == b),
+        Exchange::Nodes(_, b) => execution.world.all_nodes().contains(b),
+        Exchange::Integers(..) => true,
+    };
+    if !named {
+        return Ok(());
+    }
+    let image = exchange.execution(libraries, execution);
+    let image = image.map_err(|event| wrong(format!("{event} has other subevents")))?;
+    judge(libraries, &image).map_err(|complaint| wrong(format!("an execution is not consistent ({complaint})")))?;
+    let answers = |execution: &Execution| {
+        let all: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == library.name()).collect();
+        let world = &execution.world;
+        let of_calls = all.iter().filter(|e| library.only_looks(e) || !library.is_remembered(&e.call)).count();
+        (library.is_well_formed(world, &all), library.must_return(world, &all), of_calls)
+    };
+    if answers(execution) == answers(&image) { Ok(()) } else { Err(wrong("another hint changes".to_owned())) }
+}
+
 /// True if no read of another event has its value from this one.
 fn is_unread(libraries: &Libraries, execution: &Execution, event: usize) -> bool {
     let of = |s: usize| execution.subs[s].event;
@@ -95,7 +152,7 @@ fn is_unread(libraries: &Libraries, execution: &Execution, event: usize) -> bool
 mod tests {
     use super::*;
     use mowgli_core::algebra::Spec;
-    use mowgli_core::event::{Event, Shape};
+    use mowgli_core::event::Shape;
     use mowgli_core::ids::Name;
     use mowgli_core::library::Library;
     use mowgli_core::method::Method;
@@ -144,6 +201,49 @@ mod tests {
             why.message.starts_with("bal says more than is true: Hints::only_looks is true of it, for BAR("),
             "{why}"
         );
+    }
+
+    /// A barrier whose calls on node 2 have no subevent for the network.
+    struct Lopsided;
+
+    impl Library for Lopsided {
+        fn name(&self) -> Name {
+            Bal::Plain.name()
+        }
+
+        fn methods(&self) -> &'static [Method] {
+            Bal::Plain.methods()
+        }
+
+        fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
+            let mut shapes = Bal::Plain.shapes(world, event);
+            if world.node_of(event.thread) == Node(2) {
+                shapes.iter_mut().for_each(|shape| *shape = shape.iter().copied().skip(1).collect());
+            }
+            shapes
+        }
+
+        fn has_rounds(&self) -> bool {
+            true
+        }
+
+        fn spec(&self) -> Spec {
+            Bal::Plain.spec()
+        }
+    }
+
+    impl Hints for Lopsided {
+        fn equivariance(&self) -> Equivariance {
+            Equivariance::Names
+        }
+    }
+
+    #[test]
+    fn an_equivariance_that_is_wrong_is_an_error() {
+        let entry = bal::entry(Bal::Plain);
+        let specification = Libraries::like(&entry.memory.libraries).with(Lopsided);
+        let why = check(&Entry { specification, ..entry }, &bound(2, 2, 1), 100, &|| false).unwrap_err();
+        assert!(why.message.contains("Hints::equivariance is Names, and BAR("), "{why}");
     }
 
     #[test]

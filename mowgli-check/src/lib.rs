@@ -18,6 +18,7 @@ pub mod catalogue;
 pub mod check;
 pub mod entry;
 pub mod error;
+mod exchange;
 pub mod explain;
 pub mod guard;
 pub mod hints;

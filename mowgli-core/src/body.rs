@@ -417,7 +417,7 @@ fn collected(var: Var, all: Arc<[Val]>, values: Vec<Val>, round: &Body, scope: &
 /// The bodies of the methods of a library.
 #[derive(Clone, Default, Debug)]
 pub struct Bodies {
-    all: Vec<(&'static str, Body)>,
+    all: Vec<(&'static Method, Body)>,
 }
 
 impl Bodies {
@@ -435,16 +435,17 @@ impl Bodies {
         body: impl FnOnce(&[Expr]) -> Body,
     ) -> Self {
         Var::number_from(0);
-        self.all.push((name, body(&arguments.iter().map(|of| argument(table, name, of)).collect::<Vec<_>>())));
+        let method = table.iter().find(|m| m.name == name).expect("a method of the table");
+        self.all.push((method, body(&arguments.iter().map(|of| argument(table, name, of)).collect::<Vec<_>>())));
         self
     }
 
     /// The bodies that `change` makes of these.
     #[must_use]
     pub(crate) fn map(&self, mut change: impl FnMut(&'static str, &Body) -> Body) -> Self {
-        let changed = |(name, body): &(&'static str, Body)| {
+        let changed = |(method, body): &(&'static Method, Body)| {
             body.number_on();
-            (*name, change(name, body))
+            (*method, change(method.name, body))
         };
         Self { all: self.all.iter().map(changed).collect() }
     }
@@ -462,7 +463,7 @@ impl Bodies {
     /// The body of a method.
     #[must_use]
     pub fn get(&self, method: &str) -> Option<&Body> {
-        self.all.iter().find(|(name, _)| *name == method).map(|(_, body)| body)
+        self.all.iter().find(|(known, _)| known.name == method).map(|(_, body)| body)
     }
 
     /// The program of a call by a thread. A method without a body never returns.
@@ -474,7 +475,12 @@ impl Bodies {
 
     /// All, in the order in which they were given, with the names of their methods.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Body)> {
-        self.all.iter().map(|(name, body)| (*name, body))
+        self.all.iter().map(|(method, body)| (method.name, body))
+    }
+
+    /// All, with their methods.
+    pub(crate) fn by_method(&self) -> impl Iterator<Item = (&'static Method, &Body)> {
+        self.all.iter().map(|(method, body)| (*method, body))
     }
 }
 

@@ -409,7 +409,7 @@ impl CatWriter<'_> {
             SetDefinition::All => Some("_".to_owned()),
             SetDefinition::Reads => Some("R".to_owned()),
             SetDefinition::Writes => Some("W".to_owned()),
-            SetDefinition::Where(name, _) | SetDefinition::Named(name, _) => {
+            SetDefinition::Where(name, _) | SetDefinition::Ways(name, _) | SetDefinition::Named(name, _) => {
                 let name = sayable(name)?;
                 Some(self.given(&name, || format!("the subevents for which {name} holds")))
             }

@@ -32,7 +32,7 @@ use crate::value::Val;
 type Overwritten<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
 
 /// A library, and the numbers of the states of all threads up to which its calls were examined.
-pub type WellFormedAt = (Name, Few<usize>);
+type WellFormedAt = (Name, Few<usize>);
 
 /// The cache of the answers.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub struct Coherence<'p, 'n> {
     at_points: BTreeMap<(usize, Cell, Val), bool>,
     /// Whether the calls of a library are well-formed, by the states of all threads. The state of the reading thread comes
     /// last.
-    heard: BTreeMap<WellFormedAt, bool>,
+    well_formed: BTreeMap<WellFormedAt, bool>,
 }
 
 impl<'p, 'n> Coherence<'p, 'n> {
@@ -69,11 +69,6 @@ impl<'p, 'n> Coherence<'p, 'n> {
         let is_hidden = self.is_hidden_at(threads, (thread, point), call, (cell, v));
         self.at_points.insert(at_point, is_hidden);
         is_hidden
-    }
-
-    /// Returns the questions about well-formed calls so far, for a comparison with another client.
-    pub fn heard(&self) -> impl Iterator<Item = &WellFormedAt> {
-        self.heard.keys()
     }
 
     /// The same for a library whose calls so far are well-formed, so that its specification applies.
@@ -112,7 +107,7 @@ impl<'p, 'n> Coherence<'p, 'n> {
     ) -> bool {
         let points: Few<&'n ThreadState<'n>> = others.chain([point]).collect();
         let ids = points.iter().map(|p| p.id).collect();
-        *self.heard.entry((library, ids)).or_insert_with(|| {
+        *self.well_formed.entry((library, ids)).or_insert_with(|| {
             let events = points.iter().flat_map(|p| &p.run().trace.events);
             let own: Vec<&Event> = events.filter(|e| e.call.library == library).collect();
             threads.libraries.get(library).is_some_and(|l| l.is_well_formed(threads.world, &own))

@@ -58,7 +58,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
-use crate::coherence::{Coherence, WellFormedAt};
+use crate::coherence::Coherence;
 use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::problem::{Found, Problem};
@@ -130,21 +130,6 @@ pub type Idle = (Run, Option<EndlessWait>);
 
 /// The last state of a thread that continues no more, and its wait; `None` if it has ended.
 type Last<'n> = (&'n ThreadState<'n>, Option<EndlessWait>);
-
-/// All queries of a search with their answers, so that another client can be compared with this one.
-pub struct Transcript<'t, 'p, 'n> {
-    /// The threads, with all states that they reached.
-    pub threads: &'t Threads<'p, 'n>,
-    /// The state of each thread before the first result that has to be chosen.
-    pub starts: Vec<&'n ThreadState<'n>>,
-    /// The combinations of thread states that the search explored, as numbers.
-    pub states: &'t BTreeSet<Vec<usize>>,
-    /// The libraries and thread states for which the search asked whether calls are well-formed, besides the states.
-    pub heard: Vec<WellFormedAt>,
-}
-
-/// The function that receives a [`Transcript`].
-pub type Note<'a> = &'a mut dyn FnMut(&Transcript<'_, '_, '_>);
 
 /// The position of a thread in a state of the search.
 #[derive(Clone, Copy)]
@@ -239,18 +224,14 @@ struct Explorer<'p, 'a, 'n> {
     /// True if some stuck run stands for several, which may differ in whether they are stuck.
     is_idle_unknown: bool,
     classes: ReadClasses<'n>,
-    /// The combinations of thread states that the search explored, if a [`Note`] wants them.
-    together: BTreeSet<Vec<usize>>,
-    /// The largest number of states to explore.
-    most: u64,
 }
 
 /// Returns the runs that a program can have. With `idle` it also collects runs in which some thread repeats a loop while no
-/// other continues, provided that some run ends. If nothing was cut off, `note` gets the queries of the search.
+/// other continues, provided that some run ends.
 ///
 /// `None` if the program's libraries allow values out of thin air, because runs could be missed then.
-pub fn runs(problem: &Problem<'_>, idle: bool, note: Option<Note<'_>>) -> Option<Runs> {
-    explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, u64::MAX, note)
+pub fn runs(problem: &Problem<'_>, idle: bool) -> Option<Runs> {
+    explored(problem, if idle { Wanted::Both } else { Wanted::Ended })
 }
 
 /// Returns the runs in which some thread repeats a loop while no other continues, for [`crate::stuck`]; `None` as for
@@ -266,24 +247,18 @@ pub fn waiting(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
 }
 
 fn without_motion(problem: &Problem<'_>, wanted: Wanted) -> Option<Found<Vec<Vec<Idle>>>> {
-    let runs = explored(problem, wanted, u64::MAX, None)?;
+    let runs = explored(problem, wanted)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-/// Explores the first `states` states of the search for runs, and passes its queries to `note`. Does not call it if values
-/// may come out of thin air.
-pub fn glance(problem: &Problem<'_>, states: u64, note: Note<'_>) {
-    let _ = explored(problem, Wanted::Ended, states, Some(note));
-}
-
-fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<'_>>) -> Option<Runs> {
+fn explored(problem: &Problem<'_>, wanted: Wanted) -> Option<Runs> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
-    let (notes, waits) = (note.is_some(), wanted == Wanted::Stuck);
+    let waits = wanted == Wanted::Stuck;
     let mut explorer = Explorer {
         problem,
-        threads: Threads { libraries, implementations, world, rounds, points: &points, seen, notes, waits },
+        threads: Threads { libraries, implementations, world, rounds, points: &points, seen, waits },
         path: Vec::new(),
         prefixes: RefCell::default(),
         is_too_large: false,
@@ -299,8 +274,6 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
         idle: BTreeSet::new(),
         is_idle_unknown: false,
         classes: ReadClasses::new(libraries),
-        together: BTreeSet::new(),
-        most,
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
     let starts: Positions<'_> = starts.map(Position::at).collect();
@@ -315,11 +288,6 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<
     }
     if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
-    }
-    if let (Some(note), None) = (note, &explorer.stop) {
-        let starts = starts.iter().map(|p| p.point).collect();
-        let heard = explorer.coherence.borrow().heard().cloned().collect();
-        note(&Transcript { threads: &explorer.threads, starts, states: &explorer.together, heard });
     }
     let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, is_idle_unknown, .. } = explorer;
     if reads_rounds {
@@ -352,18 +320,15 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Ve
 impl<'n> Explorer<'_, '_, 'n> {
     /// Explores a state and all states after it.
     fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
-        if self.states >= self.most || self.classes.have_grown() {
+        if self.classes.have_grown() {
             return Flow::Stop;
         }
         self.states += 1;
-        if self.threads.notes {
-            self.together.insert(state.iter().map(|p| p.point.id).collect());
-        }
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
         }
-        let names = self.heard(&state);
+        let names = self.well_formed(&state);
         let available = match self.arrive(&names, now, &state) {
             Ok(Some(available)) => available,
             Ok(None) => return Flow::Continue,
@@ -430,7 +395,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// Returns the libraries whose specifications apply to a state: those whose calls so far are well-formed.
-    fn heard(&self, state: &Positions<'n>) -> Vec<Name> {
+    fn well_formed(&self, state: &Positions<'n>) -> Vec<Name> {
         let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
         let is_well_formed_now = |name: &Name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();

@@ -8,7 +8,7 @@ use crate::abstraction::replay;
 use crate::denote::{Trace, Unfolder};
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
-use crate::flow::{self, EndlessWait, Idle, Note, Runs, WaitsAt};
+use crate::flow::{self, EndlessWait, Idle, Runs, WaitsAt};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::problem::{Found, Problem};
@@ -94,20 +94,17 @@ impl Problem<'_> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs {
-        self.runs_noted(false, None)
+        self.runs_with(false)
     }
 
     /// Returns the same together with the runs of stuck executions, if the search finds those without more work.
     #[must_use]
     pub fn runs_and_idle(&self) -> Runs {
-        self.runs_noted(true, None)
+        self.runs_with(true)
     }
 
-    /// Like [`Self::runs_and_idle`], or like [`Self::runs`]. If values flow, it calls `note` with the transcript of the
-    /// search.
-    #[must_use]
-    pub fn runs_noted(&self, idle: bool, note: Option<Note<'_>>) -> Runs {
-        let flowing = || flow::runs(self, idle, note);
+    fn runs_with(&self, idle: bool) -> Runs {
+        let flowing = || flow::runs(self, idle);
         self.plain_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
@@ -214,7 +211,7 @@ impl Problem<'_> {
     /// `None` if the libraries allow values out of thin air, because the search could then miss some outcomes.
     #[must_use]
     pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
-        Some(self.outcomes_of(flow::runs(self, false, None)?))
+        Some(self.outcomes_of(flow::runs(self, false)?))
     }
 
     fn outcomes_of(&self, runs: Runs) -> Outcomes {

@@ -589,7 +589,7 @@ mod tests {
         let (seen, rounds) = (RefCell::default(), 3);
         let (libraries, world, points) = (&libraries, &world, &points);
         let threads: Threads<'_, '_> =
-            Threads { libraries, implementations, world, rounds, points, seen, notes: false, waits: false };
+            Threads { libraries, implementations, world, rounds, points, seen, waits: false };
         let start =
             |(t, (program, waits)): (usize, &(Prog, bool))| (threads.start(Tid::from_index(t), program), *waits);
         let standing: Vec<_> = programs.iter().enumerate().map(start).collect();

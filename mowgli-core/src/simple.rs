@@ -12,7 +12,7 @@ use crate::expr::Expr;
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::lemma::Lemma;
-use crate::library::{Hints, Initial, Library};
+use crate::library::{Equivariance, Hints, Initial, Library};
 use crate::method::{self, Method, Methods, Returns};
 use crate::parts::{ObjectTerm, Parts, parts};
 use crate::shape::Shapes;
@@ -92,6 +92,10 @@ impl<M: Methods> Library for Simple<M> {
 impl<M: Methods> Hints for Simple<M> {
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
         self.shapes.of(world, event).iter().find_map(|shape| mistake::<M>(event, shape))
+    }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }
 

@@ -229,8 +229,7 @@ impl Problem<'_> {
         // are enough.
         let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
         let seen = RefCell::default();
-        let threads =
-            Threads { libraries, implementations, world, rounds, points: &points, seen, notes: false, waits: false };
+        let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, waits: false };
         let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
         let mut programs = self.world.tids().zip(self.programs).zip(idle);
         programs.any(|((t, program), (run, wait))| match wait {

@@ -231,7 +231,7 @@ fn in_set(set: &Set, stamp: Stamp, role: SubKnowledge) -> (bool, bool) {
         SetDefinition::Reads => (role == SubKnowledge::Reads, true),
         SetDefinition::Writes => (role == SubKnowledge::Writes, true),
         SetDefinition::Stamped(is) => (is(stamp), is(stamp)),
-        SetDefinition::Where(..) | SetDefinition::Calls(_) => (false, true),
+        SetDefinition::Where(..) | SetDefinition::Calls(_) | SetDefinition::Ways(..) => (false, true),
         SetDefinition::Named(_, set) => in_set(set, stamp, role),
         SetDefinition::Both(sets) => {
             let (p, q) = (in_set(&sets.0, stamp, role), in_set(&sets.1, stamp, role));

@@ -5,7 +5,7 @@
 //! reaches it, so states can be compared by their numbers.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -69,13 +69,7 @@ pub struct ThreadState<'n> {
     control: Continuation,
     next: RefCell<BTreeMap<(Val, usize), &'n ThreadState<'n>>>,
     rounds: RefCell<BTreeMap<Val, Iterations<'n>>>,
-    /// The results of the call at the frontier for each combination of values of cells that was tried, if
-    /// [`Threads::notes`] is set.
-    pub returned: RefCell<BTreeSet<Returned>>,
 }
-
-/// Values of cells, and the results of a call with these values.
-type Returned = (Vec<(Cell, Vec<Val>)>, Vec<Val>);
 
 /// A number that no shape has. It marks the step of a thread beyond the bound on iterations.
 const BEYOND: usize = usize::MAX;
@@ -97,14 +91,6 @@ impl<'n> ThreadState<'n> {
     #[must_use]
     pub fn depth(&self) -> usize {
         self.control.stack.len()
-    }
-
-    /// The successors made so far, each with the result of the call and the number of its shape. The number is `None` for the
-    /// step beyond the bound on iterations.
-    #[must_use]
-    pub fn successors(&self) -> Vec<(Val, Option<usize>, &'n Self)> {
-        let next = self.next.borrow();
-        next.iter().map(|(&(ret, shape), &p)| (ret, Some(shape).filter(|s| *s != BEYOND), p)).collect()
     }
 
     /// Compares this state with another one of the thread. If a subevent has read another value, and nothing else is different, it
@@ -131,12 +117,6 @@ impl<'n> ThreadState<'n> {
         let mut events = a.trace.events.iter().zip(&b.trace.events).enumerate();
         let are_alike = events.all(|(i, (a, b))| a.call == b.call && (i == event || a.ret == b.ret));
         (is_read && are_alike).then_some((event, sub))
-    }
-
-    /// The iterations computed so far, by the result of the call.
-    #[must_use]
-    pub fn known_rounds(&self) -> Vec<(Val, Iterations<'n>)> {
-        self.rounds.borrow().iter().map(|(&ret, rounds)| (ret, Rc::clone(rounds))).collect()
     }
 }
 
@@ -215,8 +195,6 @@ pub struct Threads<'a, 'n> {
     pub points: &'n Arena<ThreadState<'n>>,
     /// The stamps of the calls that threads have made, for the check for thin air.
     pub seen: RefCell<BTreeMap<Name, SeenStamps>>,
-    /// True if results of calls are recorded in [`ThreadState::returned`].
-    pub notes: bool,
     /// True if a thread stops at each call that may wait for others, even if the call has one result only.
     pub waits: bool,
 }
@@ -366,21 +344,7 @@ impl<'n> Threads<'_, 'n> {
     #[must_use]
     pub fn returns(&self, thread: Tid, point: &ThreadState<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         let Frontier::Reads(call) = &point.frontier else { return Vec::new() };
-        let returns = |cells: &dyn Fn(Cell) -> Vec<Val>| {
-            self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
-        };
-        if !self.notes {
-            return returns(cells);
-        }
-        let asked = RefCell::new(Vec::new());
-        let noted = |cell: Cell| {
-            let values = cells(cell);
-            asked.borrow_mut().push((cell, values.clone()));
-            values
-        };
-        let results = returns(&noted);
-        point.returned.borrow_mut().insert((asked.into_inner(), results.clone()));
-        results
+        self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
     }
 
     /// True if the call at the frontier can return `ret` in a shape of this number.
@@ -422,17 +386,8 @@ impl<'n> Threads<'_, 'n> {
         alike
             .extend((alike.len()..events.len()).map(|i| event::alike(&events[..i], events[i].thread, &events[i].call)));
         let skeleton = Skeleton { runs: vec![run] };
-        let (next, rounds, returned) = Default::default();
-        self.points.alloc(ThreadState {
-            id: self.points.len(),
-            skeleton,
-            alike,
-            frontier,
-            control,
-            next,
-            rounds,
-            returned,
-        })
+        let (next, rounds) = Default::default();
+        self.points.alloc(ThreadState { id: self.points.len(), skeleton, alike, frontier, control, next, rounds })
     }
 
     /// Records the stamps of the calls that a thread has made since the state `before`.

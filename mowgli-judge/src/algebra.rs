@@ -152,6 +152,8 @@ pub enum SetDefinition {
     Where(&'static str, SharedFn<bool>),
     /// The subevents of calls of these methods.
     Calls(&'static [&'static str]),
+    /// The subevents of calls whose first argument is a way to make the call that satisfies this predicate, which has a name.
+    Ways(&'static str, fn(Val) -> bool),
     /// The members of two sets.
     Either(Arc<(Set, Set)>),
     /// The common members of two sets.
@@ -175,6 +177,12 @@ pub fn stamped(stamp: impl Into<Stamp>) -> Set {
 #[must_use]
 pub const fn calls(methods: &'static [&'static str]) -> Set {
     Set(SetDefinition::Calls(methods))
+}
+
+/// Returns the subevents of calls that are made in a way for which `is` holds. `name` is for text.
+#[must_use]
+pub const fn ways(name: &'static str, is: fn(Val) -> bool) -> Set {
+    Set(SetDefinition::Ways(name, is))
 }
 
 /// Returns the subevents for which `is` holds. `is` should be a named function, because text prints its name.
@@ -211,6 +219,7 @@ impl Set {
             SetDefinition::Stamped(is) => is(s.sub.stamp),
             SetDefinition::Where(_, is) => is(s),
             SetDefinition::Calls(methods) => methods.contains(&s.event.call.method.text()),
+            SetDefinition::Ways(_, is) => s.event.call.args.first().is_some_and(|v| matches!(v, Val::Way(_)) && is(*v)),
             SetDefinition::Either(sets) => sets.0.has(s) || sets.1.has(s),
             SetDefinition::Both(sets) => sets.0.has(s) && sets.1.has(s),
             SetDefinition::Named(_, set) => set.has(s),

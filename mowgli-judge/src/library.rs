@@ -26,6 +26,17 @@ pub enum Initial {
     Function(fn(&World, Cell) -> Val),
 }
 
+/// The renamings with which the Rust functions of a library commute: see [`Hints::equivariance`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Equivariance {
+    /// Nothing is known.
+    Unknown,
+    /// If threads, nodes and locations of the arguments are renamed, the results are the same, renamed.
+    Names,
+    /// The same holds for integers of clients: they are compared with each other, and never computed with.
+    NamesAndData,
+}
+
 /// A library: its calls, the locations that they touch, their shapes, and the executions that are consistent.
 ///
 /// The [`World`] has the objects, not the library, so every question about a call gets it.
@@ -195,6 +206,12 @@ pub trait Hints: Library {
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         let _ = events;
         Vec::new()
+    }
+
+    /// Returns the renamings with which the Rust functions of this trait and of [`Library`] commute. Checks leave out clients
+    /// that are equal to others up to such a renaming. Terms and relations show by themselves which renamings they allow.
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::Unknown
     }
 
     /// True if an event only looks, so that a round of such events that does not break has no lasting effect. Return
@@ -403,6 +420,11 @@ impl Libraries {
 
 /// A change of the shapes of a library's calls.
 pub trait Reshaping: Send + Sync {
+    /// Returns the renamings with which the functions of this trait commute: see [`Hints::equivariance`].
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::Unknown
+    }
+
     /// Returns the shapes of an event, given the shapes in the library.
     fn shapes(&self, world: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape>;
 
@@ -504,6 +526,11 @@ impl<R: Reshaping> Hints for Reshaped<R> {
 
     fn only_looks(&self, event: &Event) -> bool {
         self.of.only_looks(event)
+    }
+
+    /// The shapes are no terms any more, so nothing is known of data.
+    fn equivariance(&self) -> Equivariance {
+        self.of.equivariance().min(self.by.equivariance()).min(Equivariance::Names)
     }
 }
 

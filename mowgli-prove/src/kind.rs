@@ -141,7 +141,9 @@ impl Role {
             SetDefinition::Either(sets) => self.is_in(&sets.0)? || self.is_in(&sets.1)?,
             SetDefinition::Both(sets) => self.is_in(&sets.0)? && self.is_in(&sets.1)?,
             SetDefinition::Named(_, set) => self.is_in(set)?,
-            SetDefinition::Where(name, _) => return Err(refusal!("the set {name} is a Rust function")),
+            SetDefinition::Where(name, _) | SetDefinition::Ways(name, _) => {
+                return Err(refusal!("the set {name} is a Rust function"));
+            }
             SetDefinition::Stamped(is) => {
                 let nodes = if self.stamp_node.is_some() { 1..=NODES } else { 1..=1 };
                 let answers: BTreeSet<bool> = nodes.map(|n| is(self.stamps.of(Node(n)))).collect();

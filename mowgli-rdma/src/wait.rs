@@ -13,7 +13,7 @@ use mowgli_core::algebra::{Attribute, Key, Rel, Spec, rel, stamps};
 use mowgli_core::event::{Call, Event, Shape};
 use mowgli_core::expr::{Expr, node, range, ret};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
-use mowgli_core::library::{Hints, Libraries, Library};
+use mowgli_core::library::{Equivariance, Hints, Libraries, Library};
 use mowgli_core::method::{self, methods, named_by};
 use mowgli_core::shape::{ReadVar, ShapeTerm, Shapes, WritesTerm, other_than, plus, shape, shapes, sum};
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -228,6 +228,10 @@ impl Hints for Wait {
 
     fn only_looks(&self, event: &Event) -> bool {
         Method::of(&event.call).only_looks(event.ret)
+    }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }
 

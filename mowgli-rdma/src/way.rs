@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use mowgli_core::algebra::{Attribute, Key, SubView};
+use mowgli_core::algebra::{Attribute, Key, Set, ways};
 use mowgli_core::expr::{Expr, Opaque};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::value::Val;
@@ -137,29 +137,29 @@ pub const TARGET: Key = Key::by("target", &[Attribute::Target]);
 /// The queue pair of a subevent of the NIC: thread, node and number.
 pub(crate) const QUEUE_PAIR: Key = Key::by("queue_pair", &[Attribute::Thread, Attribute::Target, Attribute::Channel]);
 
-/// Whether a subevent is of an operation that has no completion.
-pub(crate) fn is_unsignalled(s: &SubView) -> bool {
-    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
+/// The subevents of operations that have no completion.
+pub(crate) fn is_unsignalled() -> Set {
+    ways("is_unsignalled", |w| matches!(Way::of(w), Ok(Way { signalled: false, .. })))
 }
 
-/// Whether a subevent is of an operation whose key is strict.
-pub(crate) fn is_strict(s: &SubView) -> bool {
-    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { strict: true, .. })))
+/// The subevents of operations whose key is strict.
+pub(crate) fn is_strict() -> Set {
+    ways("is_strict", |w| matches!(Way::of(w), Ok(Way { strict: true, .. })))
 }
 
-/// Whether a subevent is of a strong signal.
-pub(crate) fn is_strong(s: &SubView) -> bool {
-    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signal: Signal::Strong, .. })))
+/// The subevents of strong signals.
+pub(crate) fn is_strong() -> Set {
+    ways("is_strong", |w| matches!(Way::of(w), Ok(Way { signal: Signal::Strong, .. })))
 }
 
-/// Whether a subevent is of a weak signal.
-pub(crate) fn is_weak(s: &SubView) -> bool {
-    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signal: Signal::Weak, .. })))
+/// The subevents of weak signals.
+pub(crate) fn is_weak() -> Set {
+    ways("is_weak", |w| matches!(Way::of(w), Ok(Way { signal: Signal::Weak, .. })))
 }
 
-/// Whether a subevent is of a put whose completion means that memory has the data.
-pub(crate) fn is_delivered(s: &SubView) -> bool {
-    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { delivered: true, .. })))
+/// The subevents of puts whose completion means that memory has the data.
+pub(crate) fn is_delivered() -> Set {
+    ways("is_delivered", |w| matches!(Way::of(w), Ok(Way { delivered: true, .. })))
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Event};
+use mowgli_core::expr::Expr;
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::library::{CellValues, Hints, Library};
+use mowgli_core::library::{CellValues, Equivariance, Hints, Library};
 use mowgli_core::method::{methods, named_by};
 use mowgli_core::shape::{Shapes, shapes};
 use mowgli_core::value::Val;
@@ -22,6 +23,12 @@ methods! {
         /// `New(x)`: a record of the pool x.
         fn new = New(x: Value) -> Handle;
     }
+}
+
+/// Returns the record that a thread gets as number `k`, counted from 1.
+#[must_use]
+pub fn record(x: impl Into<Expr>, thread: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
+    x.into().part("record", [thread.into(), k.into()])
 }
 
 /// Returns the records that a thread gets, in this order.
@@ -53,5 +60,8 @@ impl Hints for Pool {
     fn returns(&self, _: &World, earlier: &[Event], thread: Tid, call: &Call, _: CellValues<'_>) -> Vec<Val> {
         let gone = earlier.iter().filter(|e| e.call == *call).count();
         records(call.loc(0), thread).nth(gone).into_iter().collect()
+    }
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }

@@ -21,7 +21,7 @@ use mowgli_core::algebra::{CELL, Spec, spec};
 use mowgli_core::event::{Call, Event};
 use mowgli_core::expr::ret;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::library::{Hints, Library};
+use mowgli_core::library::{Equivariance, Hints, Library};
 use mowgli_core::method::{methods, named_by};
 use mowgli_core::parts::ObjectTerm;
 use mowgli_core::shape::{Shapes, plus, shapes};
@@ -115,6 +115,10 @@ impl Hints for X86Tso {
             Method::CAS { v1, .. } => event.ret != v1,
             _ => false,
         }
+    }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod agreement;
 mod litmus;
+mod pool;
 
 mod machine;

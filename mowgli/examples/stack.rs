@@ -54,7 +54,7 @@ fn bodies() -> Bodies {
 pub fn entry() -> Entry {
     let library = Container { name: STACK, methods: Method::TABLE, is_stack: true };
     // Each thread has some nodes for each stack, which it gets by `new`.
-    let stack = Over::<Method>::terms(bodies()).part("top", word()).parts(nodes_of);
+    let stack = Over::<Method>::terms(bodies()).part("top", word()).with_parts(parts! { s => (nodes_of(s)); });
     // Another push may be lost.
     let push_writes =
         stack.clone().replace(calls!(Tso::CAS { x, v1, v2 } in Method::Push { .. } => body! { Tso::write(x, v2); v1 }));

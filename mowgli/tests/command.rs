@@ -577,7 +577,7 @@ fn an_expected_mistake_is_marked_and_explained_below_the_verdicts() {
 /// Every client within the bound is accounted for.
 #[test]
 fn stats_say_what_was_looked_at_and_what_was_dropped() {
-    let args = ["check", "queue", "--threads", "2", "--nodes", "1", "--calls", "2", "--values", "1,2", "--stats"];
+    let args = ["check", "msqueue", "--threads", "2", "--nodes", "1", "--calls", "2", "--values", "1,2", "--stats"];
     let ran = mowgli(&args);
     // Enq(1), Enq(2), Deq: 3 + 9 clients of one thread, 12 * 12 of two.
     assert!(ran.code == 0 && ran.err.contains("clients: 156, less "), "{}{}", ran.out, ran.err);

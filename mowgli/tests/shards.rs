@@ -385,11 +385,6 @@ fn shards_that_are_missing_are_named_and_others_refused() {
         let again = mowgli(&[&command[..], &["--shard", "1/3", "--out", &damaged]].concat());
         assert!(again.code == 2 && again.err.contains("damaged:2:"), "{}", again.err);
     }
-    // Clients that a line names but that do not exist are ignored.
-    let renamed = first.replace(r#""renamed":["#, r#""renamed":[99999,"#);
-    assert_ne!(renamed, first, "some clients are others renamed");
-    let strange = merge(&[with("strange", renamed), files[1].clone(), files[2].clone()]);
-    assert_eq!((strange.code, timeless(&strange.out)), (0, timeless(&mowgli(&command).out)), "{}", strange.err);
     let taken = [&command[..], &["--shard", "2/3", "--out", &files[0]]].concat();
     is_bad(&taken, &["the file is shard 1/3; give another one with --out"]);
 }

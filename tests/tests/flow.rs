@@ -306,7 +306,7 @@ fn one_search_finds_runs_that_end_and_runs_that_wait() {
         let threads = strategy.new_tree(&mut seeded).expect("two lists of statements").current();
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
         let problem = problem(&libraries, &world, &programs, &[]);
-        let both = flow::runs(&problem, true, None).expect("no value comes out of nowhere");
+        let both = flow::runs(&problem, true).expect("no value comes out of nowhere");
         assert!(both.together.is_empty() || both.idle.is_some());
         let Some(idle) = both.idle else { continue };
         (ending, waiting) = (ending + usize::from(!both.together.is_empty()), waiting + usize::from(!idle.is_empty()));
@@ -328,7 +328,7 @@ fn what_cannot_end_is_known_at_the_start() {
     let of = |counts: [usize; 3]| {
         let programs = counts.map(|count| Prog::all((0..count).map(|_| bar(BAL, b))));
         let problem = Problem { implementations: &implementations, ..problem(&libraries, &world, &programs, &[]) };
-        let runs = flow::runs(&problem, true, None).expect("no value comes out of nowhere");
+        let runs = flow::runs(&problem, true).expect("no value comes out of nowhere");
         (runs.states, runs.together.is_empty())
     };
     assert_eq!([[3, 3, 2], [2, 3, 3], [1, 3, 2]].map(of), [(1, true); 3]);

@@ -9,20 +9,21 @@
 //! which the two change places has the same results, so that is a promise about order and about no
 //! result.
 
-use mowgli_core::algebra::{Spec, SubView, spec};
+use mowgli_core::algebra::{Set, Spec, calls, spec};
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::expr::{Expr, ret};
+use mowgli_core::expr::{Expr, all_threads, range, ret};
 use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::library::{CellValues, Hints, Initial, Library};
+use mowgli_core::library::{CellValues, Equivariance, Hints, Initial, Library};
 use mowgli_core::method::{self, Method};
+use mowgli_core::parts::PartTerm;
 use mowgli_core::shape::{Shapes, shapes, step};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{DeclarationForm, Object, World};
-use mowgli_x86::pool::records;
+use mowgli_x86::pool::record;
 use mowgli_x86::stamp::X86Stamp::{F, R};
 use mowgli_x86::to;
-use mowgli_x86::tso::{MACHINE, on_one_machine, word};
+use mowgli_x86::tso::{MACHINE, on_one_machine, word_term};
 
 use crate::entry::{Entry, Memory, Variant};
 use crate::sc_rmw::sequentially_consistent;
@@ -50,6 +51,31 @@ impl Container {
         let values = values.parts();
         let (taken, left) = if self.is_stack { values.split_last()? } else { values.split_first()? };
         Some((Val::tuple(left), *taken))
+    }
+
+    /// The subevents of calls of the method at this position.
+    fn calls_of(&self, position: usize, name: &'static str) -> Set {
+        calls(std::slice::from_ref(&self.methods[position].name)).named(name)
+    }
+
+    /// One order of the calls. It does not promise that a value is taken out before another is put in.
+    fn with_two_ends(&self) -> Spec {
+        let [found, comes, missed] =
+            ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];
+        let (puts_in, takes_out) = (self.calls_of(0, "puts_in"), self.calls_of(1, "takes_out"));
+        spec! {
+            let rf, mo, rb = coherence(found, comes, missed);
+            irreflexive lin = (po | rf | mo | rb)+;
+            // [F]; takes_out x puts_in; [F]
+            let apart = takes_out * puts_in & F * F;
+            let rf = rf - apart;
+            let mo = mo - apart;
+            let rb = rb - apart;
+            say rf = found;
+            say mo = comes;
+            say rb = missed;
+            so = po | rf | mo | rb;
+        }
     }
 }
 
@@ -95,7 +121,7 @@ impl Library for Container {
     }
 
     fn spec(&self) -> Spec {
-        if self.is_stack { sequentially_consistent() } else { with_two_ends() }
+        if self.is_stack { sequentially_consistent() } else { self.with_two_ends() }
     }
 }
 
@@ -110,33 +136,9 @@ impl Hints for Container {
         results.dedup();
         results
     }
-}
 
-/// Whether a call takes something out of a queue, or finds it empty.
-fn takes_out(s: &SubView) -> bool {
-    s.event.call.args.len() == 1
-}
-
-/// Whether a call puts something into a queue.
-fn puts_in(s: &SubView) -> bool {
-    s.event.call.args.len() > 1
-}
-
-/// One order of the calls. It does not promise that a value is taken out before another is put in.
-fn with_two_ends() -> Spec {
-    let [found, comes, missed] = ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];
-    spec! {
-        let rf, mo, rb = coherence(found, comes, missed);
-        irreflexive lin = (po | rf | mo | rb)+;
-        // [F]; takes_out x puts_in; [F]
-        let apart = takes_out * puts_in & F * F;
-        let rf = rf - apart;
-        let mo = mo - apart;
-        let rb = rb - apart;
-        say rf = found;
-        say mo = comes;
-        say rb = missed;
-        so = po | rf | mo | rb;
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }
 
@@ -174,7 +176,7 @@ pub fn entry(library: Container, variants: Vec<Variant>) -> Entry {
 }
 
 /// The number of nodes that each thread has for each object.
-const NODES: usize = 4;
+const NODES: i64 = 4;
 
 /// The word of a node that holds its value.
 #[must_use]
@@ -188,20 +190,15 @@ pub fn next(node: impl Into<Expr>) -> Expr {
     field(node, "next")
 }
 
-/// The words of these nodes.
-pub(crate) fn nodes(nodes: impl IntoIterator<Item = Val>) -> impl Iterator<Item = (Loc, Object)> {
-    nodes.into_iter().flat_map(|n| [value(n), next(n)]).map(|x| (x.loc(), word()))
-}
-
-/// The nodes that the threads have for an object: parts of it.
+/// The words of a node, as parts of an object.
 #[must_use]
-pub fn nodes_of(world: &World, x: Loc) -> Vec<(Loc, Object)> {
-    nodes(world.tids().flat_map(|t| records(x, t).take(NODES))).collect()
+pub fn words_of(node: impl Into<Expr>) -> Vec<PartTerm> {
+    let node = node.into();
+    [value(node), next(node)].map(|word| PartTerm::new(word, word_term())).into()
 }
 
-/// Declares, for each object of a library, the nodes of all threads.
-pub fn declare_nodes(library: Name, world: &mut World) {
-    for x in world.locations(library) {
-        world.objects.extend(nodes_of(world, x));
-    }
+/// The nodes that the threads have for an object, as parts of it.
+#[must_use]
+pub fn nodes_of(x: Expr) -> Vec<PartTerm> {
+    PartTerm::each("t", all_threads(), |t| PartTerm::each("k", range(1, NODES + 1), |k| words_of(record(x, t, k))))
 }

@@ -15,13 +15,13 @@ use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::method::methods;
+use mowgli_core::parts::{Parts, parts};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
 use mowgli_x86::pool::Method as Pool;
-use mowgli_x86::tso::{Method as Tso, word};
+use mowgli_x86::tso::{Method as Tso, word_term};
 
 use crate::entry::{Entry, Expected, variant};
-use crate::x86::container::{self, Container, declare_nodes, next, nodes, value};
+use crate::x86::container::{self, Container, next, nodes_of, value, words_of};
 use crate::x86::words::{NULL, without_comparing};
 
 methods! {
@@ -59,13 +59,13 @@ impl Implementation for MsQueue {
         MSQUEUE
     }
 
-    fn declare(&self, world: &mut World) {
-        declare_nodes(MSQUEUE, world);
-        for x in world.locations(MSQUEUE) {
-            let dummy = dummy(x).loc().into();
-            world.objects.extend([head(x), tail(x)].map(|end| (end.loc(), word().init(dummy))));
-            world.objects.extend(nodes([dummy]));
-        }
+    fn parts(&self) -> Option<&Parts> {
+        Some(parts! { static x =>
+            head(x) => word_term().init(dummy(x));
+            tail(x) => word_term().init(dummy(x));
+            (words_of(dummy(x)));
+            (nodes_of(x));
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -11,13 +11,13 @@ use mowgli_core::expr::Expr;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::method::methods;
+use mowgli_core::parts::{Parts, parts};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
 use mowgli_x86::pool::Method as Pool;
-use mowgli_x86::tso::{Method as Tso, word};
+use mowgli_x86::tso::{Method as Tso, word_term};
 
 use crate::entry::{Entry, Expected, variant};
-use crate::x86::container::{self, Container, declare_nodes, next, value};
+use crate::x86::container::{self, Container, next, nodes_of, value};
 use crate::x86::words::{NULL, without_comparing};
 
 methods! {
@@ -46,9 +46,11 @@ impl Implementation for Treiber {
         TREIBER
     }
 
-    fn declare(&self, world: &mut World) {
-        declare_nodes(TREIBER, world);
-        world.objects.extend(world.locations(TREIBER).into_iter().map(|x| (top(x).loc(), word())));
+    fn parts(&self) -> Option<&Parts> {
+        Some(parts! { static x =>
+            top(x) => word_term();
+            (nodes_of(x));
+        })
     }
 
     fn bodies(&self) -> Option<&Bodies> {

@@ -107,9 +107,6 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
         let thread = chosen.len();
         let Some(of_thread) = options.get(thread) else {
-            if self.threads.notes {
-                self.together.insert(chosen.iter().map(|(point, _)| point.id).collect());
-            }
             if looked_at.is_err() || prefix.may_end(now) {
                 self.is_idle_unknown |= path.iter().any(|advance| advance.ways.read.is_some());
                 self.idle.insert(chosen.iter().map(|(point, wait)| (point.run().clone(), wait.clone())).collect());

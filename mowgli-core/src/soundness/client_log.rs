@@ -1,7 +1,6 @@
 //! A check whose clients are shared among processes: the share of one process, and the results of the others.
 //!
-//! A line about a client depends only on the client, because each later client that it was compared with is symmetric
-//! or not. So any process with all lines reports the same as a single process, however the clients were dealt
+//! A line about a client depends only on the client. So any process with all lines reports the same as a single process, however the clients were dealt
 //! (`shares`). It repeats the search only where a line has an execution to show.
 
 use serde::{Deserialize, Serialize};
@@ -74,9 +73,6 @@ pub struct ClientLine {
     /// Ways for all calls to return.
     #[serde(default)]
     pub outcomes: u64,
-    /// The positions of the symmetric clients.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub renamed: Vec<usize>,
     /// The subevents that stand for each stamp of each method.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub concretisation: Vec<(Name, String, Vec<String>)>,
@@ -89,7 +85,7 @@ pub struct ClientLine {
 }
 
 impl ClientLine {
-    pub(super) fn of_client(work: Work, local: &LocalResult, progress: &Progress, renamed: &[usize]) -> Self {
+    pub(super) fn of_client(work: Work, local: &LocalResult, progress: &Progress) -> Self {
         let words = local.concretisation.iter();
         let words = words.map(|((method, stamp), words)| (*method, stamp.clone(), words.iter().cloned().collect()));
         let open = if let Progress::Undecided(stop) = progress { Some(stop.clone()) } else { None };
@@ -99,7 +95,6 @@ impl ClientLine {
             stop: local.explored.stop.clone(),
             stats: local.explored.stats,
             outcomes: local.outcomes,
-            renamed: renamed.to_vec(),
             concretisation: words.collect(),
             stays: matches!(progress, Progress::Blocks(..) | Progress::Stuck(..)),
             open,
@@ -113,7 +108,6 @@ impl ClientLine {
             stop,
             stats: Stats::default(),
             outcomes: 0,
-            renamed: Vec::new(),
             concretisation: Vec::new(),
             stays: false,
             open: None,

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::client::{Client, MOST};
-use super::client_results::Other;
 use super::orbits::Orbits;
 use super::question::Question;
-use super::renaming::{LibrarySide, Observers};
 use super::shares::{shape, weight};
 use crate::ids::Name;
 use crate::problem::Found;
@@ -26,8 +24,8 @@ pub struct Plan<'q, 'a> {
 
 /// The question of the check.
 enum EstimateFor {
-    /// Local soundness. Clients that may be symmetric form a class.
-    Local(Orbits, Box<[Observers; 2]>),
+    /// Local soundness. Symmetric clients form a class.
+    Local(Orbits),
     /// Outcomes. Each client is its own class.
     Outcomes,
 }
@@ -69,10 +67,9 @@ impl<'q, 'a> Plan<'q, 'a> {
     /// Returns the plan of a question about local soundness.
     pub fn of(question: &'q Question<'a>) -> Found<Self> {
         let ((clients, _), stop) = question.clients().into_parts();
-        let orbits = Orbits::of(&clients, &question.bound.values);
-        let firsts = orbits.all_firsts();
-        let asked = [Observers::by(&question.below), Observers::by(&question.specification)];
-        let (count, ask) = (clients.len(), EstimateFor::Local(orbits, Box::new(asked)));
+        let orbits = Orbits::of(question, &clients);
+        let firsts = orbits.firsts().collect();
+        let (count, ask) = (clients.len(), EstimateFor::Local(orbits));
         Found::new(Self { question, count, shapes: shapes(&clients, firsts), clients, ask }, stop)
     }
 
@@ -109,7 +106,7 @@ impl<'q, 'a> Plan<'q, 'a> {
     #[must_use]
     pub fn alike(&self, first: usize) -> usize {
         match &self.ask {
-            EstimateFor::Local(orbits, _) => orbits.alike(first).len(),
+            EstimateFor::Local(orbits) => orbits.of_first(first).len(),
             EstimateFor::Outcomes => 1,
         }
     }
@@ -118,7 +115,11 @@ impl<'q, 'a> Plan<'q, 'a> {
     #[must_use]
     pub fn look(&self, first: usize) -> ClassWork {
         match &self.ask {
-            EstimateFor::Local(orbits, asked) => self.look_at_class(first, orbits, asked),
+            EstimateFor::Local(orbits) => {
+                let stats = self.question.local(&self.clients[first], self.question.asks_progress).local.explored.stats;
+                let alike = orbits.of_first(first).len() as u64;
+                ClassWork { executions: stats.classes * alike, leaves: stats.leaves }
+            }
             EstimateFor::Outcomes => {
                 let (world, client) = &self.clients[first];
                 // The answer does not matter here, although a check that finds a counterexample ends sooner.
@@ -126,23 +127,6 @@ impl<'q, 'a> Plan<'q, 'a> {
                 ClassWork { executions: 0, leaves: 0 }
             }
         }
-    }
-
-    fn look_at_class(&self, first: usize, orbits: &Orbits, asked: &[Observers; 2]) -> ClassWork {
-        let libraries = [&self.question.below, &self.question.specification];
-        let sides = [0, 1].map(|i| LibrarySide { libraries: libraries[i], asked: &asked[i] });
-        let mut left = orbits.alike(first);
-        let mut work = ClassWork { executions: 0, leaves: 0 };
-        while let Some((&i, others)) = left.split_first() {
-            let other = |&j: &usize| Other { position: j, client: &self.clients[j], renaming: orbits.between(i, j) };
-            let others: Vec<Other<'_>> = others.iter().map(other).collect();
-            let looked = self.question.local(&self.clients[i], self.question.asks_progress, &others, &sides);
-            let stats = looked.local.explored.stats;
-            work.executions += stats.classes * (1 + looked.renamed.len() as u64);
-            work.leaves += stats.leaves;
-            left.retain(|j| *j != i && !looked.renamed.contains(j));
-        }
-        work
     }
 }
 

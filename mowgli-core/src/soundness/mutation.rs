@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::event::{Call, Cell, Event, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
-use crate::library::{Libraries, Reshaping};
+use crate::library::{Equivariance, Libraries, Reshaping};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -99,6 +99,10 @@ struct WithoutStamp {
 }
 
 impl Reshaping for WithoutStamp {
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::Names
+    }
+
     fn shapes(&self, _: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape> {
         if event.call.method != self.method {
             return known;

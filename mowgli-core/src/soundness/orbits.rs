@@ -1,89 +1,95 @@
-//! Orbits: classes of clients that may be symmetric.
+//! Orbits: classes of symmetric clients, of which a check searches one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
 use super::client::Client;
+use super::question::Question;
 use super::renaming::{Canonical, Renaming};
+use super::symmetry::Symmetry;
 use crate::world::World;
 
-/// The classes of clients that may be symmetric.
-pub(super) struct Orbits {
-    /// For each client the number of its class of equal canonical forms.
-    class: Vec<usize>,
-    /// The renaming of each client to its canonical form.
-    to_form: Vec<Renaming>,
+/// The classes of clients that are equal up to a renaming which changes no definition of the check.
+pub struct Orbits {
     /// The members of each class, in order.
     members: Vec<Vec<usize>>,
+    /// For each client that is the first of its class the number of the class.
+    class: BTreeMap<usize, usize>,
 }
 
 impl Orbits {
-    pub(super) fn of(clients: &[(World, Client)], values: &[i64]) -> Self {
-        // Permute the threads only of one client in each class that is equal without that, because permutations are
-        // expensive.
-        let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
-        let (forms, mut to_form): (Vec<Canonical>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
-        let (narrow, of_narrow) = classes(forms.iter());
-        let wide: Vec<(Canonical, Renaming)> = of_narrow
-            .par_iter()
-            .map(|members| {
-                let (world, client) = &forms[members[0]];
-                Renaming::canonical(world, client, values, true)
-            })
-            .collect();
-        let (wide_of_narrow, _) = classes(wide.iter().map(|(form, _)| form));
-        for (renaming, &class) in to_form.iter_mut().zip(&narrow) {
-            *renaming = renaming.then(&wide[class].1);
-        }
-        let class: Vec<usize> = narrow.iter().map(|&class| wide_of_narrow[class]).collect();
-        let mut members = vec![Vec::new(); of_narrow.len()];
-        class.iter().enumerate().for_each(|(i, &class)| members[class].push(i));
-        Self { class, to_form, members }
+    /// Returns the orbits of the clients of a question.
+    #[must_use]
+    pub fn of(question: &Question<'_>, clients: &[(World, Client)]) -> Self {
+        let symmetry = Symmetry::of(question, clients);
+        let alone = || (0..clients.len()).map(|i| vec![i]).collect();
+        let members = if symmetry.is_trivial() { alone() } else { symmetric(&symmetry, question, clients) };
+        let class = members.iter().enumerate().map(|(number, all)| (all[0], number)).collect();
+        Self { members, class }
     }
 
-    /// Returns the first client of each class among `left`, each with the later ones of its class that are not known
-    /// yet.
-    pub(super) fn firsts(&self, left: &[usize], is_known: &[bool]) -> Vec<(usize, Vec<usize>)> {
-        let mut seen = BTreeSet::new();
-        let later = |i: usize| {
-            self.members[self.class[i]].iter().copied().filter(|&j| j > i && !is_known[j]).collect::<Vec<_>>()
-        };
-        left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
+    /// Iterates over the orbits.
+    pub fn iter(&self) -> impl Iterator<Item = &[usize]> {
+        self.members.iter().map(Vec::as_slice)
     }
 
-    /// Returns the members of each class, in order.
-    pub(super) fn all_members(&self) -> Vec<Vec<usize>> {
-        self.members.iter().filter(|members| !members.is_empty()).cloned().collect()
+    /// Returns the orbit of which a client is the first.
+    pub(super) fn of_first(&self, i: usize) -> &[usize] {
+        &self.members[self.class[&i]]
     }
 
-    /// Returns the clients of the class of this one, in order.
-    pub(super) fn alike(&self, i: usize) -> Vec<usize> {
-        self.members[self.class[i]].clone()
-    }
-
-    /// Returns the first client of each class.
-    pub(super) fn all_firsts(&self) -> Vec<usize> {
-        self.members.iter().filter_map(|members| members.first().copied()).collect()
-    }
-
-    /// Returns the renaming of one client to another one.
-    pub(super) fn between(&self, i: usize, j: usize) -> Renaming {
-        self.to_form[i].and_back(&self.to_form[j])
+    /// Returns the first client of each orbit, in order.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = usize> + '_ {
+        self.class.keys().copied()
     }
 }
 
-/// Returns for each of `all` the number of its class of equals, and the members of each class.
-fn classes<'f, T: Ord + 'f>(all: impl Iterator<Item = &'f T>) -> (Vec<usize>, Vec<Vec<usize>>) {
-    let (mut numbers, mut members): (BTreeMap<&T, usize>, Vec<Vec<usize>>) = Default::default();
-    let mut number = |(i, x): (usize, &'f T)| {
-        let class = *numbers.entry(x).or_insert(members.len());
-        if class == members.len() {
-            members.push(Vec::new());
+/// Returns the orbits: the classes of equal canonical forms, split by the renamings that are allowed.
+fn symmetric(symmetry: &Symmetry, question: &Question<'_>, clients: &[(World, Client)]) -> Vec<Vec<usize>> {
+    let values = &question.bound.values;
+    // Permute the threads only of one client in each class that is equal without that, because permutations are
+    // expensive.
+    let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
+    let (forms, mut to_form): (Vec<Canonical>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
+    let mut classes = equal(forms.iter());
+    if symmetry.exchanges_threads() {
+        let wide = |members: &Vec<usize>| {
+            let (world, client) = &forms[members[0]];
+            Renaming::canonical(world, client, values, true)
+        };
+        let wide: Vec<(Canonical, Renaming)> = classes.par_iter().map(wide).collect();
+        for (members, (_, renaming)) in classes.iter().zip(&wide) {
+            members.iter().for_each(|&i| to_form[i] = to_form[i].then(renaming));
         }
-        members[class].push(i);
-        class
-    };
-    let of = all.enumerate().map(&mut number).collect();
-    (of, members)
+        let of_narrow = equal(wide.iter().map(|(form, _)| form));
+        let all = |narrow: &Vec<usize>| narrow.iter().flat_map(|&n| classes[n].iter().copied()).collect();
+        classes = of_narrow.iter().map(all).collect();
+    }
+    classes.par_iter_mut().for_each(|members| members.sort_unstable());
+    classes.par_iter().flat_map_iter(|members| split(symmetry, members, clients, &to_form)).collect()
+}
+
+/// Splits a class into orbits. Allowed renamings can be composed and inverted, so it suffices to compare with one member of
+/// each orbit.
+fn split(symmetry: &Symmetry, members: &[usize], clients: &[(World, Client)], to_form: &[Renaming]) -> Vec<Vec<usize>> {
+    let mut orbits: Vec<Vec<usize>> = Vec::new();
+    for &i in members {
+        let is_of = |orbit: &&mut Vec<usize>| {
+            let first = orbit[0];
+            symmetry.allows(&to_form[first].and_back(&to_form[i]), &clients[first])
+        };
+        match orbits.iter_mut().find(is_of) {
+            Some(orbit) => orbit.push(i),
+            None => orbits.push(vec![i]),
+        }
+    }
+    orbits
+}
+
+/// Returns the classes of equals, as positions.
+fn equal<'f, T: Ord + 'f>(all: impl Iterator<Item = &'f T>) -> Vec<Vec<usize>> {
+    let mut classes: BTreeMap<&T, Vec<usize>> = BTreeMap::new();
+    all.enumerate().for_each(|(i, x)| classes.entry(x).or_default().push(i));
+    classes.into_values().collect()
 }

@@ -4,16 +4,13 @@
 //! at the level of outcomes (LOCO Def. 3.10): is there a client, which may also call other libraries, with an outcome that
 //! the specification does not have?
 
-use std::collections::BTreeMap;
-
 use super::client_log::{ClientLog, Work};
-use super::client_results::{ClientResults, Other};
+use super::client_results::ClientResults;
 use super::groups::{groups, until_first};
 use super::orbits::Orbits;
 pub use super::outcomes::WrongOutcome;
 use super::progress::Progress;
 pub use super::question::{Counterexample, Probes, Question, Report, Verdict};
-use super::renaming::{LibrarySide, Observers};
 use super::shares::dealt;
 use crate::runs::Stop;
 
@@ -63,47 +60,25 @@ pub fn local(question: &Question<'_>) -> Report {
     let mut report = Report::new(&all);
     (report.generated, report.ill_formed) = (generated, generated - all.len());
     report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
-    let orbits = Orbits::of(&all, &question.bound.values);
-    let asked = [Observers::by(&question.below), Observers::by(&question.specification)];
-    let sides = [(&question.below, &asked[0]), (&question.specification, &asked[1])];
-    let sides = sides.map(|(libraries, asked)| LibrarySide { libraries, asked });
-    // The clients that were searched, or are symmetric to one that was.
-    let mut is_known = vec![false; all.len()];
-    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(question, shard, &all, &orbits, &sides));
-    let is_here = |i: usize| is_here.as_ref().is_none_or(|here| here[i]);
-    let positions: Vec<usize> = (0..all.len()).collect();
+    let orbits = Orbits::of(question, &all);
+    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(shard, &all, &orbits));
+    let positions: Vec<usize> = orbits.firsts().filter(|&i| is_here.as_ref().is_none_or(|here| here[i])).collect();
     for group in groups(&positions) {
         // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let mut looked: BTreeMap<usize, ClientResults> = BTreeMap::new();
-        loop {
-            let fails = looked.iter().find(|(_, l)| l.local.violation.is_some()).map(|(i, _)| *i);
-            let is_left = |i: &usize| is_here(*i) && !is_known[*i] && fails.is_none_or(|first| *i < first);
-            let left: Vec<usize> = group.iter().copied().filter(is_left).collect();
-            if left.is_empty() {
-                break;
-            }
-            let now = orbits.firsts(&left, &is_known);
-            let ask = |(i, others): &(usize, Vec<usize>)| {
-                let other = |&j: &usize| Other { position: j, client: &all[j], renaming: orbits.between(*i, j) };
-                let look =
-                    || question.local(&all[*i], asks_progress, &others.iter().map(other).collect::<Vec<_>>(), &sides);
-                question.known_or(Work::Client(*i, asks_progress), others, look)
-            };
-            let results = until_first(&now, ask, |looked| looked.local.violation.is_some());
-            for ((i, _), result) in now.into_iter().zip(results) {
-                [i].iter().chain(&result.renamed).for_each(|j| is_known[*j] = true);
-                looked.insert(i, result);
-            }
-        }
-        for (i, ClientResults { mut local, mut progress, renamed, stays }) in looked {
+        let ask =
+            |i: &usize| question.known_or(Work::Client(*i, asks_progress), || question.local(&all[*i], asks_progress));
+        let looked = until_first(group, ask, |looked| looked.local.violation.is_some());
+        for (&i, ClientResults { mut local, mut progress, stays }) in group.iter().zip(looked) {
             let (world, client) = &all[i];
             if stays && !matches!(report.progress, Progress::Blocks(..) | Progress::Stuck(..)) {
-                progress = question.local(&all[i], asks_progress, &[], &sides).progress;
+                progress = question.local(&all[i], asks_progress).progress;
             }
             let (stop, violation) = (local.explored.stop.clone(), local.violation.take());
             report.progress = report.progress.and(progress);
-            report.add(client, local, renamed.len());
+            // The limit that stopped one search would stop the others.
+            let has_result = stop.is_none() && violation.is_none();
+            report.add(client, local, if has_result { orbits.of_first(i).len() - 1 } else { 0 });
             if let Some(stop) = stop.filter(|_| violation.is_none()) {
                 report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
                 if matches!(stop, Stop::IllDefined(_)) {

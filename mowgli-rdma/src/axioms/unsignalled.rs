@@ -1,10 +1,9 @@
 //! Unsignalled operations: a completion stands for every operation that its queue pair issued before.
 
 use super::{Axioms, in_order};
-use crate::stamp::RdmaStamp::{self, aNLW, aNRW, aWT};
+use crate::stamp::RdmaStamp::{aNLW, aNRW, aWT};
 use crate::way::is_unsignalled;
-use mowgli_core::algebra::{SubView, rel};
-use mowgli_core::stamp::StampKind;
+use mowgli_core::algebra::{Set, rel, set};
 
 pub(crate) fn patch(a: &mut Axioms) {
     let Axioms { pfg, pfp, .. } = a;
@@ -14,10 +13,10 @@ pub(crate) fn patch(a: &mut Axioms) {
     *pfp = rel!(pfp | [unsignalled_remote_write]; earlier; [aWT]).named("pfp", sentence);
 }
 
-fn unsignalled_local_write(s: &SubView) -> bool {
-    is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNLW(_))
+fn unsignalled_local_write() -> Set {
+    set!(is_unsignalled & aNLW).named("unsignalled_local_write")
 }
 
-fn unsignalled_remote_write(s: &SubView) -> bool {
-    is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNRW(_))
+fn unsignalled_remote_write() -> Set {
+    set!(is_unsignalled & aNRW).named("unsignalled_remote_write")
 }
