@@ -96,6 +96,8 @@ pub struct Ground<'a> {
     anything: Vec<(TermId, String)>,
     clauses: Vec<TermId>,
     is_false: bool,
+    /// The instances that were made, as text, if they are recorded.
+    made: Option<Vec<String>>,
 }
 
 impl<'a> Ground<'a> {
@@ -134,6 +136,7 @@ impl<'a> Ground<'a> {
             anything: Vec::new(),
             clauses: Vec::new(),
             is_false: false,
+            made: None,
         };
         assert_eq!([YES, NO].map(|truth| ground.cons(truth, Ids::new())), [TRUE, FALSE]);
         for element in ready.elements.iter().sorted() {
@@ -141,6 +144,21 @@ impl<'a> Ground<'a> {
             ground.elements.insert(id);
         }
         ground
+    }
+
+    /// Returns the same, with a record of the instances if `is_recorded`. [`Self::theory`] prints it.
+    #[must_use]
+    pub fn recording(self, is_recorded: bool) -> Self {
+        Self { made: is_recorded.then(Vec::new), ..self }
+    }
+
+    /// Records an instance: an axiom, or an atom for a quantified formula, with terms for its variables.
+    fn record(&mut self, name: &str, of: &[BoundVariable], tuple: &[TermId]) {
+        if self.made.is_some() {
+            let terms = of.iter().zip(tuple).map(|((variable, _), id)| format!("{variable} = {}", self.term(*id)));
+            let line = format!("{name}: {}", terms.format(", "));
+            self.made.iter_mut().for_each(|made| made.push(line.clone()));
+        }
     }
 
     /// Names a term of a sort.
@@ -285,13 +303,16 @@ impl<'a> Ground<'a> {
         }
         let ready = self.ready;
         for axiom in &ready.axioms {
-            let tuples =
-                if axiom.sorts.is_empty() && is_first { vec![Ids::new()] } else { self.new_tuples(&axiom.sorts) };
+            let sorts = axiom.of.iter().map(|(_, sort)| sort);
+            let tuples = if axiom.of.is_empty() && is_first { vec![Ids::new()] } else { self.new_tuples(sorts) };
             for mut tuple in tuples {
                 if axiom.case.is_some_and(|(function, element)| self.is_other(function, tuple[0], element)) {
                     continue;
                 }
                 let id = self.value(&axiom.body, &mut tuple);
+                if id != TRUE {
+                    self.record(&axiom.name, &axiom.of, &tuple);
+                }
                 self.assume(id);
                 if self.is_false {
                     return;
@@ -586,7 +607,7 @@ impl<'a> Ground<'a> {
         let mut instances = Vec::new();
         for tuple in tuples {
             let before = bound.len();
-            bound.extend(tuple);
+            bound.extend(tuple.iter().copied());
             let id = self.value(&formula.body, bound);
             bound.truncate(before);
             if id == settles {
@@ -598,14 +619,18 @@ impl<'a> Ground<'a> {
                 self.settled.insert(place, settles);
                 return settles;
             }
-            instances.push(id);
+            instances.push((tuple, id));
         }
         let atom = self.atom(formula, bound, &place);
         let known = self.found(atom);
         self.settled.insert(place, known);
-        for instance in instances {
+        for (tuple, instance) in instances {
             let [from, to] = if formula.is_some { [instance, known] } else { [known, instance] };
             let clause = self.make(IMPLIES, smallvec![from, to]);
+            if clause != TRUE {
+                let name = self.names.name(self.nodes[atom].0).to_owned();
+                self.record(&name, &formula.of, &tuple);
+            }
             self.assume(clause);
         }
         known
@@ -680,6 +705,7 @@ impl<'a> Ground<'a> {
         }
         theory.comment("What a solver makes the instances of.");
         theory.0.extend(self.ready.left.0.iter().filter(is_axiom).cloned());
+        self.describe_instances(&mut theory);
         theory.comment("What is given, and instances of the axioms.");
         let mut short = FxHashSet::default();
         for (from, to) in self.facts.iter().sorted() {
@@ -696,6 +722,24 @@ impl<'a> Ground<'a> {
             theory.axiom("", clause);
         }
         theory
+    }
+
+    /// Prints the record of the instances, and the formulas for which atoms stand.
+    fn describe_instances(&self, theory: &mut Theory) {
+        let Some(made) = &self.made else { return };
+        let formulas = self.atoms.iter().unique_by(|a| a.atom).map(|a| self.described(a));
+        theory.comment(&format!("Each atom with the formula for which it stands:\n{}", formulas.format("\n")));
+        let made = made.iter().unique().format("\n");
+        theory.comment(&format!("The instances: each axiom or atom with the terms for its variables.\n{made}"));
+    }
+
+    fn described(&self, atom: &Atom) -> String {
+        let formula = &atom.formula;
+        let around = formula.around.iter().cloned().zip(atom.around.iter().map(|id| self.term(*id))).collect();
+        let quantifier = if formula.is_some { "some" } else { "all" };
+        let of = formula.of.iter().map(|(name, sort)| format!("{name} of {sort}")).format(", ");
+        let name = self.names.name(self.nodes[atom.atom].0);
+        format!("{name}: {quantifier} {of}: {}", formula.written.with(&around))
     }
 
     /// Returns a term with short names for its subterms, because most of a question is about the same few.
@@ -738,11 +782,13 @@ mod tests {
         let of = |name: &str, thing: &str| app(name, &[symbol(thing)]);
         theory.axiom("p implies q", all(&[("a", "Call")], implies(of("p", "a"), of("q", "a"))));
         let ready = PreparedTheory::new(&theory, &BTreeMap::new());
-        let mut ground = Ground::new(&ready);
+        let mut ground = Ground::new(&ready).recording(true);
         ground.name("Call", &symbol("c"));
         ground.given(&of("p", "c"));
         assert_eq!(ground.is_known(&of("q", "c")), None);
         ground.instantiate();
+        let printed: String = ground.theory(&[]).0.iter().map(|statement| format!("{statement}\n")).collect();
+        assert!(printed.contains("; p implies q: a = c\n"), "{printed}");
         assert_eq!(ground.is_known(&of("q", "c")), Some(true));
         assert_eq!(ground.is_known(&of("q", "d")), None);
         assert!(!ground.is_refuted());

@@ -145,8 +145,10 @@ pub struct Quantified {
 
 /// An axiom.
 pub struct Axiom {
-    /// The sorts of its variables.
-    pub sorts: Vec<String>,
+    /// Its name.
+    pub name: String,
+    /// Its variables.
+    pub of: Vec<BoundVariable>,
     /// A function of its only variable and the element that the function must yield, if the axiom says nothing of other
     /// values.
     pub case: Option<(Symbol, Symbol)>,
@@ -310,13 +312,12 @@ impl PreparedTheory {
                 self.definitions.push(code);
             }
             TheoryStatement::Axiom(_, axiom) if self.is_left(axiom) => self.left.0.push(statement.clone()),
-            TheoryStatement::Axiom(_, axiom) => {
+            TheoryStatement::Axiom(name, axiom) => {
                 let (of, body): (&[BoundVariable], &Term) = match axiom {
                     Term::All(of, body) | Term::AllAt(of, body, _) => (of, body),
                     other => (&[], other),
                 };
                 let mut bound = of.iter().map(|(name, _)| name.clone()).collect();
-                let sorts = of.iter().map(|(_, sort)| sort.clone()).collect();
                 let body = self.reader().read(body, &mut bound);
                 let case = match &body {
                     TermCode::Apply(IMPLIES, parts) if of.len() == 1 => match parts[0].case(&self.elements) {
@@ -327,7 +328,7 @@ impl PreparedTheory {
                     },
                     _ => None,
                 };
-                self.axioms.push(Axiom { sorts, case, body });
+                self.axioms.push(Axiom { name: name.clone(), of: of.to_vec(), case, body });
             }
         }
     }

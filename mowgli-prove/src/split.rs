@@ -239,7 +239,7 @@ impl<'a> Cases<'a> {
         if things.count() < 3 {
             return None;
         }
-        let mut ground = Ground::new(&self.ready);
+        let mut ground = Ground::new(&self.ready).recording(self.keep);
         ground.given(&of.from);
         ground.given(&not(of.to.clone()));
         if ground.is_refuted() {
@@ -321,7 +321,8 @@ impl<'a> Cases<'a> {
     /// Returns the facts about the elements that exist for certain. Elements that may be absent get no name.
     fn first<'r>(&'r self, scene: &CaseFacts<'r>) -> Ground<'r> {
         let before = scene.before.as_deref();
-        let mut ground = before.map_or_else(|| Ground::new(&self.ready), |before| before.ground.continued());
+        let mut ground =
+            before.map_or_else(|| Ground::new(&self.ready).recording(self.keep), |before| before.ground.continued());
         let [calls, given] = before.map_or([0, 0], |before| [before.calls, before.given]);
         let kinds = &self.model.parts.kinds;
         for (call, k) in &scene.calls[calls..] {
