@@ -15,6 +15,8 @@
 
 pub use mowgli_check::{catalogue, check, entry, error, explain, interrupt, show};
 
+#[cfg(feature = "full")]
+pub mod book;
 #[cfg(not(target_family = "wasm"))]
 pub mod cat;
 #[cfg(not(target_family = "wasm"))]

@@ -7,6 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::LazyLock;
 
 use libtest_mimic::{Arguments, Trial};
+use mowgli::litmus::{parse::parse, run::solve};
+use mowgli_core::problem::Limits;
 use mowgli_fabric::Provider;
 use mowgli_libraries::catalogue::catalogue;
 use serde_json::json;
@@ -64,7 +66,14 @@ fn main() -> ExitCode {
         ("a_report_has_totals_and_anchors_by_name", a_report_has_totals_and_anchors_by_name),
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
-    let alone: [(&str, fn()); 1] = [("the_playground_needs_no_server", the_playground_needs_no_server)];
+    let alone: [(&str, fn()); 3] = [
+        ("the_playground_needs_no_server", the_playground_needs_no_server),
+        ("tests_of_the_book_are_run_explained_and_edited", tests_of_the_book_are_run_explained_and_edited),
+        (
+            "all_tests_of_the_book_have_their_outcomes_in_the_browser",
+            all_tests_of_the_book_have_their_outcomes_in_the_browser,
+        ),
+    ];
     let papers: [(&str, fn()); 1] = [("pictures_compile_in_latex", pictures_compile_in_latex)];
     let proofs: [(&str, fn()); 5] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
@@ -627,46 +636,118 @@ fn held() -> u16 {
     port
 }
 
-/// The playground is one file, which solves, explains and repairs tests in the browser, and gives up what is cancelled.
-fn the_playground_needs_no_server() {
-    let folder = tempfile::tempdir().unwrap();
+/// The WebAssembly of the page, built from this checkout.
+static SOLVER: LazyLock<String> = LazyLock::new(|| {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("web");
     let args = ["build", "--profile", "web", "--target", "wasm32-unknown-unknown", "-p", "mowgli-web", "--target-dir"];
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let built = Command::new(cargo).args(args).arg(&target).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let solver = target.join("wasm32-unknown-unknown/web/mowgli_web.wasm").display().to_string();
-    let out = folder.path().display().to_string();
-    let written = mowgli(&["site", "--solver", &solver, "--out", &out]);
+    target.join("wasm32-unknown-unknown/web/mowgli_web.wasm").display().to_string()
+});
+
+/// Writes the whole site.
+fn site() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let written = mowgli(&["site", "--solver", &SOLVER, "--out", &folder.path().display().to_string()]);
     assert_eq!(written.code, 0, "{}", written.err);
-    let html = std::fs::read_to_string(folder.path().join("index.html")).unwrap();
-    assert!(html.len() < 2_100_000, "{} bytes, of which a web server sends three quarters", html.len());
-    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
-        assert!(!html.contains(outside), "{outside}");
-    }
+    folder
+}
+
+/// Opens a page of a site from disk, and returns what the script puts into `out`. The script may wait: `until` something
+/// is true. The last line is the number of files that were loaded from elsewhere.
+fn opened(site: &Path, page: &str, script: &str) -> Vec<String> {
     let port = held();
     let script = format!(
         "const out = [], press = text => {{ const b = [...document.querySelectorAll('button')].find(b => b.textContent === text); b.focus(); b.click(); }};
-         const until = async what => {{ while (!document.querySelector('main').textContent.includes(what)) await new Promise(done => setTimeout(done, 20)); }};
+         const until = async what => {{ while (!what()) await new Promise(done => setTimeout(done, 20)); }};
+         const says = what => until(() => document.querySelector('main').textContent.includes(what));
          (async () => {{
-           await until('allowed (z=1)'); out.push(performance.getEntriesByType('resource').filter(e => !e.name.includes('{port}')).filter(e => !e.name.startsWith('blob:')).length);
-           document.querySelector('textarea').value = {REUSED:?}; press('repair');
-           await until('put into the test'); for (const d of document.querySelectorAll('.item details')) d.open = true;
-           await new Promise(done => setTimeout(done, 300)); out.push(document.querySelectorAll('.drawing svg').length > 1);
-           press('solve (Ctrl-Enter)'); press('cancel'); await until('Cancelled.'); out.push(document.activeElement.textContent);
-           document.querySelector('textarea').value = 'RDMA_TSO t'; press('solve (Ctrl-Enter)'); await until('error[syntax]'); out.push('error');
+           try {{ {script} }} catch (e) {{ out.push(e); }}
+           const entries = performance.getEntriesByType('resource').map(e => e.name).filter(name => !name.includes('{port}'));
+           out.push(entries.filter(name => !name.startsWith('blob:') && !name.startsWith('file:')).length);
            const printed = document.createElement('pre'); printed.id = 'printed'; printed.textContent = out.join('\\n'); document.body.append(printed);
            new Image().src = 'http://127.0.0.1:{port}/done';
          }})();"
     );
-    let path = folder.path().join("seen.html");
+    let html = std::fs::read_to_string(site.join(page)).unwrap();
+    let path = site.join(page).with_file_name("seen.html");
     let wait = format!("<img src=\"http://127.0.0.1:{port}/wait\"><script>{script}</script></body>");
     std::fs::write(&path, html.replace("</body>", &wait)).unwrap();
-    let data = format!("--user-data-dir={}", folder.path().join("profile").display());
+    let data = format!("--user-data-dir={}", site.join("profile").display());
     let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--timeout=120000", "--dump-dom", &data];
     let ran = Command::new(BROWSER.unwrap()).args(flags).arg(format!("file://{}", path.display())).output().unwrap();
-    let said = reported(&String::from_utf8_lossy(&ran.stdout));
-    assert_eq!(said, ["0", "true", "solve (Ctrl-Enter)", "error"]);
+    let dom = String::from_utf8_lossy(&ran.stdout).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    reported(&dom)
+}
+
+/// The playground solves, explains and repairs tests in the browser, and gives up what is cancelled.
+fn the_playground_needs_no_server() {
+    let site = site();
+    let size = |name: &str| std::fs::metadata(site.path().join(name)).unwrap().len();
+    assert!(size("index.html") < 150_000 && size("solver.js") < 2_000_000, "a web server sends three quarters");
+    let html = std::fs::read_to_string(site.path().join("index.html")).unwrap();
+    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    let script = format!(
+        "await says('allowed (z=1)');
+         document.querySelector('textarea').value = {REUSED:?}; press('repair');
+         await says('put into the test'); for (const d of document.querySelectorAll('.item details')) d.open = true;
+         await new Promise(done => setTimeout(done, 300)); out.push(document.querySelectorAll('.drawing svg').length > 1);
+         press('solve (Ctrl-Enter)'); press('cancel'); await says('Cancelled.'); out.push(document.activeElement.textContent);
+         document.querySelector('textarea').value = 'RDMA_TSO t'; press('solve (Ctrl-Enter)'); await says('error[syntax]'); out.push('error');"
+    );
+    assert_eq!(opened(site.path(), "index.html", &script), ["true", "solve (Ctrl-Enter)", "error", "0"]);
+}
+
+/// A reader runs a test of the book, sees why its outcome is forbidden, and follows the link to the playground.
+fn tests_of_the_book_are_run_explained_and_edited() {
+    let site = site();
+    let script = "
+        const block = document.querySelectorAll('.litmus')[1], result = block.querySelector('.result');
+        const press = text => [...block.querySelectorAll('button')].find(b => b.textContent === text).click();
+        press('run'); await until(() => result.querySelector('table'));
+        out.push(block.querySelector('[role=status]').textContent, result.querySelectorAll('details[open]').length);
+        press('why'); await until(() => result.querySelector('details[open] svg'));
+        out.push(document.activeElement.textContent, result.querySelector('.why ol').textContent.includes('put(z, x, d)'));
+        press('run'); [...result.querySelectorAll('button')].find(b => b.textContent === 'cancel').click();
+        await until(() => result.textContent === 'Cancelled.');
+        out.push(decodeURIComponent(block.querySelector('a').href.split('index.html#')[1]) === block.querySelector('code').textContent);";
+    let said = opened(site.path(), "weak.html", script);
+    let status = "put-wait-write: 1 outcome; forbidden (z=1): Ok";
+    assert_eq!(said, [status, "0", "Why: forbidden (z=1)", "true", "true", "0"]);
+    let bare = std::fs::read_to_string(site.path().join("weak.html")).unwrap();
+    assert!(!bare.contains("<button"), "a browser without scripts shows a plain page");
+}
+
+/// The browser answers each test of the book as the command does.
+fn all_tests_of_the_book_have_their_outcomes_in_the_browser() {
+    let site = site();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let script = "for (const block of document.querySelectorAll('.litmus')) {
+            const status = block.querySelector('[role=status]'); block.querySelector('button').click();
+            await until(() => status.textContent && status.textContent !== 'Solving.'); out.push(status.textContent);
+        }";
+    let mut count = 0;
+    for page in std::fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path()) {
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        let tests = text.split("```litmus\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        let solved = tests.map(|text| {
+            let test = parse("the test", text).unwrap();
+            let outcomes = solve(&test, &[], Limits::default()).outcomes.len();
+            let plural = if outcomes == 1 { "" } else { "s" };
+            let holds = test.assertions.iter().map(|a| format!("; {} ({}): Ok", a.quantifier, a.text));
+            format!("{}: {outcomes} outcome{plural}{}", test.name, holds.collect::<String>())
+        });
+        let expected: Vec<String> = solved.chain(["0".to_owned()]).collect();
+        if expected.len() > 1 {
+            let html = format!("{}.html", page.file_stem().unwrap().to_str().unwrap());
+            assert_eq!(opened(site.path(), &html, script), expected, "{html}");
+            count += expected.len() - 1;
+        }
+    }
+    assert!(count >= 100, "{count} tests");
 }
 
 fn a_repair_is_shown_beside_the_counterexample() {

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
+use mowgli::book::files;
+
 use crate::page::page;
+use crate::ran::{file, is_bad, mowgli};
 
 #[test]
 fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
@@ -95,23 +98,50 @@ fn luminance(colour: [f64; 3]) -> f64 {
     0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
+/// Returns the contrast of two colours in the light theme and in the dark one.
+fn contrasts(css: &str) -> impl Fn(&str, &str) -> [f64; 2] + use<> {
+    // The page has a light and a dark theme, and so has the book.
+    let all: Vec<&str> = css.split(":root").skip(1).map(|rest| rest.split('}').next().unwrap()).collect();
+    let themes =
+        [0, 1].map(|first| all.iter().skip(first).step_by(2).flat_map(|theme| colours(theme)).collect::<Vec<_>>());
+    move |a, b| {
+        themes.each_ref().map(|all| {
+            let of = |name: &str| luminance(all.iter().find(|(known, _)| known == name).expect(name).1);
+            (of(a).max(of(b)) + 0.05) / (of(a).min(of(b)) + 0.05)
+        })
+    }
+}
+
 #[test]
 fn texts_and_controls_stand_out_in_light_and_in_dark() {
     let folder = tempfile::tempdir().unwrap();
     let html = page(folder.path(), &["sv:fence-of-puts"]);
-    let (light, dark) = html.split_once("@media (prefers-color-scheme: dark)").unwrap();
-    let themes = [light.split(":root").nth(1).unwrap(), dark.split(":root").nth(1).unwrap().split('}').next().unwrap()];
-    for theme in themes {
-        let all = colours(theme);
-        let of = |name: &str| luminance(all.iter().find(|(known, _)| known == name).expect(name).1);
-        let contrast = |a: f64, b: f64| (a.max(b) + 0.05) / (a.min(b) + 0.05);
-        for name in ["ink", "soft", "bad", "good"] {
-            for ground in ["paper", "panel"] {
-                let found = contrast(of(name), of(ground));
-                assert!(found >= 4.5, "{name} on {ground}: {found:.2}");
-            }
+    let book = files(30).into_iter().find(|(name, _)| name == "book.css").expect("a style").1;
+    let contrast = contrasts(&(html + &book));
+    for name in ["ink", "soft", "bad", "good", "focus", "keyword", "call", "number", "thread"] {
+        for ground in ["paper", "panel"] {
+            let found = contrast(name, ground);
+            assert!(found.iter().all(|found| *found >= 4.5), "{name} on {ground}: {found:.2?}");
         }
-        let edge = contrast(of("edge"), of("panel"));
-        assert!(edge >= 3.0, "the edge of a control: {edge:.2}");
     }
+    let edge = contrast("edge", "panel");
+    assert!(edge.iter().all(|edge| *edge >= 3.0), "the edge of a control: {edge:.2?}");
+}
+
+#[test]
+fn a_site_has_the_playground_and_the_book_with_one_solver() {
+    let folder = tempfile::tempdir().unwrap();
+    let (solver, out) = (file(folder.path(), "a.wasm", "\0asm"), folder.path().join("site"));
+    let args = ["site", "--out", &out.display().to_string(), "--solver"];
+    let ran = mowgli(&[&args[..], &[&solver]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert!(text("index.html").contains("<a href=\"book.html\">The book</a></nav><script src=\"solver.js\">"));
+    assert!(text("solver.js").starts_with("const SOLVER = \"") && text("book.html").contains("\"weak.html\""));
+    let page = text("weak.html");
+    for shared in ["solver.js", "page.js", "page.css", "book.js", "book.css"] {
+        assert!(page.contains(&format!("\"{shared}\"")) && out.join(shared).exists(), "{shared}");
+    }
+    let text = file(folder.path(), "b.wasm", "(module)");
+    is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo build --profile web"]);
 }

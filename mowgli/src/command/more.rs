@@ -45,7 +45,7 @@ pub(super) enum More {
     Serve(serve::ServeArgs),
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
-    /// Write the playground as one file that solves tests in the browser, without a server.
+    /// Write the playground, the book and a report as a site that solves tests in the browser, without a server.
     Site(site::SiteArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
     #[command(
@@ -141,7 +141,7 @@ impl More {
             Self::Serve(args) => reported(serve::serve(&args, &catalogue)),
             Self::SolveForPage(args) => reported(serve::solve_for_page(&args, &catalogue)),
             Self::New { folder, example, mowgli } => reported(new(&folder, mowgli.as_deref(), example)),
-            Self::Site(args) => reported(site::site(&args, &catalogue)),
+            Self::Site(args) => reported(site::site(&args, catalogue)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
                 clap_complete::generate(shell, &mut cli, "mowgli", &mut std::io::stdout());

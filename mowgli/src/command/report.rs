@@ -54,6 +54,22 @@ pub(super) struct ReportArgs {
     timeout: Option<u64>,
 }
 
+impl ReportArgs {
+    /// The arguments for a page about all libraries in this folder.
+    pub(super) fn of_all(out: PathBuf) -> Self {
+        Self {
+            what: Vec::new(),
+            out: Some(out),
+            json: false,
+            variants: false,
+            repair: false,
+            placement: Placement::Any,
+            on: On::default(),
+            timeout: None,
+        }
+    }
+}
+
 /// The arguments of a request, and its libraries.
 type ReportRequest<'a> = (&'a ReportArgs, &'a Catalogue);
 

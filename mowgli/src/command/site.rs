@@ -1,12 +1,14 @@
-//! The `site` command: the playground as one file, which needs no server.
+//! The `site` command: the playground, the book and a report as files, which need no server.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::report::{ReportArgs, report};
+use crate::book;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::report::{Page, Playground};
+use crate::report::{Page, Playground, SCRIPT, STYLE, solver_script};
 
 /// The bytes with which every file of WebAssembly begins.
 const MAGIC: &[u8] = b"\0asm";
@@ -17,29 +19,43 @@ const MAGIC: &[u8] = b"\0asm";
     after_help = "Example:\n  cargo build --profile web --target wasm32-unknown-unknown -p mowgli-web\n  mowgli site --solver target/wasm32-unknown-unknown/web/mowgli_web.wasm --out site"
 )]
 pub(super) struct SiteArgs {
-    /// The folder for the page, index.html.
+    /// The folder for the site: the playground is its index.html, the contents of the book are its book.html.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The WebAssembly of the crate `mowgli-web`.
     #[arg(long, value_name = "FILE")]
     solver: PathBuf,
+    /// Check all libraries, too, and write the report about them to report/.
+    #[arg(long)]
+    report: bool,
     /// Seconds for one test.
     #[arg(long, default_value_t = 30, value_name = "S")]
     timeout: u64,
 }
 
-/// Writes the playground, which solves tests in the browser.
-pub(super) fn site(args: &SiteArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
+/// Writes the site. Its pages solve tests in the browser.
+pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputError> {
     let solver = std::fs::read(&args.solver).map_err(|e| InputError::file(&args.solver, e))?;
     if !solver.starts_with(MAGIC) {
         let error = InputError::new(Code::File, format!("{} is not WebAssembly", args.solver.display()));
         return Err(error.help("build it: cargo build --profile web --target wasm32-unknown-unknown -p mowgli-web"));
     }
-    let playground = Some(Playground::new(catalogue, args.timeout));
+    let playground = Some(Playground::new(&catalogue, args.timeout));
     let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
-    let file = args.out.join("index.html");
-    let written = std::fs::create_dir_all(&args.out).and_then(|()| std::fs::write(&file, page.html_with(&solver)));
-    written.map_err(|e| InputError::file(&file, e))?;
-    eprintln!("written to {}", file.display());
-    Ok(0)
+    let reported = if args.report { " <a href=\"report/index.html\">The libraries</a>" } else { "" };
+    let links = format!("<nav aria-label=\"The site\"><a href=\"book.html\">The book</a>{reported}</nav>");
+    let write = |name: &str, text: &str| {
+        let file = args.out.join(name);
+        std::fs::write(&file, text).map_err(|e| InputError::file(&file, e))
+    };
+    std::fs::create_dir_all(&args.out).map_err(|e| InputError::file(&args.out, e))?;
+    write("index.html", &page.html_in_site(&links))?;
+    write("solver.js", &solver_script(&solver))?;
+    write("page.css", STYLE)?;
+    write("page.js", SCRIPT)?;
+    for (name, text) in book::files(args.timeout) {
+        write(&name, &text)?;
+    }
+    eprintln!("written to {}", args.out.join("index.html").display());
+    if args.report { report(&ReportArgs::of_all(args.out.join("report")), catalogue) } else { Ok(0) }
 }

@@ -39,6 +39,11 @@ use crate::show::{Names, Scene};
 
 const PAGE: &str = include_str!("page.html");
 
+/// The style and the script of pages, which the book shares.
+pub const STYLE: &str = include_str!("page.css");
+/// See [`STYLE`].
+pub const SCRIPT: &str = include_str!("page.js");
+
 /// Everything on a page.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Page {
@@ -176,8 +181,8 @@ fn implementations(catalogue: &Catalogue) -> Vec<String> {
     catalogue.entries().iter().flat_map(of).collect()
 }
 
-const QUESTIONS: &str = include_str!("../../data/questions.md");
-const GRAMMAR: &str = include_str!("../../data/grammar.md");
+const QUESTIONS: &str = include_str!("../../data/book/questions.md");
+const GRAMMAR: &str = include_str!("../../data/book/grammar.md");
 static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/data/papers");
 
 /// Returns the tests of a text, each with the heading above it.
@@ -695,14 +700,14 @@ impl Page {
         self.written("")
     }
 
-    /// Returns the page as HTML with the solver, the WebAssembly of `mowgli-web`, so that it answers questions without a
-    /// server.
+    /// Returns the page as HTML for a site: with links to its other pages, and the script with the solver, which answers
+    /// questions without a server.
     ///
     /// # Panics
     /// Never: what is shown consists of strings and numbers.
     #[must_use]
-    pub fn html_with(&self, solver: &[u8]) -> String {
-        self.written(&format!("<script type=\"application/octet-stream\" id=\"wasm\">{}</script>", packed(solver)))
+    pub fn html_in_site(&self, links: &str) -> String {
+        self.written(&format!("{links}<script src=\"solver.js\"></script>"))
     }
 
     fn written(&self, solver: &str) -> String {
@@ -713,9 +718,15 @@ impl Page {
             false => ("application/json", json.replace("</", "<\\/")),
         };
         let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
-        let page = PAGE.replacen("@TITLE@", &title, 1).replacen("@KIND@", kind, 1);
-        page.replacen("@WASM@", solver, 1).replacen("@DATA@", &data, 1)
+        let page = PAGE.replacen("@STYLE@", STYLE, 1).replacen("@SCRIPT@", SCRIPT, 1).replacen("@TITLE@", &title, 1);
+        page.replacen("@KIND@", kind, 1).replacen("@SOLVER@", solver, 1).replacen("@DATA@", &data, 1)
     }
+}
+
+/// Returns the script with the solver, the WebAssembly of `mowgli-web`.
+#[must_use]
+pub fn solver_script(solver: &[u8]) -> String {
+    format!("const SOLVER = \"{}\";\n", packed(solver))
 }
 
 /// Returns bytes deflated, in letters.
