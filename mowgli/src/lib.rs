@@ -32,6 +32,8 @@ pub mod emit;
 #[cfg(feature = "full")]
 pub mod generate;
 pub mod litmus;
+#[cfg(feature = "full")]
+pub mod lsp;
 #[cfg(not(target_family = "wasm"))]
 pub mod mutation;
 #[cfg(not(target_family = "wasm"))]

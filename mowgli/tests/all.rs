@@ -5,6 +5,7 @@ mod command;
 mod documents;
 mod emit;
 mod formats;
+mod lsp;
 mod new;
 mod package;
 mod repair;

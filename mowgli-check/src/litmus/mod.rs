@@ -6,6 +6,7 @@ pub(crate) mod answer;
 pub mod condition;
 pub mod core_rma;
 pub(crate) mod known;
+pub mod notation;
 mod own;
 pub mod parse;
 pub mod print;

@@ -116,4 +116,13 @@ pub(super) mod tests {
             assert!(html.contains(marked), "{marked}: {html}");
         }
     }
+
+    #[test]
+    fn editors_colour_the_same_words() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../editors/vscode/syntaxes/litmus.tmLanguage.json");
+        let grammar = std::fs::read_to_string(file).unwrap();
+        let words: Vec<&str> = grammar.split(|c: char| !is_letter(c)).collect();
+        let missing: Vec<&str> = KEYWORDS.into_iter().filter(|word| !words.contains(word)).collect();
+        assert_eq!(missing, [""; 0]);
+    }
 }

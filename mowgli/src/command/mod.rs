@@ -17,6 +17,8 @@ mod format;
 mod generate;
 mod litmus;
 #[cfg(feature = "full")]
+mod lsp;
+#[cfg(feature = "full")]
 mod more;
 mod network;
 #[cfg(feature = "full")]

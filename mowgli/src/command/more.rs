@@ -7,7 +7,7 @@ use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{printed, reported, reported_in};
 use super::shards::Done;
-use super::{c, compare, convert, emit, generate, networks, prove, repair, report, robust, run, serve, site};
+use super::{c, compare, convert, emit, generate, lsp, networks, prove, repair, report, robust, run, serve, site};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
@@ -47,6 +47,8 @@ pub(super) enum More {
     SolveForPage(serve::SolveArgs),
     /// Write the playground, the book and a report as a site that solves tests in the browser, without a server.
     Site(site::SiteArgs),
+    /// Serve an editor of litmus tests: errors, the meaning of statements, completions, outcomes and explanations.
+    Lsp(lsp::LspArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
     #[command(
         after_help = "Examples:\n  mowgli new my-library\n  mowgli new my-stack --example stack\n  mowgli new my-latch --mowgli ~/mowgli"
@@ -142,6 +144,7 @@ impl More {
             Self::SolveForPage(args) => reported(serve::solve_for_page(&args, &catalogue)),
             Self::New { folder, example, mowgli } => reported(new(&folder, mowgli.as_deref(), example)),
             Self::Site(args) => reported(site::site(&args, catalogue)),
+            Self::Lsp(args) => reported(lsp::serve(&args, &catalogue)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
                 clap_complete::generate(shell, &mut cli, "mowgli", &mut std::io::stdout());

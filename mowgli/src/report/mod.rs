@@ -700,8 +700,8 @@ impl Page {
         self.written("")
     }
 
-    /// Returns the page as HTML for a site: with links to its other pages, and the script with the solver, which answers
-    /// questions without a server.
+    /// Returns the page as HTML for a site, with links to other pages of the site. It answers questions without a server,
+    /// because it loads the solver from a script.
     ///
     /// # Panics
     /// Never: what is shown consists of strings and numbers.
