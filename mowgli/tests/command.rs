@@ -791,13 +791,31 @@ fn an_execution_is_printed_as_json() {
 
 #[test]
 fn completions_and_manual_pages_are_written() {
-    assert!(mowgli(&["completions", "bash"]).out.contains("_mowgli"));
+    let script = mowgli(&["completions", "bash"]).out;
+    let of_check = script.split("mowgli__subcmd__check)").nth(1).expect("the command check");
+    let of_check = of_check.split(";;\n        mowgli__").next().expect("its options");
+    for name in [" bal ", " kvstore ", "no-fence"] {
+        assert!(of_check.contains(name), "{name}: {of_check}");
+    }
+    assert!(script.contains(" bal:no-fence "), "{script}");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("man").display().to_string();
     assert_eq!(mowgli(&["man", "--out", &out]).code, 0);
     assert!(Path::new(&out).join("mowgli-check.1").exists());
     is_bad(&["completions", "cmd"], &["possible values"]);
     is_bad(&["man", "--out", &file(folder.path(), "taken", "")], &["taken"]);
+}
+
+#[test]
+fn help_fits_into_a_hundred_columns() {
+    let commands = mowgli(&["--help"]).out;
+    let names = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let helps = names.filter(|name| name.starts_with(char::is_alphabetic)).map(|name| mowgli(&[name, "--help"]).out);
+    let helps: Vec<String> = helps.chain([commands.clone()]).collect();
+    assert!(helps.len() > 25, "{commands}");
+    for line in helps.iter().flat_map(|help| help.lines()) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod check;
 #[cfg(feature = "full")]
 mod compare;
 #[cfg(feature = "full")]
+mod completions;
+#[cfg(feature = "full")]
 mod convert;
 #[cfg(feature = "full")]
 mod emit;
@@ -78,6 +80,7 @@ const AFTER_HELP: &str = if cfg!(feature = "full") {
 #[command(
     version,
     about,
+    max_term_width = 100,
     after_help = AFTER_HELP
 )]
 struct Cli {

@@ -7,7 +7,9 @@ use mowgli_core::soundness::client_log::Shard;
 
 use super::out::{printed, reported, reported_in};
 use super::shards::Done;
-use super::{c, compare, convert, emit, generate, lsp, networks, prove, repair, report, robust, run, serve, site};
+use super::{
+    c, compare, completions, convert, emit, generate, lsp, networks, prove, repair, report, robust, run, serve, site,
+};
 use crate::catalogue::Catalogue;
 use crate::error::InputError;
 use crate::new::{Example, Sources};
@@ -126,7 +128,7 @@ impl More {
     }
 
     /// Runs a command. `log` holds the results of the shards of a run; `cli` is the command with all its arguments.
-    pub(super) fn done(self, catalogue: Catalogue, log: Option<&ShardLog>, mut cli: clap::Command) -> u8 {
+    pub(super) fn done(self, catalogue: Catalogue, log: Option<&ShardLog>, cli: clap::Command) -> u8 {
         match self {
             Self::Prove(args) => reported_in(args.is_json(), prove::prove(&args, catalogue)),
             Self::Robust(args) => robust::robust(&args),
@@ -147,6 +149,7 @@ impl More {
             Self::Lsp(args) => reported(lsp::serve(&args, &catalogue)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
+                let mut cli = completions::with_names(cli, &catalogue);
                 clap_complete::generate(shell, &mut cli, "mowgli", &mut std::io::stdout());
                 0
             }
