@@ -143,7 +143,7 @@ static uint64_t state(uint64_t seed, uint64_t extra)
 }
 
 /* The store whose hook came last. It is done at the next hook. */
-static struct { uintptr_t at; size_t n; uint64_t pc, frame; } pending, stored;
+static struct { uintptr_t at; size_t n; uint64_t pc, frame; int plain; } pending, stored;
 /* The addresses from which a call was made, innermost first, by the chain of frame pointers. */
 static void places(char *text)
 {
@@ -279,7 +279,8 @@ static int64_t value_of(const void *at, size_t n)
 	memcpy(&v, at, n);
 	return n == 8 ? v : (int64_t)((uint64_t)v << (64 - 8 * n)) >> (64 - 8 * n);
 }
-static void load(uintptr_t at, size_t n, int scalar)
+/* A plain access is one that is neither atomic nor volatile: it takes part in races. It has a name of its own. */
+static void load(uintptr_t at, size_t n, int scalar, int plain)
 {
 	touches(at, n, 0, scalar);
 	/* Nothing changes: the thread waits for another one, which has not got to where it writes. */
@@ -287,11 +288,11 @@ static void load(uintptr_t at, size_t n, int scalar)
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
-		int64_t v = mw_ask(n, "read %lu %zu", (unsigned long)c.at, c.size);
+		int64_t v = mw_ask(n, "%s %lu %zu", plain ? "load" : "read", (unsigned long)c.at, c.size);
 		memcpy((void *)c.at, &v, c.size);
 	}
 }
-static void store(uintptr_t at, size_t n)
+static void store(uintptr_t at, size_t n, int plain)
 {
 	size_t i = cell_after(at);
 	if (i == cell_count || cells[i].at >= at + n) { written(at, n); return; }
@@ -301,7 +302,7 @@ static void store(uintptr_t at, size_t n)
 		struct cell c = cells[i];
 		if (c.at > from) written(from, c.at - from);
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, of which the whole is used elsewhere");
-		mw_call(n, "write %lu %zu %ld", (unsigned long)c.at, c.size, (long)value_of((void *)c.at, c.size));
+		mw_call(n, "%s %lu %zu %ld", plain ? "store" : "write", (unsigned long)c.at, c.size, (long)value_of((void *)c.at, c.size));
 		from = c.at + c.size;
 	}
 }
@@ -311,26 +312,26 @@ void mw_flush(void)
 	/* The state is that at this hook, but the place is that of the store. */
 	stored = pending;
 	pending.n = 0;
-	store(stored.at, stored.n);
+	store(stored.at, stored.n, stored.plain);
 	stored.n = 0;
 }
-void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0); }
-void mw_store(void *to, const void *from, size_t n)
+void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0, 1); }
+void mw_store(void *to, const void *from, size_t n, int plain)
 {
 	if (!n) return;
 	touches((uintptr_t)to, n, 1, 0);
 	memmove(to, from, n);
-	store((uintptr_t)to, n);
+	store((uintptr_t)to, n, plain);
 }
-static void reads(void *at, size_t n, int scalar)
+static void reads(void *at, size_t n, int scalar, int plain)
 {
 	if (mw_thread < 0 || !n) return;
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
-	load((uintptr_t)at, n, scalar);
+	load((uintptr_t)at, n, scalar, plain);
 }
-static void writes(void *at, size_t n, int scalar)
+static void writes(void *at, size_t n, int scalar, int plain)
 {
 	if (mw_thread < 0 || !n) return;
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
@@ -340,28 +341,25 @@ static void writes(void *at, size_t n, int scalar)
 	spins = 0;
 	pending.at = (uintptr_t)at;
 	pending.n = n;
+	pending.plain = plain;
 	pending.pc = *(uint64_t *)mw_regs[6];
 	pending.frame = mw_regs[1];
 }
 
-#define PLAIN(n, name) \
+#define ACCESS(n, name, scalar, plain) \
 	ENTRY(__tsan_##name##read##n); ENTRY(__tsan_##name##write##n); \
-	void mw___tsan_##name##read##n(void *at) { reads(at, n, 1); } \
-	void mw___tsan_##name##write##n(void *at) { writes(at, n, 1); }
-PLAIN(1, ) PLAIN(2, ) PLAIN(4, ) PLAIN(8, )
-PLAIN(2, unaligned_) PLAIN(4, unaligned_) PLAIN(8, unaligned_)
-PLAIN(1, volatile_) PLAIN(2, volatile_) PLAIN(4, volatile_) PLAIN(8, volatile_)
-#define WIDE(name) \
-	ENTRY(__tsan_##name##read16); ENTRY(__tsan_##name##write16); \
-	void mw___tsan_##name##read16(void *at) { reads(at, 16, 0); } \
-	void mw___tsan_##name##write16(void *at) { writes(at, 16, 0); }
-WIDE() WIDE(unaligned_) WIDE(volatile_)
+	void mw___tsan_##name##read##n(void *at) { reads(at, n, scalar, plain); } \
+	void mw___tsan_##name##write##n(void *at) { writes(at, n, scalar, plain); }
+#define ACCESSES(name, plain) \
+	ACCESS(2, name, 1, plain) ACCESS(4, name, 1, plain) ACCESS(8, name, 1, plain) ACCESS(16, name, 0, plain)
+ACCESS(1, , 1, 1) ACCESSES(, 1) ACCESSES(unaligned_, 1)
+ACCESS(1, volatile_, 1, 0) ACCESSES(volatile_, 0) ACCESSES(unaligned_volatile_, 0)
 ENTRY(__tsan_read_range); ENTRY(__tsan_write_range);
-void mw___tsan_read_range(void *at, size_t n) { reads(at, n, 0); }
-void mw___tsan_write_range(void *at, size_t n) { writes(at, n, 0); }
+void mw___tsan_read_range(void *at, size_t n) { reads(at, n, 0, 1); }
+void mw___tsan_write_range(void *at, size_t n) { writes(at, n, 0, 1); }
 ENTRY(__tsan_vptr_read); ENTRY(__tsan_vptr_update); ENTRY(__tsan_func_exit);
-void mw___tsan_vptr_read(void *at) { reads(at, 8, 1); }
-void mw___tsan_vptr_update(void *at, void *v) { (void)v; writes(at, 8, 1); }
+void mw___tsan_vptr_read(void *at) { reads(at, 8, 1, 1); }
+void mw___tsan_vptr_update(void *at, void *v) { (void)v; writes(at, 8, 1, 1); }
 void mw___tsan_func_exit(void) { mw_flush(); }
 void __tsan_func_entry(void *pc) { (void)pc; }
 void __tsan_init(void) {}
@@ -393,7 +391,7 @@ static int64_t atomic_load(volatile void *at, size_t n)
 	if (mw_thread < 0) return own(at, n);
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
-	load((uintptr_t)at, n, 1);
+	load((uintptr_t)at, n, 1, 0);
 	return own(at, n);
 }
 static void fence(int order)
@@ -446,7 +444,7 @@ static int atomic_compare(volatile void *at, void *expected, int64_t new, size_t
 	int64_t old = value_of(expected, n), was = shared ? compare(at, old, new, n, 0) : own(at, n);
 	if (was == old && !shared) set_own(at, new, n);
 	if (was != old) {
-		if (mw_thread < 0) memcpy(expected, &was, n); else mw_store(expected, &was, n);
+		if (mw_thread < 0) memcpy(expected, &was, n); else mw_store(expected, &was, n, 1);
 	}
 	return was == old;
 }
@@ -479,8 +477,8 @@ void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 	{ \
 		if (mw_thread < 0) return memmove(to, from, n); \
 		mw_flush(); \
-		if (n) load((uintptr_t)from, n, 0); \
-		mw_store(to, from, n); \
+		if (n) load((uintptr_t)from, n, 0, 1); \
+		mw_store(to, from, n, 1); \
 		return to; \
 	}
 MOVES(memcpy) MOVES(memmove)
@@ -491,7 +489,7 @@ void *mw___mowgli_memset(void *to, int byte, size_t n)
 	mw_flush();
 	touches((uintptr_t)to, n, 1, 0);
 	memset(to, byte, n);
-	store((uintptr_t)to, n);
+	store((uintptr_t)to, n, 1);
 	return to;
 }
 ENTRY(__mowgli_memcmp);
@@ -499,8 +497,8 @@ int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 {
 	if (mw_thread >= 0 && n) {
 		mw_flush();
-		load((uintptr_t)a, n, 0);
-		load((uintptr_t)b, n, 0);
+		load((uintptr_t)a, n, 0, 1);
+		load((uintptr_t)b, n, 0, 1);
 	}
 	return memcmp(a, b, n);
 }
@@ -642,7 +640,7 @@ int mw___mowgli_clock_gettime(clockid_t clock, struct timespec *to)
 	if (mw_thread < 0) return clock_gettime(clock, to);
 	stands("clock_gettime");
 	struct timespec none = { 0 };
-	mw_store(to, &none, sizeof none);
+	mw_store(to, &none, sizeof none, 1);
 	return 0;
 }
 ENTRY(__mowgli_gettimeofday);
@@ -651,7 +649,7 @@ int mw___mowgli_gettimeofday(struct timeval *to, void *zone)
 	if (mw_thread < 0) return gettimeofday(to, zone);
 	stands("gettimeofday");
 	struct timeval none = { 0 };
-	mw_store(to, &none, sizeof none);
+	mw_store(to, &none, sizeof none, 1);
 	return 0;
 }
 ENTRY(__mowgli_time);
@@ -660,7 +658,7 @@ time_t mw___mowgli_time(time_t *to)
 	if (mw_thread < 0) return time(to);
 	stands("time");
 	time_t none = 0;
-	if (to) mw_store(to, &none, sizeof none);
+	if (to) mw_store(to, &none, sizeof none, 1);
 	return 0;
 }
 /* What the runtime lacks. In `main` nobody waits, so there the functions do nothing. */

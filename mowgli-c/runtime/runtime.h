@@ -22,9 +22,9 @@ void mw_call(uint64_t extra, const char *format, ...) __attribute__((format(prin
 int64_t mw_ask(uint64_t extra, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Makes visible the store whose hook came last. Every entry point begins with it. */
 void mw_flush(void);
-/* Reads and writes memory as the CPU does. */
+/* Reads and writes memory as the CPU does. What a card wrote before the completion is not plain. */
 void mw_load(const void *from, size_t n);
-void mw_store(void *to, const void *from, size_t n);
+void mw_store(void *to, const void *from, size_t n, int plain);
 /* Ends this run: a wrong use of verbs, something that is not supported, or a failure of the program. */
 void mw_end(char kind, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 void mw_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -249,7 +249,7 @@ static int polls_receive(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 		uint32_t done = 0;
 		for (int i = 0; i < w.count && done < length; i++) {
 			uint32_t n = length - done < w.to[i].length ? length - done : w.to[i].length;
-			mw_store((void *)(uintptr_t)w.to[i].addr, data + done, n);
+			mw_store((void *)(uintptr_t)w.to[i].addr, data + done, n, 0);
 			done += n;
 		}
 		if (done < length) mw_end('m', "a message of %u bytes is received into %u bytes", length, done);
@@ -271,8 +271,8 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 		struct pair *p = pairs[i];
 		struct ibv_wc one;
 		uint64_t extra = mw_mix(mw_mix((uint64_t)(uintptr_t)wc, (uint64_t)most), (uint64_t)(PAIRS * count + i));
-		while (count < most && p->qp.send_cq == cq && polls_send(p, extra, &one)) mw_store(&wc[count++], &one, sizeof one);
-		while (count < most && p->qp.recv_cq == cq && polls_receive(p, mw_mix(extra, 1), &one)) mw_store(&wc[count++], &one, sizeof one);
+		while (count < most && p->qp.send_cq == cq && polls_send(p, extra, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
+		while (count < most && p->qp.recv_cq == cq && polls_receive(p, mw_mix(extra, 1), &one)) mw_store(&wc[count++], &one, sizeof one, 1);
 		if (p->qp.send_cq == cq) for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = 1; else unsignaled = 1; }
 		if (p->qp.recv_cq == cq && p->now.awaited) open = 1;
 	}

@@ -60,11 +60,7 @@ pub enum FailureKind {
 /// A thread at some point.
 pub(crate) enum CodeAt {
     /// Before this call of the model.
-    Call {
-        call: Call,
-        state: u128,
-        places: CallStack,
-    },
+    Call(ModelCall),
     /// At its end; the number is its position in `CompiledProgram::endings`.
     End(usize),
     Discarded,
@@ -72,9 +68,35 @@ pub(crate) enum CodeAt {
     Cut(String),
 }
 
+/// A call of the model that a thread makes.
+#[derive(Clone)]
+pub(crate) struct ModelCall {
+    pub(crate) call: Call,
+    /// The name of the thread's state before the call.
+    pub(crate) state: u128,
+    /// The site of the call in the program.
+    pub(crate) site: CallSite,
+}
+
+/// The site of a call in the program.
+#[derive(Clone)]
+pub(crate) struct CallSite {
+    pub(crate) places: CallStack,
+    /// Whether it is an access that is neither atomic nor volatile.
+    pub(crate) is_plain: bool,
+}
+
+impl ModelCall {
+    /// The call number `k` of the model that a call in C is.
+    fn of(call: Call, k: usize, line: &Line) -> Self {
+        let is_plain = line.text.starts_with("load ") || line.text.starts_with("store ");
+        Self { call, state: mixed(line.state, k), site: CallSite { places: line.places.clone(), is_plain } }
+    }
+}
+
 /// The calls of the model that a batch is, and its end.
 struct Steps {
-    calls: Vec<(Call, u128, CallStack)>,
+    calls: Vec<ModelCall>,
     end: RunEnd,
     trail: String,
 }
@@ -97,6 +119,8 @@ pub(crate) struct CompiledProgram {
     pub(crate) limits: Vec<String>,
     /// The number of a queue pair among those of its thread to the same node, by the number in the program.
     numbers: BTreeMap<u32, (usize, u8)>,
+    /// The sites of the calls that the machine asked for, by the thread and the name of its state.
+    pub(crate) sites: BTreeMap<(usize, u128), CallSite>,
 }
 
 fn mixed(state: u128, k: usize) -> u128 {
@@ -119,6 +143,7 @@ impl CompiledProgram {
             error: None,
             limits: Vec::new(),
             numbers: BTreeMap::new(),
+            sites: BTreeMap::new(),
         }
     }
 
@@ -157,6 +182,7 @@ impl CompiledProgram {
         self.batches.clear();
         self.endings.clear();
         self.limits.clear();
+        self.sites.clear();
         self.cells = match self.uses.cells() {
             Ok(cells) => cells,
             Err(mixed) => {
@@ -235,7 +261,7 @@ impl CompiledProgram {
         let mut all = Vec::new();
         for line in &calls {
             for (k, call) in self.expanded(thread, line)?.into_iter().enumerate() {
-                all.push((call, mixed(line.state, k), line.places.clone()));
+                all.push(ModelCall::of(call, k, line));
             }
         }
         let steps = Arc::new(Steps { calls: all, end, trail });
@@ -247,7 +273,7 @@ impl CompiledProgram {
     fn expanded(&mut self, thread: usize, line: &Line) -> Option<Vec<Call>> {
         let words: Vec<&str> = line.text.split(' ').collect();
         let calls = match words[..] {
-            ["write", at, _, v] => at
+            ["write" | "store", at, _, v] => at
                 .parse()
                 .ok()
                 .zip(v.parse().ok())
@@ -436,9 +462,9 @@ impl CompiledProgram {
         let (mut tape, mut results) = (Vec::new(), results.iter());
         loop {
             let Some(steps) = self.batch(thread, &tape) else { return CodeAt::Cut("an error".to_owned()) };
-            for (call, state, places) in &steps.calls {
+            for call in &steps.calls {
                 if results.next().is_none() {
-                    return CodeAt::Call { call: call.clone(), state: *state, places: places.clone() };
+                    return CodeAt::Call(call.clone());
                 }
             }
             if self.is_stale {
@@ -521,12 +547,10 @@ impl CompiledProgram {
     ) -> Result<i64, Box<CodeAt>> {
         let words: Vec<&str> = line.text.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|w| w.parse::<i64>().ok()).unwrap_or(0);
-        let at = |call: Call, k: usize| {
-            Box::new(CodeAt::Call { call, state: mixed(line.state, k), places: line.places.clone() })
-        };
+        let at = |call: Call, k: usize| Box::new(CodeAt::Call(ModelCall::of(call, k, line)));
         let (x, v) = (number(1) as u64, |k: usize| Val::Int(number(k)));
         let call: Call = match words[0] {
-            "read" => tso::Method::Read { x: self.loc(x) }.into(),
+            "read" | "load" => tso::Method::Read { x: self.loc(x) }.into(),
             "cas" => tso::Method::CAS { x: self.loc(x), v1: v(3), v2: v(4) }.into(),
             "xchg" => tso::Method::Xchg { x: self.loc(x), v: v(3) }.into(),
             "faa" => tso::Method::FAA { x: self.loc(x), v: v(3) }.into(),
@@ -568,7 +592,7 @@ impl CompiledProgram {
         let mut after = |known: &[i64]| -> Option<(Arc<Steps>, u128)> {
             let steps = self.batch(thread, known)?;
             let state = match (steps.calls.first(), &steps.end) {
-                (Some((_, state, _)), _) => *state,
+                (Some(call), _) => call.state,
                 (None, RunEnd::Asks(line)) => line.state,
                 (None, _) => 0,
             };
@@ -653,7 +677,10 @@ impl ExternalCode for CompiledProgram {
         let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
         match self.walk(thread.index(), &results) {
             _ if self.is_stale => stop("the exploration starts again".to_owned()),
-            CodeAt::Call { call, state, .. } => (Goes::Call(call), Some(state)),
+            CodeAt::Call(ModelCall { call, state, site }) => {
+                self.sites.insert((thread.index(), state), site);
+                (Goes::Call(call), Some(state))
+            }
             CodeAt::End(number) => (Goes::End(Val::Int(number as i64)), Some(number as u128)),
             CodeAt::Discarded => (Goes::Discarded, None),
             CodeAt::Cut(why) => stop(why),

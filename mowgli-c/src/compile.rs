@@ -50,6 +50,15 @@ fn run(command: &mut Command) -> Result<(), Error> {
     if status.success() { Ok(()) } else { Err(Error::Tool { name, why: format!("it ended with {status}") }) }
 }
 
+/// Returns the arguments with which the compiler has hooks of their own for volatile accesses.
+fn volatile_flags(cc: &OsStr) -> Result<&'static [&'static str], Error> {
+    let name = || cc.to_string_lossy().into_owned();
+    let version = Command::new(cc).arg("--version").output();
+    let version = version.map_err(|why| Error::Tool { name: name(), why: why.to_string() })?;
+    let is_clang = String::from_utf8_lossy(&version.stdout).contains("clang");
+    Ok(if is_clang { &["-mllvm", "-tsan-distinguish-volatile"] } else { &["--param=tsan-distinguish-volatile=1"] })
+}
+
 /// Compiles and links a program.
 ///
 /// # Errors
@@ -68,7 +77,7 @@ pub fn compile(ask: &Compile<'_>) -> Result<(), Error> {
         run(Command::new(ask.cc).args(["-O1", "-fno-pie", "-c"]).arg(at(name)).arg("-o").arg(&object))?;
         objects.push(object);
     }
-    let mut linker = ask.cc;
+    let (mut linker, volatile) = (ask.cc, volatile_flags(ask.cc)?);
     for (position, file) in ask.files.iter().enumerate() {
         let is_source = is_cpp(file) || file.extension().is_some_and(|x| x == "c");
         if !is_source {
@@ -81,6 +90,7 @@ pub fn compile(ask: &Compile<'_>) -> Result<(), Error> {
         let usual =
             ["-gdwarf-4", "-O0", "-D__MOWGLI__=1", "-fsanitize=thread", "-fno-pie", "-fno-omit-frame-pointer", "-I"];
         run(Command::new(compiler)
+            .args(volatile)
             .args(usual)
             .arg(folder.path())
             .args(ask.flags)

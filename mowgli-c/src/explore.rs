@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mowgli_core::event::{Call, Cell};
+use mowgli_core::event::Cell;
 use mowgli_core::ids::Node;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
-use mowgli_rdma::operational::{Act, Machine, MachineRuns, Standstill, Step, StuckThread, WalkEnd};
+use mowgli_rdma::operational::{ConflictingAccesses, Machine, MachineRuns, Standstill, Step, StuckThread, WalkEnd};
 
-use crate::code::{CodeAt, CompiledProgram, Failed, FailureKind, RecordedValues, ThreadEnding};
+use crate::code::{CallSite, CodeAt, CompiledProgram, Failed, FailureKind, ModelCall, RecordedValues, ThreadEnding};
 use crate::error::Error;
+use crate::execution::{ProgramExecution, described};
 use crate::lines::{Lines, SourcePlace};
 use crate::process::{EPILOGUE, Process, RunEnd};
+use crate::races::{ProgramRace, races};
 
 /// The most rounds in which the shared memory is found.
 const ROUNDS: usize = 1000;
@@ -35,26 +37,8 @@ pub struct Ask<'a> {
     pub time: Duration,
     /// Whether to find a shortest execution for each outcome, too.
     pub executions: bool,
-}
-
-/// An execution; empty if none was asked for, or found within the limits.
-#[derive(Clone, Debug, Default)]
-pub struct ProgramExecution {
-    /// The steps.
-    pub steps: Vec<ExecutionStep>,
-    /// The calls of the model that each thread makes, with their results.
-    pub calls: Vec<Vec<(Call, Val)>>,
-    /// For [`replay`]: the cells and the results of each thread's calls.
-    pub trace: String,
-}
-
-/// A step of an execution.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ExecutionStep {
-    /// The source line of the call, if the step is one.
-    pub place: Option<SourcePlace>,
-    /// The step in words.
-    pub step: String,
+    /// Whether to report races.
+    pub races: bool,
 }
 
 /// A failure of some execution.
@@ -89,6 +73,8 @@ pub struct ExploredProgram {
     pub failures: Vec<ProgramFailure>,
     /// The ways in which executions are stuck.
     pub stuck: BTreeSet<StuckThreads>,
+    /// The races, each pair of source lines once, if that was asked for.
+    pub races: Vec<ProgramRace>,
     /// Likely mistakes: source line and text.
     pub warnings: Vec<(String, String)>,
     /// The limit that was hit, or what is not supported. Then there may be more outcomes, failures and stuck executions.
@@ -141,8 +127,9 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
             continue;
         }
         let observed: Vec<Cell> = observed(&code, &world);
-        let mut machine = machine(&world, &mut code, ask.switches)?;
+        let mut machine = machine(&world, &mut code, ask)?;
         let runs = machine.explore(&observed, ask.states, &expired);
+        let conflicts = machine.conflicts().map(|(both, _)| both).collect::<Vec<_>>();
         drop(machine);
         if let Some(error) = code.error.take() {
             return Err(error);
@@ -153,16 +140,16 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
             }
             continue;
         }
-        if let Some(explored) = finished(ask, &mut code, &world, &observed, runs, begin)? {
+        if let Some(explored) = finished(ask, &mut code, &world, &observed, (runs, &conflicts), begin)? {
             return Ok(explored);
         }
     }
     Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
 }
 
-fn machine<'a>(world: &World, code: &'a mut CompiledProgram, switches: Switches) -> Result<Machine<'a>, Error> {
-    let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?;
-    Ok(machine.with(switches))
+fn machine<'a>(world: &World, code: &'a mut CompiledProgram, ask: &Ask<'_>) -> Result<Machine<'a>, Error> {
+    let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?.with(ask.switches);
+    Ok(if ask.races { machine.watching() } else { machine })
 }
 
 /// Lists the words that the code behind the last join reads.
@@ -185,10 +172,10 @@ fn epilogue(
     let mut results = Vec::new();
     loop {
         match code.walk(EPILOGUE, &results) {
-            CodeAt::Call { call, .. } if call.method.text() == "Read" => {
+            CodeAt::Call(ModelCall { call, .. }) if call.method.text() == "Read" => {
                 results.push(value(call.loc(0)).unwrap_or(Val::Int(0)));
             }
-            CodeAt::Call { places, .. } => {
+            CodeAt::Call(ModelCall { site: CallSite { places, .. }, .. }) => {
                 let what = "a call that changes memory, behind the last join".to_owned();
                 return Some((Vec::new(), Some((FailureKind::Misuse, places, what))));
             }
@@ -207,7 +194,7 @@ fn finished(
     code: &mut CompiledProgram,
     world: &World,
     observed: &[Cell],
-    runs: MachineRuns,
+    (runs, conflicts): (MachineRuns, &[ConflictingAccesses]),
     begin: Instant,
 ) -> Result<Option<ExploredProgram>, Error> {
     let mut outcomes: BTreeMap<RecordedValues, Outcome> = BTreeMap::new();
@@ -251,7 +238,7 @@ fn finished(
             Seek::Ending(thread, number) => outputs[*thread] == Some(Val::Int(*number as i64)),
             Seek::Outcome(wanted) => outcome == Some(wanted),
         };
-        let mut machine = machine(world, code, ask.switches)?;
+        let mut machine = machine(world, code, ask)?;
         let steps = machine.shortest(observed, &is, ask.states, &expired).unwrap_or_default();
         drop(machine);
         Ok(described(code, &steps))
@@ -259,6 +246,17 @@ fn finished(
     let mut shown = Vec::new();
     for (failure, seek) in failures.into_values() {
         shown.push(ProgramFailure { execution: execution(code, &seek)?, ..failure });
+    }
+    let mut racing = Vec::new();
+    for all in races(code, conflicts).into_values() {
+        let mut machine = machine(world, code, ask)?;
+        let found = machine.shortest_to_conflict(&all, ask.states, &expired);
+        drop(machine);
+        let first = all.first().copied().zip(Some(Vec::new()));
+        if let Some((both, steps)) = found.or(first) {
+            let execution = described(code, &steps);
+            racing.push(ProgramRace::of(code, both, execution));
+        }
     }
     let mut recorded = BTreeMap::new();
     for (values, outcome) in outcomes {
@@ -270,6 +268,7 @@ fn finished(
         outcomes: recorded,
         failures: shown,
         stuck,
+        races: racing,
         warnings: code.warnings.iter().cloned().collect(),
         stop: limit.or(runs.stop.map(|stop| stop.to_string())),
         world: world.clone(),
@@ -289,6 +288,8 @@ pub struct RandomRuns {
     pub failures: Vec<(ProgramFailure, u64, u64)>,
     /// The number of runs with each way to be stuck, and the seed of the first.
     pub stuck: BTreeMap<StuckThreads, (u64, u64)>,
+    /// The races, each pair of source lines once, with the number of runs and the seed of the first.
+    pub races: Vec<(ProgramRace, u64, u64)>,
     /// The number of runs that ended otherwise: a false assumption.
     pub discarded: u64,
     /// The number of runs.
@@ -349,7 +350,7 @@ fn runs(
             return Ok(Some(ran));
         }
         let own = seed + ran.runs;
-        let Some(result) = one_run(ask, code, world, own, expired)? else { return Ok(None) };
+        let Some(result) = one_run(ask, code, world, own, expired, &mut ran.races)? else { return Ok(None) };
         ran.runs += 1;
         match result {
             RunResult::Outcome(values) => ran.outcomes.entry(values).or_insert((0, own)).0 += 1,
@@ -381,18 +382,23 @@ fn one_run(
     world: &World,
     seed: u64,
     expired: &dyn Fn() -> bool,
+    found: &mut Vec<(ProgramRace, u64, u64)>,
 ) -> Result<Option<RunResult>, Error> {
     let mut random = fastrand::Rng::with_seed(seed);
     let observed = observed(code, world);
     let mut steps = Vec::new();
-    let mut machine = machine(world, code, ask.switches)?;
+    let mut machine = machine(world, code, ask)?;
     let walked = machine.walk(&observed, &mut |n| random.usize(..n), &mut |step, _| steps.push(step.clone()), expired);
+    let conflicts: BTreeMap<ConflictingAccesses, usize> = machine.conflicts().collect();
     drop(machine);
     if let Some(error) = code.error.take() {
         return Err(error);
     }
     if code.is_stale {
         return Ok(None);
+    }
+    if !matches!(walked, Ok(WalkEnd::Discarded)) {
+        count_races(code, &conflicts, &steps, seed, found);
     }
     let ends: Vec<Option<ThreadEnding>> = match &walked {
         Ok(WalkEnd::Outcome(outcome)) => {
@@ -402,7 +408,7 @@ fn one_run(
             let threads = still.threads.iter().enumerate();
             let ending = |(t, rest): (usize, &StuckThread)| match code.walk(t, &rest.results) {
                 CodeAt::End(number) => Some(code.endings[number].clone()),
-                CodeAt::Discarded | CodeAt::Call { .. } | CodeAt::Cut(_) => None,
+                CodeAt::Discarded | CodeAt::Call(_) | CodeAt::Cut(_) => None,
             };
             threads.map(ending).collect()
         }
@@ -428,6 +434,26 @@ fn one_run(
             Some(RunResult::Outcome(ends.into_iter().flatten().flat_map(|end| end.values).chain(values).collect()))
         }
     })
+}
+
+/// Counts the races of a run, and describes those that no run had before.
+fn count_races(
+    code: &mut CompiledProgram,
+    conflicts: &BTreeMap<ConflictingAccesses, usize>,
+    steps: &[Step],
+    seed: u64,
+    found: &mut Vec<(ProgramRace, u64, u64)>,
+) {
+    let all: Vec<ConflictingAccesses> = conflicts.keys().copied().collect();
+    for (lines, of_lines) in races(code, &all) {
+        let at = found.iter().position(|(race, ..)| race.is_at(&lines)).unwrap_or(found.len());
+        if at == found.len() {
+            let first = of_lines.iter().min_by_key(|both| conflicts[both]).expect("a race has conflicting accesses");
+            let execution = described(code, &steps[..conflicts[first]]);
+            found.push((ProgramRace::of(code, *first, execution), 0, seed));
+        }
+        found[at].1 += 1;
+    }
 }
 
 /// Runs each thread once, with the results of an execution: see [`ProgramExecution::trace`]. What the program prints is shown.
@@ -476,8 +502,8 @@ enum Seek {
 fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> StuckThreads {
     let mut threads = Vec::new();
     for (thread, rest) in standstill.threads.iter().enumerate().filter(|(_, rest)| rest.waits.is_some()) {
-        if let CodeAt::Call { call, places, .. } = code.walk(thread, &rest.results) {
-            let place = code.lines.place(&places);
+        if let CodeAt::Call(ModelCall { call, site, .. }) = code.walk(thread, &rest.results) {
+            let place = code.lines.place(&site.places);
             // A word without a name is one of libibverbs, which a poll reads when it has nothing to wait for.
             let is_poll = call.library == CRASH || call.to_string().contains("(at");
             let call = if is_poll { "a loop that polls or looks".to_owned() } else { call.to_string() };
@@ -485,30 +511,4 @@ fn waiting(code: &mut CompiledProgram, standstill: &Standstill) -> StuckThreads 
         }
     }
     StuckThreads { threads }
-}
-
-/// Returns the execution that these steps are, with the source lines of the calls.
-fn described(code: &mut CompiledProgram, steps: &[Step]) -> ProgramExecution {
-    let mut results: Vec<Vec<Val>> = vec![Vec::new(); code.made.threads.len()];
-    let mut execution = ProgramExecution { calls: vec![Vec::new(); results.len()], ..ProgramExecution::default() };
-    for step in steps {
-        let thread = step.thread.index();
-        let mut place = None;
-        if let Act::Call(call, result) = &step.act {
-            if let CodeAt::Call { places, .. } = code.walk(thread, &results[thread]) {
-                place = Some(code.lines.place(&places));
-            }
-            results[thread].push(*result);
-            if call.library == CRASH {
-                continue;
-            }
-            execution.calls[thread].push((call.clone(), *result));
-        }
-        // Operations go from the store buffer to the card as soon as they can, which shows nothing.
-        if !matches!(step.act, Act::Issue(..)) {
-            execution.steps.push(ExecutionStep { place, step: format!("{}: {}", step.thread, step.act) });
-        }
-    }
-    execution.trace = code.trace(&results);
-    execution
 }

@@ -10,15 +10,16 @@ mod cells;
 mod code;
 mod compile;
 mod error;
+mod execution;
 mod explore;
 mod lines;
 mod process;
+mod races;
 
 pub use self::code::{FailureKind, RecordedValues};
 pub use self::compile::{Compile, compile};
 pub use self::error::Error;
-pub use self::explore::{
-    Ask, ExecutionStep, ExploredProgram, ProgramExecution, ProgramFailure, RandomRuns, StuckThreads, explore, replay,
-    run,
-};
+pub use self::execution::{ExecutionStep, ProgramExecution};
+pub use self::explore::{Ask, ExploredProgram, ProgramFailure, RandomRuns, StuckThreads, explore, replay, run};
 pub use self::lines::SourcePlace;
+pub use self::races::{ProgramRace, RacingAccess};

@@ -25,17 +25,23 @@ const COMPILER: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 8] = [
+    let quick: [(&str, fn()); 10] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs(0..4)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
         ("locks_and_conditions_are_explored", locks_and_conditions_are_explored),
         ("a_false_assumption_discards_the_execution", a_false_assumption_discards_the_execution),
         ("a_failure_is_replayed_and_is_a_litmus_test", a_failure_is_replayed_and_is_a_litmus_test),
+        ("a_race_is_found_and_its_twin_has_none", a_race_is_found_and_its_twin_has_none),
+        ("volatile_and_atomic_accesses_do_not_race", || volatile_and_atomic_accesses_do_not_race("cc")),
         ("what_is_no_program_is_an_error", what_is_no_program_is_an_error),
         ("the_program_of_the_page_is_explored", the_program_of_the_page_is_explored),
     ];
-    let long: [(&str, fn()); 7] = [
+    let long: [(&str, fn()); 8] = [
+        ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
+            let has_clang = Command::new("clang").arg("--version").output().is_ok();
+            volatile_and_atomic_accesses_do_not_race(if has_clang { "clang" } else { "cc" });
+        }),
         ("more_random_generated_programs_have_the_outcomes_of_their_tests", || random_programs(250..500)),
         ("generated_programs_of_the_papers_have_the_outcomes_of_their_tests", papers),
         ("generated_programs_of_whole_outcome_sets_have_these_outcomes", whole_outcome_sets),
@@ -367,6 +373,68 @@ fn a_failure_is_replayed_and_is_a_litmus_test() {
     assert!(ran.code == 2 && ran.err.contains("operations of several words on arrays only"), "{}", ran.err);
     let wrong = with("replay", &program, &[&test]);
     assert!(wrong.code == 2 && wrong.err.contains("no trace of this program"), "{}", wrong.err);
+}
+
+/// Returns the lines of the first race, and whether a card makes the access.
+fn racing_lines(found: &Value) -> Vec<(u64, bool)> {
+    let accesses = found["races"][0]["accesses"].as_array();
+    accesses.into_iter().flatten().map(|a| (a["at"]["line"].as_u64().unwrap(), a["by"] == "card")).collect()
+}
+
+fn a_race_is_found_and_its_twin_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let server = "while (there.b == 0) {}\nmowgli_outcome(\"a\", (int64_t)*(uint64_t *)&there.a);";
+    let write = |field: &str| {
+        let request = "request(&r, IBV_WR_RDMA_WRITE, 0, &one, (void *)&here.";
+        format!("post(qp, {request}{field}, 8, &two, (void *)&there.{field}));")
+    };
+    let (data, flag) = (write("a"), write("b"));
+    let explored = |client: &str, more: &[&str]| {
+        let source = file(folder.path(), "race.c", &two_nodes(client, server));
+        with("explore", &compiled(folder.path(), &source, &[]), &[&["--json"], more].concat())
+    };
+    let (right, wrong) = (format!("here.b = 1; {data}\n{flag}"), format!("here.b = 1; {flag}\n{data}"));
+    let twin = explored(&right, &["--races"]);
+    assert!(twin.code == 0 && json(&twin)["races"] == serde_json::json!([]), "{}", twin.out);
+    let race = explored(&wrong, &["--races"]);
+    let found = json(&race);
+    // The lines: 10 posts the WRITE of the data, 17 reads them.
+    assert_eq!((race.code, racing_lines(&found)), (1, vec![(10, true), (17, false)]), "{found}");
+    let last = found["races"][0]["steps"].as_array().and_then(|steps| steps.last());
+    assert!(last.is_some_and(|step| step["step"] == "P2: Read(there_8) = 1"), "{found}");
+    // Nothing is wrong without the option.
+    assert_eq!(explored(&wrong, &[]).code, 0);
+    let ran = with("run", &folder.path().join("program"), &["--json", "--times", "50", "--races"]);
+    assert_eq!(
+        (ran.code, racing_lines(&serde_json::json!({ "races": [json(&ran)["races"][0]["race"]] }))),
+        (1, racing_lines(&found))
+    );
+}
+
+fn volatile_and_atomic_accesses_do_not_race(compiler: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let races = |word: &str, write: &str, read: &str| {
+        let text = format!(
+            "#include <pthread.h>\n#include <mowgli.h>\nstatic {word} n;\n\
+             static void *one(void *p) {{ (void)p; {write} return 0; }}\n\
+             static void *two(void *p) {{ (void)p; int seen = {read}; (void)seen; return 0; }}\n\
+             int main(void) {{ mowgli_node(1, one, 0); mowgli_node(1, two, 0); mowgli_join(); }}\n"
+        );
+        let source = file(folder.path(), "words.c", &text);
+        let out = folder.path().join("words");
+        let args = ["cc", "-o", &out.display().to_string(), &source];
+        let compiled = Command::new(env!("CARGO_BIN_EXE_mowgli")).env("CC", compiler).args(args).status().unwrap();
+        assert!(compiled.success(), "{text}");
+        racing_lines(&json(&with("explore", &out, &["--json", "--races"])))
+    };
+    assert_eq!(races("int", "n = 1;", "n"), [(4, false), (5, false)]);
+    assert_eq!(races("int", "__atomic_store_n(&n, 1, __ATOMIC_RELEASE);", "n"), [(4, false), (5, false)]);
+    assert_eq!(races("volatile int", "n = 1;", "n"), []);
+    assert_eq!(races("_Atomic int", "n = 1;", "n"), []);
+    let locked = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int";
+    let write = "pthread_mutex_lock(&m); n = 1; pthread_mutex_unlock(&m);";
+    assert_eq!(races(locked, write, "(pthread_mutex_lock(&m), n); pthread_mutex_unlock(&m)"), []);
 }
 
 /// The program of docs/c.md and its repair have the answers that the page shows.

@@ -108,6 +108,7 @@ impl Machine<'_> {
                 visited.ends(number);
                 continue;
             }
+            self.watch(&state, 0);
             let mut next = Vec::new();
             let slow = if reduced { Vec::new() } else { self.slow_steps(&state) };
             next.extend(slow.into_iter().map(|after| (after, true)));
@@ -208,7 +209,7 @@ impl Machine<'_> {
         expired: &dyn Fn() -> bool,
     ) -> Result<WalkEnd, Stop> {
         let mut state = self.start();
-        let mut been = FxHashSet::default();
+        let (mut been, mut shown) = (FxHashSet::default(), 0);
         loop {
             if expired() {
                 return Err(Stop::Time);
@@ -217,6 +218,7 @@ impl Machine<'_> {
             state =
                 self.settled_in_time(state, &mut |step, after| steps.push((step.clone(), after.clone())), expired)?;
             steps.iter().for_each(|(step, after)| show(step, &self.picture(after)));
+            shown += steps.len();
             let mut all = Vec::new();
             self.steps(&state, &mut |_, step, after| all.push((step, after)));
             if let Some(stop) = self.cut(&state) {
@@ -225,6 +227,7 @@ impl Machine<'_> {
             if self.is_discarded(&state) {
                 return Ok(WalkEnd::Discarded);
             }
+            self.watch(&state, shown);
             been.insert(state.clone());
             if all.is_empty() {
                 let outcome = self.outcome(&state, observed);
@@ -245,6 +248,7 @@ impl Machine<'_> {
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;
             show(&step, &self.picture(&state));
+            shown += 1;
         }
     }
 
@@ -258,6 +262,17 @@ impl Machine<'_> {
         limit: usize,
         expired: &dyn Fn() -> bool,
     ) -> Option<Vec<Step>> {
+        let is = |machine: &Self, state: &State| is(&machine.outputs(state), machine.outcome(state, observed).as_ref());
+        self.shortest_to(&is, limit, expired)
+    }
+
+    /// Finds a run to a state that `is` accepts, as [`Self::shortest`] does.
+    pub(super) fn shortest_to(
+        &mut self,
+        is: &dyn Fn(&Self, &State) -> bool,
+        limit: usize,
+        expired: &dyn Fn() -> bool,
+    ) -> Option<Vec<Step>> {
         let first = self.start();
         let mut steps = Vec::new();
         let first = self.settled_in_time(first, &mut |step, _| steps.push(step.clone()), expired).ok()?;
@@ -267,7 +282,7 @@ impl Machine<'_> {
         let mut at = 0;
         while at < states.len() && at < limit {
             let state = states[at].0.clone();
-            if is(&self.outputs(&state), self.outcome(&state, observed).as_ref()) {
+            if is(self, &state) {
                 let mut path = Vec::new();
                 while at != usize::MAX {
                     path.extend(states[at].2.iter().rev().cloned());
@@ -335,7 +350,7 @@ impl Machine<'_> {
             let list = |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")));
             let thread = &self.names[t];
             let buffered = |b: &Buffered| match b {
-                Buffered::Write(x, v) => format!("{x} := {v}"),
+                Buffered::Write(x, v, _) => format!("{x} := {v}"),
                 Buffered::Operation(q, e) => format!("{e} to {q}"),
             };
             lines.extend(list(&format!("{thread} store buffer:"), state.buffers[t].iter().map(buffered).collect()));

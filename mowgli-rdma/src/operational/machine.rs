@@ -1,12 +1,13 @@
 //! The machine with a program, and its initial state.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mowgli_core::ids::{Loc, NodeSet};
 use mowgli_core::program::Prog;
 use mowgli_core::world::World;
 
+use super::conflicts::ConflictingAccesses;
 use super::programs::{ExternalCode, Programs};
 use super::state::{PendingEvent, QueuePair, State};
 use crate::error::Error;
@@ -22,6 +23,8 @@ pub struct Machine<'a> {
     pub(super) switches: Switches,
     /// The names of the threads in pictures.
     pub(super) names: Vec<String>,
+    /// The conflicting accesses that were seen, if the machine watches for them.
+    pub(super) watched: Option<BTreeMap<ConflictingAccesses, usize>>,
 }
 
 impl<'a> Machine<'a> {
@@ -50,7 +53,7 @@ impl<'a> Machine<'a> {
         let locs = world.objects.keys().copied().collect();
         let world = Arc::new(world.clone());
         let names = world.tids().map(|t| t.to_string()).collect();
-        Ok(Self { programs: programs(Arc::clone(&world)), world, locs, switches: Switches::OFF, names })
+        Ok(Self { programs: programs(Arc::clone(&world)), world, locs, switches: Switches::OFF, names, watched: None })
     }
 
     /// Sets the names of the threads in pictures, which are P1, P2 and so on otherwise.

@@ -11,6 +11,7 @@
 //! `explore.rs`).
 
 mod completions;
+mod conflicts;
 mod driven;
 mod explore;
 mod machine;
@@ -19,6 +20,7 @@ mod state;
 mod step;
 mod stuck;
 
+pub use self::conflicts::{ConflictingAccesses, NextAccess};
 pub use self::driven::Driven;
 pub use self::explore::{MachineRuns, WalkEnd};
 pub use self::machine::Machine;

@@ -70,6 +70,8 @@ struct ProgramPlace {
     earlier: Vec<Event>,
     /// The place before the last of these calls.
     before: Option<u32>,
+    /// The name of the thread's state.
+    name: Option<u128>,
 }
 
 /// The programs as graphs: a place for each sequence of results, without those of idle iterations.
@@ -147,7 +149,7 @@ impl<'a> Programs<'a> {
             return place;
         }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        self.places.push(ProgramPlace { next, earlier, before });
+        self.places.push(ProgramPlace { next, earlier, before, name: state });
         if let Some(state) = state {
             self.named.entry((thread, state)).or_insert(place);
         }
@@ -156,6 +158,11 @@ impl<'a> Programs<'a> {
 
     pub(super) fn next(&self, place: u32) -> &Next {
         &self.places[place as usize].next
+    }
+
+    /// Returns the name of a place, or its number if it has none.
+    pub(super) fn name(&self, place: u32) -> u128 {
+        self.places[place as usize].name.unwrap_or(place.into())
     }
 
     pub(super) fn earlier(&self, place: u32) -> &[Event] {

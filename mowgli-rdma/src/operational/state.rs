@@ -13,7 +13,8 @@ use crate::switches::Switches;
 /// An entry of a store buffer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Buffered {
-    Write(Loc, Val),
+    /// A write, and the place of its call, or 0 (see `conflicts`).
+    Write(Loc, Val, u32),
     Operation(Qp, PipeEntry),
 }
 
@@ -32,6 +33,8 @@ pub struct EntryPart {
     pub strict: bool,
     /// The operations whose remote writes come before it, if it is a signal that has not read.
     pub signal: Signalled,
+    /// The place of its call, or 0 (see `conflicts`).
+    pub call: u32,
 }
 
 /// The earlier operations of its queue pair that an atomic operation signals.
@@ -77,8 +80,8 @@ pub enum PipeEntry {
     Rfaa(Loc, Loc, Val, EntryPart),
     /// An exchange that has not read yet: to, on, the new value.
     Rxchg(Loc, Loc, Val, EntryPart),
-    /// The remote write of an atomic operation, with the number of earlier operations.
-    AtomicWrite(Loc, Val, u32),
+    /// The remote write of an atomic operation, with the place of its call and the number of earlier operations.
+    AtomicWrite(Loc, Val, u32, u32),
 }
 
 /// An entry of the buffer of local writes.
@@ -100,6 +103,8 @@ pub(super) struct Arrived {
     pub(super) nth: u32,
     /// Whether it stays behind earlier writes.
     pub(super) strict: bool,
+    /// The place of the call of its operation, or 0 (see `conflicts`).
+    pub(super) call: u32,
 }
 
 /// A queue pair of a thread; the oldest entry of each buffer is the first.
@@ -243,6 +248,14 @@ impl QueuePair {
         }
         self.pipe.remove(place);
         is_over
+    }
+}
+
+impl LocalWrite {
+    /// Returns the place of the call of its operation.
+    pub(super) fn call(&self) -> u32 {
+        let (Self::Write(.., part) | Self::Confirmation(part)) = self;
+        part.call
     }
 }
 
@@ -433,7 +446,7 @@ impl fmt::Display for PipeEntry {
             Self::Rcas(to, on, old, new, _) => write!(f, "rcas({to}, {on}, {old}, {new})"),
             Self::Rfaa(to, on, add, _) => write!(f, "rfaa({to}, {on}, {add})"),
             Self::Rxchg(to, on, new, _) => write!(f, "rxchg({to}, {on}, {new})"),
-            Self::AtomicWrite(to, v, _) => write!(f, "atomic write {to} := {v}"),
+            Self::AtomicWrite(to, v, ..) => write!(f, "atomic write {to} := {v}"),
         }
     }
 }

@@ -83,7 +83,7 @@ impl fmt::Display for Act {
                 PipeEntry::Rcas(_, on, ..) => write!(f, "the RCAS on {} reads {on} (rule 9 or 10)", q.in_words()),
                 PipeEntry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
                 PipeEntry::Rxchg(_, on, ..) => write!(f, "the exchange on {} reads {on} (rule 11)", q.in_words()),
-                PipeEntry::AtomicWrite(on, v, _) => {
+                PipeEntry::AtomicWrite(on, v, ..) => {
                     write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words())
                 }
             },
@@ -188,7 +188,8 @@ impl Machine<'_> {
             Signal::Weak | Signal::No => Signalled::No,
         };
         let Way { signalled, delivered, strict, .. } = way;
-        let first = EntryPart { signalled, joined: false, delivered, nth, strict, signal };
+        let call_place = self.place_of_call(state, t);
+        let first = EntryPart { signalled, joined: false, delivered, nth, strict, signal, call: call_place };
         let rows = |to: Val, from: Val, entry: fn(Loc, Loc, EntryPart) -> PipeEntry| -> Vec<PipeEntry> {
             let joined = |at| EntryPart { joined: at > 0, ..first };
             (0..)
@@ -198,7 +199,7 @@ impl Machine<'_> {
         };
         let mut entries = match usual {
             Method::Write { x, v } => {
-                state.buffers[t].push_back(Buffered::Write(x, v));
+                state.buffers[t].push_back(Buffered::Write(x, v, call_place));
                 return result;
             }
             Method::Mfence {} => return state.buffers[t].is_empty().then_some(Val::Unit),
@@ -239,7 +240,8 @@ impl Machine<'_> {
         let q = message::queue_pair(call)?;
         let nth = self.next_number(state, t, q);
         let (no, signal) = (false, Signalled::No);
-        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: true, signal };
+        let call = self.place_of_call(state, t);
+        let part = EntryPart { signalled: no, joined: no, delivered: no, nth, strict: true, signal, call };
         state.pairs[self.pair(t, q)].posted += 1;
         state.buffers[t].push_back(Buffered::Operation(q, PipeEntry::RemoteWrite(QUEUE, v, part)));
         Some(Val::Unit)
@@ -281,7 +283,7 @@ impl Machine<'_> {
     /// Visits the steps of the store buffer and the queue pairs of a thread that are not taken at once.
     pub(super) fn hardware_steps(&self, state: &State, t: usize, visit: &mut dyn FnMut(Step, State)) {
         let mut visit = |act, after| visit(Step { thread: Tid::from_index(t), act }, after);
-        if let Some(&Buffered::Write(x, v)) = state.buffers[t].front() {
+        if let Some(&Buffered::Write(x, v, _)) = state.buffers[t].front() {
             let mut after = state.clone();
             after.buffers[t].pop_front();
             after.memory[self.word(x)] = v;
@@ -334,7 +336,14 @@ impl Machine<'_> {
                 if own.end_word(place) && part.signalled {
                     own.pipe.insert(place, PipeEntry::Ack(part));
                 }
-                own.remote.push_back(Arrived { x, v, of: Remote::Write, nth: part.nth, strict: part.strict });
+                own.remote.push_back(Arrived {
+                    x,
+                    v,
+                    of: Remote::Write,
+                    nth: part.nth,
+                    strict: part.strict,
+                    call: part.call,
+                });
             }
             PipeEntry::Get(to, from, part) => own.pipe[place] = PipeEntry::LocalWrite(to, memory(from), part),
             PipeEntry::LocalWrite(to, v, part) => {
@@ -356,12 +365,12 @@ impl Machine<'_> {
                 let new = own.pipe[place].updated(memory(on))?;
                 let part = EntryPart { signal: Signalled::No, ..part };
                 own.pipe[place] = PipeEntry::LocalWrite(to, memory(on), part);
-                own.pipe.insert(place, PipeEntry::AtomicWrite(on, new, part.nth));
+                own.pipe.insert(place, PipeEntry::AtomicWrite(on, new, part.call, part.nth));
                 after.locked = after.locked.with(q.to);
             }
-            PipeEntry::AtomicWrite(x, v, nth) => {
+            PipeEntry::AtomicWrite(x, v, call, nth) => {
                 own.pipe.remove(place);
-                own.remote.push_back(Arrived { x, v, of: Remote::Atomic, nth, strict: false });
+                own.remote.push_back(Arrived { x, v, of: Remote::Atomic, nth, strict: false, call });
             }
             PipeEntry::Rfence | PipeEntry::Ack(_) => unreachable!("taken at once"),
         }
@@ -390,7 +399,7 @@ impl Machine<'_> {
         let old = state.memory[self.word(x)];
         if method == "Read" {
             let own = state.buffers[t].iter().rev().find_map(|b| match b {
-                Buffered::Write(y, v) if *y == x => Some(*v),
+                Buffered::Write(y, v, _) if *y == x => Some(*v),
                 _ => None,
             });
             return Some((own.unwrap_or(old), state.clone()));

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use itertools::Itertools;
 use mowgli_c::{
-    Ask, Compile, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramExecution, ProgramFailure, RandomRuns,
-    StuckThreads,
+    Ask, Compile, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramExecution, ProgramFailure, ProgramRace,
+    RacingAccess, RandomRuns, StuckThreads,
 };
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
@@ -41,7 +41,7 @@ pub(super) struct CcArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli explore ./pingpong\n  mowgli explore ./pingpong --network rc-relaxed -- 4 8\n  mowgli explore ./pingpong --litmus > pingpong.litmus\n\nExit codes: 0 nothing is wrong, 1 a failure, a wrong use of verbs or a stuck execution, 2 bad input, 3 a limit left that open."
+    after_help = "Examples:\n  mowgli explore ./pingpong\n  mowgli explore ./pingpong --network rc-relaxed -- 4 8\n  mowgli explore ./pingpong --litmus > pingpong.litmus\n\nExit codes: 0 nothing is wrong, 1 a failure, a wrong use of verbs, a race or a stuck execution, 2 bad input, 3 a limit left that open."
 )]
 pub(super) struct ExploreArgs {
     /// A program that `mowgli cc` has made.
@@ -55,6 +55,9 @@ pub(super) struct ExploreArgs {
     /// The largest number of states.
     #[arg(long, value_name = "N", default_value_t = 5_000_000)]
     states: usize,
+    /// Report races, too: accesses of a word in either order, one of which is neither atomic nor volatile.
+    #[arg(long)]
+    races: bool,
     /// Print a shortest execution of each outcome.
     #[arg(long)]
     executions: bool,
@@ -128,6 +131,7 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
         states: args.states,
         time: Duration::from_secs(args.timeout),
         executions: args.executions,
+        races: args.races,
     };
     let explored = mowgli_c::explore(&ask).map_err(input)?;
     let first = explored.failures.iter().find(|failure| !failure.execution.steps.is_empty());
@@ -138,10 +142,15 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
     match first {
         _ if args.json => println!("{}", as_json(&name, &explored)),
         Some(failure) if args.litmus => print!("{}", litmus(&name, &explored, failure, ask.switches)?),
-        _ => print!("{}", text(&name, &explored)),
+        _ => print!("{}", text(&name, &explored, args.races)),
     }
-    let is_wrong = !explored.failures.is_empty() || !explored.stuck.is_empty();
+    let is_wrong = !is_fine(&explored);
     Ok(if is_wrong { 1 } else { 3 * u8::from(explored.stop.is_some()) })
+}
+
+/// True if nothing was found.
+fn is_fine(explored: &ExploredProgram) -> bool {
+    explored.failures.is_empty() && explored.stuck.is_empty() && explored.races.is_empty()
 }
 
 /// Runs one execution again, and prints where each thread ends.
@@ -159,18 +168,19 @@ pub(super) struct Random {
     pub(super) seed: u64,
     pub(super) timeout: u64,
     pub(super) json: bool,
+    pub(super) races: bool,
     pub(super) network: Option<Network>,
 }
 
 /// Runs a program with random schedules, and prints what was seen.
 pub(super) fn ran(program: &Path, random: &Random) -> Result<u8, InputError> {
     let time = Duration::from_secs(random.timeout);
-    let ask =
-        Ask { program, args: &[], switches: switches(random.network)?, states: usize::MAX, time, executions: false };
+    let (switches, races) = (switches(random.network)?, random.races);
+    let ask = Ask { program, args: &[], switches, states: usize::MAX, time, executions: false, races };
     let ran = mowgli_c::run(&ask, random.times, random.seed).map_err(input)?;
     let name = program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     print!("{}", if random.json { format!("{}\n", ran_json(&name, &ran)) } else { ran_text(&name, &ran, random.seed) });
-    let is_wrong = !ran.failures.is_empty() || !ran.stuck.is_empty();
+    let is_wrong = !ran.failures.is_empty() || !ran.stuck.is_empty() || !ran.races.is_empty();
     Ok(if is_wrong { 1 } else { 3 * u8::from(ran.stop.is_some()) })
 }
 
@@ -228,7 +238,23 @@ fn waits(stuck: &StuckThreads) -> String {
     format!("stuck:\n{}", stuck.threads.iter().map(thread).join(""))
 }
 
-fn text(name: &str, explored: &ExploredProgram) -> String {
+/// Prints an access of a race, with its subject.
+fn access(access: &RacingAccess) -> String {
+    let RacingAccess { place, by_cpu, writes, thread, node } = access;
+    let place = place.to_string();
+    let place = if place.is_empty() { "a line without debug information".to_owned() } else { place };
+    let does = if *writes { "writes" } else { "reads" };
+    let who = if *by_cpu { place } else { format!("the operation of {place}") };
+    format!("{who} {does} it (thread {thread} on node {node})")
+}
+
+/// Prints a race, and an execution to the point at which its accesses are possible.
+fn race(race: &ProgramRace) -> String {
+    let [a, b] = race.accesses.each_ref().map(access);
+    format!("race on {}: {a}, and {b}, in either order\n{}", race.word, steps(&race.execution, "  "))
+}
+
+fn text(name: &str, explored: &ExploredProgram, has_races: bool) -> String {
     let (world, is_all) = (&explored.world, explored.stop.is_none());
     let mut out = format!(
         "{name}: {} on {}, {}; {}, {} of code, {:.1} s\n",
@@ -247,14 +273,16 @@ fn text(name: &str, explored: &ExploredProgram) -> String {
     }
     out.extend(explored.failures.iter().map(failed));
     out.extend(explored.stuck.iter().map(waits));
+    out.extend(explored.races.iter().map(race));
     for (place, what) in &explored.warnings {
         let _ = writeln!(out, "warning: {}{what}", at(place));
     }
     match &explored.stop {
         Some(why) => _ = writeln!(out, "not complete: {why}"),
-        None if explored.failures.is_empty() && explored.stuck.is_empty() => {
-            out += "complete: no execution fails, and none waits for ever\n";
+        None if is_fine(explored) && has_races => {
+            out += "complete: no execution fails, none waits for ever, and none has a race\n";
         }
+        None if is_fine(explored) => out += "complete: no execution fails, and none waits for ever\n",
         None => {}
     }
     out
@@ -309,6 +337,14 @@ fn stuck_json(stuck: &StuckThreads) -> serde_json::Value {
     stuck.threads.iter().map(thread).collect()
 }
 
+fn race_json(race: &ProgramRace) -> serde_json::Value {
+    let access = |a: &RacingAccess| json!({ "at": line(&a.place), "by": if a.by_cpu { "cpu" } else { "card" }, "writes": a.writes, "thread": a.thread, "node": a.node });
+    json!({
+        "word": race.word, "accesses": race.accesses.iter().map(access).collect_vec(),
+        "steps": steps_json(&race.execution), "trace": race.execution.trace,
+    })
+}
+
 fn as_json(name: &str, explored: &ExploredProgram) -> serde_json::Value {
     json!({
         "program": name,
@@ -316,6 +352,7 @@ fn as_json(name: &str, explored: &ExploredProgram) -> serde_json::Value {
         "executions": explored.outcomes.values().filter(|e| !e.steps.is_empty()).map(steps_json).collect_vec(),
         "failures": explored.failures.iter().map(failure_json).collect_vec(),
         "stuck": explored.stuck.iter().map(stuck_json).collect_vec(),
+        "races": explored.races.iter().map(race_json).collect_vec(),
         "warnings": explored.warnings.iter().map(|(at, what)| json!({ "at": at, "what": what })).collect_vec(),
         "stopped": explored.stop,
         "states": explored.states, "runs": explored.runs, "words": explored.words,
@@ -334,6 +371,9 @@ fn ran_text(name: &str, ran: &RandomRuns, seed: u64) -> String {
     for (stuck, (count, seed)) in &ran.stuck {
         let _ = write!(out, "{count} of them, first with --seed {seed} --times 1, are {}", waits(stuck));
     }
+    for (found, count, seed) in &ran.races {
+        let _ = write!(out, "{count} of them, first with --seed {seed} --times 1, have a {}", race(found));
+    }
     if ran.discarded > 0 {
         let _ = writeln!(out, "{} of them do not count, because an assumption is false", ran.discarded);
     }
@@ -350,5 +390,6 @@ fn ran_json(name: &str, ran: &RandomRuns) -> serde_json::Value {
         "outcomes": ran.outcomes.iter().map(|(o, seen)| with(seen, "values", outcome_json(o))).collect_vec(),
         "failures": ran.failures.iter().map(|(f, n, seed)| with(&(*n, *seed), "failure", failure_json(f))).collect_vec(),
         "stuck": ran.stuck.iter().map(|(s, seen)| with(seen, "threads", stuck_json(s))).collect_vec(),
+        "races": ran.races.iter().map(|(r, n, seed)| with(&(*n, *seed), "race", race_json(r))).collect_vec(),
     })
 }

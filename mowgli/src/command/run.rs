@@ -74,6 +74,9 @@ pub(super) struct RunArgs {
     /// Seconds for one test.
     #[arg(long, value_name = "S", default_value_t = 60)]
     timeout: u64,
+    /// Of a program, report races, too: see `mowgli explore --races`.
+    #[arg(long)]
+    races: bool,
     /// One JSON object a line and test.
     #[arg(long)]
     json: bool,
@@ -128,11 +131,15 @@ fn one(
     catalogue: &Catalogue,
 ) -> Result<u8, InputError> {
     if is_program(path) {
-        let network = args.on.network;
-        let random = Random { times: args.times, seed: args.seed, timeout: args.timeout, json: args.json, network };
+        let RunArgs { times, seed, timeout, json, races, .. } = *args;
+        let random = Random { times, seed, timeout, json, races, network: args.on.network };
         return c::ran(path, &random);
     }
     let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
+    if args.races {
+        let why = "--races is for programs that `mowgli cc` has made; a litmus test has no plain accesses";
+        return Err(InputError::new(Code::Argument, why).about(&path.display()));
+    }
     let in_file = |e: InputError| e.about(&path.display());
     let started;
     let over = match (args.fabric, args.fabric.provider(), joined) {
