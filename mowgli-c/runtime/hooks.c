@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 uint64_t mw_regs[7] __attribute__((visibility("hidden")));
-int mw_thread = -1;
+int mw_thread = -1, mw_program = -1;
 
 static struct { void *(*fn)(void *); void *arg; int node; } threads[THREADS];
 static int thread_count, joined, is_serving, line = -1;
@@ -129,7 +129,7 @@ static size_t recorded_used;
 static uintptr_t base __attribute__((used)), arguments;
 static uint64_t state(uint64_t seed, uint64_t extra)
 {
-	uint64_t hash = mw_mix(mw_mix(seed, extra), mw_verbs_state(seed));
+	uint64_t hash = mw_mix(mw_mix(seed, extra), mw_sockets_state(mw_verbs_state(seed)));
 	if (mw_thread == EPILOGUE) return hash;
 	hash = hashed(hash, mw_regs, sizeof mw_regs);
 	hash = hashed(hash, (void *)mw_regs[6], base - mw_regs[6]);
@@ -148,9 +148,9 @@ static struct { uintptr_t at; size_t n; uint64_t pc, frame; int plain; } pending
 static void places(char *text)
 {
 	uint64_t pc = stored.n ? stored.pc : *(uint64_t *)mw_regs[6], frame = stored.n ? stored.frame : mw_regs[1];
-	int n = sprintf(text, "%lx", (unsigned long)pc - 1);
+	int n = sprintf(text, "%lx", GLOBAL(pc - 1));
 	for (int depth = 0; depth < 4 && frame > mw_regs[6] && frame < base; depth++) {
-		n += sprintf(text + n, ",%lx", (unsigned long)((uint64_t *)frame)[1] - 1);
+		n += sprintf(text + n, ",%lx", GLOBAL(((uint64_t *)frame)[1] - 1));
 		frame = *(uint64_t *)frame;
 	}
 }
@@ -255,7 +255,10 @@ static size_t cell_after(uintptr_t address)
 	return low;
 }
 /* A thread's own frames. No other thread can know them, because each has a process of its own. */
-static int is_on_stack(uintptr_t at) { return mw_thread != EPILOGUE && at < base && at + (8 << 20) > base; }
+static int is_on_stack(uintptr_t at)
+{
+	return mw_thread != EPILOGUE && at < base && at + (8 << 20) > base && !(mw_program >= 0 && mw_is_registered(at));
+}
 /* Accesses that were reported, by any run. */
 enum { SEEN = 1 << 20 };
 static uint64_t *seen;
@@ -270,7 +273,7 @@ static void touches(uintptr_t at, size_t n, int writes, int scalar)
 	seen[i] = key;
 	char where[128];
 	places(where);
-	mw_line("a %lu %zu %d %d %s\n", (unsigned long)at, n, writes, scalar, where);
+	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes, scalar, where);
 	spins = 0;
 }
 static int64_t value_of(const void *at, size_t n)
@@ -284,11 +287,11 @@ static void load(uintptr_t at, size_t n, int scalar, int plain)
 {
 	touches(at, n, 0, scalar);
 	/* Nothing changes: the thread waits for another one, which has not got to where it writes. */
-	if (++spins > 1000000) mw_end('n', "%lu %zu", (unsigned long)at, n > 8 ? 8 : n);
+	if (++spins > 1000000) mw_end('n', "%lu %zu", GLOBAL(at), n > 8 ? 8 : n);
 	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) {
 		struct cell c = cells[i];
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
-		int64_t v = mw_ask(n, "%s %lu %zu", plain ? "load" : "read", (unsigned long)c.at, c.size);
+		int64_t v = mw_ask(n, "%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
 		memcpy((void *)c.at, &v, c.size);
 	}
 }
@@ -302,7 +305,7 @@ static void store(uintptr_t at, size_t n, int plain)
 		struct cell c = cells[i];
 		if (c.at > from) written(from, c.at - from);
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is written, of which the whole is used elsewhere");
-		mw_call(n, "%s %lu %zu %ld", plain ? "store" : "write", (unsigned long)c.at, c.size, (long)value_of((void *)c.at, c.size));
+		mw_call(n, "%s %lu %zu %ld", plain ? "store" : "write", GLOBAL(c.at), c.size, (long)value_of((void *)c.at, c.size));
 		from = c.at + c.size;
 	}
 }
@@ -323,9 +326,20 @@ void mw_store(void *to, const void *from, size_t n, int plain)
 	memmove(to, from, n);
 	store((uintptr_t)to, n, plain);
 }
+/* One of several programs sets up until its last call that does so, which the explorer knows from an earlier start. It may have
+ * to go on to the next message for others. A loop that only looks at memory ends the set-up, too. */
+static long set_ups, last_set_up = -1;
+static int must_go_on;
+static uint64_t looks;
+void mw_sets_up(void) { set_ups++; looks = 0; }
+static int sets_up_still(void)
+{
+	if (mw_thread < 0 && mw_program >= 0 && (++looks > 10000000 || (set_ups == last_set_up && !must_go_on))) mw_broker("pause");
+	return mw_thread < 0;
+}
 static void reads(void *at, size_t n, int scalar, int plain)
 {
-	if (mw_thread < 0 || !n) return;
+	if (sets_up_still() || !n) return;
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
@@ -333,7 +347,7 @@ static void reads(void *at, size_t n, int scalar, int plain)
 }
 static void writes(void *at, size_t n, int scalar, int plain)
 {
-	if (mw_thread < 0 || !n) return;
+	if (sets_up_still() || !n) return;
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 1);
@@ -380,7 +394,7 @@ static void set_own(volatile void *at, int64_t v, size_t n)
 }
 static int begins(volatile void *at, size_t n, int changes)
 {
-	if (mw_thread < 0) return 0;
+	if (sets_up_still()) return 0;
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, changes);
 	touches((uintptr_t)at, n, changes, 1);
@@ -388,7 +402,7 @@ static int begins(volatile void *at, size_t n, int changes)
 }
 static int64_t atomic_load(volatile void *at, size_t n)
 {
-	if (mw_thread < 0) return own(at, n);
+	if (sets_up_still()) return own(at, n);
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
 	load((uintptr_t)at, n, 1, 0);
@@ -402,12 +416,12 @@ static void atomic_store(volatile void *at, int64_t v, size_t n, int order)
 {
 	int shared = begins(at, n, 1);
 	if (!shared) set_own(at, v, n);
-	else mw_call(0, "write %lu %zu %ld", (unsigned long)at, n, (long)v);
+	else mw_call(0, "write %lu %zu %ld", GLOBAL(at), n, (long)v);
 	fence(order);
 }
 static int64_t compare(volatile void *at, int64_t old, int64_t new, size_t n, uint64_t extra)
 {
-	return mw_ask(extra, "cas %lu %zu %ld %ld", (unsigned long)at, n, (long)old, (long)new);
+	return mw_ask(extra, "cas %lu %zu %ld %ld", GLOBAL(at), n, (long)old, (long)new);
 }
 static int64_t cut_to(int64_t v, size_t n) { return value_of(&v, n); }
 /* Operations that the model lacks are a compare-and-swap that is repeated. */
@@ -425,13 +439,13 @@ static int64_t atomic_change(volatile void *at, int64_t v, size_t n, int by)
 		set_own(at, changed(old, v, by, n), n);
 		return old;
 	}
-	if (by == XCHG) return mw_ask(0, "xchg %lu %zu %ld", (unsigned long)at, n, (long)v);
+	if (by == XCHG) return mw_ask(0, "xchg %lu %zu %ld", GLOBAL(at), n, (long)v);
 	if (by == ADD || by == SUB) {
-		int64_t plus = by == ADD ? v : -v, old = mw_ask(0, "faa %lu %zu %ld", (unsigned long)at, n, (long)plus);
+		int64_t plus = by == ADD ? v : -v, old = mw_ask(0, "faa %lu %zu %ld", GLOBAL(at), n, (long)plus);
 		if (cut_to(old + plus, n) != old + plus) mw_end('x', "an addition overflows");
 		return old;
 	}
-	int64_t old = mw_ask((uint64_t)by, "read %lu %zu", (unsigned long)at, n);
+	int64_t old = mw_ask((uint64_t)by, "read %lu %zu", GLOBAL(at), n);
 	for (;;) {
 		int64_t was = compare(at, old, changed(old, v, by, n), n, (uint64_t)by);
 		if (was == old) return old;
@@ -475,7 +489,7 @@ void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 	ENTRY(__mowgli_##name); \
 	void *mw___mowgli_##name(void *to, const void *from, size_t n) \
 	{ \
-		if (mw_thread < 0) return memmove(to, from, n); \
+		if (sets_up_still()) return memmove(to, from, n); \
 		mw_flush(); \
 		if (n) load((uintptr_t)from, n, 0, 1); \
 		mw_store(to, from, n, 1); \
@@ -485,7 +499,7 @@ MOVES(memcpy) MOVES(memmove)
 ENTRY(__mowgli_memset);
 void *mw___mowgli_memset(void *to, int byte, size_t n)
 {
-	if (mw_thread < 0 || !n) return memset(to, byte, n);
+	if (sets_up_still() || !n) return memset(to, byte, n);
 	mw_flush();
 	touches((uintptr_t)to, n, 1, 0);
 	memset(to, byte, n);
@@ -495,7 +509,7 @@ void *mw___mowgli_memset(void *to, int byte, size_t n)
 ENTRY(__mowgli_memcmp);
 int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 {
-	if (mw_thread >= 0 && n) {
+	if (!sets_up_still() && n) {
 		mw_flush();
 		load((uintptr_t)a, n, 0, 1);
 		load((uintptr_t)b, n, 0, 1);
@@ -504,7 +518,7 @@ int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 }
 
 /* Locks and condition variables of pthread, as a word each. */
-static void needs(const void *at) { if (!is_cell((uintptr_t)at, 4)) { touches((uintptr_t)at, 4, 1, 1); mw_end('n', "%lu 4", (unsigned long)at); } }
+static void needs(const void *at) { if (!is_cell((uintptr_t)at, 4)) { touches((uintptr_t)at, 4, 1, 1); mw_end('n', "%lu 4", GLOBAL(at)); } }
 static int lock(pthread_mutex_t *m, int tries)
 {
 	if (mw_thread < 0) return 0;
@@ -518,7 +532,7 @@ static int unlock(pthread_mutex_t *m)
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(m);
-	mw_call(2, "write %lu 4 0", (unsigned long)m);
+	mw_call(2, "write %lu 4 0", GLOBAL(m));
 	mw_call(2, "fence");
 	return 0;
 }
@@ -531,7 +545,7 @@ static int wakes(pthread_cond_t *c)
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(c);
-	mw_ask(3, "faa %lu 4 1", (unsigned long)c);
+	mw_ask(3, "faa %lu 4 1", GLOBAL(c));
 	return 0;
 }
 HOOK(int, __mowgli_pthread_cond_signal, (pthread_cond_t *c), , return wakes(c);)
@@ -542,9 +556,9 @@ int mw___mowgli_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 	if (mw_thread < 0) return 0;
 	mw_flush();
 	needs(c);
-	int64_t before = mw_ask(4, "read %lu 4", (unsigned long)c);
+	int64_t before = mw_ask(4, "read %lu 4", GLOBAL(c));
 	unlock(m);
-	while (mw_ask(mw_mix(5, (uint64_t)before), "read %lu 4", (unsigned long)c) == before) {}
+	while (mw_ask(mw_mix(5, (uint64_t)before), "read %lu 4", GLOBAL(c)) == before) {}
 	return lock(m, 0);
 }
 static void yields(void) { if (mw_thread >= 0) mw_flush(); }
@@ -555,15 +569,18 @@ HOOK(int, __mowgli_nanosleep, (const void *a, void *b), , (void)a; (void)b; yiel
 
 /* How a thread ends otherwise. */
 HOOK(void, __mowgli___assert_fail, (const char *what, const char *file, unsigned at, const char *function), ,
+	mw_ready();
 	if (mw_thread < 0) { fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, at, function, what); abort(); }
 	mw_flush(); mw_end('f', "assertion `%s' failed", what);)
-HOOK(void, __mowgli_abort, (void), , if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
+HOOK(void, __mowgli_abort, (void), , mw_ready(); if (mw_thread < 0) abort(); mw_flush(); mw_end('f', "abort() is called");)
 void serve(void);
+static int is_main(void) { return mw_program >= 0 && mw_thread == 0; }
 ENTRY(__mowgli_exit);
 void mw___mowgli_exit(int code)
 {
+	mw_ready();
 	if (mw_thread < 0) { serve(); exit(code); }
-	if (mw_thread == EPILOGUE && code == 0) ended("");
+	if ((mw_thread == EPILOGUE || is_main()) && code == 0) ended("");
 	mw_flush();
 	mw_end('f', "exit(%d) is called", code);
 }
@@ -572,6 +589,7 @@ void mw___mowgli_exit(int code)
 ENTRY(mowgli_outcome);
 void mw_mowgli_outcome(const char *name, int64_t value)
 {
+	mw_ready();
 	if (mw_thread < 0) mw_end('m', "mowgli_outcome: `main` has not started its threads yet");
 	mw_flush();
 	int n = snprintf(recorded + recorded_used, sizeof recorded - recorded_used, "v %s %ld\n", name, (long)value);
@@ -581,7 +599,9 @@ void mw_mowgli_outcome(const char *name, int64_t value)
 ENTRY(mowgli_assume);
 void mw_mowgli_assume(int condition)
 {
-	if (mw_thread < 0 || condition) return;
+	if (condition) return;
+	mw_ready();
+	if (mw_thread < 0) return;
 	mw_flush();
 	mw_end('d', "an assumption is false");
 }
@@ -743,14 +763,14 @@ static void runs(int thread, char *rest)
 	alarm(10);
 	mw_thread = thread;
 	base = arguments;
-	if (thread != EPILOGUE) run(thread);
+	if (thread != EPILOGUE && !is_main()) run(thread);
 }
 static void cells_are(char *rest)
 {
 	cell_count = (size_t)strtol(rest, &rest, 10);
 	cells = realloc(cells, sizeof *cells * (cell_count + 1));
 	for (size_t i = 0; i < cell_count; i++) {
-		cells[i].at = strtoul(rest, &rest, 10);
+		cells[i].at = OWN(strtoul(rest, &rest, 10));
 		cells[i].size = strtoul(rest, &rest, 10);
 	}
 }
@@ -758,7 +778,7 @@ static void cells_are(char *rest)
 static void values_of(char *rest)
 {
 	for (long n = strtol(rest, &rest, 10); n > 0; n--) {
-		uintptr_t at = strtoul(rest, &rest, 10);
+		uintptr_t at = OWN(strtoul(rest, &rest, 10));
 		size_t size = strtoul(rest, &rest, 10);
 		mw_line("%ld\n", (long)value_of((void *)at, size));
 	}
@@ -778,7 +798,7 @@ void serve(void)
 	if (seen == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
 	heap = mmap(NULL, (size_t)(THREADS + 1) * HEAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (heap == MAP_FAILED) mw_end('x', "mmap: %s", strerror(errno));
-	for (int t = 0; t < thread_count; t++) mw_line("thread %d %lx\n", threads[t].node, (unsigned long)threads[t].fn);
+	for (int t = 0; t < thread_count; t++) mw_line("thread %d %lx\n", threads[t].node, GLOBAL(threads[t].fn));
 	mw_verbs_lines();
 	mw_line(".\n");
 	send_all();
@@ -788,6 +808,7 @@ void serve(void)
 		char *rest = text + 1;
 		if (text[0] == 't') cells_are(rest);
 		else if (text[0] == 'i') values_of(rest);
+		else if (text[0] == 'o') mw_verbs_others(rest);
 		else if (text[0] == 'g') {
 			long thread = strtol(rest, &rest, 10);
 			pid_t child = fork();
@@ -803,15 +824,51 @@ void serve(void)
 		free(text);
 	}
 }
-static void at_end(void) { if (mw_thread < 0) serve(); if (mw_thread == EPILOGUE) ended(""); }
+void mw_ready(void) { if (mw_thread < 0 && mw_program >= 0) free(mw_broker("ready")); }
+char *mw_broker(const char *format, ...)
+{
+	va_list all;
+	must_go_on = 0;
+	looks = 0;
+	mw_line("n %ld ", set_ups);
+	va_start(all, format);
+	add(format, all);
+	va_end(all);
+	mw_line("\n");
+	send_all();
+	char *text = received_all();
+	if (text[0] != 's') {
+		must_go_on = text[0] == 'g';
+		return text;
+	}
+	mw_sockets_have(text + 1);
+	free(text);
+	serve();
+	return NULL;
+}
+/* `main` returns, or a function that is not replaced calls exit. */
+static void at_end(int code, void *none)
+{
+	(void)none;
+	if (getpid() == process) mw_ready();
+	if (mw_thread < 0) serve();
+	if (is_main() && code) { mw_flush(); mw_end('f', "`main` ends with %d", code); }
+	if (mw_thread == EPILOGUE || is_main()) ended("");
+}
 __attribute__((constructor)) static void begin(int argc, char **argv)
 {
-	const char *path = getenv("MOWGLI_SOCKET");
+	const char *path = getenv("MOWGLI_SOCKET"), *program = getenv("MOWGLI_PROGRAM"), *last = getenv("MOWGLI_SET_UPS");
 	(void)argc;
 	process = getpid();
 	arguments = (uintptr_t)argv;
-	atexit(at_end);
+	on_exit(at_end, NULL);
 	if (!path) return;
+	if (last) last_set_up = atol(last);
+	if (program) {
+		mw_program = atoi(program);
+		threads[0].node = mw_program + 1;
+		thread_count = 1;
+	}
 	/* Addresses are names of memory, so they are the same each time. */
 	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) && !getenv("MOWGLI_AGAIN")) {
 		setenv("MOWGLI_AGAIN", "1", 1);

@@ -38,13 +38,32 @@ static struct pair *pairs[PAIRS];
 static int pair_count;
 static struct region *regions[REGIONS];
 static int region_count;
+/* Those of the other programs. */
+static struct pair *other_pairs[NODES * PAIRS];
+static struct region *other_regions[NODES * REGIONS];
+static int other_pair_count, other_region_count;
 
 static int node_of(struct ibv_context *c) { return (int)(c->device - devices) + 1; }
 static struct pair *pair_of(struct ibv_qp *qp) { return (struct pair *)qp; }
-static struct pair *numbered(uint32_t qpn) { return qpn && qpn <= (uint32_t)pair_count ? pairs[qpn - 1] : NULL; }
+static struct pair *numbered(uint32_t qpn)
+{
+	for (int i = 0; i < pair_count; i++) if (pairs[i]->qp.qp_num == qpn) return pairs[i];
+	for (int i = 0; i < other_pair_count; i++) if (other_pairs[i]->qp.qp_num == qpn) return other_pairs[i];
+	return NULL;
+}
+static struct region *keyed(uint32_t key)
+{
+	for (int i = 0; i < region_count; i++) if (regions[i]->mr.lkey == key) return regions[i];
+	for (int i = 0; i < other_region_count; i++) if (other_regions[i]->mr.lkey == key) return other_regions[i];
+	return NULL;
+}
+/* Numbers are unique among all programs. */
+static uint32_t next_number(int count, int most) { return (uint32_t)((mw_program < 0 ? 0 : mw_program) * most + count); }
 static void sets_up(const char *call)
 {
+	if (mw_thread >= 0 && mw_program >= 0) mw_end('x', "%s after the set-up", call);
 	if (mw_thread >= 0) mw_end('x', "%s in a thread; let `main` set up devices, memory and queue pairs", call);
+	mw_sets_up();
 }
 static void *made(size_t size)
 {
@@ -82,18 +101,46 @@ void mw_verbs_touch(uintptr_t at, size_t n, int writes)
 void mw_verbs_lines(void)
 {
 	for (int i = 0; i < region_count; i++)
-		mw_line("region %d %lu %zu\n", regions[i]->node, (unsigned long)regions[i]->mr.addr, regions[i]->mr.length);
+		mw_line("region %d %lu %zu %u %d %lu\n", regions[i]->node, GLOBAL(regions[i]->mr.addr), regions[i]->mr.length,
+			regions[i]->mr.lkey, regions[i]->access, GLOBAL(regions[i]->mr.pd));
 	for (int i = 0; i < pair_count; i++) {
 		struct pair *other = numbered(pairs[i]->peer);
-		mw_line("pair %d %d %u\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer);
+		mw_line("pair %d %d %u %u %d %d %lu\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer, pairs[i]->qp.qp_num,
+			pairs[i]->qp.state, pairs[i]->access, GLOBAL(pairs[i]->qp.pd));
 	}
+}
+/* The same lines of the other programs. */
+void mw_verbs_others(char *text)
+{
+	for (char *word = strtok(text, ";"); word; word = strtok(NULL, ";")) {
+		unsigned long at, pd;
+		struct region *r = made(sizeof *r);
+		if (sscanf(word, "region %d %lu %zu %u %d %lu", &r->node, &at, &r->mr.length, &r->mr.lkey, &r->access, &pd) == 6) {
+			r->mr.addr = (void *)OWN(at);
+			r->mr.pd = (void *)pd;
+			other_regions[other_region_count++] = r;
+			continue;
+		}
+		struct pair *p = made(sizeof *p);
+		int to, state;
+		if (sscanf(word, "pair %d %d %u %u %d %d %lu", &p->node, &to, &p->peer, &p->qp.qp_num, &state, &p->access, &pd) != 7) continue;
+		p->qp.state = (enum ibv_qp_state)state;
+		p->qp.pd = (void *)pd;
+		other_pairs[other_pair_count++] = p;
+	}
+}
+int mw_is_registered(uintptr_t at)
+{
+	for (int i = 0; i < region_count; i++)
+		if (at - (uintptr_t)regions[i]->mr.addr < regions[i]->mr.length) return 1;
+	return 0;
 }
 
 /* Checks an access by the card, and names what is wrong. `rights` are those that it needs, 0 for a local read. */
 static void reaches(const char *what, int node, struct ibv_pd *pd, uint32_t key, uint64_t at, uint64_t n, int rights)
 {
-	if (!key || key > (uint32_t)region_count) mw_end('m', "%s: no memory is registered with the key %u", what, key);
-	struct region *r = regions[key - 1];
+	struct region *r = keyed(key);
+	if (!r) mw_end('m', "%s: no memory is registered with the key %u", what, key);
 	uint64_t from = (uint64_t)(uintptr_t)r->mr.addr;
 	if (r->is_gone) mw_end('m', "%s: the memory of the key %u is deregistered", what, key);
 	if (r->node != node) mw_end('m', "%s: the key %u is of memory on node %d, but the access is on node %d", what, key, r->node, node);
@@ -152,13 +199,13 @@ static void sends(struct pair *p, struct ibv_send_wr *wr)
 	size_t used = 0, at = 0;
 	for (int i = 0; i < wr->num_sge; i++) {
 		struct ibv_sge *s = &wr->sg_list[i];
-		if (!is_inline) { at += (size_t)sprintf(local + at, " %lu %u", (unsigned long)s->addr, s->length); continue; }
+		if (!is_inline) { at += (size_t)sprintf(local + at, " %lu %u", GLOBAL(s->addr), s->length); continue; }
 		if (s->length) mw_load((void *)(uintptr_t)s->addr, s->length);
 		for (uint32_t k = 0; k < s->length; k++) used += (size_t)sprintf(data + used, "%02x", ((unsigned char *)(uintptr_t)s->addr)[k]);
 	}
 	int has_imm = wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	mw_call(0, "op %u %s %d %d %lu %lu %ld %ld %ld %s%s", p->qp.qp_num, name, is_signaled, (wr->send_flags & IBV_SEND_FENCE) != 0,
-		(unsigned long)remote, (unsigned long)length, is_message ? (long)p->now.messages : -1,
+		GLOBAL_OF(mw_program < 0 ? 0 : to->node - 1, remote), (unsigned long)length, is_message ? (long)p->now.messages : -1,
 		is_atomic ? (long)wr->wr.atomic.compare_add : has_imm ? (long)wr->imm_data : 0, is_atomic ? (long)wr->wr.atomic.swap : 0,
 		is_inline ? "=" : "@", is_inline ? data : local);
 	free(data);
@@ -175,6 +222,7 @@ ENTRY(mowgli_post_send);
 int mw_mowgli_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	(void)bad;
+	mw_ready();
 	if (mw_thread < 0) mw_end('x', "ibv_post_send in `main`; let a thread of a node post");
 	mw_flush();
 	if (mw_thread == EPILOGUE) mw_end('x', "ibv_post_send after the threads were joined");
@@ -262,6 +310,7 @@ ENTRY(mowgli_poll_cq);
 int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 {
 	int count = 0;
+	mw_ready();
 	if (mw_thread < 0) mw_end('x', "ibv_poll_cq in `main`; let a thread of a node poll");
 	mw_flush();
 	if (((struct queue *)cq)->node != mw_node_of(mw_thread))
@@ -289,7 +338,10 @@ struct ibv_device **ibv_get_device_list(int *n)
 		devices[i].transport_type = IBV_TRANSPORT_IB;
 		device_list[i] = &devices[i];
 	}
-	if (n) *n = NODES;
+	if (n) *n = mw_program < 0 ? NODES : 1;
+	if (mw_program < 0) return device_list;
+	device_list[0] = &devices[mw_program];
+	device_list[1] = NULL;
 	return device_list;
 }
 void ibv_free_device_list(struct ibv_device **list) { (void)list; }
@@ -351,8 +403,9 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t length, int access
 	if (access & IBV_ACCESS_RELAXED_ORDERING) mw_end('x', "IBV_ACCESS_RELAXED_ORDERING of one region; `--network rc-relaxed` relaxes all");
 	struct region *r = made(sizeof *r);
 	regions[region_count++] = r;
-	r->mr = (struct ibv_mr){ .context = pd->context, .pd = pd, .addr = at, .length = length, .lkey = (uint32_t)region_count,
-		.rkey = (uint32_t)region_count, .handle = (uint32_t)region_count };
+	r->mr = (struct ibv_mr){ .context = pd->context, .pd = pd, .addr = at, .length = length, .lkey = next_number(region_count, REGIONS),
+		.handle = (uint32_t)region_count };
+	r->mr.rkey = r->mr.lkey;
 	r->node = node_of(pd->context);
 	r->access = access;
 	return &r->mr;
@@ -365,7 +418,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *at, size_t length, uint
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
 	/* The explorer has no event for it: after the threads nothing uses the memory any more. */
-	if (mw_thread >= 0 && mw_thread != EPILOGUE) mw_end('x', "ibv_dereg_mr in a thread");
+	if (mw_thread >= 0 && mw_thread != EPILOGUE && mw_program < 0) mw_end('x', "ibv_dereg_mr in a thread");
 	((struct region *)mr)->is_gone = 1;
 	return 0;
 }
@@ -400,7 +453,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	p->qp.pd = pd;
 	p->qp.send_cq = init->send_cq;
 	p->qp.recv_cq = init->recv_cq;
-	p->qp.qp_num = (uint32_t)pair_count;
+	p->qp.qp_num = next_number(pair_count, PAIRS);
 	p->qp.qp_type = init->qp_type;
 	p->qp.state = IBV_QPS_RESET;
 	return &p->qp;
@@ -412,7 +465,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what)
 	sets_up("ibv_modify_qp");
 	if (what & IBV_QP_ACCESS_FLAGS) p->access = (int)a->qp_access_flags;
 	if (what & IBV_QP_DEST_QPN) {
-		if (!numbered(a->dest_qp_num)) mw_end('m', "ibv_modify_qp: no queue pair has the number %u", a->dest_qp_num);
+		if (mw_program < 0 && !numbered(a->dest_qp_num)) mw_end('m', "ibv_modify_qp: no queue pair has the number %u", a->dest_qp_num);
 		p->peer = a->dest_qp_num;
 	}
 	if (what & IBV_QP_STATE) {

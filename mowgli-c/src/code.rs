@@ -32,7 +32,8 @@ use mowgli_rdma::{crash, tso};
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
 use crate::lines::Lines;
-use crate::process::{CallBatch, CallStack, Line, Process, RunEnd, Setup};
+use crate::process::{CallBatch, CallStack, Line, RunEnd, Setup};
+use crate::setup::Processes;
 
 /// The values that an execution has recorded, by name.
 pub type RecordedValues = Vec<(String, i64)>;
@@ -102,7 +103,7 @@ struct Steps {
 }
 
 pub(crate) struct CompiledProgram {
-    pub(crate) process: Process,
+    pub(crate) process: Processes,
     pub(crate) made: Setup,
     pub(crate) lines: Lines,
     pub(crate) uses: Uses,
@@ -128,7 +129,7 @@ fn mixed(state: u128, k: usize) -> u128 {
 }
 
 impl CompiledProgram {
-    pub(crate) fn new(process: Process, made: Setup, lines: Lines) -> Self {
+    pub(crate) fn new(process: Processes, made: Setup, lines: Lines) -> Self {
         Self {
             process,
             made,

@@ -11,11 +11,12 @@ use std::process::Command;
 use crate::error::Error;
 
 /// The parts of the runtime, as files.
-const RUNTIME: [(&str, &str); 4] = [
+const RUNTIME: [(&str, &str); 5] = [
     ("mowgli.h", include_str!("../runtime/mowgli.h")),
     ("runtime.h", include_str!("../runtime/runtime.h")),
     ("hooks.c", include_str!("../runtime/hooks.c")),
     ("verbs.c", include_str!("../runtime/verbs.c")),
+    ("sockets.c", include_str!("../runtime/sockets.c")),
 ];
 
 /// The functions that the runtime has in the place of those of libc and libstdc++, under names that begin with `__mowgli_`.
@@ -23,7 +24,9 @@ const REPLACED: &str = "memcpy memmove memset memcmp malloc calloc realloc free 
     _ZdlPvm _ZdaPvm exit abort __assert_fail sched_yield usleep sleep nanosleep clock_gettime gettimeofday time rand random \
     pthread_create pthread_join pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_cond_wait \
     pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast pthread_barrier_wait pthread_rwlock_rdlock \
-    pthread_rwlock_wrlock pthread_spin_lock pthread_spin_unlock sem_wait sem_post";
+    pthread_rwlock_wrlock pthread_spin_lock pthread_spin_unlock sem_wait sem_post \
+    socket bind setsockopt listen connect accept accept4 send recv write read shutdown close getaddrinfo freeaddrinfo poll select \
+    epoll_create1 sendto recvfrom sendmsg recvmsg";
 
 /// A request to compile.
 pub struct Compile<'a> {
@@ -72,7 +75,7 @@ pub fn compile(ask: &Compile<'_>) -> Result<(), Error> {
     let names: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();
     std::fs::write(at("names"), names).map_err(|e| Error::file(&at("names"), &e))?;
     let mut objects = Vec::new();
-    for name in ["hooks.c", "verbs.c"] {
+    for name in ["hooks.c", "verbs.c", "sockets.c"] {
         let object = at(&format!("{name}.o"));
         run(Command::new(ask.cc).args(["-O1", "-fno-pie", "-c"]).arg(at(name)).arg("-o").arg(&object))?;
         objects.push(object);

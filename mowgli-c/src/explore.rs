@@ -1,7 +1,6 @@
 //! The exploration of a program: rounds until the cells are known, and then outcomes, failures and stuck executions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mowgli_core::event::Cell;
@@ -17,18 +16,19 @@ use crate::code::{CallSite, CodeAt, CompiledProgram, Failed, FailureKind, ModelC
 use crate::error::Error;
 use crate::execution::{ProgramExecution, described};
 use crate::lines::{Lines, SourcePlace};
-use crate::process::{EPILOGUE, Process, RunEnd};
+use crate::process::{EPILOGUE, ProgramCommand, RunEnd};
 use crate::races::{ProgramRace, races};
+use crate::setup::Processes;
 
 /// The most rounds in which the shared memory is found.
 const ROUNDS: usize = 1000;
 
 /// A request to explore a program.
 pub struct Ask<'a> {
-    /// The program.
-    pub program: &'a Path,
-    /// Its arguments.
-    pub args: &'a [String],
+    /// The program, or those of the nodes.
+    pub programs: &'a [ProgramCommand],
+    /// Whether each program is one node, and they exchange addresses by TCP.
+    pub per_node: bool,
     /// The switches of the hardware, with the network.
     pub switches: Switches,
     /// The largest number of states.
@@ -92,21 +92,12 @@ pub struct ExploredProgram {
 }
 
 /// Starts a program and lets its `main` set up.
-fn started(program: &Path, args: &[String]) -> Result<CompiledProgram, Error> {
-    let mut lines = Lines::of(program);
-    let (process, made) = Process::start(program, args, false)?;
-    let made = match made {
-        Ok(made) => made,
-        Err(RunEnd::Misuse(_, what)) => return Err(Error::Program(format!("main: {what}"))),
-        Err(RunEnd::Unsupported(at, what)) => {
-            let place = format!("main{}: ", lines.place(&at));
-            return Err(Error::Unsupported { place, what });
-        }
-        Err(other) => return Err(Error::Program(format!("main: {other:?}"))),
-    };
+fn started(ask: &Ask<'_>) -> Result<CompiledProgram, Error> {
+    let mut lines = Lines::of(ask.programs.iter().map(|p| p.program.as_path()));
+    let (process, made) = Processes::start(ask.programs, ask.per_node, false, &mut lines)?;
     if made.threads.is_empty() {
         let why = "`main` starts no thread: start those of the nodes with mowgli_node or pthread_create";
-        return Err(Error::Program(format!("{}: {why}", program.display())));
+        return Err(Error::Program(format!("{}: {why}", ask.programs[0].program.display())));
     }
     Ok(CompiledProgram::new(process, made, lines))
 }
@@ -118,7 +109,7 @@ fn started(program: &Path, args: &[String]) -> Result<CompiledProgram, Error> {
 pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
     let begin = Instant::now();
     let expired = || begin.elapsed() > ask.time;
-    let mut code = started(ask.program, ask.args)?;
+    let mut code = started(ask)?;
     for _ in 0..ROUNDS {
         let world = code.begin()?;
         // The code behind the last join reads memory, too, and what it reads is shared.
@@ -170,6 +161,9 @@ fn epilogue(
     value: &dyn Fn(mowgli_core::ids::Loc) -> Option<Val>,
 ) -> Option<(RecordedValues, Option<Failed>)> {
     let mut results = Vec::new();
+    if !code.process.has_epilogue {
+        return Some((Vec::new(), None));
+    }
     loop {
         match code.walk(EPILOGUE, &results) {
             CodeAt::Call(ModelCall { call, .. }) if call.method.text() == "Read" => {
@@ -274,7 +268,7 @@ fn finished(
         world: world.clone(),
         words: code.cells.0.len(),
         states: runs.states,
-        runs: code.process.forks,
+        runs: code.process.forks(),
         time: begin.elapsed(),
     }))
 }
@@ -321,7 +315,7 @@ enum RunResult {
 /// If the program cannot be started, or its memory or its calls are not supported.
 pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
-    let mut code = started(ask.program, ask.args)?;
+    let mut code = started(ask)?;
     for _ in 0..ROUNDS {
         let world = code.begin()?;
         epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
@@ -460,12 +454,11 @@ fn count_races(
 ///
 /// # Errors
 /// If the program cannot be started, or the trace is not one of it.
-pub fn replay(program: &Path, args: &[String], trace: &str) -> Result<Vec<String>, Error> {
+pub fn replay(programs: &[ProgramCommand], per_node: bool, trace: &str) -> Result<Vec<String>, Error> {
     let wrong =
         || Error::Program("this is no trace of this program: `mowgli explore --trace FILE` writes one".to_owned());
-    let (mut process, made) = Process::start(program, args, true)?;
-    made.map_err(|_| wrong())?;
-    let mut lines = Lines::of(program);
+    let mut lines = Lines::of(programs.iter().map(|p| p.program.as_path()));
+    let (mut process, _) = Processes::start(programs, per_node, true, &mut lines)?;
     let mut said = Vec::new();
     for text in trace.lines() {
         let (text, are_cells) = text.strip_prefix("cells").map_or((text, false), |rest| (rest, true));

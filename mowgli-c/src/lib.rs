@@ -15,6 +15,7 @@ mod explore;
 mod lines;
 mod process;
 mod races;
+mod setup;
 
 pub use self::code::{FailureKind, RecordedValues};
 pub use self::compile::{Compile, compile};
@@ -22,4 +23,5 @@ pub use self::error::Error;
 pub use self::execution::{ExecutionStep, ProgramExecution};
 pub use self::explore::{Ask, ExploredProgram, ProgramFailure, RandomRuns, StuckThreads, explore, replay, run};
 pub use self::lines::SourcePlace;
+pub use self::process::ProgramCommand;
 pub use self::races::{ProgramRace, RacingAccess};

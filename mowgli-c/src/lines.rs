@@ -5,12 +5,24 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-/// The source lines and variables of a program.
-pub(crate) struct Lines {
+/// The source lines and variables of programs, one for each process.
+pub(crate) struct Lines(Vec<LinesOfProgram>);
+
+struct LinesOfProgram {
     program: std::path::PathBuf,
     known: BTreeMap<u64, Option<(String, u32)>>,
     /// The variables with static storage: address, size, name.
     variables: Vec<(u64, u64, String)>,
+}
+
+/// Returns the number of the process that an address belongs to. It is in the upper bits.
+pub(crate) fn process_of(address: u64) -> usize {
+    (address >> 48) as usize
+}
+
+/// Returns an address as its process knows it.
+fn in_process(address: u64) -> u64 {
+    address & ((1 << 48) - 1)
 }
 
 /// Prints what a tool says, or nothing if it is missing.
@@ -18,8 +30,8 @@ fn said(command: &mut Command) -> String {
     command.output().map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-impl Lines {
-    pub(crate) fn of(program: &Path) -> Self {
+impl LinesOfProgram {
+    fn of(program: &Path) -> Self {
         let text = said(Command::new("nm").args(["-S", "-n"]).arg(program));
         let variable = |line: &str| {
             let mut words = line.split(' ');
@@ -35,8 +47,7 @@ impl Lines {
         }
     }
 
-    /// Returns the source line of these addresses, innermost first: the first one outside of headers.
-    pub(crate) fn place(&mut self, places: &[u64]) -> SourcePlace {
+    fn place(&mut self, places: &[u64]) -> SourcePlace {
         let unknown: Vec<u64> = places.iter().copied().filter(|pc| !self.known.contains_key(pc)).collect();
         if !unknown.is_empty() {
             let all = unknown.iter().map(|pc| format!("{pc:x}"));
@@ -57,15 +68,36 @@ impl Lines {
         SourcePlace { line, within }
     }
 
+    fn variable(&self, at: u64) -> Option<(&str, u64)> {
+        let has = |(from, size, _): &&(u64, u64, String)| (*from..from + size).contains(&at);
+        self.variables.iter().rev().find(has).map(|(from, _, name)| (name.as_str(), at - from))
+    }
+}
+
+impl Lines {
+    pub(crate) fn of<'a>(programs: impl Iterator<Item = &'a Path>) -> Self {
+        Self(programs.map(LinesOfProgram::of).collect())
+    }
+
+    /// Returns the source line of these addresses, innermost first: the first one outside of headers.
+    pub(crate) fn place(&mut self, places: &[u64]) -> SourcePlace {
+        let process = places.first().map_or(0, |pc| process_of(*pc));
+        let own: Vec<u64> = places.iter().map(|pc| in_process(*pc)).collect();
+        self.0.get_mut(process).map(|lines| lines.place(&own)).unwrap_or_default()
+    }
+
     /// Returns a name for an address, as the name of a variable and an offset. It is an identifier.
     pub(crate) fn name(&self, at: u64, regions: &[(u8, u64, u64)]) -> String {
-        let variable = self.variables.iter().rev().find(|(from, size, _)| (*from..from + size).contains(&at));
+        let process = process_of(at);
+        let variable = self.0.get(process).and_then(|lines| lines.variable(in_process(at)));
         let region = regions.iter().enumerate().find(|(_, (_, from, size))| (*from..from + size).contains(&at));
         let (name, offset) = match (variable, region) {
-            (Some((from, _, name)), _) => (name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"), at - from),
+            (Some((name, offset)), _) => (name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"), offset),
             (None, Some((k, (_, from, _)))) => (format!("mr{}", k + 1), at - from),
             (None, None) => (format!("at{at:x}"), 0),
         };
+        let is_one_of_several = self.0.len() > 1 && variable.is_some();
+        let name = if is_one_of_several { format!("n{}_{name}", process + 1) } else { name };
         if offset == 0 { name } else { format!("{name}_{offset}") }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -83,6 +83,15 @@ pub(crate) struct Setup {
     pub(crate) peers: Vec<u32>,
 }
 
+/// A program and its arguments.
+#[derive(Clone, Debug)]
+pub struct ProgramCommand {
+    /// A program that [`crate::compile()`] has made.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+}
+
 pub(crate) struct Process {
     child: Child,
     stream: BufReader<UnixStream>,
@@ -123,22 +132,28 @@ fn said(rest: &str) -> (CallStack, String) {
 }
 
 impl Process {
-    /// Starts a program, and waits until its `main` waits for its threads.
-    pub(crate) fn start(program: &Path, args: &[String], shows: bool) -> Result<(Self, Result<Setup, RunEnd>), Error> {
+    /// Starts a program. One of several has a number, and the number of calls of its set-up if that is known.
+    pub(crate) fn spawn(
+        ask: &ProgramCommand,
+        shows: bool,
+        number: Option<(usize, Option<u64>)>,
+    ) -> Result<Self, Error> {
         let folder = tempfile::tempdir().map_err(|e| Error::file(&std::env::temp_dir(), &e))?;
         let path = folder.path().join("socket");
         let listener = UnixListener::bind(&path).map_err(|e| Error::file(&path, &e))?;
         listener.set_nonblocking(true).map_err(|e| Error::file(&path, &e))?;
         let output = || if shows { Stdio::inherit() } else { Stdio::null() };
-        let program = if program.components().count() == 1 { Path::new(".").join(program) } else { program.to_owned() };
-        let mut child = Command::new(&program)
-            .args(args)
-            .env("MOWGLI_SOCKET", &path)
-            .env_remove("MOWGLI_AGAIN")
-            .stdin(Stdio::null())
-            .stdout(output())
-            .spawn()
-            .map_err(|e| Error::file(&program, &e))?;
+        let program = &ask.program;
+        let program = if program.components().count() == 1 { Path::new(".").join(program) } else { program.clone() };
+        let mut command = Command::new(&program);
+        command.args(&ask.args).env("MOWGLI_SOCKET", &path).env_remove("MOWGLI_AGAIN");
+        command.env_remove("MOWGLI_PROGRAM").env_remove("MOWGLI_SET_UPS");
+        if let Some((number, last)) = number {
+            command.env("MOWGLI_PROGRAM", number.to_string());
+            command.envs(last.map(|last| ("MOWGLI_SET_UPS", last.to_string())));
+        }
+        let command = command.stdin(Stdio::null()).stdout(output());
+        let mut child = command.spawn().map_err(|e| Error::file(&program, &e))?;
         let begin = Instant::now();
         let stream = loop {
             if let Ok((stream, _)) = listener.accept() {
@@ -154,44 +169,37 @@ impl Process {
             std::thread::sleep(Duration::from_millis(1));
         };
         stream.set_nonblocking(false).map_err(|e| Error::file(&path, &e))?;
-        let mut process = Self { child, stream: BufReader::new(stream), live: None, forks: 0, _folder: folder };
-        let lines = process.answer()?;
-        let mut made = Setup::default();
-        for text in &lines {
-            let mut words = text.split(' ');
-            let kind = words.next().unwrap_or_default();
-            let all: Vec<&str> = words.collect();
-            let number = |at: usize| all.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
-            match kind {
-                "thread" => made.threads.push((number(0) as u8, places(all[1]).first().copied().unwrap_or(0))),
-                "region" => made.regions.push((number(0) as u8, number(1), number(2))),
-                "pair" => {
-                    made.pairs.push((number(0) as u8, number(1) as u8));
-                    made.peers.push(number(2) as u32);
-                }
-                "m" | "x" => return Ok((process, Err(Self::end(text)))),
-                _ => {}
-            }
-        }
-        Ok((process, Ok(made)))
+        Ok(Self { child, stream: BufReader::new(stream), live: None, forks: 0, _folder: folder })
     }
 
-    fn say(&mut self, text: &str) -> Result<(), Error> {
+    /// Waits until `main` waits for its threads, and returns what it has made, as lines.
+    pub(crate) fn made(&mut self) -> Result<Result<Vec<String>, RunEnd>, Error> {
+        let lines = self.answer()?;
+        let end =
+            lines.iter().find(|text| text.starts_with("m ") || text.starts_with("x ")).map(|text| Self::end(text));
+        Ok(end.map_or(Ok(lines), Err))
+    }
+
+    pub(crate) fn say(&mut self, text: &str) -> Result<(), Error> {
         let stream = self.stream.get_mut();
         stream.write_all(format!("{text}\n").as_bytes()).map_err(|_| gone())
+    }
+
+    /// Reads a line.
+    pub(crate) fn line(&mut self) -> Result<String, Error> {
+        let mut text = String::new();
+        match self.stream.read_line(&mut text) {
+            Ok(n) if n > 0 => Ok(text.trim_end_matches('\n').to_owned()),
+            _ => Err(gone()),
+        }
     }
 
     fn answer(&mut self) -> Result<Vec<String>, Error> {
         let mut lines = Vec::new();
         loop {
-            let mut text = String::new();
-            match self.stream.read_line(&mut text) {
-                Ok(n) if n > 0 => {}
-                _ => return Err(gone()),
-            }
-            match text.trim_end_matches('\n') {
-                "." => return Ok(lines),
-                line => lines.push(line.to_owned()),
+            match self.line()? {
+                line if line == "." => return Ok(lines),
+                line => lines.push(line),
             }
         }
     }
@@ -263,7 +271,7 @@ impl Process {
         Ok((CallBatch { calls, end, warnings, before, trail }, accesses))
     }
 
-    fn end(text: &str) -> RunEnd {
+    pub(crate) fn end(text: &str) -> RunEnd {
         let (at, what) = said(text.get(2..).unwrap_or_default());
         match text.as_bytes().first() {
             Some(b'f') => RunEnd::Failed(at, what),

@@ -25,7 +25,7 @@ const COMPILER: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 10] = [
+    let quick: [(&str, fn()); 12] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs(0..4)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -34,6 +34,8 @@ pub fn trials() -> Vec<Trial> {
         ("a_failure_is_replayed_and_is_a_litmus_test", a_failure_is_replayed_and_is_a_litmus_test),
         ("a_race_is_found_and_its_twin_has_none", a_race_is_found_and_its_twin_has_none),
         ("volatile_and_atomic_accesses_do_not_race", || volatile_and_atomic_accesses_do_not_race("cc")),
+        ("a_server_and_a_client_meet_by_tcp", a_server_and_a_client_meet_by_tcp),
+        ("what_is_sent_by_tcp_does_not_wait_for_a_card", what_is_sent_by_tcp_does_not_wait_for_a_card),
         ("what_is_no_program_is_an_error", what_is_no_program_is_an_error),
         ("the_program_of_the_page_is_explored", the_program_of_the_page_is_explored),
     ];
@@ -435,6 +437,81 @@ fn volatile_and_atomic_accesses_do_not_race(compiler: &str) {
     let locked = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int";
     let write = "pthread_mutex_lock(&m); n = 1; pthread_mutex_unlock(&m);";
     assert_eq!(races(locked, write, "(pthread_mutex_lock(&m), n); pthread_mutex_unlock(&m)"), []);
+}
+
+/// Compiles a program of one node, with a change to an example, and returns its command.
+fn node(folder: &Path, name: &str, changes: &[(&str, &str)], flags: &[&str]) -> String {
+    file(folder, "exchange.h", include_str!("../examples/verbs/exchange.h"));
+    let mut text = std::fs::read_to_string(source(name)).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{name} has no {from}");
+        text = text.replace(from, to);
+    }
+    let program = compiled(folder, &file(folder, &format!("{name}.c"), &text), flags);
+    let own = folder.join(name).display().to_string();
+    std::fs::rename(program, &own).unwrap();
+    own
+}
+
+/// Explores two programs, one a node.
+fn two_programs(command: &str, server: &str, client: &str, more: &[&str]) -> Ran {
+    let (server, client) = (format!("{server} 0"), format!("{client} 1 localhost"));
+    mowgli(&[&[command, "--node", &server, "--node", &client], more].concat())
+}
+
+fn a_server_and_a_client_meet_by_tcp() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, client) = (node(folder.path(), "server", &[], &[]), node(folder.path(), "client", &[], &[]));
+    let right = two_programs("explore", &server, &client, &["--races"]);
+    assert!(
+        right.code == 0 && right.out.contains("server and client: 2 threads on 2 nodes, 4 shared words"),
+        "{}",
+        right.out
+    );
+    assert!(right.out.ends_with("none waits for ever, and none has a race\n"), "{}", right.out);
+    let alone = mowgli(&["explore", "--node", &client]);
+    assert!(alone.code == 2 && alone.err.contains("connect: no program listens on port 18515"), "{}", alone.err);
+    let alone = mowgli(&["explore", "--node", &server]);
+    assert!(
+        alone.code == 3 && alone.out.contains("accept, and no other program is at the other side"),
+        "{}",
+        alone.out
+    );
+    // The broken server clears its memory, or the flag, behind the client's write.
+    let server = node(folder.path(), "server", &[], &["-DBROKEN"]);
+    let trace = folder.path().join("trace").display().to_string();
+    let broken = two_programs("explore", &server, &client, &["--json", "--trace", &trace]);
+    let found = json(&broken);
+    let at = |place: &Value| (place["file"].as_str().map(|f| f.ends_with("server.c")), place["line"].as_u64());
+    assert_eq!(broken.code, 1, "{found}");
+    assert_eq!(at(&found["failures"][0]["at"]), (Some(true), Some(25)), "{found}");
+    assert_eq!(at(&found["stuck"][0][0]["at"]), (Some(true), Some(24)), "{found}");
+    let again = two_programs("replay", &server, &client, &[&trace]);
+    assert!(
+        again.out.starts_with("thread 1: ") && again.out.contains("server.c:25: assertion `m->data == 42' failed"),
+        "{}",
+        again.out
+    );
+}
+
+/// The completion of a WRITE and a message say nothing of the server's memory.
+fn what_is_sent_by_tcp_does_not_wait_for_a_card() {
+    let folder = tempfile::tempdir().unwrap();
+    let receives = ("while (m->flag == 0) {}", "char done; if (recv(line, &done, 1, 0) != 1) return 3;");
+    let server = node(folder.path(), "server", &[receives], &[]);
+    let sends = ("\tclose(line);", "\tif (send(line, \"x\", 1, 0) != 1) return 1;\n\tclose(line);");
+    let client = node(folder.path(), "client", &[sends], &[]);
+    let early = two_programs("explore", &server, &client, &["--json", "--races"]);
+    let found = json(&early);
+    assert_eq!(found["failures"][0]["what"], "assertion `m->data == 42' failed", "{found}");
+    assert_eq!(racing_lines(&found), [(18, true), (25, false)], "{found}");
+    let seen = two_programs("run", &server, &client, &["--times", "20"]);
+    assert!(seen.out.contains("20 runs over the machine"), "{}", seen.out);
+    // A server whose own memory comes by the message alone needs no card.
+    let by_tcp = ("assert(m->data == 42);", "assert(done == 'x');");
+    let server = node(folder.path(), "server", &[receives, by_tcp], &[]);
+    let right = two_programs("explore", &server, &client, &["--races"]);
+    assert!(right.code == 0 && right.out.contains("none has a race"), "{}", right.out);
 }
 
 /// The program of docs/c.md and its repair have the answers that the page shows.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use itertools::Itertools;
 use mowgli_c::{
-    Ask, Compile, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramExecution, ProgramFailure, ProgramRace,
-    RacingAccess, RandomRuns, StuckThreads,
+    Ask, Compile, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramCommand, ProgramExecution, ProgramFailure,
+    ProgramRace, RacingAccess, RandomRuns, StuckThreads,
 };
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
@@ -41,11 +41,14 @@ pub(super) struct CcArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli explore ./pingpong\n  mowgli explore ./pingpong --network rc-relaxed -- 4 8\n  mowgli explore ./pingpong --litmus > pingpong.litmus\n\nExit codes: 0 nothing is wrong, 1 a failure, a wrong use of verbs, a race or a stuck execution, 2 bad input, 3 a limit left that open."
+    after_help = "Examples:\n  mowgli explore ./pingpong\n  mowgli explore ./pingpong --network rc-relaxed -- 4 8\n  mowgli explore ./pingpong --litmus > pingpong.litmus\n  mowgli explore --races --node './server 1' --node './client 2'\n\nExit codes: 0 nothing is wrong, 1 a failure, a wrong use of verbs, a race or a stuck execution, 2 bad input, 3 a limit left that open."
 )]
 pub(super) struct ExploreArgs {
     /// A program that `mowgli cc` has made.
-    program: PathBuf,
+    #[arg(required_unless_present = "node")]
+    program: Option<PathBuf>,
+    #[command(flatten)]
+    nodes: Nodes,
     /// The arguments of the program, behind `--`.
     #[arg(last = true)]
     args: Vec<String>,
@@ -74,13 +77,57 @@ pub(super) struct ExploreArgs {
     on: On,
 }
 
+/// Programs that are started once per node.
+#[derive(Args, Default)]
+pub(super) struct Nodes {
+    /// A program that is one node, with its arguments in one text: --node './server 1' --node './client 2'. They exchange addresses by TCP.
+    #[arg(long, value_name = "COMMAND")]
+    node: Vec<String>,
+}
+
+impl Nodes {
+    /// Returns the commands: those of the nodes, or else the program.
+    ///
+    /// # Errors
+    /// If there are both, or neither, or a command is empty.
+    fn commands(&self, program: Option<&Path>, args: &[String]) -> Result<Vec<ProgramCommand>, InputError> {
+        let wrong = |why: &str| InputError::new(Code::Argument, why);
+        match program {
+            Some(_) if !self.node.is_empty() => Err(wrong("--node names the programs, so there is no other program")),
+            Some(program) => Ok(vec![ProgramCommand { program: program.to_owned(), args: args.to_owned() }]),
+            None if !args.is_empty() => Err(wrong("the arguments of a node are in its --node, as in './server 1'")),
+            None if self.node.is_empty() => Err(wrong("name a program, or one for each node by --node")),
+            None => self.node.iter().map(|text| command(text)).collect(),
+        }
+    }
+
+    /// True if programs are started once per node.
+    pub(super) fn any(&self) -> bool {
+        !self.node.is_empty()
+    }
+}
+
+fn command(text: &str) -> Result<ProgramCommand, InputError> {
+    let mut words = text.split_whitespace().map(str::to_owned);
+    let program = words.next().ok_or_else(|| InputError::new(Code::Argument, "--node without a program"))?;
+    Ok(ProgramCommand { program: program.into(), args: words.collect() })
+}
+
+/// Returns the names of programs, each once.
+fn names(commands: &[ProgramCommand]) -> String {
+    let name =
+        |c: &ProgramCommand| c.program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    commands.iter().map(name).dedup().join(" and ")
+}
+
 #[derive(Args)]
 #[command(after_help = "Examples:\n  mowgli explore ./pingpong --trace failure\n  mowgli replay ./pingpong failure")]
 pub(super) struct ReplayArgs {
-    /// A program that `mowgli cc` has made.
-    program: PathBuf,
-    /// An execution that `mowgli explore --trace` has written.
-    trace: PathBuf,
+    /// A program that `mowgli cc` has made, unless there is --node, and an execution that `mowgli explore --trace` has written.
+    #[arg(required = true, num_args = 1..=2)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    nodes: Nodes,
     /// The arguments of the program, behind `--`.
     #[arg(last = true)]
     args: Vec<String>,
@@ -124,9 +171,10 @@ pub(super) fn explored(args: &ExploreArgs) -> u8 {
 }
 
 fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
+    let programs = args.nodes.commands(args.program.as_deref(), &args.args)?;
     let ask = Ask {
-        program: &args.program,
-        args: &args.args,
+        programs: &programs,
+        per_node: args.nodes.any(),
         switches: switches(args.on.network)?,
         states: args.states,
         time: Duration::from_secs(args.timeout),
@@ -138,7 +186,7 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
     if let (Some(path), Some(failure)) = (&args.trace, first) {
         save(path, &failure.execution.trace)?;
     }
-    let name = args.program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = names(&programs);
     match first {
         _ if args.json => println!("{}", as_json(&name, &explored)),
         Some(failure) if args.litmus => print!("{}", litmus(&name, &explored, failure, ask.switches)?),
@@ -155,8 +203,10 @@ fn is_fine(explored: &ExploredProgram) -> bool {
 
 /// Runs one execution again, and prints where each thread ends.
 pub(super) fn replayed(args: &ReplayArgs) -> Result<u8, InputError> {
-    let trace = text_of(&args.trace)?;
-    for line in mowgli_c::replay(&args.program, &args.args, &trace).map_err(input)? {
+    let (trace, program) = args.files.split_last().expect("one at least");
+    let trace = text_of(trace)?;
+    let programs = args.nodes.commands(program.first().map(PathBuf::as_path), &args.args)?;
+    for line in mowgli_c::replay(&programs, args.nodes.any(), &trace).map_err(input)? {
         println!("{line}");
     }
     Ok(0)
@@ -173,12 +223,13 @@ pub(super) struct Random {
 }
 
 /// Runs a program with random schedules, and prints what was seen.
-pub(super) fn ran(program: &Path, random: &Random) -> Result<u8, InputError> {
+pub(super) fn ran(program: Option<&Path>, nodes: &Nodes, random: &Random) -> Result<u8, InputError> {
+    let (programs, per_node) = (nodes.commands(program, &[])?, nodes.any());
     let time = Duration::from_secs(random.timeout);
     let (switches, races) = (switches(random.network)?, random.races);
-    let ask = Ask { program, args: &[], switches, states: usize::MAX, time, executions: false, races };
+    let ask = Ask { programs: &programs, per_node, switches, states: usize::MAX, time, executions: false, races };
     let ran = mowgli_c::run(&ask, random.times, random.seed).map_err(input)?;
-    let name = program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = names(&programs);
     print!("{}", if random.json { format!("{}\n", ran_json(&name, &ran)) } else { ran_text(&name, &ran, random.seed) });
     let is_wrong = !ran.failures.is_empty() || !ran.stuck.is_empty() || !ran.races.is_empty();
     Ok(if is_wrong { 1 } else { 3 * u8::from(ran.stop.is_some()) })

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use mowgli_check::guard::guarded;
 use mowgli_fabric::{Company, Provider};
 
-use super::c::{self, Random};
+use super::c::{self, Nodes, Random};
 use super::network::On;
 use super::out::{all_files, parsed, reported_in, worst};
 use crate::catalogue::Catalogue;
@@ -46,6 +46,11 @@ impl FabricArg {
 const MEETING: Duration = Duration::from_secs(30);
 
 impl RunArgs {
+    fn random(&self) -> Random {
+        let Self { times, seed, timeout, json, races, .. } = *self;
+        Random { times, seed, timeout, json, races, network: self.on.network }
+    }
+
     fn patience(&self) -> Duration {
         Duration::from_secs(self.timeout) + MEETING
     }
@@ -57,8 +62,10 @@ impl RunArgs {
 )]
 pub(super) struct RunArgs {
     /// Files ending in .litmus, directories with such files, or programs that `mowgli cc` has made. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "node")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    nodes: Nodes,
     /// The fabric to run over.
     #[arg(long, value_enum, default_value_t = FabricArg::Machine)]
     fabric: FabricArg,
@@ -85,6 +92,10 @@ pub(super) struct RunArgs {
 }
 
 pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
+    if args.nodes.any() {
+        let program = args.paths.first().map(PathBuf::as_path);
+        return reported_in(args.json, c::ran(program, &args.nodes, &args.random()));
+    }
     let variants = match args.variant.iter().map(|text| variant(text)).collect::<Result<BTreeMap<_, _>, _>>() {
         Ok(variants) => variants,
         Err(error) => return reported_in(args.json, Err(error)),
@@ -131,9 +142,7 @@ fn one(
     catalogue: &Catalogue,
 ) -> Result<u8, InputError> {
     if is_program(path) {
-        let RunArgs { times, seed, timeout, json, races, .. } = *args;
-        let random = Random { times, seed, timeout, json, races, network: args.on.network };
-        return c::ran(path, &random);
+        return c::ran(Some(path), &Nodes::default(), &args.random());
     }
     let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
     if args.races {
