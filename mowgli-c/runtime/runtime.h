@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NODES = 8, THREADS = 64, EPILOGUE = 255, PAIRS = 64, DEPTH = 128 };
+enum { NODES = 8, THREADS = 64, EPILOGUE = 255, PAIRS = 64, DEPTH = 1024 };
 
 /* Entry points save the registers that calls preserve and jump to `mw_NAME`, so that the state of the caller can be hashed. */
 #define ENTRY(name) \

@@ -101,7 +101,10 @@ fn own(cells: &[(u64, u64)], process: usize) -> Vec<(u64, u64)> {
 fn failed(lines: &mut Lines, name: &str, end: RunEnd) -> Error {
     match end {
         RunEnd::Misuse(_, what) => Error::Program(format!("{name}: {what}")),
-        RunEnd::Unsupported(at, what) => Error::Unsupported { place: format!("{name}{}: ", lines.place(&at)), what },
+        RunEnd::Unsupported(at, what) => {
+            let what = what.trim_end_matches(" is not supported").to_owned();
+            Error::Unsupported { place: format!("{name}{}: ", lines.place(&at)), what }
+        }
         other => Error::Program(format!("{name}: {other:?}")),
     }
 }

@@ -266,7 +266,8 @@ fn failed(failure: &ProgramFailure) -> String {
     };
     let out = format!("{}: {}{} ({who})\n", kind(failure), at(&failure.place), failure.what);
     match failure.execution.steps[..] {
-        [] => out + "  no execution was found again within the limits\n",
+        [] if failure.execution.trace.is_empty() => out + "  no execution was found again within the limits\n",
+        [] => out + "  before any access to shared memory\n",
         _ => out + &steps(&failure.execution, "  "),
     }
 }
