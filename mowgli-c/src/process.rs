@@ -296,3 +296,32 @@ fn access(thread: usize, rest: &str) -> MemoryAccess {
 fn gone() -> Error {
     Error::Program("the program has ended although it had not been asked to".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+    use crate::compile::{Compile, compile};
+
+    /// A thread that waits for a result may wait for long, because the machine explores other states.
+    #[test]
+    #[ignore = "takes eleven seconds, and needs cc and libibverbs"]
+    fn a_run_waits_for_its_result_without_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("p.c"), folder.path().join("p"));
+        let text = "#include <mowgli.h>\nstatic int n;\nstatic void *one(void *p) { n = n + 1; return p; }\n\
+             int main(void) { mowgli_node(1, one, 0); mowgli_node(1, one, 0); mowgli_join(); }\n";
+        std::fs::write(&source, text).unwrap();
+        let (files, cc, cxx) = ([source], OsStr::new("cc"), OsStr::new("c++"));
+        compile(&Compile { files: &files, out: &program, flags: &[], cc, cxx }).unwrap();
+        let mut process = Process::spawn(&ProgramCommand { program, args: Vec::new() }, false, None).unwrap();
+        process.made().unwrap().unwrap();
+        let (_, accesses) = process.run(0, &[]).unwrap();
+        process.set_cells(&[(accesses[0].at, 4)]).unwrap();
+        assert!(matches!(process.run(0, &[]).unwrap().0.end, RunEnd::Asks(_)));
+        std::thread::sleep(Duration::from_millis(10_500));
+        assert!(matches!(process.run(0, &[7]).unwrap().0.end, RunEnd::Ended(_)));
+        assert!(matches!(process.run(1, &[]).unwrap().0.end, RunEnd::Asks(_)));
+    }
+}
