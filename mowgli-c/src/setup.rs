@@ -6,13 +6,13 @@
 //! have the number of their process in the upper bits; the thread of `main` is the first of its process.
 //!
 //! **Example**: a server listens, accepts, and exchanges keys with a client. Then it clears its memory and polls on it, and
-//! the client posts a WRITE. The set-up ends behind the last call that makes or connects something, so the memory is
-//! cleared by a thread, and the WRITE may come before that.
+//! the client posts a WRITE. The set-up ends behind the last call that makes or connects something. So a thread
+//! clears the memory, and the WRITE may come before that.
 //!
-//! **Correct because**: the programs start twice. The first start counts the calls that set something up, until each program
-//! posts, polls, looks at memory for ever, or waits for a message. The second one holds each program behind its last such call.
+//! **Correct because**: the programs start twice. The first start counts the calls that set something up. It goes on
+//! until each program posts, polls, reads memory for ever, or waits for a message. The second one holds each program behind its last such call.
 //! It goes on from there to its next message only if the set-up of another program waits for it. All that comes later is explored.
-//! What a program does before is the same in each execution but for its time.
+//! Up to there a program does the same in each execution.
 //!
 //! **Cost**: two starts of each program.
 
@@ -73,8 +73,7 @@ impl Processes {
 
     /// Sets the cells: address and size, in the order of the addresses.
     pub(crate) fn set_cells(&mut self, cells: &[(u64, u64)]) -> Result<(), Error> {
-        let all = self.all.iter_mut().enumerate();
-        all.map(|(k, process)| process.set_cells(&own(cells, k))).collect()
+        self.all.iter_mut().enumerate().try_for_each(|(k, process)| process.set_cells(&own(cells, k)))
     }
 
     /// Returns the values that these cells have when the threads begin.

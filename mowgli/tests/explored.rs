@@ -39,7 +39,7 @@ pub fn trials() -> Vec<Trial> {
         ("what_is_no_program_is_an_error", what_is_no_program_is_an_error),
         ("the_program_of_the_page_is_explored", the_program_of_the_page_is_explored),
     ];
-    let long: [(&str, fn()); 8] = [
+    let long: [(&str, fn()); 9] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
             let has_clang = Command::new("clang").arg("--version").output().is_ok();
             volatile_and_atomic_accesses_do_not_race(if has_clang { "clang" } else { "cc" });
@@ -54,6 +54,7 @@ pub fn trials() -> Vec<Trial> {
         ("every_broken_twin_is_found", || {
             ["barrier", "lock", "ring", "version", "immediate", "log"].into_iter().for_each(example);
         }),
+        ("one_program_is_both_nodes_and_sends_messages", one_program_is_both_nodes_and_sends_messages),
         ("a_program_in_cpp_is_explored", a_program_in_cpp_is_explored),
         ("random_runs_show_outcomes_of_the_exploration", random_runs_show_outcomes_of_the_exploration),
     ];
@@ -512,6 +513,51 @@ fn what_is_sent_by_tcp_does_not_wait_for_a_card() {
     let server = node(folder.path(), "server", &[receives, by_tcp], &[]);
     let right = two_programs("explore", &server, &client, &["--races"]);
     assert!(right.code == 0 && right.out.contains("none has a race"), "{}", right.out);
+}
+
+/// A ping-pong of messages, in the manner of rc_pingpong of rdma-core: one program is server and client.
+fn one_program_is_both_nodes_and_sends_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "exchange.h", include_str!("../examples/verbs/exchange.h"));
+    let text = "#include \"exchange.h\"\n\
+        static void receives(struct side *s)\n{\n\
+        \tstruct ibv_sge to = { (uintptr_t)s->memory, 8, s->mr->lkey };\n\
+        \tstruct ibv_recv_wr *bad, r = { .sg_list = &to, .num_sge = 1 };\n\
+        \tif (ibv_post_recv(s->qp, &r, &bad)) abort();\n}\n\
+        static void sends(struct side *s, uint64_t v)\n{\n\
+        \tuint64_t *from = (void *)(s->memory + 8);\n\
+        \tstruct ibv_sge sge = { (uintptr_t)from, 8, s->mr->lkey };\n\
+        \tstruct ibv_send_wr *bad, r = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };\n\
+        \t*from = v;\n\tif (ibv_post_send(s->qp, &r, &bad)) abort();\n}\n\
+        static void polls(struct side *s, int open)\n{\n\
+        \tfor (struct ibv_wc wc; open; ) {\n\
+        \t\tif (ibv_poll_cq(s->cq, 1, &wc) == 0) continue;\n\
+        \t\topen -= wc.opcode == IBV_WC_SEND ? 1 : 2;\n\t}\n}\n\
+        int main(int argc, char **argv)\n{\n\
+        \tstruct side me = side_open(0);\n\
+        \tuint64_t *m = (void *)me.memory;\n\
+        \tint line, listener = socket(AF_INET, SOCK_STREAM, 0), is_client = argc > 1;\n\
+        \tstruct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(PORT), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };\n\
+        \tif (is_client) connect(line = listener, (struct sockaddr *)&at, sizeof at);\n\
+        \telse { bind(listener, (struct sockaddr *)&at, sizeof at); listen(listener, 1); line = accept(listener, NULL, NULL); }\n\
+        \tside_connect(&me, line);\n\
+        \treceives(&me);\n\
+        \tif (is_client) sends(&me, 41);\n\
+        \tpolls(&me, is_client ? 3 : 2);\n\
+        \tmowgli_outcome(argv[argc - 1][0] == 'c' ? \"client\" : \"server\", (int64_t)m[0]);\n\
+        \tif (!is_client) { sends(&me, m[0] + 1); polls(&me, 1); }\n\
+        \treturn 0;\n}\n";
+    let text = text.replace("#include \"exchange.h\"", "#include \"exchange.h\"\n#include <mowgli.h>");
+    let program = compiled(folder.path(), &file(folder.path(), "both.c", &text), &[]).display().to_string();
+    let ran = mowgli(&["explore", "--json", "--races", "--node", &program, "--node", &format!("{program} client")]);
+    let found = json(&ran);
+    let outcome = serde_json::json!([[{ "name": "server", "value": 41 }, { "name": "client", "value": 42 }]]);
+    assert_eq!(
+        (ran.code, &found["outcomes"], &found["races"]),
+        (0, &outcome, &serde_json::json!([])),
+        "{found}{}",
+        ran.err
+    );
 }
 
 /// The program of docs/c.md and its repair have the answers that the page shows.

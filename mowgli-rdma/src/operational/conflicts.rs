@@ -24,27 +24,8 @@ use mowgli_core::ids::{Loc, Tid};
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Buffered, PipeEntry, State, can_act};
+use super::state::{Buffered, ConflictingAccesses, NextAccess, PipeEntry, State, can_act};
 use super::step::Step;
-
-/// An access to memory that is a possible next step.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct NextAccess {
-    /// The thread that makes the call.
-    pub thread: Tid,
-    /// The name of the thread's state before the call: see [`super::ExternalCode`]. A thread without names has the number of
-    /// its place.
-    pub call: u128,
-    /// Whether the CPU makes the access, and not a card for an operation of the thread.
-    pub by_cpu: bool,
-    /// The word.
-    pub x: Loc,
-    /// Whether it writes.
-    pub writes: bool,
-}
-
-/// Two accesses to one word, in either order.
-pub type ConflictingAccesses = (NextAccess, NextAccess);
 
 impl Machine<'_> {
     /// Watches for conflicting accesses in all states from now on.
@@ -58,8 +39,8 @@ impl Machine<'_> {
         self.watched.iter().flatten().map(|(both, steps)| (*both, *steps))
     }
 
-    /// Finds a run, with as few steps as possible that are not taken at once, to a state in which two of these accesses are
-    /// possible, and returns them with it.
+    /// Finds a shortest run to a state in which two of these accesses are possible, and returns them with it. Steps that are
+    /// taken at once do not count.
     pub fn shortest_to_conflict(
         &mut self,
         any: &BTreeSet<ConflictingAccesses>,

@@ -7,9 +7,8 @@ use mowgli_core::ids::{Loc, NodeSet};
 use mowgli_core::program::Prog;
 use mowgli_core::world::World;
 
-use super::conflicts::ConflictingAccesses;
 use super::programs::{ExternalCode, Programs};
-use super::state::{PendingEvent, QueuePair, State};
+use super::state::{ConflictingAccesses, PendingEvent, QueuePair, State};
 use crate::error::Error;
 use crate::stamp::Qp;
 use crate::switches::Switches;

@@ -20,11 +20,10 @@ mod state;
 mod step;
 mod stuck;
 
-pub use self::conflicts::{ConflictingAccesses, NextAccess};
 pub use self::driven::Driven;
 pub use self::explore::{MachineRuns, WalkEnd};
 pub use self::machine::Machine;
 pub use self::programs::{ExternalCode, Goes};
-pub use self::state::PipeEntry;
+pub use self::state::{ConflictingAccesses, NextAccess, PipeEntry};
 pub use self::step::{Act, Step};
 pub use self::stuck::{Standstill, StuckThread};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
-use mowgli_core::ids::{Loc, NodeSet};
+use mowgli_core::ids::{Loc, NodeSet, Tid};
 use mowgli_core::value::Val;
 
 use crate::network::{Completion, Fence, Network, Order, Part as Place, Remote};
@@ -450,3 +450,22 @@ impl fmt::Display for PipeEntry {
         }
     }
 }
+
+/// An access to memory that is a possible next step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct NextAccess {
+    /// The thread that makes the call.
+    pub thread: Tid,
+    /// The name of the thread's state before the call: see [`super::ExternalCode`]. A thread without names has the number of
+    /// its place.
+    pub call: u128,
+    /// Whether the CPU makes the access, and not a card for an operation of the thread.
+    pub by_cpu: bool,
+    /// The word.
+    pub x: Loc,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+/// Two accesses to one word, in either order.
+pub type ConflictingAccesses = (NextAccess, NextAccess);

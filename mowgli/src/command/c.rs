@@ -48,7 +48,7 @@ pub(super) struct ExploreArgs {
     #[arg(required_unless_present = "node")]
     program: Option<PathBuf>,
     #[command(flatten)]
-    nodes: Nodes,
+    nodes: NodeCommands,
     /// The arguments of the program, behind `--`.
     #[arg(last = true)]
     args: Vec<String>,
@@ -79,13 +79,13 @@ pub(super) struct ExploreArgs {
 
 /// Programs that are started once per node.
 #[derive(Args, Default)]
-pub(super) struct Nodes {
+pub(super) struct NodeCommands {
     /// A program that is one node, with its arguments in one text: --node './server 1' --node './client 2'. They exchange addresses by TCP.
     #[arg(long, value_name = "COMMAND")]
     node: Vec<String>,
 }
 
-impl Nodes {
+impl NodeCommands {
     /// Returns the commands: those of the nodes, or else the program.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ pub(super) struct ReplayArgs {
     #[arg(required = true, num_args = 1..=2)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    nodes: Nodes,
+    nodes: NodeCommands,
     /// The arguments of the program, behind `--`.
     #[arg(last = true)]
     args: Vec<String>,
@@ -223,7 +223,7 @@ pub(super) struct Random {
 }
 
 /// Runs a program with random schedules, and prints what was seen.
-pub(super) fn ran(program: Option<&Path>, nodes: &Nodes, random: &Random) -> Result<u8, InputError> {
+pub(super) fn ran(program: Option<&Path>, nodes: &NodeCommands, random: &Random) -> Result<u8, InputError> {
     let (programs, per_node) = (nodes.commands(program, &[])?, nodes.any());
     let time = Duration::from_secs(random.timeout);
     let (switches, races) = (switches(random.network)?, random.races);

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use mowgli_check::guard::guarded;
 use mowgli_fabric::{Company, Provider};
 
-use super::c::{self, Nodes, Random};
+use super::c::{self, NodeCommands, Random};
 use super::network::On;
 use super::out::{all_files, parsed, reported_in, worst};
 use crate::catalogue::Catalogue;
@@ -65,7 +65,7 @@ pub(super) struct RunArgs {
     #[arg(required_unless_present = "node")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    nodes: Nodes,
+    nodes: NodeCommands,
     /// The fabric to run over.
     #[arg(long, value_enum, default_value_t = FabricArg::Machine)]
     fabric: FabricArg,
@@ -81,7 +81,7 @@ pub(super) struct RunArgs {
     /// Seconds for one test.
     #[arg(long, value_name = "S", default_value_t = 60)]
     timeout: u64,
-    /// Of a program, report races, too: see `mowgli explore --races`.
+    /// Report races of programs, too: see `mowgli explore --races`.
     #[arg(long)]
     races: bool,
     /// One JSON object a line and test.
@@ -142,7 +142,7 @@ fn one(
     catalogue: &Catalogue,
 ) -> Result<u8, InputError> {
     if is_program(path) {
-        return c::ran(Some(path), &Nodes::default(), &args.random());
+        return c::ran(Some(path), &NodeCommands::default(), &args.random());
     }
     let test = parsed(catalogue, path, &args.on.text_of(path)?)?;
     if args.races {
