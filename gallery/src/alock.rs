@@ -9,7 +9,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::guard::{GuardLock, Method};
-use crate::shared::{at_home, fetch, found, home, is_part, of, of_threads, own, swapped};
+use crate::shared::{at_home, fetch, found, is_part, of, of_threads, own, swapped};
 
 const ALOCK: Name = Name::literal("alock");
 
@@ -119,11 +119,12 @@ pub fn entry() -> Entry {
     let one_queue = made(5, |_| false.into()).replace(calls!(|rcas| Rdma::RCAS { x: p, y, v1, v2, .. } => body! {
         if ((node(y)) == (here())) { let v = Rdma::cas(y, v1, v2); Rdma::write(p, v) } else { rcas }
     }));
-    let release = |world: &World, t, x| match home(world, x) {
-        n if n == world.node_of(t) => aCW,
-        n => aNRW(n.into()),
+    let shapes = shapes! { Method:
+        Acq { .. } => { aMF }
+        Rel { x } => { if (node(x).is(here())) { aCW } else { aNRW(node(x)) } }
+        Share { .. } => { never }
     };
-    GuardLock::exclusive(ALOCK, release)
+    GuardLock::exclusive(ALOCK, shapes)
         .entry()
         .with(variant("published", "as qplock has it", Sound, alock, small))
         .with(variant("short-budget", "a queue gives way after each section", Sound, made(1, is_here), &[(3, 2, 2)]))

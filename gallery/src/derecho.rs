@@ -27,10 +27,10 @@ fn role(method: Method) -> Option<MemberRole> {
     Some(if matches!(method, Method::Send { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Send { x, v } => sent(world, x, v),
-        Method::Receive { x } => received(world, event, x),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Send { x, v } => { (sent(x, v)) }
+        Receive { x } => { (received(x)) }
     }
 }
 
@@ -71,7 +71,7 @@ pub fn entry() -> Entry {
     let send = bodies! { Method: Send { x, v } => { sst.inlined(&Method::send(x, v)); Rdma::wait(x.wid("d")) } };
     let waits = sst.clone().with("a send waits until the index has been sent", &send);
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
-    Entry::rdma(SharedLibrary::to_readers(role, shape, messages).empty(), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), messages).empty(), Wait)
         .with(
             variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds)
                 .writing(&[1, 2]),

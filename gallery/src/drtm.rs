@@ -8,7 +8,9 @@
 use mowgli_libraries::prelude::*;
 
 use crate::clocks::{Method as Clocks, Time};
-use crate::shared::{SharedLibrary, at_home, fetch, found, home, of_threads, own, put_there, register, whole};
+use crate::shared::{
+    SharedLibrary, at_home, fetch, found, got_from, of_threads, own, put_there, register, whole, word_term,
+};
 
 methods! {
     enum Method of DRTM = "drtm" {
@@ -20,11 +22,10 @@ methods! {
 }
 
 /// Write {aNRW_n}, Read {aCR}; {aWT} for a call that did nothing.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Write { x, v } if event.ret == Val::Bool(true) => put_there(world, x, v),
-        Method::Read { x } if event.ret != Val::Bot => [Sub::read(aCR, x.on(home(world, x)), event.ret)].into(),
-        _ => [Sub::quiet(aWT)].into(),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Write { x, v } => { if (ret().is(true)) { (put_there(x, v)) } else { aWT } }
+        Read { x } => { if (ret().is(Val::Bot)) { aWT } else { (got_from(x)) } }
     }
 }
 
@@ -90,20 +91,25 @@ fn bodies() -> Bodies {
 /// Returns the published variant, and broken ones that checks have to refute.
 #[must_use]
 pub fn entry() -> Entry {
-    let record = |world: &World, x: Loc| {
-        let word = || wait::word(home(world, x)).init(Val::Bot);
-        vec![(x.part("a"), word()), (x.part("b"), word())]
+    let record = parts! { x =>
+        x.part("a", []) => word_term().at(node(x)).init(Val::Bot);
+        x.part("b", []) => word_term().at(node(x)).init(Val::Bot);
     };
     let roles = ["p", "q"].into_iter();
     let drtm = roles
         .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)))
         .with_parts(at_home("lock"))
-        .parts(record);
+        .with_parts(record);
     let unchecked = drtm.clone().replace(calls!(Clocks::Valid { .. } => true));
     let at_once = drtm.clone().replace(calls!(Clocks::Over { .. } => true));
     let below = Libraries::over(to).with(Wait).with(Time);
-    Entry::new(Memory::rdma_wait(), SharedLibrary::on_a_node(shape, register).empty(), below, Vec::new())
-        .published(drtm, &[(2, 2, 1), (1, 2, 2)])
-        .broken("unchecked", unchecked)
-        .broken("at-once", at_once)
+    Entry::new(
+        Memory::rdma_wait(),
+        SharedLibrary::<Method>::on_a_node(call_shapes(), register).empty(),
+        below,
+        Vec::new(),
+    )
+    .published(drtm, &[(2, 2, 1), (1, 2, 2)])
+    .broken("unchecked", unchecked)
+    .broken("at-once", at_once)
 }

@@ -21,10 +21,10 @@ methods! {
 }
 
 /// Write {aNRW_n}, Read {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Write { x, v } => put_there(world, x, v),
-        Method::Read { x } => got_from(world, x, event.ret),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Write { x, v } => { (put_there(x, v)) }
+        Read { x } => { (got_from(x)) }
     }
 }
 
@@ -98,7 +98,7 @@ pub fn entry() -> Entry {
     let (farm, first_line) = (asking(agree), asking(|one, _| is_free(one)));
     let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d")));
     let no_lock = farm.clone().without(calls!(Rdma::RCAS { .. }));
-    Entry::rdma(SharedLibrary::on_a_node(shape, register), Wait)
+    Entry::rdma(SharedLibrary::<Method>::on_a_node(call_shapes(), register), Wait)
         .with(variant("published", "lines are read in no order", Sound, farm, bounds).writing(&[1, 2]))
         .with(variant("no-wait", "a reader looks before the READ has ended", Unsound, no_wait, bounds).writing(&[1, 2]))
         .with(variant("first-line", "a reader asks the first line only", Unsound, first_line, bounds).writing(&[1, 2]))

@@ -1,12 +1,11 @@
 //! A lock with two modes, or one whose release depends on the calling thread. Locks of the gallery use it if they
 //! promise more than [`crate::shared::lock`].
 
+use mowgli_core::algebra::Set;
 use mowgli_core::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_libraries::lock::{self, Sections};
 use mowgli_libraries::prelude::*;
-
-use crate::shared::home;
 
 methods! {
     /// Calls of a lock that readers share.
@@ -20,27 +19,27 @@ methods! {
     }
 }
 
-/// A lock as a library. Acq {aMF}, Share {aMF}. A Rel has one subevent, with the stamp that `release` gives to a
-/// thread.
+/// A lock as a library.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardLock {
     name: Name,
     methods: &'static [method::Method],
-    release: fn(&World, Tid, Loc) -> RdmaStamp,
+    shapes: &'static Shapes,
 }
 
 impl GuardLock {
-    /// Makes a lock with exclusive sections only.
+    /// Makes a lock with exclusive sections only, whose calls have these shapes: Acq {aMF}, and Rel another subevent.
     #[must_use]
-    pub fn exclusive(name: Name, release: fn(&World, Tid, Loc) -> RdmaStamp) -> Self {
-        Self { name, methods: &Method::TABLE[..2], release }
+    pub fn exclusive(name: Name, shapes: &'static Shapes) -> Self {
+        Self { name, methods: &Method::TABLE[..2], shapes }
     }
 
     /// Makes a lock with exclusive and shared sections. It promises that puts to its node are over when the next
-    /// section begins.
+    /// section begins. Acq {aMF}, Share {aMF}, Rel {aNRW_n}.
     #[must_use]
     pub fn shared(name: Name) -> Self {
-        Self { name, methods: Method::TABLE, release: |world, _, x| aNRW(home(world, x).into()) }
+        let shapes = shapes! { Method: Acq { .. } => { aMF } Share { .. } => { aMF } Rel { x } => { aNRW(node(x)) } };
+        Self { name, methods: Method::TABLE, shapes }
     }
 
     /// Returns the entry of this lock over memory, with its probes.
@@ -50,13 +49,12 @@ impl GuardLock {
     }
 }
 
-/// Returns the lock of a call.
-fn locked(s: &SubView) -> Option<Val> {
-    s.event.call.args.first().copied()
-}
+/// The lock of a call.
+const LOCKED: Key = Key::by("locked", &[Attribute::Argument(0)]);
 
-fn is_exclusive(s: &SubView) -> bool {
-    s.event.call.method.text() == "Acq"
+/// The subevents of calls that begin an exclusive section.
+fn exclusive_acq() -> Set {
+    calls(&["Acq"]).named("is_exclusive")
 }
 
 impl Library for GuardLock {
@@ -76,20 +74,16 @@ impl Library for GuardLock {
         lock::is_well_formed(events)
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let stamp = match Method::of(&event.call) {
-            Method::Acq { .. } | Method::Share { .. } => aMF,
-            Method::Rel { x } => (self.release)(world, event.thread, x),
-        };
-        vec![Shape::from([Sub::quiet(stamp)])]
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(self.shapes)
     }
 
     /// Two sections do not overlap if one of them is exclusive: `so = {<r, a> | r ends a section before that of a}`.
     fn spec(&self) -> Spec {
         let ends = stamps(|a: RdmaStamp| a != aMF);
         spec! {
-            let lo = orient(is_exclusive * aMF & same(locked) - id);
-            let later = po & same(locked);
+            let lo = orient(exclusive_acq * aMF & same(LOCKED) - id);
+            let later = po & same(LOCKED);
             let section = [aMF]; later - (later; later); [ends];
             let after = section^-1; lo;
             say after as lo = "{a} lets {b} in";
@@ -105,6 +99,10 @@ impl Hints for GuardLock {
 
     fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
         lock::held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
+    }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::NamesAndData
     }
 }
 

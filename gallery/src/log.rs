@@ -25,10 +25,10 @@ fn role(method: Method) -> Option<MemberRole> {
 }
 
 /// Append {aNRW_n | n a replica}, Last {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Append { x, v } => sent(world, x, v),
-        Method::Last { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Append { x, v } => { (sent(x, v)) }
+        Last { x } => { aCR: reads x at here, ret() }
     }
 }
 
@@ -63,7 +63,7 @@ pub fn entry() -> Entry {
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
     let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
     let second = log.clone().replace(by_second("tail"));
-    Entry::rdma(SharedLibrary::to_readers(role, shape, register), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), register), Wait)
         .published(log, &[(2, 2, 2), (3, 3, 1)])
         .broken("no-wait", no_wait)
         .broken("tail-first", tail_first)

@@ -27,10 +27,10 @@ fn role(method: Method) -> Option<MemberRole> {
     Some(if matches!(method, Method::Propose { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Propose { x, v } => sent(world, x, v),
-        Method::Follow { x } => received(world, event, x),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Propose { x, v } => { (sent(x, v)) }
+        Follow { x } => { (received(x)) }
     }
 }
 
@@ -89,7 +89,7 @@ pub fn entry() -> Entry {
         Rdma::put_words(w, payload_last(xs), payload_last(ys), d)
     }));
     let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => 1));
-    in_order_of_addresses(SharedLibrary::to_readers(role, shape, messages).empty())
+    in_order_of_addresses(SharedLibrary::to_readers(role, call_shapes(), messages).empty())
         .published(mu, &[(2, 2, 2), (3, 3, 1)])
         .broken("any-order", any_order)
         .broken("canary-first", canary_first)

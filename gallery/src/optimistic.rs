@@ -21,10 +21,10 @@ methods! {
 }
 
 /// Write {aNRW_n}, Read {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Write { x, v } => put_there(world, x, v),
-        Method::Read { x } => got_from(world, x, event.ret),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Write { x, v } => { (put_there(x, v)) }
+        Read { x } => { (got_from(x)) }
     }
 }
 
@@ -103,7 +103,7 @@ pub fn entry() -> Entry {
         calls!(Rdma::Put { x, .. } if is_part(x, "version")),
     );
     let two_queue_pairs = published.clone().declaring("the version lies on another node", elsewhere("version"));
-    Entry::rdma(SharedLibrary::on_a_node(shape, register), Wait)
+    Entry::rdma(SharedLibrary::<Method>::on_a_node(call_shapes(), register), Wait)
         .with(variant("published", "a poll behind each READ", Sound, published, bounds).writing(&[1, 2]))
         .with(variant("fenced", "fences in place of the polls between READs", Sound, fenced, bounds).writing(&[1, 2]))
         .with(variant("one-batch", "all READs are posted together", Unsound, one_batch, small).writing(&[1, 2]))

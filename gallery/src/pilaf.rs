@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 
-use crate::shared::{MemberRole, SharedLibrary, of_threads, own, register, whole};
+use crate::shared::{MemberRole, SharedLibrary, of_threads, own, register, whole, word_term};
 
 methods! {
     enum Method of PILAF = "pilaf" {
@@ -24,17 +24,16 @@ fn role(method: Method) -> Option<MemberRole> {
 }
 
 /// Returns the node of the record, which is that of its owner.
-fn home(world: &World, x: Loc) -> Node {
-    world.node_of(world.objects[&x].members[0])
+fn owner(x: Expr) -> Expr {
+    node(members(x).first())
 }
 
 /// Write {aCW}, Read {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    [match method {
-        Method::Write { x, v } => Sub::write(aCW, x.on(home(world, x)), v),
-        Method::Read { x } => Sub::read(aCR, x.on(home(world, x)), event.ret),
-    }]
-    .into()
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Write { x, v } => { aCW: writes x at (owner(x)), v }
+        Read { x } => { aCR: reads x at (owner(x)), ret() }
+    }
 }
 
 /// Computes a checksum without collisions.
@@ -78,17 +77,17 @@ fn bodies(checksum: fn(Expr, Expr) -> Expr) -> Bodies {
 pub fn entry() -> Entry {
     let bounds = &[(2, 2, 2), (3, 2, 1)];
     let by = |checksum: fn(Expr, Expr) -> Expr| {
-        let over = Over::<Method>::terms(bodies(checksum)).parts(move |world, x| {
-            let word = wait::word(home(world, x));
-            let check = word.clone().init(checksum(0.into(), 0.into()).value());
-            vec![(x.part("a"), word.clone()), (x.part("b"), word), (x.part("check"), check)]
+        let over = Over::<Method>::terms(bodies(checksum)).with_parts(parts! { x =>
+            x.part("a", []) => word_term().at(owner(x));
+            x.part("b", []) => word_term().at(owner(x));
+            x.part("check", []) => word_term().at(owner(x)).init(checksum(0.into(), 0.into()));
         });
         ["p", "q", "r"].into_iter().fold(over, |over, role| over.with_parts(of_threads(role, 0)))
     };
     let pilaf = by(both);
     let no_wait = pilaf.clone().without(calls!(Rdma::Wait { .. }));
     let unsound = |name, about, over| variant(name, about, Expected::Unsound, over, bounds).writing(&[1, 2]);
-    Entry::rdma(SharedLibrary::to_readers(role, shape, register), Wait)
+    Entry::rdma(SharedLibrary::to_readers(role, call_shapes(), register), Wait)
         .published(pilaf, bounds)
         .broken("no-wait", no_wait)
         .with(unsound("sum", "different records have one checksum", by(sum)))

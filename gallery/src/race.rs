@@ -8,7 +8,7 @@
 use mowgli_libraries::prelude::*;
 
 use crate::shared::{
-    SharedLibrary, at_home, elsewhere, fetch, found, got_from, home, is_part, of_threads, own, put_there, register,
+    SharedLibrary, at_home, elsewhere, fetch, found, got_from, is_part, of_threads, own, put_there, register, word_term,
 };
 
 methods! {
@@ -21,10 +21,10 @@ methods! {
 }
 
 /// Update {aNRW_n}, Lookup {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Update { x, v } => put_there(world, x, v),
-        Method::Lookup { x } => got_from(world, x, event.ret),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Update { x, v } => { (put_there(x, v)) }
+        Lookup { x } => { (got_from(x)) }
     }
 }
 
@@ -56,9 +56,10 @@ fn bodies() -> Bodies {
 }
 
 /// Returns the blocks that threads can use, on the node of the slot. Their initial value is not one that calls write.
-fn blocks(world: &World, x: Loc) -> Vec<(Loc, Object)> {
-    let of = |t| (0..2).map(move |k: i64| (block(x, t, k).loc(), wait::word(home(world, x)).init(7.into())));
-    world.tids().flat_map(of).collect()
+fn blocks() -> Parts {
+    parts! { x =>
+        for t in (all_threads()) { for k in (range(0, 2)) { block(x, t, k) => word_term().at(node(x)).init(7); } }
+    }
 }
 
 /// Returns the published variant, others with blocks on another node, and a broken one.
@@ -70,7 +71,7 @@ pub fn entry() -> Entry {
     let race = roles
         .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)))
         .with_parts(at_home("slot"))
-        .parts(blocks);
+        .with_parts(blocks());
     let other_node = race.clone().declaring("blocks lie on another node", elsewhere("block"));
     let completed = other_node
         .clone()
@@ -79,7 +80,7 @@ pub fn entry() -> Entry {
     let flushed = other_node.clone().replace(calls!(|put| Rdma::Put { x: block, .. } in Method::Update { x, .. } =>
         body! { put; fetch(own(x, "p"), block, x.wid("d")) }));
     let block_last = race.clone().delay(calls!(Rdma::Put { x, .. } if is_part(x, "block")));
-    Entry::rdma(SharedLibrary::on_a_node(shape, register), Wait)
+    Entry::rdma(SharedLibrary::<Method>::on_a_node(call_shapes(), register), Wait)
         .with(variant("published", "block and slot on one node", Sound, race, bounds).writing(&[1, 2]))
         .with(
             variant("other-node", "a block on another node, not waited for", Unsound, other_node, bounds)

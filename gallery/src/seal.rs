@@ -10,8 +10,8 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::shared::{
-    MemberRole, SharedLibrary, by_second, fetch, found, is_part, of_threads, own, place, places, readers, targets,
-    whole, with_crashes,
+    MemberRole, SharedLibrary, by_second, fetch, found, is_part, of_threads, own, place, places, targets, whole,
+    with_crashes, word_term,
 };
 
 methods! {
@@ -29,20 +29,18 @@ fn role(method: Method) -> Option<MemberRole> {
     Some(if matches!(method, Method::Append { .. }) { MemberRole::Writer } else { MemberRole::Reader })
 }
 
-/// Returns the node of the log, which is that of its first reader.
-fn home(world: &World, x: Loc) -> Node {
-    readers(world, x).iter().next().expect("somebody reads")
+/// Returns the node of the log, the first of its readers'.
+fn log_node(x: Expr) -> Expr {
+    targets(x).min()
 }
 
 /// Append {aNRW_n}, Seal {aMF}, Last {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    let log = |x: Loc| x.on(home(world, x));
-    [match method {
-        Method::Append { x, v } => Sub::write(aNRW(home(world, x).into()), log(x), v),
-        Method::Seal { x } => Sub::read(aMF, log(x), event.ret),
-        Method::Last { x } => Sub::read(aCR, log(x), event.ret),
-    }]
-    .into()
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Append { x, v } => { aNRW(log_node(x)): writes x at (log_node(x)), v }
+        Seal { x } => { aMF: reads x at (log_node(x)), ret() }
+        Last { x } => { aCR: reads x at (log_node(x)), ret() }
+    }
 }
 
 /// A register in which Seal reads the last write: so = rf u rb u mo, and [aMF]; rb is empty.
@@ -108,7 +106,7 @@ pub fn entry() -> Entry {
         .into_iter()
         .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)));
     let seal = seal.with_parts(places(&["first", "second", "source"]));
-    let seal = seal.parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
+    let seal = seal.with_parts(parts! { x => x.part("tail", []) => word_term().at(log_node(x)); });
     // Here the dead writer's tail overwrites the seal.
     let by_put = seal
         .clone()
@@ -117,7 +115,7 @@ pub fn entry() -> Entry {
     let unsealed =
         seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => Rdma::get(p, y, d)));
     let second = seal.clone().replace(by_second("second"));
-    with_crashes(SharedLibrary::to_readers(role, shape, spec).whose_writer_crashes())
+    with_crashes(SharedLibrary::to_readers(role, call_shapes(), spec).whose_writer_crashes())
         .published(seal, &[(2, 2, 2)])
         .broken("by-put", by_put)
         .broken("tail-first", tail_first)

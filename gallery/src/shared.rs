@@ -24,23 +24,9 @@ pub struct SharedLibrary<M> {
     init: Val,
     /// True if the writers may crash.
     crashes: bool,
-    shapes: CallShapes<M>,
+    shapes: &'static Shapes,
     spec: fn() -> Spec,
 }
-
-/// The shapes of calls: terms, which provers can read, or a function.
-enum CallShapes<M> {
-    Terms(&'static Shapes),
-    Function(fn(&World, &Event, M) -> Shape),
-}
-
-impl<M> Clone for CallShapes<M> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M> Copy for CallShapes<M> {}
 
 /// The role of a thread for an object that has members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,34 +53,16 @@ impl<M: Methods> fmt::Debug for SharedLibrary<M> {
 
 impl<M: Methods> SharedLibrary<M> {
     /// Makes a library of objects on a node. All threads may make all calls.
-    pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn() -> Spec) -> Self {
+    pub fn on_a_node(shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Node] };
-        Self {
-            form,
-            objects,
-            role: |_| None,
-            init: Val::Int(0),
-            crashes: false,
-            shapes: CallShapes::Function(shape),
-            spec,
-        }
+        Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shapes, spec }
     }
 
     /// Makes a library of objects from one thread to others.
-    pub fn to_readers(
-        role: fn(M) -> Option<MemberRole>,
-        shape: fn(&World, &Event, M) -> Shape,
-        spec: fn() -> Spec,
-    ) -> Self {
+    pub fn to_readers(role: fn(M) -> Option<MemberRole>, shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
         let form = DeclarationForm { kind: M::LIBRARY.text(), parts: &[DeclarationPart::Roles] };
-        let shapes = CallShapes::Function(shape);
         Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shapes, spec }
-    }
-
-    /// Makes a library of objects from one thread to others whose calls have these shapes, as terms.
-    pub fn of_terms(role: fn(M) -> Option<MemberRole>, shapes: &'static Shapes, spec: fn() -> Spec) -> Self {
-        Self { shapes: CallShapes::Terms(shapes), ..Self::to_readers(role, |_, _, _| [].into(), spec) }
     }
 
     /// Makes bottom the initial value, which calls may return.
@@ -142,12 +110,6 @@ fn of_members<M: Methods>(world: &World) -> Vec<Object> {
 
 /// Returns the nodes of an object's readers.
 #[must_use]
-pub fn readers(world: &World, x: Loc) -> NodeSet {
-    world.objects[&x].members.iter().skip(1).map(|&t| world.node_of(t)).collect()
-}
-
-/// Returns the nodes of an object's readers, in a body.
-#[must_use]
 pub fn targets(x: Expr) -> Expr {
     nodes(members(x).rest())
 }
@@ -170,16 +132,11 @@ impl<M: Methods> Library for SharedLibrary<M> {
     }
 
     fn shape_terms(&self) -> Option<&Shapes> {
-        if let CallShapes::Terms(shapes) = self.shapes { Some(shapes) } else { None }
+        Some(self.shapes)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
-        let may = self.may(world, event.thread, &event.call);
-        match self.shapes {
-            _ if !may => Vec::new(),
-            CallShapes::Terms(shapes) => shapes.of(world, event),
-            CallShapes::Function(shape) => vec![shape(world, event, M::of(&event.call))],
-        }
+        if self.may(world, event.thread, &event.call) { self.shapes.of(world, event) } else { Vec::new() }
     }
 
     fn spec(&self) -> Spec {
@@ -189,10 +146,7 @@ impl<M: Methods> Library for SharedLibrary<M> {
 
 impl<M: Methods> Hints for SharedLibrary<M> {
     fn equivariance(&self) -> Equivariance {
-        match self.shapes {
-            CallShapes::Terms(_) => Equivariance::NamesAndData,
-            CallShapes::Function(_) => Equivariance::Unknown,
-        }
+        Equivariance::NamesAndData
     }
 }
 
@@ -227,14 +181,14 @@ pub fn register() -> Spec {
 
 /// Returns the shape of a write to a register on one node: {aNRW_n}.
 #[must_use]
-pub fn put_there(world: &World, x: Loc, v: Val) -> Shape {
-    [Sub::write(aNRW(home(world, x).into()), x.on(home(world, x)), v)].into()
+pub fn put_there(x: Expr, v: Expr) -> ShapeTerm {
+    shape! { aNRW(node(x)): writes x at home, v }
 }
 
 /// Returns the shape of a read of such a register, which completes before it returns: {aCR}.
 #[must_use]
-pub fn got_from(world: &World, x: Loc, v: Val) -> Shape {
-    [Sub::read(aCR, x.on(home(world, x)), v)].into()
+pub fn got_from(x: Expr) -> ShapeTerm {
+    shape! { aCR: reads x at home, ret() }
 }
 
 /// Returns the lock that most of the gallery implements. It is like a node lock, but it only promises that puts to its
@@ -254,15 +208,6 @@ pub const fn lock(name: Name) -> Lock {
 #[must_use]
 pub fn lock_entry(name: Name) -> Entry {
     Entry { probes: vec![Box::new(Sections { library: name })], ..Entry::rdma(lock(name), Wait) }
-}
-
-/// Returns the node of an object.
-///
-/// # Panics
-/// If the object does not have a node.
-#[must_use]
-pub fn home(world: &World, x: Loc) -> Node {
-    wait::home(world, x)
 }
 
 /// Returns the calling thread's word with this role, for operations over the network.
@@ -292,17 +237,17 @@ pub fn of_threads_with_numbers(role: &'static str) -> Parts {
 
 /// Declares a word of each thread, on its node, with this initial value.
 fn words_of_threads(role: &'static str, init: impl Fn(Expr) -> Expr) -> Parts {
-    parts! { x => for t in (all_threads()) { of(x, role, t) => word().at(node(t)).init(init(t)); } }
+    parts! { x => for t in (all_threads()) { of(x, role, t) => word_term().at(node(t)).init(init(t)); } }
 }
 
 /// Declares a word on the node of an object.
 #[must_use]
 pub fn at_home(role: &'static str) -> Parts {
-    parts! { x => x.part(role, []) => word().at(node(x)); }
+    parts! { x => x.part(role, []) => word_term().at(node(x)); }
 }
 
 /// Returns a word of memory.
-fn word() -> ObjectTerm {
+pub fn word_term() -> ObjectTerm {
     ObjectTerm::new(wait::WAIT)
 }
 
@@ -367,15 +312,14 @@ pub fn by_second(role: &'static str) -> Calls {
 
 /// Returns the shape of a message from the writer to each reader: Send {aNRW_n | n a node of a reader}.
 #[must_use]
-pub fn sent(world: &World, x: Loc, v: Val) -> Shape {
-    readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), v)).collect()
+pub fn sent(x: Expr, v: Expr) -> ShapeTerm {
+    shape! { for n in (targets(x)) { aNRW(n): writes x at n, v } }
 }
 
 /// Returns the shape of a Receive: {aCR} for a message, {aWT} for bottom.
 #[must_use]
-pub fn received(world: &World, event: &Event, x: Loc) -> Shape {
-    let here = world.node_of(event.thread);
-    [if event.ret == Val::Bot { Sub::quiet(aWT) } else { Sub::read(aCR, x.on(here), event.ret) }].into()
+pub fn received(x: Expr) -> ShapeTerm {
+    shape! { if (ret().is(Val::Bot)) { aWT } else { aCR: reads x at here, ret() } }
 }
 
 /// Specifies messages. A reader gets only messages that were sent, each once, in order and without gaps, and after
@@ -405,7 +349,7 @@ const PLACES: i64 = 4;
 #[must_use]
 pub fn places(roles: &[&'static str]) -> Parts {
     let words = |x: Expr, n: Expr, k: Expr| {
-        let part = move |role: &&'static str| PartTerm::new(place(x, role, n, k), word().at(n));
+        let part = move |role: &&'static str| PartTerm::new(place(x, role, n, k), word_term().at(n));
         roles.iter().map(part).collect::<Vec<_>>()
     };
     parts! { x => for n in (nodes(members(x))) { for k in (range(0, PLACES)) { (words(x, n, k)); } } }
@@ -414,7 +358,7 @@ pub fn places(roles: &[&'static str]) -> Parts {
 /// Declares a word on each node of the writer and the readers.
 #[must_use]
 pub fn on_members(role: &'static str) -> Parts {
-    parts! { x => for n in (nodes(members(x))) { on(x, role, n) => word().at(n); } }
+    parts! { x => for n in (nodes(members(x))) { on(x, role, n) => word_term().at(n); } }
 }
 
 /// Returns the word of an object on a node.

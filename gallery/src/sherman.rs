@@ -24,10 +24,10 @@ methods! {
 }
 
 /// Write {aNRW_n}, Read {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    match method {
-        Method::Write { x, v } => put_there(world, x, v),
-        Method::Read { x } => got_from(world, x, event.ret),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Write { x, v } => { (put_there(x, v)) }
+        Read { x } => { (got_from(x)) }
     }
 }
 
@@ -106,7 +106,7 @@ pub fn entry() -> Entry {
     let backwards = published.clone().with("a page is read from its end", &reading(["rear", "b", "a", "front"]));
     let no_versions = published.clone().with("the versions are not compared", &reading(["rear", "b", "a", "rear"]));
     let no_lock = backwards.clone().without_loops(calls!(Rdma::RCAS { .. }));
-    in_order_of_addresses(SharedLibrary::on_a_node(shape, register))
+    in_order_of_addresses(SharedLibrary::<Method>::on_a_node(call_shapes(), register))
         .with(
             variant("published", "a page is read from its beginning, as it is written", Unsound, published, bounds)
                 .writing(&[1, 2]),

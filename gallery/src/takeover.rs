@@ -10,7 +10,7 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::crash::Method as Crash;
 
 use crate::dying::Dying;
-use crate::shared::{MemberRole, SharedLibrary, fetch, found, of_threads, own, readers};
+use crate::shared::{MemberRole, SharedLibrary, fetch, found, of_threads, own, targets, word_term};
 
 methods! {
     enum Method of TAKEOVER = "takeover" {
@@ -33,19 +33,18 @@ fn role(method: Method) -> Option<MemberRole> {
     })
 }
 
-/// Returns the node of the word, which is that of the first thread that may take it.
-fn home(world: &World, x: Loc) -> Node {
-    readers(world, x).iter().next().expect("somebody may take it")
+/// Returns the node of the word, the first of those whose threads may take it.
+fn word_node(x: Expr) -> Expr {
+    targets(x).min()
 }
 
 /// Set {aNRW_n}, End {aWT}, Take {aMF}, Look {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape {
-    let word = |x: Loc| x.on(home(world, x));
-    match method {
-        Method::Set { x, v } => [Sub::write(aNRW(home(world, x).into()), word(x), v)].into(),
-        Method::End { .. } => [Sub::quiet(aWT)].into(),
-        Method::Take { x, v } => [Sub::write(aMF, word(x), v)].into(),
-        Method::Look { x } => [Sub::read(aCR, word(x), event.ret)].into(),
+fn call_shapes() -> &'static Shapes {
+    shapes! { Method:
+        Set { x, v } => { aNRW(word_node(x)): writes x at (word_node(x)), v }
+        End { .. } => { aWT }
+        Take { x, v } => { aMF: writes x at (word_node(x)), v }
+        Look { x } => { aCR: reads x at (word_node(x)), ret() }
     }
 }
 
@@ -91,7 +90,7 @@ fn marked(v: Expr) -> Expr {
 #[must_use]
 pub fn entry() -> Entry {
     let library = Dying {
-        kind: SharedLibrary::to_readers(role, shape, spec),
+        kind: SharedLibrary::to_readers(role, call_shapes(), spec),
         ends: |method| matches!(method, Method::End { .. }),
         waits: |method| matches!(method, Method::Take { .. }),
         may_be_late: |method| matches!(method, Method::Set { .. }),
@@ -99,7 +98,7 @@ pub fn entry() -> Entry {
     let words = ["p", "q", "last"].into_iter();
     let takeover = words
         .fold(Over::<Method>::terms(bodies()), |over, role| over.with_parts(of_threads(role, 0)))
-        .parts(|world, x| vec![(x.part("word"), wait::word(home(world, x)))]);
+        .with_parts(parts! { x => x.part("word", []) => word_term().at(word_node(x)); });
     // A completion only shows that the change was sent.
     let by_put = takeover.clone().replace(calls!(Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => body! {
         Rdma::write(q, v);

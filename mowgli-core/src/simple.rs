@@ -9,7 +9,7 @@ use crate::algebra::Spec;
 use crate::body::Bodies;
 use crate::event::{Call, Event, Reads, Shape, Sub};
 use crate::expr::Expr;
-use crate::ids::{Loc, Name, Tid};
+use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::lemma::Lemma;
 use crate::library::{Equivariance, Hints, Initial, Library};
@@ -134,18 +134,14 @@ impl<M: Methods> Subject for Simple<M> {
 pub struct Over<M> {
     target: Name,
     parts: Parts,
-    others: Option<Others>,
     bodies: Arc<Bodies>,
     lemmas: fn() -> Vec<Lemma>,
     methods: PhantomData<fn() -> M>,
 }
 
-/// The parts of the object at a location that are no terms.
-type Others = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
-
 impl<M> Clone for Over<M> {
     fn clone(&self) -> Self {
-        Self { parts: self.parts.clone(), others: self.others.clone(), bodies: self.bodies.clone(), ..*self }
+        Self { parts: self.parts.clone(), bodies: self.bodies.clone(), ..*self }
     }
 }
 
@@ -163,7 +159,7 @@ impl<M> Over<M> {
     #[must_use]
     pub fn terms_of(target: Name, bodies: Bodies) -> Self {
         let (bodies, lemmas) = (Arc::new(bodies), Vec::new as fn() -> Vec<Lemma>);
-        Self { target, parts: parts! { x => }, others: None, bodies, lemmas, methods: PhantomData }
+        Self { target, parts: parts! { x => }, bodies, lemmas, methods: PhantomData }
     }
 
     /// Adds lemmas about the bodies, for proofs for all clients.
@@ -190,15 +186,6 @@ impl<M> Over<M> {
     pub fn with_parts(self, more: Parts) -> Self {
         Self { parts: self.parts.and(more), ..self }
     }
-
-    /// Adds parts of each object, at locations made by [`Loc::part`], by a Rust function. Proofs for all clients know
-    /// nothing of such parts.
-    #[must_use]
-    pub fn parts(self, more: impl Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync + 'static) -> Self {
-        let before = self.others.unwrap_or_else(|| Arc::new(|_, _| Vec::new()));
-        let others: Others = Arc::new(move |world: &World, x| [before(world, x), more(world, x)].concat());
-        Self { others: Some(others), ..self }
-    }
 }
 
 impl<M> Implementation for Over<M> {
@@ -207,15 +194,7 @@ impl<M> Implementation for Over<M> {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        Some(&self.parts).filter(|_| self.others.is_none())
-    }
-
-    fn declare(&self, world: &mut World) {
-        let others =
-            self.others.iter().flat_map(|of| world.locations(self.target).into_iter().flat_map(|x| of(world, x)));
-        let others: Vec<_> = others.collect();
-        self.parts.declare(self.target, world);
-        world.objects.extend(others);
+        Some(&self.parts)
     }
 
     fn bodies(&self) -> Option<&Bodies> {
@@ -231,7 +210,7 @@ impl<M> Implementation for Over<M> {
 mod tests {
     use super::*;
     use crate::expr::ret;
-    use crate::ids::Node;
+    use crate::ids::{Loc, Node};
     use crate::methods;
     use crate::shape::shapes;
     use crate::stamp::plain_stamps;

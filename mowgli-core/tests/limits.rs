@@ -346,9 +346,8 @@ methods! {
 fn too_many_clients_to_be_probed_are_no_verdict() {
     let verdict = |values: i64| {
         let bell = Simple::<Bell>::new(shapes! { Bell: Ring { .. } => { F } }, Spec::default);
-        let word = |_: &World, x: Loc| vec![(x.part("word"), word())];
         let bodies = bodies! { Bell: Ring { x, .. } => { Word::write(x.part("word", []), 1) } };
-        let a_write_for_a_fence = Over::<Bell>::terms(bodies).parts(word);
+        let a_write_for_a_fence = Over::<Bell>::terms(bodies).part("word", word());
         let report = run(&Question {
             library: BELL,
             specification: Libraries::over(to).with(bell),

@@ -15,6 +15,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Hints, Libraries, Library};
 use mowgli_core::method::{self, methods, named_by};
+use mowgli_core::parts::{ObjectTerm, parts};
 use mowgli_core::problem::Problem;
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
@@ -86,7 +87,7 @@ fn popping(pop: fn(Expr) -> Expr) -> Over<OfPile> {
         Push { .. } => { Shared::write(top(), 1) }
         Pop { .. } => { let v = Shared::read(top()); pop(v) }
     };
-    Over::<OfPile>::terms(bodies).parts(|_, _| vec![(top(), sv::variable())])
+    Over::<OfPile>::terms(bodies).with_parts(parts! { x => Expr::from(top()) => ObjectTerm::new(sv::SV); })
 }
 
 /// Makes a pile that pops nothing, whatever was pushed.
