@@ -226,7 +226,7 @@ impl Cable {
                 .arg(this())
                 .args(["role", role])
                 .envs([("MOWGLI_MEET", "10.213.77.1:7000"), ("MOWGLI_HOST", ADDRESSES[rank]), ("MOWGLI_SIZE", "2")])
-                .env("MOWGLI_RANK", rank.to_string())
+                .envs([("MOWGLI_RANK", rank.to_string()), ("MOWGLI_TOKEN", "cable".to_owned())])
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
                 .spawn()

@@ -106,6 +106,11 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("a_partner_that_does_not_start_is_named", done(a_partner_that_does_not_start_is_named)),
         Trial::test("a_connection_that_is_cut_is_reported", done(a_connection_that_is_cut_is_reported)),
         Trial::test("strangers_are_sent_away", done(strangers_are_sent_away)),
+        Trial::test("strangers_do_not_delay_a_start", done(strangers_do_not_delay_a_start)),
+        Trial::test(
+            "what_listens_at_an_old_address_is_not_taken_for_the_company",
+            done(what_listens_at_an_old_address_is_not_taken_for_the_company),
+        ),
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
     ];
     for provider in [Provider::Tcp, Provider::Shm] {
@@ -735,32 +740,36 @@ fn a_panic_is_reported_to_all_at_once(provider: Provider) {
     }
 }
 
-/// Plays node 2 in a company of two by hand: sends this text to the first process, and returns its error output.
-fn by_hand(said: &str, limit: &str) -> String {
-    spoken(said, limit).0
-}
-
-/// Does the same as [`by_hand`], and also returns the answer of the first process.
-fn spoken(said: &str, limit: &str) -> (String, String) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("meet");
-    let first = Command::new(std::env::current_exe().unwrap())
-        .args(["role", "shm", "gathers"])
-        .env("MOWGLI_MEET", &file)
-        .envs([("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("MOWGLI_TEST_LIMIT", limit)])
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+/// Starts node 1 of two, and returns it with the address and the token that it has published.
+fn first_of_two(folder: &std::path::Path, limit: &str) -> (std::process::Child, String, String) {
+    let file = folder.join("meet");
+    let first = role_of_two("0", &file, limit).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
-    let at = loop {
+    let published = loop {
         match std::fs::read_to_string(&file) {
-            Ok(at) => break at,
+            Ok(published) => break published,
             Err(_) => assert!(begin.elapsed() < LIMIT),
         }
         std::thread::sleep(Duration::from_millis(5));
     };
-    let mut stream = TcpStream::connect(at.trim()).unwrap();
-    stream.write_all(said.as_bytes()).unwrap();
+    let (at, token) = published.trim().split_once('/').expect("an address and a token");
+    (first, at.to_owned(), token.to_owned())
+}
+
+fn role_of_two(rank: &str, meet: &std::path::Path, limit: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["role", "shm", "gathers"]).env("MOWGLI_MEET", meet);
+    command.envs([("PMI_RANK", rank), ("PMI_SIZE", "2"), ("MOWGLI_TEST_LIMIT", limit)]);
+    command
+}
+
+/// Plays node 2 in a company of two by hand: sends this text to the first process, with the token in place of `TOKEN`. Returns
+/// its error output, and its answer.
+fn spoken(said: &str, limit: &str) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, at, token) = first_of_two(folder.path(), limit);
+    let mut stream = TcpStream::connect(at).unwrap();
+    stream.write_all(said.replace("TOKEN", &token).as_bytes()).unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let printed = String::from_utf8_lossy(&first.wait_with_output().unwrap().stderr).into_owned();
     let mut answer = String::new();
@@ -770,11 +779,12 @@ fn spoken(said: &str, limit: &str) -> (String, String) {
 }
 
 /// The greeting of node 2 of two.
-const GREETING: &str = concat!("mowgli 1 2  ", env!("CARGO_PKG_VERSION"), "\n");
+const GREETING: &str = concat!("mowgli 1 2 TOKEN ", env!("CARGO_PKG_VERSION"), "\n");
 
 fn another_version_is_an_error_on_both_sides() {
     let own = env!("CARGO_PKG_VERSION");
-    for (greeting, version) in [("mowgli 1 2  9.8.7", "version 9.8.7"), ("mowgli 1 2 ", "an earlier version")] {
+    for (greeting, version) in [("mowgli 1 2 TOKEN 9.8.7", "version 9.8.7"), ("mowgli 1 2 TOKEN", "an earlier version")]
+    {
         let (printed, answer) = spoken(&format!("{greeting}\n=[]\n"), "10");
         for text in [&printed, &answer] {
             let reported = format!("node 2 is built with {version} of mowgli-fabric, and node 1 with version {own}");
@@ -784,18 +794,67 @@ fn another_version_is_an_error_on_both_sides() {
 }
 
 fn a_connection_that_is_cut_is_reported() {
-    let cut = by_hand(&format!("{GREETING}=[\"half of"), "10");
+    let (cut, answer) = spoken(&format!("{GREETING}=[\"half of"), "10");
     assert!(cut.contains("node 2 has gone in the middle of a message"), "{cut}");
-    let strange = by_hand(&format!("{GREETING}what\n"), "10");
+    assert!(answer.starts_with("mowgli\n"), "{answer}");
+    let (strange, _) = spoken(&format!("{GREETING}what\n"), "10");
     assert!(strange.contains("node 2 said what makes no sense"), "{strange}");
 }
 
 /// A connection without a greeting of the company does not count as one of its processes.
 fn strangers_are_sent_away() {
-    for stranger in ["GET / HTTP/1.1\n", "mowgli 1 3 \n", "mowgli 7 2 \n", "mowgli 1 2 guessed\n", "mowgli"] {
-        let reported = by_hand(stranger, "1");
+    for stranger in ["GET / HTTP/1.1\n", "mowgli 1 3 TOKEN\n", "mowgli 7 2 TOKEN\n", "mowgli 1 2 guessed\n", "mowgli"] {
+        let (reported, answer) = spoken(stranger, "1");
         assert!(reported.contains("node 2 did not come within 1 s"), "{stranger}: {reported}");
+        assert_eq!(answer, "", "{stranger}");
     }
+}
+
+/// A start is not delayed by connections that say nothing, say it slowly, or are very many, and it needs no memory for them.
+fn strangers_do_not_delay_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, at, _) = first_of_two(folder.path(), "20");
+    let connect = || TcpStream::connect(&at).unwrap();
+    let silent: Vec<TcpStream> = (0..20).map(|_| connect()).collect();
+    let (mut slow, mut long) = (connect(), connect());
+    std::thread::spawn(move || {
+        while slow.write_all(b"m").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    std::thread::spawn(move || {
+        let part = vec![b'x'; 1 << 20];
+        (0..200).all(|_| long.write_all(&part).is_ok())
+    });
+    let many: Vec<TcpStream> = (0..500).map(|_| connect()).collect();
+    let begin = Instant::now();
+    let second = role_of_two("1", &folder.path().join("meet"), "20").output().unwrap();
+    let taken = begin.elapsed();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", first.id())).unwrap_or_default();
+    let first = first.wait_with_output().unwrap();
+    assert!(first.status.success() && second.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
+    assert!(taken < Duration::from_secs(5), "{taken:?}");
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    assert!(peak.is_none_or(|kilobytes| kilobytes < 50_000), "{peak:?}");
+    drop((silent, many));
+}
+
+/// A file of an earlier run names an address that another program may have by now.
+fn what_listens_at_an_old_address_is_not_taken_for_the_company() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    std::thread::spawn({
+        let other = other.try_clone().unwrap();
+        move || other.incoming().flatten().for_each(|mut stream| _ = stream.write_all(b"220 mail\r\n"))
+    });
+    let meet = folder.path().join("meet");
+    std::fs::write(&meet, format!("{}/old\n", other.local_addr().unwrap())).unwrap();
+    let second = role_of_two("1", &meet, "20").stderr(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let first = role_of_two("0", &meet, "20").output().unwrap();
+    let second = second.wait_with_output().unwrap();
+    assert!(first.status.success() && second.status.success(), "{}", String::from_utf8_lossy(&first.stderr));
 }
 
 fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {

@@ -1,5 +1,6 @@
 //! A connection between two processes: the lines that travel over it, and its end.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,13 +183,53 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     }
 }
 
-/// Connects to the first process, and sends a greeting with the rank of this one.
-pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<TcpStream, String> {
-    let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(|e| format!("{at}: {e}"))?;
-    let greeting = format!("mowgli {} {} {} {VERSION}\n", place.rank, place.size, place.token);
-    stream.write_all(greeting.as_bytes()).map_err(|e| format!("{at}: {e}"))?;
-    Ok(stream)
+/// The answer to the greeting of a process of the company.
+const WELCOME: &str = "mowgli";
+
+/// An attempt to reach the first process that failed.
+pub(super) enum Unreached {
+    /// Another attempt may succeed.
+    NotYet(String),
+    /// The first process refuses this one.
+    Refused(Fault),
 }
+
+/// Connects to the first process, and sends a greeting with the rank of this one. Waits for the answer, because another
+/// program may have the address of an earlier run.
+pub(super) fn reached(at: SocketAddr, place: &ProcessPlace) -> Result<TcpStream, Unreached> {
+    let failed = |e: std::io::Error| Unreached::NotYet(format!("{at}: {e}"));
+    let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(failed)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+    let greeting = format!("mowgli {} {} {} {VERSION}\n", place.rank, place.size, place.token);
+    stream.write_all(greeting.as_bytes()).map_err(failed)?;
+    // This reads byte by byte, because the bytes behind the answer belong to the thread that reads the connection.
+    let mut answer = Vec::new();
+    while answer.last() != Some(&b'\n') && answer.len() < LONGEST_ANSWER {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).map_err(failed)?;
+        answer.push(byte[0]);
+    }
+    let answer = String::from_utf8_lossy(&answer);
+    match answer.trim_end_matches('\n') {
+        WELCOME => Ok(stream),
+        said => match said.strip_prefix(FAULT).and_then(|fault| serde_json::from_str(fault).ok()) {
+            Some(fault) => Err(Unreached::Refused(fault)),
+            None => Err(Unreached::NotYet(format!("{at}: what listens there is not node 1"))),
+        },
+    }
+}
+
+/// The longest answer to a greeting, in bytes. A refusal has a sentence or two.
+const LONGEST_ANSWER: usize = 2000;
+
+/// The longest greeting, in bytes.
+const LONGEST_GREETING: usize = 200;
+
+/// The time that a connection has for its greeting.
+const MANNERS: Duration = Duration::from_secs(1);
+
+/// The largest number of connections that wait for their greetings. The oldest makes room for another one.
+const STRANGERS: usize = 64;
 
 /// A process that has connected and sent its greeting.
 pub(super) struct Guest {
@@ -199,8 +240,13 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Sends the reason for the refusal, and waits until the process has closed the connection. Closing a connection
-    /// that has unread input would lose what was sent.
+    /// Accepts the process.
+    pub(super) fn welcome(&mut self) -> std::io::Result<()> {
+        self.stream.write_all(format!("{WELCOME}\n").as_bytes())
+    }
+
+    /// Sends the reason for the refusal, and waits a moment until the process has closed the connection. Closing a
+    /// connection that has unread input would lose what was sent.
     pub(super) fn refuse(&mut self, fault: &Fault) {
         let line = format!("{FAULT}{}\n", as_text(fault));
         let reported = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.shutdown(Shutdown::Write));
@@ -208,24 +254,64 @@ impl Guest {
     }
 }
 
-/// Reads the greeting of a new connection. Returns `None` if it does not come from a process of this company.
-pub(super) fn greeted(stream: TcpStream, place: &ProcessPlace) -> Option<Guest> {
-    stream.set_nonblocking(false).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
-    // This reads byte by byte, because the bytes behind the greeting belong to the thread that reads the connection.
-    let mut said = Vec::new();
-    while said.last() != Some(&b'\n') && said.len() < 100 {
-        let mut byte = [0];
-        (&stream).read_exact(&mut byte).ok()?;
-        said.push(byte[0]);
+/// New connections whose greetings are not known yet. They are read as far as their bytes are there, so none delays
+/// another one.
+#[derive(Default)]
+pub(super) struct Strangers(VecDeque<(TcpStream, Instant)>);
+
+impl Strangers {
+    /// Adds a connection.
+    pub(super) fn add(&mut self, stream: TcpStream) {
+        if stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        if self.0.len() == STRANGERS {
+            self.0.pop_front();
+        }
+        self.0.push_back((stream, Instant::now()));
     }
-    let said = String::from_utf8(said).ok()?;
-    let parts: Vec<&str> = said.trim_end_matches('\n').split(' ').collect();
+
+    /// Returns the processes of this company whose greetings have come. Connections of others are closed.
+    pub(super) fn guests(&mut self, place: &ProcessPlace) -> Vec<Guest> {
+        let mut guests = Vec::new();
+        for (stream, since) in std::mem::take(&mut self.0) {
+            let mut said = [0; LONGEST_GREETING];
+            // The greeting stays in the connection until all of it is there.
+            match stream.peek(&mut said) {
+                Ok(length) => match said[..length].iter().position(|byte| *byte == b'\n') {
+                    Some(end) => guests.extend(guest(stream, &said[..end], place)),
+                    None if 0 < length && length < LONGEST_GREETING => self.keep(stream, since),
+                    None => {}
+                },
+                Err(e) if e.kind() == ErrorKind::WouldBlock => self.keep(stream, since),
+                Err(_) => {}
+            }
+        }
+        guests
+    }
+
+    fn keep(&mut self, stream: TcpStream, since: Instant) {
+        if since.elapsed() < MANNERS {
+            self.0.push_back((stream, since));
+        }
+    }
+}
+
+/// Takes the greeting out of a connection. Returns `None` if it does not come from a process of this company.
+fn guest(mut stream: TcpStream, said: &[u8], place: &ProcessPlace) -> Option<Guest> {
+    let said = std::str::from_utf8(said).ok()?;
+    let parts: Vec<&str> = said.split(' ').collect();
     let (rank, size, token, version) = match parts[..] {
         ["mowgli", rank, size, token] => (rank, size, token, None),
         ["mowgli", rank, size, token, version] => (rank, size, token, Some(version.to_owned())),
         _ => return None,
     };
     let rank = rank.parse::<usize>().ok().filter(|rank| (1..place.size).contains(rank))?;
-    (size.parse() == Ok(place.size) && token == place.token).then_some(Guest { rank, version, stream })
+    if size.parse() != Ok(place.size) || token != place.token {
+        return None;
+    }
+    stream.set_nonblocking(false).ok()?;
+    stream.set_read_timeout(Some(MANNERS)).ok()?;
+    stream.read_exact(&mut vec![0; said.len() + 1]).ok()?;
+    Some(Guest { rank, version, stream })
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use mowgli_core::ids::Tid;
 
 use crate::port::Fault;
-use link::{Guest, Link, Received, Trouble, VERSION};
+use link::{Guest, Link, Received, Strangers, Trouble, Unreached, VERSION};
 use place::{Meeting, ProcessPlace};
 
 /// Processes that run together, as one of them sees them.
@@ -64,7 +64,7 @@ impl Company {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("the other processes cannot be started: {e}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(wrong)?;
         let program = std::env::current_exe().map_err(wrong)?;
-        let place = ProcessPlace::first(size, listener.local_addr().map_err(wrong)?);
+        let place = ProcessPlace::first(size, listener.local_addr().map_err(wrong)?).map_err(Fault::Wrong)?;
         let started = Started::default();
         for rank in 1..size {
             let child = Command::new(&program)
@@ -84,6 +84,9 @@ impl Company {
     /// writes. Without that variable, this asks the launcher over the connection that `PMI_FD` names. Returns `None` if
     /// neither variable is set, and no launcher has started several processes.
     ///
+    /// Only processes with the same token can join. The first process makes one, and writes it into the file or gives it to
+    /// the launcher. With `HOST:PORT`, `MOWGLI_TOKEN` has to be the same secret for all.
+    ///
     /// # Errors
     /// If the variables are incomplete or make no sense, or the processes do not meet within the time limit.
     pub fn joined(limit: Duration) -> Option<Result<Self, Fault>> {
@@ -94,20 +97,23 @@ impl Company {
     }
 
     fn met(place: ProcessPlace, meeting: Meeting, limit: Duration) -> Result<Self, Fault> {
+        let mut place = place;
         if place.rank == 0 {
-            let listener = meeting.opened(&place).map_err(Fault::Wrong)?;
+            let listener = meeting.opened(&mut place).map_err(Fault::Wrong)?;
             return Self::gathered(place, listener, Started::default(), limit);
         }
         let meeting = meeting.heard().map_err(Fault::Gone)?;
         let end = Instant::now() + limit;
         let stream = loop {
-            match meeting.address().and_then(|at| link::reached(at, &place)) {
+            let address = meeting.address(&mut place).map_err(Unreached::NotYet);
+            match address.and_then(|at| link::reached(at, &place)) {
                 Ok(stream) => break stream,
-                Err(why) if Instant::now() > end => {
+                Err(Unreached::Refused(fault)) => return Err(fault),
+                Err(Unreached::NotYet(why)) if Instant::now() > end => {
                     let within = limit.as_secs_f64();
                     return Err(Fault::Gone(format!("node 1 was not reached within {within} s: {why}")));
                 }
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+                Err(Unreached::NotYet(_)) => std::thread::sleep(Duration::from_millis(10)),
             }
         };
         let trouble = Arc::new(Trouble::default());
@@ -131,31 +137,43 @@ impl Company {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("no connections are taken: {e}"));
         listener.set_nonblocking(true).map_err(wrong)?;
         let end = Instant::now() + self.limit;
+        let mut strangers = Strangers::default();
         while self.links.len() + 1 < self.size() {
             if let Some(fault) = self.fell(end) {
                 return Err(fault);
             }
-            let Ok((stream, _)) = listener.accept() else {
+            let accepted = listener.accept().map(|(stream, _)| strangers.add(stream));
+            for guest in strangers.guests(&self.place) {
+                self.seat(guest)?;
+            }
+            if accepted.is_err() {
                 std::thread::sleep(Duration::from_millis(1));
-                continue;
-            };
-            // Connections that do not come from a process of this company are dropped.
-            let Some(mut guest) = link::greeted(stream, &self.place) else { continue };
-            if guest.version.as_deref() != Some(VERSION) {
-                let fault = other_version(&guest);
-                guest.refuse(&fault);
-                return Err(fault);
             }
-            let rank = guest.rank;
-            if self.links.iter().any(|link| link.rank == rank) {
-                return Err(Fault::Wrong(format!("two processes say that they are node {}", rank + 1)));
-            }
-            let started = Arc::clone(&self.started);
-            let gone = move |how: &str| Fault::Gone(ended(rank, how, &started));
-            let link = Link::new(rank, guest.stream, &self.trouble, gone).map_err(wrong)?;
-            self.trouble.tell(link.writer());
-            self.links.push(link);
         }
+        Ok(())
+    }
+
+    /// Makes a process that has connected a part of the company.
+    fn seat(&mut self, mut guest: Guest) -> Result<(), Fault> {
+        if guest.version.as_deref() != Some(VERSION) {
+            let fault = other_version(&guest);
+            guest.refuse(&fault);
+            return Err(fault);
+        }
+        let rank = guest.rank;
+        if self.links.iter().any(|link| link.rank == rank) {
+            return Err(Fault::Wrong(format!("two processes say that they are node {}", rank + 1)));
+        }
+        // A process that has gone again may come back.
+        if guest.welcome().is_err() {
+            return Ok(());
+        }
+        let started = Arc::clone(&self.started);
+        let gone = move |how: &str| Fault::Gone(ended(rank, how, &started));
+        let link = Link::new(rank, guest.stream, &self.trouble, gone);
+        let link = link.map_err(|e| Fault::Wrong(format!("the connection to node {}: {e}", rank + 1)))?;
+        self.trouble.tell(link.writer());
+        self.links.push(link);
         Ok(())
     }
 

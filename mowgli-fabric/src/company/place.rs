@@ -1,7 +1,8 @@
 //! The place of a process in its company, and the company's meeting point, as environment variables state them.
 
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::pmi::Pmi;
 
@@ -22,7 +23,7 @@ pub(super) struct ProcessPlace {
 pub(super) enum Meeting {
     /// The address at which the first process listens.
     At(String),
-    /// A file into which the first process writes its address.
+    /// A file into which the first process writes its address, and its token.
     Says(PathBuf),
     /// The launcher's connection of this number, through which the first process publishes its address.
     Launcher(String),
@@ -46,9 +47,8 @@ const HERE: &str = "127.0.0.1";
 
 impl ProcessPlace {
     /// Returns the place of the first process of a company, which starts the others.
-    pub(super) fn first(size: usize, at: SocketAddr) -> Self {
-        let token = format!("{:016x}", fastrand::u64(..));
-        Self { rank: 0, size, host: HERE.to_owned(), token, at: Some(at) }
+    pub(super) fn first(size: usize, at: SocketAddr) -> Result<Self, String> {
+        Ok(Self { rank: 0, size, host: HERE.to_owned(), token: secret()?, at: Some(at) })
     }
 
     /// Returns the place of another process of the same company.
@@ -105,7 +105,17 @@ impl ProcessPlace {
                 ));
             }
             let host = variable("MOWGLI_HOST").unwrap_or_else(|| HERE.to_owned());
-            Ok(Self { rank, size, host, token: variable("MOWGLI_TOKEN").unwrap_or_default(), at: None })
+            let token = variable("MOWGLI_TOKEN").unwrap_or_default();
+            if token.len() > LONGEST_TOKEN || !token.chars().all(|c| c.is_ascii_alphanumeric()) {
+                return Err(format!("MOWGLI_TOKEN has up to {LONGEST_TOKEN} letters and digits"));
+            }
+            if let (Meeting::At(at), true) = (&meeting, token.is_empty()) {
+                return Err(format!(
+                    "the environment says MOWGLI_MEET={at}, and anybody could join there: set MOWGLI_TOKEN to the same secret for all \
+                     processes, or let MOWGLI_MEET be the path of a file"
+                ));
+            }
+            Ok(Self { rank, size, host, token, at: None })
         };
         Some(place().map(|place| (place, meeting)))
     }
@@ -113,27 +123,23 @@ impl ProcessPlace {
 
 impl Meeting {
     /// Opens the meeting point, as the first process.
-    pub(super) fn opened(&self, place: &ProcessPlace) -> Result<TcpListener, String> {
-        match self {
-            Self::At(at) => TcpListener::bind(resolved(at)?).map_err(|e| format!("{at}: {e}")),
-            Self::Says(file) => {
-                let wrong = |e: std::io::Error| format!("{}: {e}", file.display());
-                let listener = TcpListener::bind((place.host.as_str(), 0)).map_err(wrong)?;
-                let at = listener.local_addr().map_err(wrong)?;
-                // Renaming is atomic, so a process that reads the file reads all of it.
-                let whole = file.with_extension("part");
-                std::fs::write(&whole, format!("{at}\n")).map_err(wrong)?;
-                std::fs::rename(&whole, file).map_err(wrong)?;
-                Ok(listener)
-            }
-            Self::Launcher(number) => {
-                let wrong = |e: std::io::Error| format!("{}: {e}", place.host);
-                let listener = TcpListener::bind((place.host.as_str(), 0)).map_err(wrong)?;
-                let at = listener.local_addr().map_err(wrong)?;
-                Pmi::open(number)?.said_by_first(Some(&at.to_string()))?;
-                Ok(listener)
-            }
+    pub(super) fn opened(&self, place: &mut ProcessPlace) -> Result<TcpListener, String> {
+        if let Self::At(at) = self {
+            return TcpListener::bind(resolved(at)?).map_err(|e| format!("{at}: {e}"));
         }
+        let wrong = |e: std::io::Error| format!("{}: {e}", place.host);
+        let listener = TcpListener::bind((place.host.as_str(), 0)).map_err(wrong)?;
+        let mut published = listener.local_addr().map_err(wrong)?.to_string();
+        if place.token.is_empty() {
+            place.token = secret()?;
+            published = format!("{published}/{}", place.token);
+        }
+        match self {
+            Self::Says(file) => written(file, &published).map_err(|e| format!("{}: {e}", file.display()))?,
+            Self::Launcher(number) => _ = Pmi::open(number)?.said_by_first(Some(&published))?,
+            Self::At(_) => {}
+        }
+        Ok(listener)
     }
 
     /// Replaces a launcher by the address that it gives, because the launcher answers only once and the address is
@@ -145,17 +151,42 @@ impl Meeting {
         }
     }
 
-    /// Returns the address of the first process.
-    pub(super) fn address(&self) -> Result<SocketAddr, String> {
-        match self {
-            Self::At(at) => resolved(at),
-            Self::Says(file) => {
-                let said = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-                resolved(said.trim())
-            }
-            Self::Launcher(number) => Err(format!("PMI_FD={number} was not asked")),
+    /// Returns the address of the first process. Sets the token if it was published with the address.
+    pub(super) fn address(&self, place: &mut ProcessPlace) -> Result<SocketAddr, String> {
+        let published = match self {
+            Self::At(at) => at.clone(),
+            Self::Says(file) => std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?,
+            Self::Launcher(number) => return Err(format!("PMI_FD={number} was not asked")),
+        };
+        let published = published.trim();
+        let (at, token) = published.split_once('/').unwrap_or((published, ""));
+        if !token.is_empty() {
+            place.token = token.to_owned();
         }
+        resolved(at)
     }
+}
+
+/// The longest token, in bytes.
+const LONGEST_TOKEN: usize = 64;
+
+/// Makes a token that nobody can guess.
+fn secret() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| format!("the system gives no random number: {e}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Writes a file that only its owner can read. Renaming is atomic, so a process that reads the file reads all of it.
+fn written(file: &Path, text: &str) -> std::io::Result<()> {
+    let whole = file.with_extension("part");
+    _ = std::fs::remove_file(&whole);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&whole)?.write_all(format!("{text}\n").as_bytes())?;
+    std::fs::rename(&whole, file)
 }
 
 /// Resolves a host to its first address.
@@ -176,7 +207,7 @@ mod tests {
 
     #[test]
     fn launchers_say_who_one_is() {
-        let meet = ("MOWGLI_MEET", "127.0.0.1:7");
+        let meet = ("MOWGLI_MEET", "/meet");
         assert_eq!(said(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None, "a batch script, which starts others");
         assert_eq!(said(&[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]), None, "alone");
         let alone = said(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4"), ("SLURM_STEP_NUM_TASKS", "4")]);
@@ -192,5 +223,10 @@ mod tests {
         assert!(said(&[meet]).unwrap().unwrap_err().contains("no rank"));
         assert!(said(&[meet, ("PMI_RANK", "3"), ("PMI_SIZE", "3")]).unwrap().unwrap_err().contains("PMI_RANK=3"));
         assert!(said(&[meet, ("PMI_RANK", "x"), ("PMI_SIZE", "3")]).unwrap().unwrap_err().contains("no number"));
+        let open = [("MOWGLI_MEET", "127.0.0.1:7"), ("PMI_RANK", "1"), ("PMI_SIZE", "3")];
+        assert!(said(&open).unwrap().unwrap_err().contains("anybody could join there: set MOWGLI_TOKEN"));
+        assert_eq!(said(&[&open[..], &[("MOWGLI_TOKEN", "x7")]].concat()), Some(Ok((1, 3))));
+        let spaced = said(&[&open[..], &[("MOWGLI_TOKEN", "x 7")]].concat());
+        assert!(spaced.unwrap().unwrap_err().contains("letters and digits"));
     }
 }
