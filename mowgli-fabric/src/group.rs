@@ -161,7 +161,8 @@ impl Group {
         self
     }
 
-    /// Sets the time after which threads in a loop give up. The default is one minute.
+    /// Sets the time after which a thread gives up a call, or a loop that waits. The default is one minute. A thread that goes on
+    /// calling has no limit. [`Thread::within`] sets another one for a part of its code.
     #[must_use]
     pub fn within(self, limit: Duration) -> Self {
         Self { limit, ..self }

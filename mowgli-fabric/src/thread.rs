@@ -23,8 +23,10 @@ pub struct Thread<'a> {
     stack: &'a Stack,
     id: Tid,
     end: Backend<'a>,
-    begin: Instant,
+    /// The time that a call, or a loop that waits, may take.
     limit: Duration,
+    /// The outermost call or loop that the thread is in.
+    wait: Option<OutermostWait>,
     /// The calls that are known to be legal: library, method, and object.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
     bodies: BodyCache,
@@ -34,6 +36,15 @@ pub struct Thread<'a> {
     begun: u64,
     /// For each node, the number of operations towards it, and how many of them the thread has polled.
     polled: Vec<(usize, usize)>,
+}
+
+/// A call or loop of the thread's own code, which the time limit is for.
+#[derive(Clone, Copy)]
+struct OutermostWait {
+    /// The number of operations before it.
+    made: u64,
+    /// The time at which the clock was first read in it.
+    since: Option<Instant>,
 }
 
 /// The source of the results of a thread's operations.
@@ -76,8 +87,8 @@ impl<'a> Thread<'a> {
             stack,
             id,
             end,
-            begin: Instant::now(),
             limit,
+            wait: None,
             allowed: FxHashSet::default(),
             bodies: BodyCache::default(),
             made: 0,
@@ -116,7 +127,30 @@ impl<'a> Thread<'a> {
             }
             self.allowed.insert(key);
         }
-        self.inner(call)
+        self.timed(|thread| thread.inner(call))
+    }
+
+    /// Runs code in which each call, and each loop that waits, has this time limit instead of that of the group. A call that was
+    /// left because its time was up may have done a part of its work. For example, a lock may still be taken.
+    ///
+    /// # Errors
+    /// That of the code.
+    pub fn within<T>(&mut self, limit: Duration, code: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        let of_group = std::mem::replace(&mut self.limit, limit);
+        let result = code(self);
+        self.limit = of_group;
+        result
+    }
+
+    /// Does the work of a call or of a loop that waits. The time limit begins here, unless this is a part of another one.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.wait.is_some() {
+            return work(self);
+        }
+        self.wait = Some(OutermostWait { made: self.made, since: None });
+        let result = work(self);
+        self.wait = None;
+        result
     }
 
     /// Makes an operation of RDMA-WAIT-RMW, without any library.
@@ -148,6 +182,10 @@ impl<'a> Thread<'a> {
             }
             return last.ok_or_else(differs);
         }
+        self.timed(|thread| thread.repeated(round))
+    }
+
+    fn repeated<T>(&mut self, round: impl Fn(&mut Self) -> Result<Option<T>, Fault>) -> Result<T, Fault> {
         loop {
             let made = self.made;
             if let Some(last) = round(self)? {
@@ -182,7 +220,7 @@ impl<'a> Thread<'a> {
     /// If it does not end, makes an illegal call, or breaks out of more loops than it is in. The last case means that
     /// an assumption of the program does not hold.
     pub fn run(&mut self, program: &Prog) -> Result<Val, Fault> {
-        match self.step(program)? {
+        match self.timed(|thread| thread.step(program))? {
             (v, 0) => Ok(v),
             _ => Err(Fault::Discarded),
         }
@@ -214,8 +252,11 @@ impl<'a> Thread<'a> {
     }
 
     /// Checks the time limit now and then.
-    fn on_time(&self, call: &Call) -> Result<(), Fault> {
-        if self.made.is_multiple_of(OFTEN) && self.begin.elapsed() > self.limit {
+    fn on_time(&mut self, call: &Call) -> Result<(), Fault> {
+        let Some(wait) = &mut self.wait else { return Ok(()) };
+        let made = self.made - wait.made;
+        if made > 0 && made.is_multiple_of(OFTEN) && wait.since.get_or_insert_with(Instant::now).elapsed() > self.limit
+        {
             return Err(Fault::Late(format!("{} is still at {call}", self.id)));
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Tests of LOCO's objects, used by Rust programs over every fabric.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mowgli_core::ids::Loc;
 use mowgli_core::program::Prog;
@@ -266,6 +266,33 @@ fn nobody_waits_for_ever() {
         };
         assert!(reported, "{late:?}");
     }
+}
+
+/// The time limit is for a call or a loop that waits, and not for a thread.
+#[test]
+fn a_thread_that_goes_on_calling_has_no_limit() {
+    let limit = Duration::from_millis(50);
+    let mut group = Group::new(&[1, 2]).within(limit);
+    let (x, barrier) = (group.shared_var("x"), group.barrier("b", &[0, 1]));
+    let ran = group.run(Fabric::Local, |thread| {
+        let begin = Instant::now();
+        for k in 0.. {
+            x.write(thread, k)?;
+            if begin.elapsed() > 4 * limit {
+                break;
+            }
+        }
+        // A wait has the limit, also in a loop of the thread's own.
+        if thread.id().index() == 0 {
+            let never = thread.until(|thread| Ok((x.read(thread)? == -1).then_some(())));
+            assert!(matches!(never, Err(Fault::Late(_))), "{never:?}");
+            let begin = Instant::now();
+            let late = thread.within(Duration::from_millis(1), |thread| barrier.wait(thread));
+            assert!(matches!(late, Err(Fault::Late(_))) && begin.elapsed() < limit, "{late:?}");
+        }
+        Ok(())
+    });
+    assert_eq!(ran, Ok(vec![(); 2]));
 }
 
 /// A program that does not use libfabric must not load it, because libfabric changes how signals are handled.
