@@ -830,6 +830,27 @@ fn generated_c_programs_see_what_is_weak_and_judge_by_the_model() {
         poll(1) | poll(1) ;\nforall (z=2)\n";
     let (code, out) = counted(folder.path(), "sum", sum, port + 8, false);
     assert!(code == 0 && out.contains("z=2; expected"), "{out}");
+    let refused = |args: &[&str]| {
+        let program = Command::new(folder.path().join("sum")).args(args).output().unwrap();
+        (program.status.code(), String::from_utf8_lossy(&program.stderr).into_owned())
+    };
+    let at = (port + 8).to_string();
+    for (args, why) in [
+        (&["1", "127.0.0.1", "127.0.0.1", "-w", "1", "-p", &at][..], "node 2 on 127.0.0.1 did not come within 1 s"),
+        (&["2", "127.0.0.1", "127.0.0.1", "-w", "1", "-p", &at], "node 1 on 127.0.0.1 did not come within 1 s"),
+        (&["1", "203.0.113.9", "127.0.0.1", "-p", &at], "of 203.0.113.9, the host of node 1: "),
+        (&["3", "127.0.0.1", "127.0.0.1"], "NODE is from 1 to 2"),
+    ] {
+        let (code, said) = refused(args);
+        assert!(code == Some(2) && said.contains(why), "{args:?}: {said}");
+    }
+    let both = ["1", "2"].map(|node| {
+        let mut program = Command::new(folder.path().join("sum"));
+        program.args([node, "localhost", "localhost", "-n", "1", "-s", "1", "-p", &at]).env("VERBS_NO_ATOMICS", "1");
+        program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    });
+    let said = both.map(|program| String::from_utf8_lossy(&program.wait_with_output().unwrap().stderr).into_owned());
+    assert!(said.concat().contains("the device has no atomic operations"), "{said:?}");
     // A thread that waits for ever ends the program, and the model knows that it does.
     let stuck = "RDMA_TSO stuck\n{ x@1 = 0; g@1 = 1; z@2 = 0; f@2 = 1; }\n P1@1 | P2@2 ;\n get(x, f) | await z = 1 ;\n poll(2) | ;\n \
         a := x | ;\n if a = 0 { | ;\n put(z, g) | ;\n } | ;\nmay hang\n";

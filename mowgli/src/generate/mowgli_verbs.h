@@ -4,7 +4,9 @@
  * them begin at times that are further apart than a run takes.
  *
  *   cc -O2 -pthread -o test TEST.c -libverbs
- *   ./test NODE HOST1 HOST2 ... [-n RUNS] [-p PORT] [-d DEVICE] [-g GID_INDEX] [-s SECONDS]
+ *   ./test NODE HOST1 HOST2 ... [-n RUNS] [-p PORT] [-d DEVICE] [-i IB_PORT] [-g GID_INDEX] [-s SECONDS] [-w SECONDS]
+ *
+ * NODE is from 1. A node listens at its own host only, and waits for the others for -w seconds (60 if not given).
  *
  * A thread that waits in one place for SECONDS (10 if not given) is stuck. The program then prints where, whether the model has such
  * an execution, and what it counted until then. It exits with 3 if the model has one, or if that is not known, and with 1 otherwise.
@@ -15,9 +17,11 @@
  * A test defines NODES, THREADS, WORDS, REGISTERS, the arrays below, and one function for each thread.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -64,7 +68,8 @@ struct ctx {
 	volatile int line; unsigned spins; time_t since;
 };
 
-static int me, runs = 100000, port = 18515, gid_index = -1, patience = 10, ran;
+static int me, runs = 100000, port = 18515, gid_index = -1, patience = 10, absence = 60, ran;
+static uint8_t ib_port = 1;
 static const char *device_name;
 static char *hosts[NODES];
 static int tcp[NODES];
@@ -141,6 +146,12 @@ static void post_by(struct link *l, int n, int local, int remote, enum ibv_wr_op
 	wr.send_flags = IBV_SEND_SIGNALED | (l->fence ? IBV_SEND_FENCE : 0);
 	l->fence = 0;
 	if (op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+#ifndef __MOWGLI__
+		if (limits.atomic_cap == IBV_ATOMIC_NONE) {
+			fprintf(stderr, "the device has no atomic operations, and this test makes one\n");
+			exit(2);
+		}
+#endif
 		wr.wr.atomic.remote_addr = addr;
 		wr.wr.atomic.rkey = REMOTE_KEY(n, remote);
 		wr.wr.atomic.compare_add = (uint64_t)a;
@@ -232,8 +243,13 @@ static void meet(struct ctx *c, int64_t nth)
 		post_by(&c->there[n], n, own, own, IBV_WR_RDMA_WRITE, 0, 0, 0);
 		poll_by(c, &c->there[n]);
 	}
-	for (int t = 0; t < THREADS; t++)
-		for (unsigned k = 1; cpu_read(WORDS + 1 + t) < nth; k++) if (k % 4096 == 0) sched_yield();
+	time_t begin = time(NULL);
+	for (int t = 0; t < THREADS; t++) {
+		for (unsigned k = 1; cpu_read(WORDS + 1 + t) < nth; k++) {
+			if (k % 4096 == 0) sched_yield();
+			if (k % (1u << 16) == 0 && time(NULL) - begin > patience) gone();
+		}
+	}
 	pause_a_little(c);
 }
 
@@ -255,11 +271,11 @@ static struct endpoint described(struct link *l)
 }
 static void join(struct link *l, struct endpoint *to)
 {
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = ib_port,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
 	if (ibv_modify_qp(l->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) die("to INIT");
 	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR, .path_mtu = (enum ibv_mtu)least((uint8_t)attr.active_mtu, to->mtu), .dest_qp_num = to->qpn, .rq_psn = 0,
-		.max_dest_rd_atomic = depth(limits.max_qp_rd_atom), .min_rnr_timer = 12, .ah_attr = { .dlid = to->lid, .port_num = 1 } };
+		.max_dest_rd_atomic = depth(limits.max_qp_rd_atom), .min_rnr_timer = 12, .ah_attr = { .dlid = to->lid, .port_num = ib_port } };
 	if (gid_index >= 0) {
 		a.ah_attr.is_global = 1;
 		a.ah_attr.grh = (struct ibv_global_route){ .dgid = to->gid, .sgid_index = (uint8_t)gid_index, .hop_limit = 64 };
@@ -271,32 +287,66 @@ static void join(struct link *l, struct endpoint *to)
 	if (ibv_modify_qp(l->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 		IBV_QP_MAX_QP_RD_ATOMIC)) die("to RTS");
 }
+static struct addrinfo *resolved(int n)
+{
+	char service[16];
+	struct addrinfo *info, hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
+	snprintf(service, sizeof service, "%d", port + n);
+	int wrong = getaddrinfo(hosts[n], service, &hints, &info);
+	if (!wrong) return info;
+	fprintf(stderr, "%s, the host of node %d: %s\n", hosts[n], n + 1, gai_strerror(wrong));
+	exit(2);
+}
+static __attribute__((noreturn)) void absent(int n)
+{
+	fprintf(stderr, "node %d on %s did not come within %d s: start it, or let -w give more time\n", n + 1, hosts[n], absence);
+	exit(2);
+}
+/* The node that connects next, or -1 after a second without one. */
+static int arrived(int listener)
+{
+	struct pollfd come = { .fd = listener, .events = POLLIN };
+	int who;
+	if (poll(&come, 1, 1000) < 1) return -1;
+	int fd = accept(listener, NULL, NULL);
+	if (fd < 0) die("accept");
+	struct timeval second = { .tv_sec = 1 }, ever = { 0 };
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+	/* What says no number of a node that is missing is no node. */
+	if (recv(fd, &who, sizeof who, MSG_WAITALL) != sizeof who || who <= me || who >= NODES || tcp[who]) {
+		close(fd);
+		return -1;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &ever, sizeof ever);
+	tcp[who] = fd;
+	return who;
+}
 static void connect_nodes(void)
 {
 	int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
-	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons((uint16_t)(port + me)), .sin_addr.s_addr = INADDR_ANY };
+	struct addrinfo *own = resolved(me);
+	time_t begin = time(NULL);
 	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-	if (bind(listener, (struct sockaddr *)&own, sizeof own) || listen(listener, NODES)) die("listen");
+	if (bind(listener, own->ai_addr, own->ai_addrlen) || listen(listener, NODES)) {
+		fprintf(stderr, "port %d of %s, the host of node %d: %s\n", port + me, hosts[me], me + 1, strerror(errno));
+		exit(2);
+	}
+	freeaddrinfo(own);
 	for (int n = 0; n < me; n++) {
-		char service[16];
-		struct addrinfo *info, hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
-		snprintf(service, sizeof service, "%d", port + n);
-		if (getaddrinfo(hosts[n], service, &hints, &info)) die(hosts[n]);
+		struct addrinfo *info = resolved(n);
 		for (;;) {
 			tcp[n] = socket(AF_INET, SOCK_STREAM, 0);
 			if (!connect(tcp[n], info->ai_addr, info->ai_addrlen)) break;
 			close(tcp[n]);
+			if (time(NULL) - begin > absence) absent(n);
 			usleep(100000);
 		}
 		freeaddrinfo(info);
 		all(tcp[n], &me, sizeof me, 1);
 	}
-	for (int n = me + 1; n < NODES; n++) {
-		int fd = accept(listener, NULL, NULL), who;
-		if (fd < 0) die("accept");
-		all(fd, &who, sizeof who, 0);
-		tcp[who] = fd;
-	}
+	for (int n = me + 1; n < NODES; n++)
+		while (!tcp[n])
+			if (arrived(listener) < 0 && time(NULL) - begin > absence) absent(n);
 	for (int n = 0; n < NODES; n++)
 		if (n != me) setsockopt(tcp[n], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	close(listener);
@@ -342,10 +392,10 @@ static void set_up(void)
 	}
 	ibv_free_device_list(list);
 	pd = check(ibv_alloc_pd(device), "ibv_alloc_pd");
-	if (ibv_query_port(device, 1, &attr)) die("ibv_query_port");
+	if (ibv_query_port(device, ib_port, &attr)) die("ibv_query_port: -i names a port of the device");
 	if (ibv_query_device(device, &limits)) die("ibv_query_device");
 	if (gid_index < 0 && attr.link_layer == IBV_LINK_LAYER_ETHERNET) gid_index = 1;
-	if (gid_index >= 0 && ibv_query_gid(device, 1, gid_index, &own_gid)) die("ibv_query_gid");
+	if (gid_index >= 0 && ibv_query_gid(device, ib_port, gid_index, &own_gid)) die("ibv_query_gid");
 	if (posix_memalign((void **)&memory, 4096, (size_t)ALL_WORDS * LINE)) die("memory");
 	memset(memory, 0, (size_t)ALL_WORDS * LINE);
 	mr = check(ibv_reg_mr(pd, memory, (size_t)ALL_WORDS * LINE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -467,20 +517,23 @@ int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 	int local = 0, option;
-	while ((option = getopt(argc, argv, "n:p:d:g:s:")) != -1) {
+	while ((option = getopt(argc, argv, "n:p:d:i:g:s:w:")) != -1) {
 		if (option == 'n') runs = atoi(optarg);
 		else if (option == 'p') port = atoi(optarg);
 		else if (option == 'd') device_name = optarg;
+		else if (option == 'i') ib_port = (uint8_t)atoi(optarg);
+		else if (option == 'w') absence = atoi(optarg);
 		else if (option == 'g') gid_index = atoi(optarg);
 		else if (option == 's') patience = atoi(optarg);
 		else return 2;
 	}
-	if (argc - optind != 1 + NODES) {
-		fprintf(stderr, "usage: %s NODE (from 1) and %d hosts [-n runs] [-p port] [-d device] [-g gid index] [-s seconds]\n", argv[0], NODES);
+	me = optind < argc ? atoi(argv[optind]) - 1 : -1;
+	if (argc - optind != 1 + NODES || me < 0 || me >= NODES) {
+		fprintf(stderr, "usage: %s NODE HOST... [-n runs] [-p port] [-d device] [-i port of the device] [-g gid index] [-s seconds] "
+			"[-w seconds]\nNODE is from 1 to %d, and there are as many hosts\n", argv[0], NODES);
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
-	me = atoi(argv[optind]) - 1;
 	for (int n = 0; n < NODES; n++) hosts[n] = argv[optind + 1 + n];
 	connect_nodes();
 	set_up();

@@ -187,7 +187,8 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
 	(void)c;
-	*a = (struct ibv_device_attr){ .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16 };
+	enum ibv_atomic_cap atomic = getenv("VERBS_NO_ATOMICS") ? IBV_ATOMIC_NONE : IBV_ATOMIC_HCA;
+	*a = (struct ibv_device_attr){ .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .atomic_cap = atomic };
 	return 0;
 }
 int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
