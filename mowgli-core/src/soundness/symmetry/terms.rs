@@ -180,6 +180,13 @@ impl Terms {
         }
     }
 
+    /// Notes the order of a tuple of threads that is a value. A set of nodes has no order.
+    fn is_value(&mut self, kinds: Kinds) {
+        if kinds.has(Kinds::THREAD) {
+            self.kept.threads.add(kinds.only(Kinds::ORDERS));
+        }
+    }
+
     /// Notes that an expression becomes data, or is compared with it.
     fn becomes_data(&mut self, e: Expr) {
         match e.term() {
@@ -191,7 +198,9 @@ impl Terms {
 
     fn stores(&mut self, e: Expr) {
         self.becomes_data(e);
-        self.stored = self.stored | self.kinds(e);
+        let kinds = self.kinds(e);
+        self.is_value(kinds);
+        self.stored = self.stored | kinds;
     }
 
     fn call(&mut self, call: &CallTerm) -> Kinds {
@@ -319,6 +328,9 @@ impl Terms {
             }
             Op::Eq | Op::In => {
                 self.compared(one, a, other, b);
+                if op == Op::Eq {
+                    self.is_value(a | b);
+                }
                 Kinds::default()
             }
             Op::And | Op::Or => Kinds::default(),
@@ -368,6 +380,7 @@ impl Terms {
         (self.takes, self.broken) = (method.takes, Kinds::default());
         self.vars.clear();
         let result = self.statement(body);
+        self.is_value(result);
         self.kept.data |= result.has(Kinds::NUMBER);
     }
 
@@ -580,6 +593,9 @@ mod tests {
         assert_eq!(each(|x| nodes(members(x)).without(here())), "members-nodes");
         assert_eq!(each(|x| nodes(Expr::tuple([me(), members(x).first()]))), "members-threads nodes");
         assert_eq!(kept_by(|x, _| body! { Word::fence(nodes(members(x))) }), "");
+        assert_eq!(kept_by(|x, v| body! { if (me().is_in(all_threads())) { Word::write(x, v) } }), "");
+        assert_eq!(kept_by(|_, _| body! { all_threads() }), "threads");
+        assert_eq!(kept_by(|x, _| body! { Word::write(x, all_threads()) }), "threads");
     }
 
     /// Names that memory holds may come back as data.
