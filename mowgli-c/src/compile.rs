@@ -6,7 +6,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
+
+use tempfile::TempDir;
 
 use crate::error::Error;
 
@@ -28,18 +30,17 @@ const REPLACED: &str = "memcpy memmove memset memcmp malloc calloc realloc free 
     socket bind setsockopt listen connect accept accept4 send recv write read shutdown close getaddrinfo freeaddrinfo poll select \
     epoll_create1 sendto recvfrom sendmsg recvmsg";
 
-/// A request to compile.
-pub struct Compile<'a> {
-    /// The C and C++ files, and objects and libraries to link.
-    pub files: &'a [PathBuf],
-    /// The program to write.
-    pub out: &'a Path,
-    /// More arguments for the compiler, for example `-O2` or `-I include`. The default is `-O0`.
-    pub flags: &'a [OsString],
-    /// The compiler of C; that of C++ for C++ files is beside it.
-    pub cc: &'a OsStr,
-    /// The compiler of C++.
-    pub cxx: &'a OsStr,
+/// The arguments for the compiler, before the folder of `mowgli.h`.
+const USUAL: [&str; 7] =
+    ["-gdwarf-4", "-O0", "-D__MOWGLI__=1", "-fsanitize=thread", "-fno-pie", "-fno-omit-frame-pointer", "-I"];
+
+/// The compilers, with our runtime as objects that are made once.
+pub struct Toolchain {
+    folder: TempDir,
+    runtime: Vec<PathBuf>,
+    cc: OsString,
+    cxx: OsString,
+    own_flags: &'static [&'static str],
 }
 
 fn is_cpp(file: &Path) -> bool {
@@ -48,61 +49,92 @@ fn is_cpp(file: &Path) -> bool {
 
 /// Runs a tool, whose own errors the user sees.
 fn run(command: &mut Command) -> Result<(), Error> {
+    let status = command.status();
+    ended(command, status)
+}
+
+/// Turns the end of a tool into an error unless it is a success.
+fn ended(command: &Command, status: std::io::Result<ExitStatus>) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().map_err(|why| Error::Tool { name: name.clone(), why: why.to_string() })?;
+    let status = status.map_err(|why| Error::Tool { name: name.clone(), why: why.to_string() })?;
     if status.success() { Ok(()) } else { Err(Error::Tool { name, why: format!("it ended with {status}") }) }
 }
 
-/// Returns the arguments with which the compiler has hooks of their own for volatile accesses.
-fn volatile_flags(cc: &OsStr) -> Result<&'static [&'static str], Error> {
+/// Returns the arguments of this compiler: hooks of their own for volatile accesses, and no warning of fences, which have one.
+fn own_flags(cc: &OsStr) -> Result<&'static [&'static str], Error> {
     let name = || cc.to_string_lossy().into_owned();
     let version = Command::new(cc).arg("--version").output();
     let version = version.map_err(|why| Error::Tool { name: name(), why: why.to_string() })?;
     let is_clang = String::from_utf8_lossy(&version.stdout).contains("clang");
-    Ok(if is_clang { &["-mllvm", "-tsan-distinguish-volatile"] } else { &["--param=tsan-distinguish-volatile=1"] })
+    Ok(if is_clang {
+        &["-mllvm", "-tsan-distinguish-volatile"]
+    } else {
+        &["--param=tsan-distinguish-volatile=1", "-Wno-tsan"]
+    })
 }
 
-/// Compiles and links a program.
-///
-/// # Errors
-/// If a file cannot be written, or if the compiler, objcopy or the linker fails.
-pub fn compile(ask: &Compile<'_>) -> Result<(), Error> {
-    let folder = tempfile::tempdir().map_err(|e| Error::file(&std::env::temp_dir(), &e))?;
-    let at = |name: &str| folder.path().join(name);
-    for (name, text) in RUNTIME {
-        std::fs::write(at(name), text).map_err(|e| Error::file(&at(name), &e))?;
-    }
-    let names: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();
-    std::fs::write(at("names"), names).map_err(|e| Error::file(&at("names"), &e))?;
-    let mut objects = Vec::new();
-    for name in ["hooks.c", "verbs.c", "sockets.c"] {
-        let object = at(&format!("{name}.o"));
-        run(Command::new(ask.cc).args(["-O1", "-fno-pie", "-c"]).arg(at(name)).arg("-o").arg(&object))?;
-        objects.push(object);
-    }
-    let (mut linker, volatile) = (ask.cc, volatile_flags(ask.cc)?);
-    for (position, file) in ask.files.iter().enumerate() {
-        let is_source = is_cpp(file) || file.extension().is_some_and(|x| x == "c");
-        if !is_source {
-            objects.push(file.clone());
-            continue;
+impl Toolchain {
+    /// Compiles the runtime. `cc` is the compiler of C, and `cxx` that of C++ for C++ files.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or if the compiler fails.
+    pub fn new(cc: &OsStr, cxx: &OsStr) -> Result<Self, Error> {
+        let folder = tempfile::tempdir().map_err(|e| Error::file(&std::env::temp_dir(), &e))?;
+        let at = |name: &str| folder.path().join(name);
+        for (name, text) in RUNTIME {
+            std::fs::write(at(name), text).map_err(|e| Error::file(&at(name), &e))?;
         }
-        let compiler = if is_cpp(file) { ask.cxx } else { ask.cc };
-        linker = if is_cpp(file) { ask.cxx } else { linker };
-        let object = at(&format!("{position}.o"));
-        let usual =
-            ["-gdwarf-4", "-O0", "-D__MOWGLI__=1", "-fsanitize=thread", "-fno-pie", "-fno-omit-frame-pointer", "-I"];
-        run(Command::new(compiler)
-            .args(volatile)
-            .args(usual)
-            .arg(folder.path())
-            .args(ask.flags)
-            .arg("-c")
-            .arg(file)
-            .arg("-o")
-            .arg(&object))?;
-        run(Command::new("objcopy").arg("--redefine-syms").arg(at("names")).arg(&object))?;
-        objects.push(object);
+        let names: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();
+        std::fs::write(at("names"), names).map_err(|e| Error::file(&at("names"), &e))?;
+        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets"].map(&at).into();
+        let compile = |name: &PathBuf| {
+            let mut command = Command::new(cc);
+            command.args(["-O1", "-fno-pie", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);
+            Ok((
+                command
+                    .spawn()
+                    .map_err(|why| Error::Tool { name: cc.to_string_lossy().into_owned(), why: why.to_string() })?,
+                command,
+            ))
+        };
+        let all = runtime.iter().map(compile).collect::<Vec<Result<_, Error>>>();
+        for started in all {
+            let (mut child, command) = started?;
+            ended(&command, child.wait())?;
+        }
+        let (cc, cxx, own_flags) = (cc.to_owned(), cxx.to_owned(), own_flags(cc)?);
+        Ok(Self { folder, runtime, cc, cxx, own_flags })
     }
-    run(Command::new(linker).args(["-no-pie", "-pthread", "-o"]).arg(ask.out).args(&objects).args(ask.flags))
+
+    /// Compiles and links a program of C and C++ files, and of objects and libraries. `flags` are more arguments for the
+    /// compiler, for example `-O2` or `-I include`; the default is `-O0`.
+    ///
+    /// # Errors
+    /// If the compiler, objcopy or the linker fails.
+    pub fn compile(&self, files: &[PathBuf], out: &Path, flags: &[OsString]) -> Result<(), Error> {
+        let at = |name: &str| self.folder.path().join(name);
+        let (mut linker, mut objects) = (&self.cc, self.runtime.clone());
+        for (position, file) in files.iter().enumerate() {
+            let is_source = is_cpp(file) || file.extension().is_some_and(|x| x == "c");
+            if !is_source {
+                objects.push(file.clone());
+                continue;
+            }
+            let compiler = if is_cpp(file) { &self.cxx } else { &self.cc };
+            linker = if is_cpp(file) { &self.cxx } else { linker };
+            let object = at(&format!("{position}.o"));
+            run(Command::new(compiler)
+                .args(self.own_flags)
+                .args(USUAL)
+                .arg(self.folder.path())
+                .args(flags)
+                .arg("-c")
+                .arg(file)
+                .arg("-o")
+                .arg(&object))?;
+            run(Command::new("objcopy").arg("--redefine-syms").arg(at("names")).arg(&object))?;
+            objects.push(object);
+        }
+        run(Command::new(linker).args(["-no-pie", "-pthread", "-o"]).arg(out).args(&objects).args(flags))
+    }
 }

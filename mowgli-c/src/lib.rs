@@ -1,6 +1,6 @@
 //! C and C++ programs over libibverbs, explored under every execution of RDMA_TSO.
 //!
-//! [`compile()`] makes a program whose loads, stores and calls of verbs our runtime answers. [`explore()`] runs it: the
+//! A [`Toolchain`] makes a program whose loads, stores and calls of verbs our runtime answers. [`explore()`] runs it: the
 //! process runs one thread at a time, and the machine of `mowgli-rdma` chooses what each load and poll returns.
 //!
 //! The exploration is that of litmus tests and of Rust code. The machine asks for the next call of a thread after the
@@ -18,7 +18,7 @@ mod races;
 mod setup;
 
 pub use self::code::{FailureKind, RecordedValues};
-pub use self::compile::{Compile, compile};
+pub use self::compile::Toolchain;
 pub use self::error::Error;
 pub use self::execution::{ExecutionStep, ProgramExecution};
 pub use self::explore::{Ask, ExploredProgram, ProgramFailure, RandomRuns, StuckThreads, explore, replay, run};

@@ -86,7 +86,7 @@ pub(crate) struct Setup {
 /// A program and its arguments.
 #[derive(Clone, Debug)]
 pub struct ProgramCommand {
-    /// A program that [`crate::compile()`] has made.
+    /// A program that a [`crate::Toolchain`] has made.
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
@@ -302,7 +302,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
-    use crate::compile::{Compile, compile};
+    use crate::compile::Toolchain;
 
     /// A thread that waits for a result may wait for long, because the machine explores other states.
     #[test]
@@ -313,8 +313,8 @@ mod tests {
         let text = "#include <mowgli.h>\nstatic int n;\nstatic void *one(void *p) { n = n + 1; return p; }\n\
              int main(void) { mowgli_node(1, one, 0); mowgli_node(1, one, 0); mowgli_join(); }\n";
         std::fs::write(&source, text).unwrap();
-        let (files, cc, cxx) = ([source], OsStr::new("cc"), OsStr::new("c++"));
-        compile(&Compile { files: &files, out: &program, flags: &[], cc, cxx }).unwrap();
+        let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).unwrap();
+        toolchain.compile(&[source], &program, &[]).unwrap();
         let mut process = Process::spawn(&ProgramCommand { program, args: Vec::new() }, false, None).unwrap();
         process.made().unwrap().unwrap();
         let (_, accesses) = process.run(0, &[]).unwrap();

@@ -2,12 +2,23 @@
 //! ones are found at the right line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use libtest_mimic::Trial;
+use mowgli::generate::verbs::{self, HEADER};
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::solve;
+use mowgli_c::{Ask, ProgramCommand, RecordedValues, Toolchain, explore};
+use mowgli_core::problem::Limits;
+use mowgli_core::value::Val;
+use mowgli_rdma::{Network, Switches};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::needs::{Layer, Need, trial};
 use crate::ran::{Ran, file, mowgli};
@@ -26,7 +37,7 @@ const COMPILER: Need = Need {
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
     let quick: [(&str, fn()); 12] = [
-        ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs(0..4)),
+        ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
         ("locks_and_conditions_are_explored", locks_and_conditions_are_explored),
@@ -41,10 +52,9 @@ pub fn trials() -> Vec<Trial> {
     ];
     let long: [(&str, fn()); 9] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
-            let has_clang = Command::new("clang").arg("--version").output().is_ok();
-            volatile_and_atomic_accesses_do_not_race(if has_clang { "clang" } else { "cc" });
+            volatile_and_atomic_accesses_do_not_race(clang());
         }),
-        ("more_random_generated_programs_have_the_outcomes_of_their_tests", || random_programs(250..500)),
+        ("random_programs_by_clang_have_the_outcomes_of_their_tests", || random_programs(clang(), 0..500)),
         ("generated_programs_of_the_papers_have_the_outcomes_of_their_tests", papers),
         ("generated_programs_of_whole_outcome_sets_have_these_outcomes", whole_outcome_sets),
         (
@@ -62,6 +72,12 @@ pub fn trials() -> Vec<Trial> {
         tests.iter().map(|&(name, test)| trial(name, layer, COMPILER, test)).collect()
     };
     all(&quick, Layer::Quick).into_iter().chain(all(&long, Layer::Long)).collect()
+}
+
+/// Returns clang, or else the usual compiler.
+fn clang() -> &'static str {
+    let is_there = Command::new("clang").arg("--version").output().is_ok();
+    if is_there { "clang" } else { "cc" }
 }
 
 /// Runs the command on a program.
@@ -83,56 +99,61 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {}{}", ran.out, ran.err))
 }
 
-type Outcomes = BTreeSet<BTreeMap<String, i64>>;
+type Outcomes = BTreeSet<BTreeMap<String, String>>;
 
-/// Returns the outcomes of a test's C program, of these names.
-fn explored(folder: &Path, name: &str, text: &str, names: &BTreeSet<String>, flags: &[&str]) -> Outcomes {
-    let path = file(folder, "test.litmus", text);
-    let converted = mowgli(&["convert", &path, "--to", "c-verbs"]);
-    assert_eq!(converted.code, 0, "{name}: {}", converted.err);
-    let source = file(folder, "test.c", &converted.out);
-    file(folder, "mowgli_verbs.h", include_str!("../src/generate/mowgli_verbs.h"));
-    let ran = with("explore", &compiled(folder, &source, flags), &["--json"]);
-    let found = json(&ran);
-    assert!(found["stopped"].is_null() && found["failures"] == Value::Array(Vec::new()), "{name}: {found}");
-    let value = |pair: &Value| Some((pair["name"].as_str()?.to_owned(), pair["value"].as_i64()?));
-    let outcome = |all: &Value| -> BTreeMap<String, i64> {
-        all.as_array().unwrap().iter().filter_map(value).filter(|(name, _)| names.contains(name)).collect()
-    };
-    found["outcomes"].as_array().unwrap().iter().map(outcome).collect()
+/// A compiler, and a folder with the header of generated programs.
+struct GeneratedPrograms {
+    toolchain: Toolchain,
+    folder: TempDir,
 }
 
-/// Returns the outcomes of a list of objects.
-fn listed(outcomes: &Value) -> Outcomes {
-    let number = |v: &Value| v.as_str().unwrap().parse().unwrap();
-    let one = |o: &Value| o.as_object().unwrap().iter().map(|(name, v)| (name.clone(), number(v))).collect();
-    outcomes.as_array().unwrap().iter().map(one).collect()
-}
+impl GeneratedPrograms {
+    fn new(compiler: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        file(folder.path(), HEADER.0, HEADER.1);
+        Self { toolchain: Toolchain::new(OsStr::new(compiler), OsStr::new("c++")).unwrap(), folder }
+    }
 
-/// Asserts that a test's C program has these outcomes.
-fn agrees(folder: &Path, name: &str, text: &str, expected: &Outcomes, flags: &[&str]) {
-    let names = expected.iter().flat_map(BTreeMap::keys).cloned().collect();
-    let found = explored(folder, name, text, &names, flags);
-    assert_eq!(&found, expected, "{name}\n{text}");
-}
-
-/// Asserts that a test's C program has the outcomes that the search finds. A test without an outcome is stuck.
-fn agrees_with_the_search(folder: &Path, name: &str, text: &str) -> usize {
-    let path = file(folder, "searched.litmus", text);
-    let found = json(&mowgli(&["litmus", "--json", &path]));
-    assert_eq!(found["complete"], true, "{name}: {found}");
-    let expected = listed(&found["outcomes"]);
-    agrees(folder, name, text, &expected, &[]);
-    expected.len()
+    /// Returns the outcomes of a test's C program, which are those that the search finds. A test without an outcome is stuck.
+    fn outcomes(&self, name: &str, text: &str, flags: &[&str]) -> Outcomes {
+        let test = parse(name, text).unwrap();
+        let answer = solve(&test, &[], Limits::default());
+        assert!(answer.explored.stop.is_none(), "{name}");
+        let source = file(self.folder.path(), "test.c", &verbs::program(&test, &answer).unwrap());
+        let program = self.folder.path().join("test");
+        let flags: Vec<OsString> = flags.iter().map(OsString::from).collect();
+        self.toolchain.compile(&[source.into()], &program, &flags).unwrap();
+        let found = explore(&Ask {
+            programs: &[ProgramCommand { program, args: Vec::new() }],
+            per_node: false,
+            switches: Switches { network: Network::RC, ..Switches::OFF },
+            states: 5_000_000,
+            time: Duration::from_secs(60),
+            executions: false,
+            races: false,
+        });
+        let found = found.unwrap();
+        assert!(found.stop.is_none() && found.failures.is_empty(), "{name}: {found:?}");
+        let shown: Vec<&String> = test.shown.iter().map(|(name, _)| name).collect();
+        let is_shown = |name: &String| shown.contains(&name);
+        let recorded = |all: &RecordedValues| {
+            all.iter().filter(|(n, _)| is_shown(n)).map(|(n, v)| (n.clone(), v.to_string())).collect()
+        };
+        let outcomes: Outcomes = found.outcomes.keys().map(recorded).collect();
+        let named = |values: &Vec<Val>| shown.iter().zip(values).map(|(n, v)| ((*n).clone(), v.to_string())).collect();
+        let expected: Outcomes = answer.outcomes.keys().map(named).collect();
+        assert_eq!(outcomes, expected, "{name}\n{text}");
+        outcomes
+    }
 }
 
 fn papers() {
-    let folder = tempfile::tempdir().unwrap();
+    let programs = GeneratedPrograms::new("cc");
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/papers");
     let texts = litmus_files(&papers).into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).unwrap()));
     let mut count = 0;
     for (path, text) in texts.filter(|(_, text)| text.starts_with("RDMA_TSO ")) {
-        agrees_with_the_search(folder.path(), &path.display().to_string(), &text);
+        programs.outcomes(&path.display().to_string(), &text, &[]);
         count += 1;
     }
     assert_eq!(count, 23);
@@ -140,12 +161,13 @@ fn papers() {
 
 /// These sets were found by a solver that shares no code with Mowgli. The compiler optimises.
 fn whole_outcome_sets() {
-    let folder = tempfile::tempdir().unwrap();
+    let programs = GeneratedPrograms::new("cc");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/outcomes/tso.jsonl");
     for line in std::fs::read_to_string(path).unwrap().lines() {
         let test: Value = serde_json::from_str(line).unwrap();
         let (name, text) = (test["name"].as_str().unwrap(), test["litmus"].as_str().unwrap());
-        agrees(folder.path(), name, text, &listed(&test["outcomes"]), &["-O2"]);
+        let expected: Outcomes = serde_json::from_value(test["outcomes"].clone()).unwrap();
+        assert_eq!(programs.outcomes(name, text, &["-O2"]), expected, "{name}");
     }
 }
 
@@ -197,17 +219,17 @@ fn random_test(seed: u64) -> String {
     text + "locations [x1; y1; x2; y2;]\n"
 }
 
-fn random_programs(seeds: std::ops::Range<u64>) {
-    let folder = tempfile::tempdir().unwrap();
+fn random_programs(compiler: &str, seeds: Range<u64>) {
+    let programs = GeneratedPrograms::new(compiler);
     let many = seeds.end - seeds.start;
     let outcomes: usize =
-        seeds.map(|seed| agrees_with_the_search(folder.path(), &format!("seed {seed}"), &random_test(seed))).sum();
+        seeds.map(|seed| programs.outcomes(&format!("seed {seed}"), &random_test(seed), &[]).len()).sum();
     // Programs with one outcome each would show nothing.
     assert!(outcomes as u64 > 2 * many, "{outcomes} outcomes");
 }
 
 fn random_generated_programs_have_the_outcomes_of_their_tests() {
-    random_programs(4..250);
+    random_programs("cc", 8..500);
 }
 
 fn source(name: &str) -> PathBuf {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use itertools::Itertools;
 use mowgli_c::{
-    Ask, Compile, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramCommand, ProgramExecution, ProgramFailure,
-    ProgramRace, RacingAccess, RandomRuns, StuckThreads,
+    Ask, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramCommand, ProgramExecution, ProgramFailure,
+    ProgramRace, RacingAccess, RandomRuns, StuckThreads, Toolchain,
 };
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
@@ -160,8 +160,8 @@ fn switches(network: Option<Network>) -> Result<Switches, InputError> {
 pub(super) fn compiled(args: &CcArgs) -> Result<u8, InputError> {
     let of = |name: &str, usual: &str| std::env::var_os(name).unwrap_or_else(|| usual.into());
     let (cc, cxx) = (of("CC", "cc"), of("CXX", "c++"));
-    let ask = Compile { files: &args.files, out: &args.out, flags: &args.flags, cc: &cc, cxx: &cxx };
-    mowgli_c::compile(&ask).map_err(input)?;
+    let toolchain = Toolchain::new(&cc, &cxx).map_err(input)?;
+    toolchain.compile(&args.files, &args.out, &args.flags).map_err(input)?;
     Ok(0)
 }
 
