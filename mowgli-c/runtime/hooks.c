@@ -155,6 +155,7 @@ static void places(char *text)
 	}
 }
 
+static void must_be_known(void);
 /* Calls, in turn: those that the explorer knows are answered by it, and not reported. */
 static int64_t *tape;
 static int tape_used, tape_size, calls;
@@ -166,6 +167,7 @@ static int is_known(void) { return tape_used < tape_size; }
 static void report(char kind, uint64_t extra, const char *format, va_list all)
 {
 	char where[128], text[512];
+	must_be_known();
 	vsnprintf(text, sizeof text, format, all);
 	trail = hashed(trail, text, strlen(text));
 	/* What is reported comes behind the last known result. */
@@ -234,6 +236,7 @@ static void ended(const char *how)
 {
 	char where[128] = "0";
 	mw_flush();
+	must_be_known();
 	mw_line("e %016lx%016lx %s %s\n", (unsigned long)hashed(7, recorded, recorded_used), 0ul, where, how);
 	mw_line("%.*s.\n", (int)recorded_used, recorded);
 	send_all();
@@ -253,6 +256,22 @@ static size_t cell_after(uintptr_t address)
 		if (cells[middle].at + cells[middle].size <= address) low = middle + 1; else high = middle;
 	}
 	return low;
+}
+/* The bytes of the cells as hooks have left them. Other code may not write there, because nobody would see it. */
+static unsigned char *known_bytes;
+static unsigned char *known(size_t i) { return known_bytes + 8 * i; }
+static void knows(uintptr_t at, size_t n)
+{
+	for (size_t i = cell_after(at); i < cell_count && cells[i].at < at + n; i++) memcpy(known(i), (void *)cells[i].at, cells[i].size);
+}
+static void must_be_known(void)
+{
+	if (mw_thread < 0 || mw_thread == EPILOGUE) return;
+	for (size_t i = 0; i < cell_count; i++) {
+		if (!memcmp(known(i), (void *)cells[i].at, cells[i].size)) continue;
+		knows(cells[i].at, 1);
+		mw_end('x', "shared memory was written unseen, by a function of a library or inline assembly before this call");
+	}
 }
 /* A thread's own frames. No other thread can know them, because each has a process of its own. */
 static int is_on_stack(uintptr_t at)
@@ -293,10 +312,12 @@ static void load(uintptr_t at, size_t n, int scalar, int plain)
 		if (c.at < at || c.at + c.size > at + n) mw_end('x', "part of a word is read, of which the whole is used elsewhere");
 		int64_t v = mw_ask(n, "%s %lu %zu", plain ? "load" : "read", GLOBAL(c.at), c.size);
 		memcpy((void *)c.at, &v, c.size);
+		knows(c.at, 1);
 	}
 }
 static void store(uintptr_t at, size_t n, int plain)
 {
+	knows(at, n);
 	size_t i = cell_after(at);
 	if (i == cell_count || cells[i].at >= at + n) { written(at, n); return; }
 	for (uintptr_t from = at; from < at + n;) {
@@ -319,6 +340,19 @@ void mw_flush(void)
 	stored.n = 0;
 }
 void mw_load(const void *from, size_t n) { load((uintptr_t)from, n, 0, 1); }
+size_t mw_load_word(const void *from, size_t most)
+{
+	uintptr_t at = (uintptr_t)from;
+	size_t i = cell_after(at), n = 8 - at % 8;
+	int is_cell = i < cell_count && cells[i].at <= at;
+	if (is_cell) n = cells[i].at + cells[i].size - at;
+	else if (i < cell_count && cells[i].at < at + n) n = cells[i].at - at;
+	if (n > most) n = most;
+	const char *end = is_cell ? NULL : memchr(from, 0, n);
+	if (end) n = (size_t)(end - (const char *)from) + 1;
+	load(at, n, 0, 1);
+	return n;
+}
 void mw_store(void *to, const void *from, size_t n, int plain)
 {
 	if (!n) return;
@@ -332,14 +366,14 @@ static long set_ups, last_set_up = -1;
 static int must_go_on;
 static uint64_t looks;
 void mw_sets_up(void) { set_ups++; looks = 0; }
-static int sets_up_still(void)
+int mw_sets_up_still(void)
 {
 	if (mw_thread < 0 && mw_program >= 0 && (++looks > 10000000 || (set_ups == last_set_up && !must_go_on))) mw_broker("pause");
 	return mw_thread < 0;
 }
 static void reads(void *at, size_t n, int scalar, int plain)
 {
-	if (sets_up_still() || !n) return;
+	if (mw_sets_up_still() || !n) return;
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
@@ -347,7 +381,7 @@ static void reads(void *at, size_t n, int scalar, int plain)
 }
 static void writes(void *at, size_t n, int scalar, int plain)
 {
-	if (sets_up_still() || !n) return;
+	if (mw_sets_up_still() || !n) return;
 	if (++hooks > 200000000) mw_end('x', "a thread makes 200 million accesses");
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 1);
@@ -394,7 +428,7 @@ static void set_own(volatile void *at, int64_t v, size_t n)
 }
 static int begins(volatile void *at, size_t n, int changes)
 {
-	if (sets_up_still()) return 0;
+	if (mw_sets_up_still()) return 0;
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, changes);
 	touches((uintptr_t)at, n, changes, 1);
@@ -402,7 +436,7 @@ static int begins(volatile void *at, size_t n, int changes)
 }
 static int64_t atomic_load(volatile void *at, size_t n)
 {
-	if (sets_up_still()) return own(at, n);
+	if (mw_sets_up_still()) return own(at, n);
 	mw_flush();
 	mw_verbs_touch((uintptr_t)at, n, 0);
 	load((uintptr_t)at, n, 1, 0);
@@ -484,32 +518,35 @@ ATOMIC(8, int8_t) ATOMIC(16, int16_t) ATOMIC(32, int32_t) ATOMIC(64, int64_t)
 HOOK(void, __tsan_atomic_thread_fence, (int mo), , if (mw_thread >= 0) mw_flush(); fence(mo);)
 void __tsan_atomic_signal_fence(int mo) { (void)mo; }
 
-/* Functions of libc that touch memory. In objects of the program their names are replaced by these. */
+/* Functions of libc that touch memory. In objects of the program their names are replaced by these. Newer versions of clang have names
+ * of their own for copies that they see. */
 #define MOVES(name) \
-	ENTRY(__mowgli_##name); \
-	void *mw___mowgli_##name(void *to, const void *from, size_t n) \
+	ENTRY(name); \
+	void *mw_##name(void *to, const void *from, size_t n) \
 	{ \
-		if (sets_up_still()) return memmove(to, from, n); \
+		if (mw_sets_up_still()) return memmove(to, from, n); \
 		mw_flush(); \
 		if (n) load((uintptr_t)from, n, 0, 1); \
 		mw_store(to, from, n, 1); \
 		return to; \
 	}
-MOVES(memcpy) MOVES(memmove)
-ENTRY(__mowgli_memset);
-void *mw___mowgli_memset(void *to, int byte, size_t n)
-{
-	if (sets_up_still() || !n) return memset(to, byte, n);
-	mw_flush();
-	touches((uintptr_t)to, n, 1, 0);
-	memset(to, byte, n);
-	store((uintptr_t)to, n, 1);
-	return to;
-}
+MOVES(__mowgli_memcpy) MOVES(__mowgli_memmove) MOVES(__tsan_memcpy) MOVES(__tsan_memmove)
+#define SETS(name) \
+	ENTRY(name); \
+	void *mw_##name(void *to, int byte, size_t n) \
+	{ \
+		if (mw_sets_up_still() || !n) return memset(to, byte, n); \
+		mw_flush(); \
+		touches((uintptr_t)to, n, 1, 0); \
+		memset(to, byte, n); \
+		store((uintptr_t)to, n, 1); \
+		return to; \
+	}
+SETS(__mowgli_memset) SETS(__tsan_memset)
 ENTRY(__mowgli_memcmp);
 int mw___mowgli_memcmp(const void *a, const void *b, size_t n)
 {
-	if (!sets_up_still() && n) {
+	if (!mw_sets_up_still() && n) {
 		mw_flush();
 		load((uintptr_t)a, n, 0, 1);
 		load((uintptr_t)b, n, 0, 1);
@@ -773,6 +810,8 @@ static void runs(int thread, char *rest)
 	struct itimerval limit = { .it_value = { .tv_sec = 10 } };
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 	mw_thread = thread;
+	known_bytes = calloc(cell_count + 1, 8);
+	for (size_t i = 0; i < cell_count; i++) knows(cells[i].at, 1);
 	base = arguments;
 	if (thread != EPILOGUE && !is_main()) run(thread);
 }

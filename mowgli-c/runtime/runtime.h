@@ -37,6 +37,11 @@ void mw_flush(void);
 /* Reads and writes memory as the CPU does. What a card wrote before the completion is not plain. */
 void mw_load(const void *from, size_t n);
 void mw_store(void *to, const void *from, size_t n, int plain);
+/* Reads the rest of the word that has this byte, but at most so many bytes and none behind a zero. Returns their number. */
+size_t mw_load_word(const void *from, size_t most);
+/* True if `main` has not started its threads. One of several programs may end its set-up here. */
+int mw_sets_up_still(void);
+void *__mowgli_malloc(size_t n);
 /* Ends this run: a wrong use of verbs, something that is not supported, or a failure of the program. */
 void mw_end(char kind, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 void mw_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -13,12 +13,13 @@ use tempfile::TempDir;
 use crate::error::Error;
 
 /// The parts of the runtime, as files.
-const RUNTIME: [(&str, &str); 5] = [
+const RUNTIME: [(&str, &str); 6] = [
     ("mowgli.h", include_str!("../runtime/mowgli.h")),
     ("runtime.h", include_str!("../runtime/runtime.h")),
     ("hooks.c", include_str!("../runtime/hooks.c")),
     ("verbs.c", include_str!("../runtime/verbs.c")),
     ("sockets.c", include_str!("../runtime/sockets.c")),
+    ("strings.c", include_str!("../runtime/strings.c")),
 ];
 
 /// The functions that the runtime has in the place of those of libc and libstdc++, under names that begin with `__mowgli_`.
@@ -28,11 +29,24 @@ const REPLACED: &str = "memcpy memmove memset memcmp malloc calloc realloc free 
     pthread_cond_timedwait pthread_cond_signal pthread_cond_broadcast pthread_barrier_wait pthread_rwlock_rdlock \
     pthread_rwlock_wrlock pthread_spin_lock pthread_spin_unlock sem_wait sem_post \
     socket bind setsockopt listen connect accept accept4 send recv write read shutdown close getaddrinfo freeaddrinfo poll select \
-    epoll_create1 sendto recvfrom sendmsg recvmsg";
+    epoll_create1 sendto recvfrom sendmsg recvmsg \
+    strlen strnlen strcpy strncpy strcat strcmp strncmp strchr strrchr strstr strdup strtol atoi puts fputs \
+    stpcpy strncat strcasecmp strncasecmp strspn strcspn strtoul strtoll strtoull sscanf __isoc99_sscanf fgets fread fwrite getline \
+    qsort strtok strtok_r strsep memchr memccpy mempcpy bcopy bzero bcmp strtod strpbrk getrandom \
+    printf fprintf sprintf snprintf vprintf vfprintf vsnprintf";
 
-/// The arguments for the compiler, before the folder of `mowgli.h`.
-const USUAL: [&str; 7] =
-    ["-gdwarf-4", "-O0", "-D__MOWGLI__=1", "-fsanitize=thread", "-fno-pie", "-fno-omit-frame-pointer", "-I"];
+/// The arguments for the compiler, before the folder of `mowgli.h`. Copies stay calls, because hooks would not see their code.
+const USUAL: [&str; 9] = [
+    "-gdwarf-4",
+    "-O0",
+    "-D__MOWGLI__=1",
+    "-fsanitize=thread",
+    "-fno-builtin",
+    "-U_FORTIFY_SOURCE",
+    "-fno-pie",
+    "-fno-omit-frame-pointer",
+    "-I",
+];
 
 /// The compilers, with our runtime as objects that are made once.
 pub struct Toolchain {
@@ -86,21 +100,14 @@ impl Toolchain {
         }
         let names: String = REPLACED.split_whitespace().map(|name| format!("{name} __mowgli_{name}\n")).collect();
         std::fs::write(at("names"), names).map_err(|e| Error::file(&at("names"), &e))?;
-        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets"].map(&at).into();
-        let compile = |name: &PathBuf| {
+        let runtime: Vec<PathBuf> = ["hooks", "verbs", "sockets", "strings"].map(&at).into();
+        let start = |name: &PathBuf| {
             let mut command = Command::new(cc);
             command.args(["-O1", "-fno-pie", "-c"]).arg(name.with_extension("c")).arg("-o").arg(name);
-            Ok((
-                command
-                    .spawn()
-                    .map_err(|why| Error::Tool { name: cc.to_string_lossy().into_owned(), why: why.to_string() })?,
-                command,
-            ))
+            (command.spawn(), command)
         };
-        let all = runtime.iter().map(compile).collect::<Vec<Result<_, Error>>>();
-        for started in all {
-            let (mut child, command) = started?;
-            ended(&command, child.wait())?;
+        for (child, command) in runtime.iter().map(start).collect::<Vec<_>>() {
+            ended(&command, child.and_then(|mut child| child.wait()))?;
         }
         let (cc, cxx, own_flags) = (cc.to_owned(), cxx.to_owned(), own_flags(cc)?);
         Ok(Self { folder, runtime, cc, cxx, own_flags })
