@@ -257,10 +257,10 @@ int mw_mowgli_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_re
 }
 
 /* Polling. */
-static void gone(struct pair *p, int count)
+static void gone(struct pair *p, int first, int count)
 {
 	p->now.sent -= count;
-	memmove(p->pipe, p->pipe + count, (size_t)p->now.sent * sizeof *p->pipe);
+	memmove(p->pipe + first, p->pipe + first + count, (size_t)(p->now.sent - first) * sizeof *p->pipe);
 }
 static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 {
@@ -270,11 +270,14 @@ static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD };
 	int first = 0;
 	while (first < p->now.sent && !p->pipe[first].signaled) first++;
-	if (first == p->now.sent || !mw_ask(extra, "poll %u", p->qp.qp_num)) return 0;
-	struct sent s = p->pipe[first];
+	/* The answer is which of the operations, from 1; only on some networks it is not the first one. There all are signaled. */
+	int64_t which = first == p->now.sent ? 0 : mw_ask(extra, "poll %u", p->qp.qp_num);
+	if (!which) return 0;
+	int at = first + (int)which - 1;
+	struct sent s = p->pipe[at];
 	*wc = (struct ibv_wc){ .wr_id = s.id, .status = IBV_WC_SUCCESS, .opcode = opcodes[s.opcode], .byte_len = s.length,
 		.qp_num = p->qp.qp_num };
-	gone(p, first + 1);
+	gone(p, which == 1 ? 0 : at, which == 1 ? first + 1 : 1);
 	return 1;
 }
 /* The word that tells of a message: its kind, length and immediate value. The data are in words of 8 bytes. */

@@ -25,9 +25,10 @@ use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::network::{Order, Remote};
 use mowgli_rdma::operational::{ExternalCode, Goes};
 use mowgli_rdma::way::{WORDS, Way};
-use mowgli_rdma::{crash, tso};
+use mowgli_rdma::{Network, crash, tso};
 
 use crate::cells::{Cells, Copy, Uses};
 use crate::error::Error;
@@ -120,8 +121,30 @@ pub(crate) struct CompiledProgram {
     pub(crate) limits: Vec<String>,
     /// The number of a queue pair among those of its thread to the same node, by the number in the program.
     numbers: BTreeMap<u32, (usize, u8)>,
+    network: Network,
     /// The sites of the calls that the machine asked for, by the thread and the name of its state.
     pub(crate) sites: BTreeMap<(usize, u128), CallSite>,
+}
+
+/// The operations of a thread without a completion that it has polled: their identifiers, if completions may come in any order.
+#[derive(Default)]
+struct OpenOperations(Vec<Val>);
+
+impl OpenOperations {
+    /// Adds the result of a call if it is an identifier.
+    fn add(&mut self, result: Val) {
+        self.0.extend(matches!(result, Val::Tuple(_)).then_some(result));
+    }
+
+    /// Removes an operation, and returns its position among those of its queue pair, from 1.
+    fn take(&mut self, taken: Val) -> i64 {
+        let queue =
+            |id: &Val| if let Val::Tuple(id) = id { id.parts().split_last().map(|(_, queue)| queue) } else { None };
+        let Some(at) = self.0.iter().position(|id| *id == taken) else { return 1 };
+        let before = self.0[..at].iter().filter(|id| queue(id) == queue(&taken)).count();
+        self.0.remove(at);
+        before as i64 + 1
+    }
 }
 
 fn mixed(state: u128, k: usize) -> u128 {
@@ -129,7 +152,7 @@ fn mixed(state: u128, k: usize) -> u128 {
 }
 
 impl CompiledProgram {
-    pub(crate) fn new(process: Processes, made: Setup, lines: Lines) -> Self {
+    pub(crate) fn new(process: Processes, made: Setup, lines: Lines, network: Network) -> Self {
         Self {
             process,
             made,
@@ -144,6 +167,7 @@ impl CompiledProgram {
             error: None,
             limits: Vec::new(),
             numbers: BTreeMap::new(),
+            network,
             sites: BTreeMap::new(),
         }
     }
@@ -317,12 +341,22 @@ impl CompiledProgram {
 
     fn operation(&mut self, thread: usize, op: &PostedOperation<'_>) -> Result<Vec<Call>, String> {
         let (way, node, to) = self.way(thread, op.pair)?;
+        let network = self.network;
+        if op.message >= 0 && network.remote(Remote::Write, Remote::Write) < Order::Issued {
+            return Err(format!("a SEND or a WRITE with immediate on {network}, where writes arrive in any order,"));
+        }
+        if !op.signaled && !network.completes_in_order {
+            return Err(format!("an unsignaled operation on {network}, where operations complete in any order,"));
+        }
         let of = |signalled: bool| Val::from(Way { signalled, ..way });
         let mut calls: Vec<Call> = Vec::new();
         if op.fenced {
             calls.push(tso::Method::RfenceBy { w: of(true), n: Node(to) }.into());
         }
         let is_message = op.message >= 0;
+        // The notice of a message comes behind its data and all earlier writes, as a message of a litmus test does.
+        let strict = network.remote(Remote::Write, Remote::Write) < Order::Placed;
+        let notice = Val::from(Way { signalled: op.signaled, strict, ..way });
         let last = of(op.signaled && !is_message);
         match op.kind {
             "write" | "writeimm" if op.size > 0 || !is_message => {
@@ -355,7 +389,7 @@ impl CompiledProgram {
             _ => {}
         }
         if is_message {
-            calls.extend(self.message(op, (of(false), of(op.signaled)), node, to)?);
+            calls.extend(self.message(op, (of(false), notice), node, to)?);
         }
         // Until the world has its words, nothing is done with them.
         Ok(if self.is_stale { Vec::new() } else { calls })
@@ -460,12 +494,13 @@ impl CompiledProgram {
 
     /// Returns the point of a thread after these results of its calls of the model.
     pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> CodeAt {
-        let (mut tape, mut results) = (Vec::new(), results.iter());
+        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::default());
         loop {
             let Some(steps) = self.batch(thread, &tape) else { return CodeAt::Cut("an error".to_owned()) };
             for call in &steps.calls {
-                if results.next().is_none() {
-                    return CodeAt::Call(call.clone());
+                match results.next() {
+                    Some(result) => open.add(*result),
+                    None => return CodeAt::Call(call.clone()),
                 }
             }
             if self.is_stale {
@@ -484,7 +519,7 @@ impl CompiledProgram {
                 RunEnd::Unsupported(at, what) => return self.limit(at, what),
                 RunEnd::Needs(..) => return self.limit(&[], "a lock"),
             };
-            match self.answer(thread, &line, &mut results, &tape) {
+            match self.answer(thread, &line, &mut results, (&tape, &mut open)) {
                 Ok(result) => tape.push(result),
                 Err(at) => return *at,
             }
@@ -505,13 +540,14 @@ impl CompiledProgram {
 
     /// Returns the results of a thread's calls in C that these results of calls of the model are.
     fn tape(&mut self, thread: usize, results: &[Val]) -> Vec<i64> {
-        let (mut tape, mut results) = (Vec::new(), results.iter());
+        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::default());
         while let Some(steps) = self.batch(thread, &tape) {
             let RunEnd::Asks(line) = &steps.end else { break };
-            if steps.calls.iter().any(|_| results.next().is_none()) {
+            let own = results.by_ref().take(steps.calls.len()).map(|result| open.add(*result)).count();
+            if own < steps.calls.len() {
                 break;
             }
-            match self.answer(thread, line, &mut results, &tape) {
+            match self.answer(thread, line, &mut results, (&tape, &mut open)) {
                 Ok(result) => tape.push(result),
                 Err(_) => break,
             }
@@ -544,7 +580,7 @@ impl CompiledProgram {
         thread: usize,
         line: &Line,
         results: &mut impl Iterator<Item = &'r Val>,
-        tape: &[i64],
+        (tape, open): (&[i64], &mut OpenOperations),
     ) -> Result<i64, Box<CodeAt>> {
         let words: Vec<&str> = line.text.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|w| w.parse::<i64>().ok()).unwrap_or(0);
@@ -577,7 +613,8 @@ impl CompiledProgram {
                         Some(_) => {}
                     }
                 }
-                return if results.next().is_some() { Ok(1) } else { Err(at(poll, 1)) };
+                let Some(taken) = results.next() else { return Err(at(poll, 1)) };
+                return Ok(if self.network.completes_in_order { 1 } else { open.take(*taken) });
             }
             _ => return Err(Box::new(self.limit(&line.places, &format!("`{}` is not known", line.text)))),
         };
@@ -590,6 +627,7 @@ impl CompiledProgram {
     /// True if the thread may as well wait for the completion. Then a poll that finds nothing leads back to itself. It may
     /// also lead to a second poll that does so, if both lead to the same state when they find something.
     fn waits(&mut self, thread: usize, line: &Line, tape: &[i64]) -> bool {
+        let in_order = self.network.completes_in_order;
         let mut after = |known: &[i64]| -> Option<(Arc<Steps>, u128)> {
             let steps = self.batch(thread, known)?;
             let state = match (steps.calls.first(), &steps.end) {
@@ -605,8 +643,8 @@ impl CompiledProgram {
         };
         let with = |more: &[i64]| [tape, more].concat();
         let Some((steps, state)) = after(&with(&[0])) else { return false };
-        if state == line.state {
-            return true;
+        if state == line.state || !in_order {
+            return state == line.state;
         }
         let Some(again) = asks(&steps, line) else { return false };
         let Some((_, third)) = after(&with(&[0, 0])) else { return false };

@@ -99,7 +99,7 @@ fn started(ask: &Ask<'_>) -> Result<CompiledProgram, Error> {
         let why = "`main` starts no thread: start those of the nodes with mowgli_node or pthread_create";
         return Err(Error::Program(format!("{}: {why}", ask.programs[0].program.display())));
     }
-    Ok(CompiledProgram::new(process, made, lines))
+    Ok(CompiledProgram::new(process, made, lines, ask.switches.network))
 }
 
 /// Explores a program.

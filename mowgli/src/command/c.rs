@@ -144,16 +144,8 @@ fn input(error: Error) -> InputError {
 }
 
 /// Returns the switches of the machine on a network.
-///
-/// # Errors
-/// If operations of the network complete out of order, which programs cannot see here.
-fn switches(network: Option<Network>) -> Result<Switches, InputError> {
-    let network = network.unwrap_or(Network::RC);
-    if !network.completes_in_order {
-        let why = format!("programs run on networks that complete operations in order, and {network} does not");
-        return Err(InputError::new(Code::Unsupported, why));
-    }
-    Ok(Switches { network, ..Switches::OFF })
+fn switches(network: Option<Network>) -> Switches {
+    Switches { network: network.unwrap_or(Network::RC), ..Switches::OFF }
 }
 
 /// Compiles a program.
@@ -175,7 +167,7 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
     let ask = Ask {
         programs: &programs,
         per_node: args.nodes.any(),
-        switches: switches(args.on.network)?,
+        switches: switches(args.on.network),
         states: args.states,
         time: Duration::from_secs(args.timeout),
         executions: args.executions,
@@ -226,7 +218,7 @@ pub(super) struct Random {
 pub(super) fn ran(program: Option<&Path>, nodes: &NodeCommands, random: &Random) -> Result<u8, InputError> {
     let (programs, per_node) = (nodes.commands(program, &[])?, nodes.any());
     let time = Duration::from_secs(random.timeout);
-    let (switches, races) = (switches(random.network)?, random.races);
+    let (switches, races) = (switches(random.network), random.races);
     let ask = Ask { programs: &programs, per_node, switches, states: usize::MAX, time, executions: false, races };
     let ran = mowgli_c::run(&ask, random.times, random.seed).map_err(input)?;
     let name = names(&programs);
