@@ -791,12 +791,20 @@ static void catches(void)
 	sigaltstack(&other, NULL);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) sigaction(all[i], &action, NULL);
 }
+/* What earlier calls have left on the stack would be seen in variables without a value, and depends on the request. */
+__attribute__((noinline)) static void clears_stack(void)
+{
+	char below[1 << 16];
+	memset(below, 0, sizeof below);
+	__asm__ volatile("" : : "r"(below) : "memory");
+}
 /* The frames above this one belong to the thread; those below depend on the request, and are no part of its state. So do the
  * registers that a call preserves. */
 __attribute__((noinline)) static void run(int thread)
 {
 	void *fn = (void *)threads[thread].fn, *arg = threads[thread].arg;
-	__asm__ volatile("movq %%rsp, base(%%rip)\nxorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d\ncall *%%rax"
+	clears_stack();
+	__asm__ volatile("pushq %%rbp\npushq %%rbp\nmovq %%rsp, base(%%rip)\nxorl %%ebp, %%ebp\nxorl %%ebx, %%ebx\nxorl %%r12d, %%r12d\nxorl %%r13d, %%r13d\nxorl %%r14d, %%r14d\nxorl %%r15d, %%r15d\ncall *%%rax\npopq %%rbp\npopq %%rbp"
 		: "+a"(fn), "+D"(arg) : : "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
 	ended("");
 }

@@ -18,6 +18,7 @@
 //! **Cost**: a fork for each branch of a thread's code, about 0.2 ms; the machine's states cost no run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use mowgli_core::event::{Call, Event};
@@ -126,24 +127,38 @@ pub(crate) struct CompiledProgram {
     pub(crate) sites: BTreeMap<(usize, u128), CallSite>,
 }
 
-/// The operations of a thread without a completion that it has polled: their identifiers, if completions may come in any order.
-#[derive(Default)]
-struct OpenOperations(Vec<Val>);
+/// The identifiers of the operations of a thread whose completions it has not polled, if they may come in any order.
+struct OpenOperations {
+    in_order: bool,
+    ids: Vec<Val>,
+}
 
 impl OpenOperations {
+    fn on(network: Network) -> Self {
+        Self { in_order: network.completes_in_order, ids: Vec::new() }
+    }
+
     /// Adds the result of a call if it is an identifier.
     fn add(&mut self, result: Val) {
-        self.0.extend(matches!(result, Val::Tuple(_)).then_some(result));
+        self.ids.extend((!self.in_order && matches!(result, Val::Tuple(_))).then_some(result));
     }
 
     /// Removes an operation, and returns its position among those of its queue pair, from 1.
     fn take(&mut self, taken: Val) -> i64 {
         let queue =
             |id: &Val| if let Val::Tuple(id) = id { id.parts().split_last().map(|(_, queue)| queue) } else { None };
-        let Some(at) = self.0.iter().position(|id| *id == taken) else { return 1 };
-        let before = self.0[..at].iter().filter(|id| queue(id) == queue(&taken)).count();
-        self.0.remove(at);
+        let Some(at) = self.ids.iter().position(|id| *id == taken) else { return 1 };
+        let before = self.ids[..at].iter().filter(|id| queue(id) == queue(&taken)).count();
+        self.ids.remove(at);
         before as i64 + 1
+    }
+
+    /// Returns a call with the open operations in the name of its state, because later polls return their identifiers.
+    fn named(&self, call: ModelCall) -> ModelCall {
+        let mut hasher = DefaultHasher::new();
+        self.ids.hash(&mut hasher);
+        let state = if self.ids.is_empty() { call.state } else { mixed(call.state, hasher.finish() as usize) };
+        ModelCall { state, ..call }
     }
 }
 
@@ -494,13 +509,13 @@ impl CompiledProgram {
 
     /// Returns the point of a thread after these results of its calls of the model.
     pub(crate) fn walk(&mut self, thread: usize, results: &[Val]) -> CodeAt {
-        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::default());
+        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::on(self.network));
         loop {
             let Some(steps) = self.batch(thread, &tape) else { return CodeAt::Cut("an error".to_owned()) };
             for call in &steps.calls {
                 match results.next() {
                     Some(result) => open.add(*result),
-                    None => return CodeAt::Call(call.clone()),
+                    None => return CodeAt::Call(open.named(call.clone())),
                 }
             }
             if self.is_stale {
@@ -521,7 +536,7 @@ impl CompiledProgram {
             };
             match self.answer(thread, &line, &mut results, (&tape, &mut open)) {
                 Ok(result) => tape.push(result),
-                Err(at) => return *at,
+                Err(at) => return if let CodeAt::Call(call) = *at { CodeAt::Call(open.named(call)) } else { *at },
             }
         }
     }
@@ -540,7 +555,7 @@ impl CompiledProgram {
 
     /// Returns the results of a thread's calls in C that these results of calls of the model are.
     fn tape(&mut self, thread: usize, results: &[Val]) -> Vec<i64> {
-        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::default());
+        let (mut tape, mut results, mut open) = (Vec::new(), results.iter(), OpenOperations::on(self.network));
         while let Some(steps) = self.batch(thread, &tape) {
             let RunEnd::Asks(line) = &steps.end else { break };
             let own = results.by_ref().take(steps.calls.len()).map(|result| open.add(*result)).count();

@@ -48,6 +48,10 @@ const USUAL: [&str; 9] = [
     "-I",
 ];
 
+/// Keeps the variables of the program in other blocks of 64 bytes than those of the runtime, because the state of a thread has all
+/// blocks that it writes.
+const APART: [&str; 4] = ["--set-section-alignment", ".data=64", "--set-section-alignment", ".bss=64"];
+
 /// The compilers, with our runtime as objects that are made once.
 pub struct Toolchain {
     folder: TempDir,
@@ -139,7 +143,7 @@ impl Toolchain {
                 .arg(file)
                 .arg("-o")
                 .arg(&object))?;
-            run(Command::new("objcopy").arg("--redefine-syms").arg(at("names")).arg(&object))?;
+            run(Command::new("objcopy").args(APART).arg("--redefine-syms").arg(at("names")).arg(&object))?;
             objects.push(object);
         }
         run(Command::new(linker).args(["-no-pie", "-pthread", "-o"]).arg(out).args(&objects).args(flags))

@@ -144,7 +144,7 @@ impl GeneratedPrograms {
             races: false,
         });
         let found = found.unwrap();
-        assert!(found.stop.is_none() && found.failures.is_empty(), "{name}: {found:?}");
+        assert!(found.stop.is_none() && found.failures.is_empty(), "{name} on {network}: {found:?}\n{text}");
         let shown: Vec<&String> = test.shown.iter().map(|(name, _)| name).collect();
         let is_shown = |name: &String| shown.contains(&name);
         let recorded = |all: &RecordedValues| {
@@ -267,6 +267,11 @@ fn completions_in_any_order_are_those_of_the_test() {
         put(f, x) | b := z ;\n poll(2) | ;\n x := 2 | ;\n poll(2) | ;\nlocations [z; f;]\n";
     let outcomes = |network| programs.outcomes_on(Network::named(network).unwrap(), "reuse", text, &[]).len();
     assert_eq!((outcomes("rc"), outcomes("efa-direct")), (6, 12));
+    // A variable of the program without a value had what the runtime left on the stack. So no state was seen again.
+    let text = "RDMA_TSO t { x1@1 = 0; y1@1 = 0; x2@2 = 0; y2@2 = 0; }\n P1@1 | P2@2 | P3@1 ;\n\
+        rfence(2) | rfaa(x2, y1, 1) | y1 := 3 ;\n r1 := x1 | put(y1, x2) | ;\n x1 := 3 | poll(1) | ;\n\
+        rfaa(x1, y2, 1) | x2 := 1 | ;\nlocations [x1; y1; x2; y2;]\n";
+    assert_eq!(programs.outcomes_on(Network::named("efa-direct").unwrap(), "garbage", text, &[]).len(), 9);
 }
 
 fn source(name: &str) -> PathBuf {
