@@ -1,0 +1,60 @@
+//! Explorations of C programs. The counts come first: states of the machine, runs of code and outcomes.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use divan::Bencher;
+use mowgli_c::{Ask, ExploredProgram, ProgramCommand, Toolchain, explore};
+use mowgli_rdma::{Network, Switches};
+
+/// Examples, and a program with twelve shared accesses and six operations.
+const PROGRAMS: [&str; 4] = ["pingpong", "lock", "ring", "twelve"];
+
+/// Compiles a program into a folder.
+fn compiled(folder: &Path, name: &str) -> ProgramCommand {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let examples = root.join("../mowgli/examples/verbs");
+    let of_benches = root.join("benches").join(format!("{name}.c"));
+    let source: PathBuf = if of_benches.exists() { of_benches } else { examples.join(format!("{name}.c")) };
+    let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).expect("cc");
+    let program = folder.join(name);
+    let flags = ["-I".into(), examples.into_os_string()];
+    toolchain.compile(&[source], &program, &flags).expect("the program compiles");
+    ProgramCommand { program, args: Vec::new() }
+}
+
+fn explored(program: &ProgramCommand) -> ExploredProgram {
+    let ask = Ask {
+        programs: std::slice::from_ref(program),
+        per_node: false,
+        switches: Switches { network: Network::RC, ..Switches::OFF },
+        states: usize::MAX,
+        time: Duration::from_secs(600),
+        executions: false,
+        races: false,
+    };
+    let found = explore(&ask).expect("the program starts");
+    assert!(found.stop.is_none() && found.failures.is_empty(), "{found:?}");
+    found
+}
+
+#[divan::bench(args = PROGRAMS, sample_count = 5)]
+fn exploration(bencher: Bencher<'_, '_>, name: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = compiled(folder.path(), name);
+    bencher.bench_local(|| explored(&program).states);
+}
+
+fn main() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in PROGRAMS {
+        let ExploredProgram { states, runs, outcomes, time, .. } = explored(&compiled(folder.path(), name));
+        let rate = states as f64 / time.as_secs_f64();
+        println!(
+            "{name}: {states} states, {runs} runs of code, {} outcomes, {rate:.0} states a second",
+            outcomes.len()
+        );
+    }
+    divan::main();
+}
