@@ -22,6 +22,8 @@ pub struct PageQuestion {
     pub test: String,
     /// The model in place of the one that the test names; empty for its own.
     pub over: String,
+    /// The network in place of the one that the model names; empty for its own.
+    pub network: String,
     /// The libraries that run by their implementations: `bal:no-fence`, `sv`.
     pub implemented: Vec<String>,
     /// Whether to find the least to insert, too.
@@ -45,7 +47,8 @@ impl PageQuestion {
 
     fn solved(&self, catalogue: &Catalogue, network: Option<Network>, limits: Limits<'_>) -> Result<Page, InputError> {
         let text = if self.over.is_empty() { self.test.clone() } else { over(&self.test, self.over.parse()?) };
-        let text = network.map_or_else(|| Ok(text.clone()), |network| on_network(NAME, &text, network))?;
+        let chosen = if self.network.is_empty() { None } else { Some(Network::named(&self.network)?) };
+        let text = chosen.or(network).map_or_else(|| Ok(text.clone()), |network| on_network(NAME, &text, network))?;
         let test = parse_in(catalogue, NAME, &text)?;
         let row = TestRow::new(catalogue, &test, &text, &self.implemented, Drawn::Only(self.draw), limits)?;
         let row = if self.repair { row.with_repair(&test, &self.implemented, limits) } else { row };

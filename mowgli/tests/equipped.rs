@@ -42,7 +42,7 @@ mod needs;
 use needs::{Layer, Need, trial};
 
 fn main() -> ExitCode {
-    let pages: [(&str, fn()); 16] = [
+    let pages: [(&str, fn()); 17] = [
         (
             "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
             the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         ("the_page_solves_what_it_shows", the_page_solves_what_it_shows),
         ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
         ("the_playground_loses_no_work", the_playground_loses_no_work),
+        ("links_hold_all_that_is_chosen", links_hold_all_that_is_chosen),
         ("pages_are_used_by_keyboard_and_on_small_screens", pages_are_used_by_keyboard_and_on_small_screens),
         ("a_report_has_totals_and_anchors_by_name", a_report_has_totals_and_anchors_by_name),
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
@@ -496,7 +497,12 @@ fn answer(served: &Served, question: &serde_json::Value) -> String {
 /// Opens the playground from disk with this test, runs a script, and returns what it puts into `out`. Requests are
 /// answered from here: as those about the test and its repair. The list `asked` has all questions of the page.
 fn played(test: &str, script: &str) -> Vec<String> {
-    let served = served(&[]);
+    played_by(&[], test, script)
+}
+
+/// Does the same with the page of a server that has these arguments.
+fn played_by(args: &[&str], test: &str, script: &str) -> Vec<String> {
+    let served = served(args);
     let folder = tempfile::tempdir().unwrap();
     let page = ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
     let html = page.split_once("\r\n\r\n").expect("a page").1;
@@ -550,6 +556,22 @@ fn the_playground_loses_no_work() {
     assert_eq!(said[..head.len()], head);
     assert_eq!(said[head.len()], "bal:no-fence, sv");
     assert_eq!(said[head.len() + 1], "reused: 2 outcomes; forbidden (z=1): No; allowed (z=0): Ok");
+}
+
+/// A link leads to the public address, and opens with every choice. Without an address the page says where a link works.
+fn links_hold_all_that_is_chosen() {
+    let copied = r"let link = ''; Object.defineProperty(navigator, 'clipboard', { value: { writeText: async text => { link = text; } } });
+        const choose = (what, value) => { document.querySelector(`[aria-label='${what}']`).value = value; };
+        choose('the model', 'RDMA_WAIT'); choose('the network', 'cxi'); choose('another model beside it', 'RDMA_SC'); choose('implementations', 'sv');
+        press('copy link'); await after(300); const said = [...document.querySelectorAll('button')].find(b => b.textContent.startsWith('copied')).textContent;";
+    let open = r"choose('the model', ''); choose('the network', ''); choose('another model beside it', ''); choose('implementations', ''); editor().value = 'x';
+        history.replaceState(null, '', '#' + link.split('#')[1]); window.dispatchEvent(new PopStateEvent('popstate')); await after(400);
+        out.push(link.split('#')[0], said, JSON.stringify(asked.at(-1).over + asked.at(-2).over), asked.at(-2).network, asked.at(-2).implemented, editor().value === asked.at(-1).test);";
+    let public = ["--address", "https://example.org/mowgli/"];
+    let said = played_by(&public, REUSED, &format!("{copied}{open}"));
+    assert_eq!(said, ["https://example.org/mowgli/", "copied", r#""RDMA_SCRDMA_WAIT""#, "cxi", "sv", "true"]);
+    let said = played(REUSED, &format!("{copied} out.push(said, link.startsWith('file:///'));"));
+    assert_eq!(said, ["copied, for this machine only", "true"]);
 }
 
 /// Tabs, sentences and rows are used by the keyboard; a filter sees all rows; a screen of a phone has all of the page.

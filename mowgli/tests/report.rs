@@ -142,6 +142,12 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     for shared in ["solver.js", "page.js", "page.css", "book.js", "book.css"] {
         assert!(page.contains(&format!("\"{shared}\"")) && out.join(shared).exists(), "{shared}");
     }
+    let public = mowgli(&[&args[..], &[&solver, "--address", "https://example.org/"]].concat());
+    assert!(public.code == 0 && text("index.html").contains(r#""address":"https://example.org/""#), "{}", public.err);
+    is_bad(
+        &[&args[..], &[&solver, "--address", "example.org"]].concat(),
+        &["example.org is not the address of a page", "https://example.org/mowgli/"],
+    );
     let text = file(folder.path(), "b.wasm", "(module)");
     is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo build --profile web"]);
 }

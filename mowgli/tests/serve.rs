@@ -45,6 +45,10 @@ fn tests_are_solved_on_the_network_of_the_server() {
     assert!(page.contains("a litmus test on cxi"), "{page}");
     let solved = solve(&served, TEST);
     assert!(solved.contains("\"model\":\"RDMA_TSO+cxi\"") && solved.contains("\"holds\":true"), "{solved}");
+    let chosen = answer(&served, &json!({ "test": TEST, "network": "efa" }));
+    assert!(chosen.contains("\"model\":\"RDMA_TSO+efa\""), "{chosen}");
+    let unknown = answer(&served, &json!({ "test": TEST, "network": "token-ring" }));
+    assert!(unknown.contains("token-ring") && unknown.contains("errors\":[\""), "{unknown}");
     let local = solve(&served, "X86_TSO t { x@1 = 0; }\n P1@1 ;\n x := 1 ;\nallowed (x=1)\n");
     assert!(local.contains("X86_TSO has no networks"), "{local}");
 }

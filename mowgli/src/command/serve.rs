@@ -16,6 +16,7 @@ use mowgli_core::problem::Limits;
 
 use self::http::Request;
 use super::network::On;
+use super::site::public_address;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
@@ -50,6 +51,9 @@ pub(super) struct ServeArgs {
     /// The most tests that are solved at once; others wait.
     #[arg(long, value_name = "N", default_value_t = cores(), value_parser = clap::value_parser!(u8).range(1..))]
     jobs: u8,
+    /// The public address of a playground, for links: this server's address otherwise.
+    #[arg(long, value_name = "URL", value_parser = public_address)]
+    address: Option<String>,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -66,7 +70,7 @@ pub(super) struct SolveArgs {
 
 /// Serves until it is stopped.
 pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    let playground = Playground::new(catalogue, args.bounds.timeout);
+    let playground = Playground::new(catalogue, args.bounds.timeout, args.address.clone());
     let elsewhere = args.bounds.on.network.map(|network| format!(" on {network}")).unwrap_or_default();
     let page =
         Page { title: format!("Mowgli: a litmus test{elsewhere}"), playground: Some(playground), ..Page::default() };

@@ -28,9 +28,22 @@ pub(super) struct SiteArgs {
     /// Check all libraries, too, and write the report about them to report/.
     #[arg(long)]
     report: bool,
+    /// The public address of the playground, for links: the page's own address otherwise.
+    #[arg(long, value_name = "URL", value_parser = public_address)]
+    address: Option<String>,
     /// Seconds for one test.
     #[arg(long, default_value_t = 30, value_name = "S")]
     timeout: u64,
+}
+
+/// Reads an address that other people can open; links append a fragment to it.
+pub(super) fn public_address(text: &str) -> Result<String, InputError> {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    if host.is_none_or(|host| host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '#')) {
+        let error = InputError::new(Code::Argument, format!("{text} is not the address of a page"));
+        return Err(error.help("give one as https://example.org/mowgli/, without #"));
+    }
+    Ok(text.to_owned())
 }
 
 /// Writes the site. Its pages solve tests in the browser.
@@ -40,7 +53,7 @@ pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputErr
         let error = InputError::new(Code::File, format!("{} is not WebAssembly", args.solver.display()));
         return Err(error.help("build it: cargo build --profile web --target wasm32-unknown-unknown -p mowgli-web"));
     }
-    let playground = Some(Playground::new(&catalogue, args.timeout));
+    let playground = Some(Playground::new(&catalogue, args.timeout, args.address.clone()));
     let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
     let reported = if args.report { " <a href=\"report/index.html\">The libraries</a>" } else { "" };
     let links = format!("<nav aria-label=\"The site\"><a href=\"book.html\">The book</a>{reported}</nav>");

@@ -23,6 +23,7 @@ use mowgli_core::soundness::verdict::{Counterexample, Verdict};
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
+use mowgli_rdma::presets::PRESETS;
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
@@ -129,7 +130,10 @@ impl VerdictTable {
 pub struct Playground {
     /// Seconds for each test.
     seconds: u64,
+    /// The public address of the playground; links lead there, and not to this page.
+    address: Option<String>,
     models: Vec<String>,
+    networks: Vec<String>,
     /// The implementations of all libraries, as `--implemented` takes them.
     implementations: Vec<String>,
     examples: Vec<ExampleTest>,
@@ -147,9 +151,10 @@ struct ExampleTest {
 }
 
 impl Playground {
-    /// Returns the choices, with the implementations of a catalogue and `seconds` for each test.
+    /// Returns the choices, with the implementations of a catalogue and `seconds` for each test. Links lead to `address`, or
+    /// to the page itself.
     #[must_use]
-    pub fn new(catalogue: &Catalogue, seconds: u64) -> Self {
+    pub fn new(catalogue: &Catalogue, seconds: u64, address: Option<String>) -> Self {
         let models = Model::ALL.iter().map(ToString::to_string).collect();
         let of_papers = PAPERS.files().filter_map(|file| {
             let (name, text) = (file.path().file_stem()?.to_str()?, file.contents_utf8()?);
@@ -160,7 +165,9 @@ impl Playground {
         of_papers.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
             seconds,
+            address,
             models,
+            networks: PRESETS.iter().map(|(network, _)| network.to_string()).collect(),
             implementations: implementations(catalogue),
             examples: [examples(QUESTIONS), of_papers].concat(),
             grammar: GRAMMAR.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap_or_default(),

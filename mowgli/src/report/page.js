@@ -391,28 +391,35 @@ async function carried() {
 }
 /* The text that was written last is kept by the browser, where it keeps anything. */
 const draft = { get: () => { try { return localStorage.getItem("mowgli.draft"); } catch { return null; } }, set: text => { try { localStorage.setItem("mowgli.draft", text); } catch { /* A browser may keep nothing. */ } } };
-async function playground(into, { seconds, models, implementations, examples, grammar }) {
+async function playground(into, { seconds, address, models, networks, implementations, examples, grammar }) {
   const first = await carried(), text = make("textarea", { spellcheck: "false", "aria-label": "a litmus test", oninput: () => draft.set(text.value) });
   const options = (none, all, before = "") => [make("option", { value: "" }, none), ...all.map(m => make("option", { value: m }, before + m))];
   const again = () => solve("Solving.");
   const by = make("input", { list: "implementations", placeholder: "implemented by, as bal:no-fence,sv", "aria-label": "implementations", size: 34, onchange: again });
   const over = make("select", { "aria-label": "the model", onchange: again }, ...options("over its own model", models, "over "));
   const beside = make("select", { "aria-label": "another model beside it", onchange: again }, ...options("beside no other model", models, "beside "));
-  const chosen = () => ({ test: text.value, over: over.value, beside: beside.value, implemented: by.value });
+  const network = make("select", { "aria-label": "the network", onchange: again }, ...options("on its own network", networks, "on "));
+  const chosen = () => ({ test: text.value, over: over.value, beside: beside.value, network: network.value, implemented: by.value });
   const about = make("p", { hidden: true }), result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
   let running = null, solved = "test";
   const names = () => by.value.split(",").map(name => name.trim()).filter(Boolean);
   const send = async (asked, signal) => {
-    const question = JSON.stringify({ test: text.value, over: over.value, implemented: names(), ...asked });
+    const question = JSON.stringify({ test: text.value, over: over.value, network: network.value, implemented: names(), ...asked });
     return wasm ? solved_here(question, seconds, signal) : (await fetch("answer", { method: "POST", body: question, signal })).json();
   };
-  const link = async () => location.href.split("#")[0] + "#z=" + await deflated(JSON.stringify(chosen()));
+  const hash = async () => "#z=" + await deflated(JSON.stringify(chosen()));
+  /* Other people can open the public address, and the page's own one if it is on a web server. */
+  const open = address || (location.protocol.startsWith("http") && !["localhost", "127.0.0.1"].includes(location.hostname) ? location.href.split("#")[0] : null);
+  const copy = async () => {
+    const link = (open || location.href.split("#")[0]) + await hash(), said = open ? "copied" : "copied, for this machine only";
+    try { await navigator.clipboard.writeText(link); copied.textContent = said; } catch { shown.value = link; shown.hidden = false; shown.focus(); shown.select(); }
+  };
   /* The answer to the newest request is shown; an older one is given up, and so is its work. */
   const solve = async (meanwhile, more = {}) => {
     if (running) running.abort();
-    const own = running = new AbortController(), begun = Date.now(), asked = { test: text.value, over: over.value, implemented: names() };
+    const own = running = new AbortController(), begun = Date.now(), asked = { test: text.value, over: over.value, network: network.value, implemented: names() };
     draft.set(text.value);
-    link().then(href => history.replaceState(null, "", href));
+    hash().then(to => history.replaceState(null, "", to));
     const said = make("span", {}, meanwhile), cancel = make("button", { type: "button", onclick: () => own.abort() }, "cancel");
     const clock = setInterval(() => { said.textContent = `${meanwhile} ${Math.round((Date.now() - begun) / 1000)} s of at most ${seconds} s.`; }, 1000);
     status.textContent = meanwhile;
@@ -445,7 +452,7 @@ async function playground(into, { seconds, models, implementations, examples, gr
     text.setSelectionRange(0, 0);
     text.scrollTop = 0;
   };
-  const remember = async () => history.pushState(null, "", await link());
+  const remember = async () => history.pushState(null, "", await hash());
   const offer = async of => { await remember(); put(of); again(); };
   /* The word with the error is selected in the test. */
   const mark = place => {
@@ -461,14 +468,14 @@ async function playground(into, { seconds, models, implementations, examples, gr
     ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
   const asked = e => { about.hidden = !e.answer; about.replaceChildren(make("strong", {}, e.group), " ", e.answer); };
   /* A choice alone changes nothing, because arrow keys choose too. */
-  const show = button("show", async () => { if (choice.value) { const e = examples[choice.value]; await remember(); by.value = ""; over.value = ""; put(e.text); asked(e); again(); } });
-  const copied = button("copy link", async () => { await navigator.clipboard.writeText(await link()); copied.textContent = "copied"; });
+  const show = button("show", async () => { if (choice.value) { const e = examples[choice.value]; await remember(); by.value = ""; over.value = ""; network.value = ""; put(e.text); asked(e); again(); } });
+  const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
-  const take = state => { text.value = state.test || draft.get() || examples[0].text; by.value = state.implemented || ""; over.value = state.over || ""; beside.value = state.beside || ""; };
+  const take = state => { text.value = state.test || draft.get() || examples[0].text; by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; };
   take(first || {});
   if (!location.hash && !draft.get()) asked(examples[0]);
-  into.append(about, text, make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
-    copied, button("save", () => save(text.value, solved)), load), make("details", {}, make("summary", {}, "how a test is written"), make("pre", {}, grammar)), status, result);
+  into.append(about, text, make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
+    copied, shown, button("save", () => save(text.value, solved)), load), make("details", {}, make("summary", {}, "how a test is written"), make("pre", {}, grammar)), status, result);
   if (first === null) result.append(make("p", { class: "bad" }, "The address carries a test that is broken: it was cut off, or changed on its way. This is an example instead."));
   else again();
   window.addEventListener("popstate", async () => { const now = await carried(); if (now && now.test) { take(now); again(); } });
