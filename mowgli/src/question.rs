@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{Colours, drawn};
 use crate::error::InputError;
+use crate::litmus::notation::completions;
 use crate::litmus::parse::{on_network, over, parse_in};
 use crate::litmus::x86;
 use crate::report::{Drawn, Page, TestRow};
@@ -28,6 +29,8 @@ pub struct PageQuestion {
     pub implemented: Vec<String>,
     /// Whether to find the least to insert, too.
     pub repair: bool,
+    /// A position in the test, in UTF-16 units as browsers count, to list what can be written there and nothing else.
+    pub complete: Option<usize>,
     /// The number of an outcome, to draw an execution that has it.
     pub draw: Option<usize>,
 }
@@ -36,6 +39,9 @@ impl PageQuestion {
     /// Answers the question: a page with the test, or with the error in it.
     #[must_use]
     pub fn answer(&self, catalogue: &Catalogue, network: Option<Network>, limits: Limits<'_>) -> Page {
+        if let Some(units) = self.complete {
+            return Page { completions: completions(catalogue, &self.test, self.byte(units)), ..Page::default() };
+        }
         self.solved(catalogue, network, limits).unwrap_or_else(|error| {
             let is_herd = self.test.trim_start().starts_with("X86");
             let offer = is_herd.then(|| x86::from_herd(NAME, &self.test).ok()).flatten();
@@ -43,6 +49,16 @@ impl PageQuestion {
             let place = place.map(|place| (place.line, place.column));
             Page { errors: vec![drawn(&error, Colours::None)], place, offer, ..Page::default() }
         })
+    }
+
+    /// Returns the byte of a position in the test.
+    fn byte(&self, mut units: usize) -> usize {
+        let passed = self.test.chars().take_while(|c| {
+            let is_before = units >= c.len_utf16();
+            units = units.saturating_sub(c.len_utf16());
+            is_before
+        });
+        passed.map(char::len_utf8).sum()
     }
 
     fn solved(&self, catalogue: &Catalogue, network: Option<Network>, limits: Limits<'_>) -> Result<Page, InputError> {

@@ -42,7 +42,7 @@ mod needs;
 use needs::{Layer, Need, trial};
 
 fn main() -> ExitCode {
-    let pages: [(&str, fn()); 17] = [
+    let pages: [(&str, fn()); 18] = [
         (
             "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
             the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         ("the_page_solves_what_it_shows", the_page_solves_what_it_shows),
         ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
         ("the_playground_loses_no_work", the_playground_loses_no_work),
+        ("the_editor_colours_marks_completes_and_undoes", the_editor_colours_marks_completes_and_undoes),
         ("links_hold_all_that_is_chosen", links_hold_all_that_is_chosen),
         ("pages_are_used_by_keyboard_and_on_small_screens", pages_are_used_by_keyboard_and_on_small_screens),
         ("a_report_has_totals_and_anchors_by_name", a_report_has_totals_and_anchors_by_name),
@@ -558,6 +559,45 @@ fn the_playground_loses_no_work() {
     assert_eq!(said[head.len() + 1], "reused: 2 outcomes; forbidden (z=1): No; allowed (z=0): Ok");
 }
 
+/// The whole editor: the tests above use the plain one, because the script of the editor is not beside their page.
+fn the_editor_colours_marks_completes_and_undoes() {
+    let served = served(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let get = |path: &str| {
+        let answer = ask(&served, "GET", path, &format!("localhost:{}", served.port), "");
+        answer.split_once("\r\n\r\n").expect("an answer").1.to_owned()
+    };
+    let begun = "RDMA_WAIT t\n{ svar s = 0; }\n P1@1 ;\n s.wr";
+    let wrong = REUSED.replace("put(z, x)", "put(y, x)");
+    let [completed, solved] = [json!({ "test": begun, "complete": begun.len() }), json!({ "test": REUSED })]
+        .map(|question| answer(&served, &question));
+    let refused = answer(&served, &json!({ "test": wrong }));
+    let script = format!(
+        r"window.fetch = async (_, of) => {{ const q = JSON.parse(of.body); return {{ json: async () => q.complete !== undefined ? {completed} : q.test === {wrong:?} ? {refused} : {solved} }}; }};
+        const press = text => [...document.querySelectorAll('button')].find(b => b.textContent === text).click(), after = ms => new Promise(done => setTimeout(done, ms));
+        const content = () => document.querySelector('.cm-content'), written = () => [...document.querySelectorAll('.cm-line')].map(l => l.textContent).join('\n');
+        const key = (key, more) => content().dispatchEvent(new KeyboardEvent('keydown', {{ key, keyCode: key === 'Enter' ? 13 : 90, bubbles: true, cancelable: true, ...more }}));
+        const write = of => {{ content().focus(); document.execCommand('selectAll'); document.execCommand('insertText', false, of); }};
+        (async () => {{ const out = []; try {{
+          write({REUSED:?}); await after(200);
+          const of = word => getComputedStyle([...document.querySelectorAll('.cm-line span')].find(e => e.textContent === word)).color;
+          document.body.style.color = 'var(--keyword)'; out.push(of('forbidden') === getComputedStyle(document.body).color, of('put') !== of('forbidden'), document.querySelectorAll('textarea').length);
+          out.push(localStorage.getItem('mowgli.draft') === {REUSED:?});
+          const menu = document.querySelector('select[aria-label=examples]'); menu.value = '3'; press('show'); await after(300);
+          out.push(written().includes('reused')); key('z', {{ ctrlKey: true }}); await after(100); out.push(written().trim() === {REUSED:?}.trim());
+          press('show'); await after(300); history.back(); await after(500); out.push(written().trim() === {REUSED:?}.trim());
+          write({wrong:?}); await after(100); press('solve (Ctrl-Enter)'); await after(500); out.push(document.querySelector('.cm-lintRange-error').textContent, getSelection().toString());
+          write({begun:?}); await after(1000); out.push([...document.querySelectorAll('.cm-tooltip-autocomplete li')].map(li => li.textContent).join()); key('Enter', {{}}); await after(200);
+          out.push(written().split('\n').at(-1));
+        }} catch (e) {{ out.push(e.stack); }}
+        const printed = document.createElement('pre'); printed.id = 'printed'; printed.textContent = out.join('\n'); document.body.append(printed); }})();"
+    );
+    let page = get("/").replace("<script src=\"editor.js\">", &format!("<script>{}", get("/editor.js")));
+    let said = reported(&seen(folder.path(), &page, &script));
+    let completed = "write(v)sv";
+    assert_eq!(said, ["true", "true", "0", "true", "false", "true", "true", "y", "y", completed, " s.write(v)"]);
+}
+
 /// A link leads to the public address, and opens with every choice. Without an address the page says where a link works.
 fn links_hold_all_that_is_chosen() {
     let copied = r"let link = ''; Object.defineProperty(navigator, 'clipboard', { value: { writeText: async text => { link = text; } } });
@@ -713,12 +753,13 @@ fn the_playground_needs_no_server() {
         assert!(!html.contains(outside), "{outside}");
     }
     let script = format!(
-        "await says('allowed (z=1)');
-         document.querySelector('textarea').value = {REUSED:?}; press('repair');
+        "const write = async text => {{ document.querySelector('.cm-content').focus(); document.execCommand('selectAll'); document.execCommand('insertText', false, text); await new Promise(done => setTimeout(done, 100)); }};
+         await says('allowed (z=1)');
+         await write({REUSED:?}); press('repair');
          await says('put into the test'); for (const d of document.querySelectorAll('.item details')) d.open = true;
          await new Promise(done => setTimeout(done, 300)); out.push(document.querySelectorAll('.drawing svg').length > 1);
          press('solve (Ctrl-Enter)'); press('cancel'); await says('Cancelled.'); out.push(document.activeElement.textContent);
-         document.querySelector('textarea').value = 'RDMA_TSO t'; press('solve (Ctrl-Enter)'); await says('error[syntax]'); out.push('error');"
+         await write('RDMA_TSO t'); press('solve (Ctrl-Enter)'); await says('error[syntax]'); out.push('error');"
     );
     assert_eq!(opened(site.path(), "index.html", &script), ["true", "solve (Ctrl-Enter)", "error", "0"]);
 }

@@ -138,6 +138,7 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     assert!(text("index.html").contains("<a href=\"book.html\">The book</a></nav><script src=\"solver.js\">"));
     assert!(text("solver.js").starts_with("const SOLVER = \"") && text("book.html").contains("\"weak.html\""));
+    assert!(text("index.html").contains("<script src=\"editor.js\">") && text("editor.js").contains("MIT License"));
     let page = text("weak.html");
     for shared in ["solver.js", "page.js", "page.css", "book.js", "book.css"] {
         assert!(page.contains(&format!("\"{shared}\"")) && out.join(shared).exists(), "{shared}");

@@ -4,15 +4,57 @@ use itertools::Itertools as _;
 use mowgli_core::event::{Call, Event, Sub};
 use mowgli_core::ids::Tid;
 use mowgli_core::value::Val;
+use serde::Serialize;
 
 use super::statements::example;
 use super::test::{Arg, Model, Statement, Test};
 use crate::catalogue::Catalogue;
 
-/// A call or a declaration as tests write it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The words that always mean the same, whatever the model.
+pub const WORDS: [&str; 23] = [
+    "if",
+    "else",
+    "while",
+    "await",
+    "assume",
+    "allowed",
+    "forbidden",
+    "forall",
+    "exists",
+    "vacuous",
+    "ends",
+    "may",
+    "hang",
+    "hangs",
+    "stuck",
+    "locations",
+    "nodes",
+    "crash",
+    "size",
+    "at",
+    "true",
+    "false",
+    "bot",
+];
+
+/// The kinds of notation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NotationKind {
+    /// A call.
+    Call,
+    /// The name of a library.
+    Library,
+    /// A declaration, a model, or a word of the language.
+    Word,
+}
+
+/// A call, a declaration or a word as tests write it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Notation {
-    /// The library that it is of.
+    /// Its kind.
+    pub kind: NotationKind,
+    /// The library that it is of; empty if it is of none.
     pub library: &'static str,
     /// An example, as `put(remote, local, d)` or `svar x = 0;`.
     pub text: String,
@@ -32,7 +74,7 @@ pub struct Notation {
 pub fn calls(catalogue: &Catalogue, model: Model) -> Vec<Notation> {
     let of = |(library, method): (_, &'static mowgli_core::method::Method)| {
         let text = example(model, library, method).trim_start_matches("a := ").to_owned();
-        Notation { library: library.text(), text, about: method.about.trim() }
+        Notation { kind: NotationKind::Call, library: library.text(), text, about: method.about.trim() }
     };
     // Reads and writes of memory have no name.
     catalogue.known(model).methods().map(of).filter(|call| !["x", "x := v"].contains(&&*call.text)).collect()
@@ -43,7 +85,61 @@ pub fn calls(catalogue: &Catalogue, model: Model) -> Vec<Notation> {
 pub fn declarations(catalogue: &Catalogue, model: Model) -> Vec<Notation> {
     let known = catalogue.known(model);
     let all = known.forms().map(|(library, form)| (library.name.text(), form.example()));
-    all.map(|(library, text)| Notation { library, text: text + ";", about: "" }).collect()
+    let of = |(library, text)| Notation { kind: NotationKind::Word, library, text: text + ";", about: "" };
+    all.map(of).collect()
+}
+
+/// Returns the texts that can be written at a byte of a test: models, declarations, or calls with their arguments.
+///
+/// ```
+/// use mowgli_check::catalogue::Catalogue;
+/// use mowgli_check::litmus::notation::completions;
+/// let text = "RDMA_WAIT t { svar s = 0; }\n P1@1 ;\n s.";
+/// let all = completions(Catalogue::builtin(), text, text.len());
+/// assert!(all.iter().any(|call| call.text == "write(v)"));
+/// ```
+#[must_use]
+pub fn completions(catalogue: &Catalogue, text: &str, byte: usize) -> Vec<Notation> {
+    let word = |text: String| Notation { kind: NotationKind::Word, library: "", text, about: "" };
+    let Some(model) = text.split_whitespace().find_map(|word| word.parse::<Model>().ok()) else {
+        return Model::ALL.iter().map(|model| word(model.to_string())).collect();
+    };
+    let before = text.get(..byte).unwrap_or(text);
+    if is_in_declarations(before) {
+        return declarations(catalogue, model);
+    }
+    let all = calls(catalogue, model);
+    let begun = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+    if let Some(object) = begun.strip_suffix('.') {
+        return methods(text, object, &declarations(catalogue, model), all);
+    }
+    let libraries = catalogue.names().into_iter();
+    let libraries = libraries.map(|name| Notation { kind: NotationKind::Library, ..word(name.to_string()) });
+    all.into_iter().chain(WORDS.map(|text| word(text.to_owned()))).chain(libraries).collect()
+}
+
+/// Returns the calls of an object, or of a library, without it: those of its library, if its declaration is known.
+fn methods(text: &str, before: &str, forms: &[Notation], all: Vec<Notation>) -> Vec<Notation> {
+    let object = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let is_declared = |kind: &str| text.contains(&format!("{kind} {object} "));
+    let declared = forms.iter().filter_map(|form| Some((form.text.split_once(" x")?.0, form.library)));
+    let library = declared.filter(|(kind, _)| is_declared(kind)).map(|(_, library)| library).next();
+    let is_of = |call: &Notation| library.or(Some(object)).is_some_and(|name| name == call.library);
+    let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_of);
+    let of_object = |call: Notation| Some(Notation { text: call.text.split_once('.')?.1.to_owned(), ..call });
+    let chosen = if own.is_empty() { others } else { own };
+    chosen.into_iter().filter_map(of_object).collect()
+}
+
+/// True if a text ends among the declarations: its first brace is still open.
+fn is_in_declarations(before: &str) -> bool {
+    let mut depth = 0_i32;
+    let depths = before.chars().map(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        depth
+    });
+    let depths = depths.skip_while(|depth| *depth == 0).collect_vec();
+    !depths.is_empty() && depths.iter().all(|depth| *depth > 0)
 }
 
 /// Returns the statement of a test at a line, from 0, and a byte of this line: its thread and its position there.

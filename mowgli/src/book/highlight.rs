@@ -1,31 +1,6 @@
 //! Litmus tests as HTML, with a class for each kind of word: comments, numbers, keywords, threads and calls.
 
-/// The words that always mean the same, whatever the model.
-const KEYWORDS: [&str; 23] = [
-    "if",
-    "else",
-    "while",
-    "await",
-    "assume",
-    "allowed",
-    "forbidden",
-    "forall",
-    "exists",
-    "vacuous",
-    "ends",
-    "may",
-    "hang",
-    "hangs",
-    "stuck",
-    "locations",
-    "nodes",
-    "crash",
-    "size",
-    "at",
-    "true",
-    "false",
-    "bot",
-];
+use crate::litmus::notation::WORDS;
 
 /// Returns the text of a test as HTML.
 ///
@@ -84,7 +59,7 @@ fn word(text: &str, fits: impl Fn(char) -> bool) -> usize {
 fn class(word: &str, before: char, after: Option<char>) -> Option<&'static str> {
     let is_thread = word.strip_prefix('P').is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit()));
     match () {
-        () if KEYWORDS.contains(&word) => Some("k"),
+        () if WORDS.contains(&word) => Some("k"),
         () if is_thread => Some("t"),
         () if before == '.' || after == Some('(') => Some("f"),
         () => None,
@@ -122,7 +97,7 @@ pub(super) mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../editors/vscode/syntaxes/litmus.tmLanguage.json");
         let grammar = std::fs::read_to_string(file).unwrap();
         let words: Vec<&str> = grammar.split(|c: char| !is_letter(c)).collect();
-        let missing: Vec<&str> = KEYWORDS.into_iter().filter(|word| !words.contains(word)).collect();
+        let missing: Vec<&str> = WORDS.into_iter().filter(|word| !words.contains(word)).collect();
         assert_eq!(missing, [""; 0]);
     }
 }

@@ -21,7 +21,7 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::Deadline;
 use crate::question::PageQuestion;
-use crate::report::{Page, Playground};
+use crate::report::{EDITOR, Page, Playground};
 
 /// The longest test that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;
@@ -149,6 +149,7 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, asked: (Bounds, 
     }
     match (request.method.as_str(), request.path.as_str()) {
         ("GET", "/") => http::write(stream, "200 OK", "text/html; charset=utf-8", page.as_bytes()),
+        ("GET", "/editor.js") => http::write(stream, "200 OK", "text/javascript", EDITOR.as_bytes()),
         ("POST", "/answer") => {
             let Some(_slot) = asked.1.take(stream) else { return };
             let page = solved(stream, request, asked.0).unwrap_or_else(|e| failed(&e.to_string()));

@@ -8,7 +8,7 @@ use super::report::{ReportArgs, report};
 use crate::book;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::report::{Page, Playground, SCRIPT, STYLE, solver_script};
+use crate::report::{EDITOR, Page, Playground, SCRIPT, STYLE, solver_script};
 
 /// The bytes with which every file of WebAssembly begins.
 const MAGIC: &[u8] = b"\0asm";
@@ -64,6 +64,7 @@ pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputErr
     std::fs::create_dir_all(&args.out).map_err(|e| InputError::file(&args.out, e))?;
     write("index.html", &page.html_in_site(&links))?;
     write("solver.js", &solver_script(&solver))?;
+    write("editor.js", EDITOR)?;
     write("page.css", STYLE)?;
     write("page.js", SCRIPT)?;
     for (name, text) in book::files(args.timeout) {

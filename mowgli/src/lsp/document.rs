@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use itertools::Itertools as _;
 use mowgli_check::guard::guarded;
 use mowgli_core::problem::Limits;
 use serde_json::{Value, json};
@@ -11,34 +10,11 @@ use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError, Place};
 use crate::explain;
 use crate::interrupt::Failure;
-use crate::litmus::notation::{Notation, calls, declarations, described, statement_at};
+use crate::litmus::notation::{Notation, NotationKind, completions, described, statement_at};
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::solve_in;
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, report};
-
-/// The kinds of completions in the protocol.
-const FUNCTION: u8 = 3;
-/// See [`FUNCTION`].
-const MODULE: u8 = 9;
-/// See [`FUNCTION`].
-const KEYWORD: u8 = 14;
-
-/// The words of the language itself.
-const WORDS: [&str; 12] = [
-    "if",
-    "else",
-    "while",
-    "await",
-    "assume",
-    "allowed",
-    "forbidden",
-    "forall",
-    "locations",
-    "vacuous",
-    "ends",
-    "may hang",
-];
 
 /// A document with a litmus test.
 pub(super) struct LitmusDocument<'a> {
@@ -93,38 +69,12 @@ impl LitmusDocument<'_> {
     pub(super) fn completions(&self, (line, byte): (usize, usize)) -> Value {
         let begin: usize = self.text.split_inclusive('\n').take(line).map(str::len).sum();
         let before = self.text.get(..begin + byte).unwrap_or(self.text);
-        let Some(model) = self.text.split_whitespace().find_map(|word| word.parse::<Model>().ok()) else {
-            return Model::ALL.iter().map(|model| json!({ "label": model.to_string(), "kind": KEYWORD })).collect();
+        let all = completions(self.catalogue, self.text, before.len());
+        let item = |notation: Notation| {
+            let Notation { kind, text, library, about } = notation;
+            json!({ "label": text, "kind": number(kind), "detail": library, "documentation": about })
         };
-        let item = |kind: u8, notation: Notation| {
-            let (label, library, about) = (notation.text, notation.library, notation.about);
-            json!({ "label": label, "kind": kind, "detail": library, "documentation": about })
-        };
-        if is_in_declarations(before) {
-            return declarations(self.catalogue, model).into_iter().map(|notation| item(KEYWORD, notation)).collect();
-        }
-        let all = calls(self.catalogue, model);
-        let word = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
-        if let Some(object) = word.strip_suffix('.') {
-            return self.methods(object, model, all).into_iter().map(|notation| item(FUNCTION, notation)).collect();
-        }
-        let words = WORDS.iter().map(|word| json!({ "label": word, "kind": KEYWORD }));
-        let libraries = self.catalogue.names().into_iter().map(|name| json!({ "label": name, "kind": MODULE }));
-        all.into_iter().map(|notation| item(FUNCTION, notation)).chain(words).chain(libraries).collect()
-    }
-
-    /// Returns the calls of an object, or of a library, without it: those of its library, if its declaration is known.
-    fn methods(&self, before: &str, model: Model, all: Vec<Notation>) -> Vec<Notation> {
-        let object = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        let is_declared = |kind: &str| self.text.contains(&format!("{kind} {object} "));
-        let forms = declarations(self.catalogue, model);
-        let declared = forms.iter().filter_map(|form| Some((form.text.split_once(" x")?.0, form.library)));
-        let library = declared.filter(|(kind, _)| is_declared(kind)).map(|(_, library)| library).next();
-        let is_of = |call: &Notation| library.or(Some(object)).is_some_and(|name| name == call.library);
-        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_of);
-        let of_object = |call: Notation| Some(Notation { text: call.text.split_once('.')?.1.to_owned(), ..call });
-        let chosen = if own.is_empty() { others } else { own };
-        chosen.into_iter().filter_map(of_object).collect()
+        all.into_iter().map(item).collect()
     }
 
     /// Returns the lenses: *run* at the first line, and *why* at each assertion.
@@ -169,15 +119,13 @@ impl LitmusDocument<'_> {
     }
 }
 
-/// True if a text ends among the declarations: its first brace is still open.
-fn is_in_declarations(before: &str) -> bool {
-    let mut depth = 0_i32;
-    let depths = before.chars().map(|c| {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        depth
-    });
-    let depths = depths.skip_while(|depth| *depth == 0).collect_vec();
-    !depths.is_empty() && depths.iter().all(|depth| *depth > 0)
+/// Returns the number of a kind of completions in the protocol.
+fn number(kind: NotationKind) -> u8 {
+    match kind {
+        NotationKind::Call => 3,
+        NotationKind::Library => 9,
+        NotationKind::Word => 14,
+    }
 }
 
 /// Makes a diagnostic: 1 is an error, 2 a warning. Without a place it is at the beginning.

@@ -32,6 +32,7 @@ use crate::drawing::Drawing;
 use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
+use crate::litmus::notation::{Notation, WORDS};
 use crate::litmus::run::{idle, replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
@@ -44,6 +45,8 @@ const PAGE: &str = include_str!("page.html");
 pub const STYLE: &str = include_str!("page.css");
 /// See [`STYLE`].
 pub const SCRIPT: &str = include_str!("page.js");
+/// The editor of a playground, a script that its page loads as `editor.js`. Without it the page has a plain one.
+pub const EDITOR: &str = include_str!("editor/editor.js");
 
 /// Everything on a page.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -65,6 +68,9 @@ pub struct Page {
     pub errors: Vec<String>,
     /// The line and the column of the first error, if it is in the test.
     pub place: Option<(usize, usize)>,
+    /// The texts that can be written at a position of the test, if a question asked for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub completions: Vec<Notation>,
     /// The command that wrote the page; `None` for an answer to a question.
     pub made: Option<Made>,
     /// A converted test, to offer in place of one that could not be parsed.
@@ -138,6 +144,8 @@ pub struct Playground {
     implementations: Vec<String>,
     examples: Vec<ExampleTest>,
     grammar: &'static str,
+    /// The words that an editor colours as keywords.
+    keywords: Vec<&'static str>,
 }
 
 /// A test of the catalogue of questions, or of a paper.
@@ -167,6 +175,7 @@ impl Playground {
             seconds,
             address,
             models,
+            keywords: WORDS.to_vec(),
             networks: PRESETS.iter().map(|(network, _)| network.to_string()).collect(),
             implementations: implementations(catalogue),
             examples: [examples(QUESTIONS), of_papers].concat(),
@@ -724,9 +733,12 @@ impl Page {
             // Nothing in the data may end the script element that holds it.
             false => ("application/json", json.replace("</", "<\\/")),
         };
+        let editor = if self.playground.is_some() { "<script src=\"editor.js\"></script>" } else { "" };
         let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
         let page = PAGE.replacen("@STYLE@", STYLE, 1).replacen("@SCRIPT@", SCRIPT, 1).replacen("@TITLE@", &title, 1);
-        page.replacen("@KIND@", kind, 1).replacen("@SOLVER@", solver, 1).replacen("@DATA@", &data, 1)
+        page.replacen("@KIND@", kind, 1)
+            .replacen("@SCRIPTS@", &format!("{solver}{editor}"), 1)
+            .replacen("@DATA@", &data, 1)
     }
 }
 

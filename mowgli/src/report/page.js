@@ -391,20 +391,52 @@ async function carried() {
 }
 /* The text that was written last is kept by the browser, where it keeps anything. */
 const draft = { get: () => { try { return localStorage.getItem("mowgli.draft"); } catch { return null; } }, set: text => { try { localStorage.setItem("mowgli.draft", text); } catch { /* A browser may keep nothing. */ } } };
-async function playground(into, { seconds, address, models, networks, implementations, examples, grammar }) {
-  const first = await carried(), text = make("textarea", { spellcheck: "false", "aria-label": "a litmus test", oninput: () => draft.set(text.value) });
+/* A plain editor, for a browser that does not run the other one (editor/editor.mjs), which has the same functions. */
+function plain_editor({ parent, text, label, changed, solve }) {
+  const area = make("textarea", { spellcheck: "false", "aria-label": label, oninput: () => changed(area.value) });
+  area.value = text;
+  area.addEventListener("keydown", e => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) solve(); });
+  parent.append(area);
+  /* Replaces the text so that the browser can undo it. */
+  const put = of => {
+    if (of === area.value) return;
+    area.focus({ preventScroll: true });
+    area.select();
+    if (!document.execCommand("insertText", false, of) || area.value !== of) area.value = of;
+    area.setSelectionRange(0, 0);
+    area.scrollTop = 0;
+  };
+  /* The word with the error is selected. */
+  const mark = marks => {
+    const [error] = marks.filter(m => m.severity === "error");
+    if (!error) return;
+    const lines = area.value.split("\n"), start = lines.slice(0, error.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + error.column - 1;
+    area.focus();
+    area.setSelectionRange(start, start + (area.value.slice(start).match(/^\w+|^./) || [""])[0].length);
+  };
+  return { get: () => area.value, put, mark };
+}
+function best_editor(of) {
+  try { return CODEMIRROR.create(of); } catch { of.parent.replaceChildren(); return plain_editor(of); }
+}
+async function playground(into, { seconds, address, models, networks, implementations, examples, grammar, keywords }) {
+  const first = await carried(), place = make("div", { class: "editor" });
+  const text = best_editor({
+    parent: place, text: first && first.test || draft.get() || examples[0].text, label: "a litmus test", keywords, changed: draft.set, solve: () => again(),
+    list: async (test, complete) => { try { return (await send({ test, complete })).completions || []; } catch { return []; } },
+  });
   const options = (none, all, before = "") => [make("option", { value: "" }, none), ...all.map(m => make("option", { value: m }, before + m))];
   const again = () => solve("Solving.");
   const by = make("input", { list: "implementations", placeholder: "implemented by, as bal:no-fence,sv", "aria-label": "implementations", size: 34, onchange: again });
   const over = make("select", { "aria-label": "the model", onchange: again }, ...options("over its own model", models, "over "));
   const beside = make("select", { "aria-label": "another model beside it", onchange: again }, ...options("beside no other model", models, "beside "));
   const network = make("select", { "aria-label": "the network", onchange: again }, ...options("on its own network", networks, "on "));
-  const chosen = () => ({ test: text.value, over: over.value, beside: beside.value, network: network.value, implemented: by.value });
+  const chosen = () => ({ test: text.get(), over: over.value, beside: beside.value, network: network.value, implemented: by.value });
   const about = make("p", { hidden: true }), result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
   let running = null, solved = "test";
   const names = () => by.value.split(",").map(name => name.trim()).filter(Boolean);
   const send = async (asked, signal) => {
-    const question = JSON.stringify({ test: text.value, over: over.value, network: network.value, implemented: names(), ...asked });
+    const question = JSON.stringify({ test: text.get(), over: over.value, network: network.value, implemented: names(), ...asked });
     return wasm ? solved_here(question, seconds, signal) : (await fetch("answer", { method: "POST", body: question, signal })).json();
   };
   const hash = async () => "#z=" + await deflated(JSON.stringify(chosen()));
@@ -417,8 +449,8 @@ async function playground(into, { seconds, address, models, networks, implementa
   /* The answer to the newest request is shown; an older one is given up, and so is its work. */
   const solve = async (meanwhile, more = {}) => {
     if (running) running.abort();
-    const own = running = new AbortController(), begun = Date.now(), asked = { test: text.value, over: over.value, network: network.value, implemented: names() };
-    draft.set(text.value);
+    const own = running = new AbortController(), begun = Date.now(), asked = { test: text.get(), over: over.value, network: network.value, implemented: names() };
+    draft.set(text.get());
     hash().then(to => history.replaceState(null, "", to));
     const said = make("span", {}, meanwhile), cancel = make("button", { type: "button", onclick: () => own.abort() }, "cancel");
     const clock = setInterval(() => { said.textContent = `${meanwhile} ${Math.round((Date.now() - begun) / 1000)} s of at most ${seconds} s.`; }, 1000);
@@ -433,7 +465,7 @@ async function playground(into, { seconds, address, models, networks, implementa
         result.replaceChildren(...(difference ? [difference] : []), ...pages.map((page, i) => { const pane = make("div", {}); fill(pane, page, { put: offer, asked: what => send({ ...all[i], ...what }) }); return pane; }));
         if (pages[0].tests.length) solved = pages[0].tests[0].name;
         status.textContent = pages.map(summary).join(" Beside it: ");
-        mark(pages[0].place);
+        text.mark(marks(pages[0]));
       };
     } catch (e) { answer = () => { status.textContent = e.name === "AbortError" ? "Cancelled." : "No answer."; result.replaceChildren(make("p", { class: "bad" }, e.name === "AbortError" ? "Cancelled." : wasm ? `There is no answer: ${e.message}` : `The server does not answer: ${e}`)); }; }
     clearInterval(clock);
@@ -443,43 +475,32 @@ async function playground(into, { seconds, address, models, networks, implementa
     answer();
     if (focused) start.focus();
   };
-  /* Replaces the text so that the editor can undo it. */
-  const put = of => {
-    if (of === text.value) return;
-    text.focus({ preventScroll: true });
-    text.select();
-    if (!document.execCommand("insertText", false, of) || text.value !== of) text.value = of;
-    text.setSelectionRange(0, 0);
-    text.scrollTop = 0;
-  };
-  const remember = async () => history.pushState(null, "", await hash());
-  const offer = async of => { await remember(); put(of); again(); };
-  /* The word with the error is selected in the test. */
-  const mark = place => {
-    if (!place) return;
-    const lines = text.value.split("\n"), start = lines.slice(0, place[0] - 1).reduce((sum, line) => sum + line.length + 1, 0) + place[1] - 1;
-    text.focus();
-    text.setSelectionRange(start, start + (text.value.slice(start).match(/^\w+|^./) || [""])[0].length);
-  };
-  text.addEventListener("keydown", e => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) again(); });
+  /* The way back leads to what was written, solved or not. */
+  const remember = async () => { const now = await hash(); history.replaceState(null, "", now); history.pushState(null, "", now); };
+  const offer = async of => { await remember(); text.put(of); again(); };
   const load = make("input", { type: "file", accept: ".litmus", "aria-label": "open a file", onchange: async () => offer(await load.files[0].text()) });
   const groups = [...new Set(examples.map(e => e.group))];
   const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "examples"),
     ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
   const asked = e => { about.hidden = !e.answer; about.replaceChildren(make("strong", {}, e.group), " ", e.answer); };
   /* A choice alone changes nothing, because arrow keys choose too. */
-  const show = button("show", async () => { if (choice.value) { const e = examples[choice.value]; await remember(); by.value = ""; over.value = ""; network.value = ""; put(e.text); asked(e); again(); } });
+  const show = button("show", async () => { if (choice.value) { const e = examples[choice.value]; await remember(); by.value = ""; over.value = ""; network.value = ""; text.put(e.text); asked(e); again(); } });
   const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
-  const take = state => { text.value = state.test || draft.get() || examples[0].text; by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; };
+  const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; };
   take(first || {});
   if (!location.hash && !draft.get()) asked(examples[0]);
-  into.append(about, text, make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
-    copied, shown, button("save", () => save(text.value, solved)), load), make("details", {}, make("summary", {}, "how a test is written"), make("pre", {}, grammar)), status, result);
+  into.append(about, place, make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
+    copied, shown, button("save", () => save(text.get(), solved)), load), make("details", {}, make("summary", {}, "how a test is written"), make("pre", {}, grammar)), status, result);
   if (first === null) result.append(make("p", { class: "bad" }, "The address carries a test that is broken: it was cut off, or changed on its way. This is an example instead."));
   else again();
   window.addEventListener("popstate", async () => { const now = await carried(); if (now && now.test) { take(now); again(); } });
 }
+/* The error and the warnings of an answer, at their places. */
+const marks = page => [
+  ...(page.place ? [{ line: page.place[0], column: page.place[1], severity: "error", message: page.errors[0] }] : []),
+  ...page.tests.flatMap(t => t.warnings).map(w => ({ line: w.line, column: w.column, severity: "warning", message: w.message })),
+];
 const button = (name, onclick) => make("button", { type: "button", onclick }, name);
 /* The outcomes that only one of two models has. */
 function differing(pages) {

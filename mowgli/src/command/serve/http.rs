@@ -100,8 +100,8 @@ fn parsed(bytes: &[u8]) -> Option<Option<(RequestHead, usize)>> {
     Some(Some((RequestHead { request, length, asks: field("Expect").is_some() }, end)))
 }
 
-/// The policy of a page. It may run its own scripts and styles, which are in its text, and ask this server.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; \
+/// The policy of a page. It may run its own scripts and styles, and ask this server.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Writes an answer, after which the connection is closed. A client that has gone needs none.
