@@ -382,7 +382,12 @@ fn one_run(
     let observed = observed(code, world);
     let mut steps = Vec::new();
     let mut machine = machine(world, code, ask)?;
-    let walked = machine.walk(&observed, &mut |n| random.usize(..n), &mut |step, _| steps.push(step.clone()), expired);
+    let walked = machine.walk(
+        &observed,
+        &mut |open| open[random.usize(..open.len())],
+        &mut |step, _| steps.push(step.clone()),
+        expired,
+    );
     let conflicts: BTreeMap<ConflictingAccesses, usize> = machine.conflicts().collect();
     drop(machine);
     if let Some(error) = code.error.take() {

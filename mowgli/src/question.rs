@@ -7,10 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{Colours, drawn};
 use crate::error::InputError;
+use crate::litmus::machine;
 use crate::litmus::notation::completions;
 use crate::litmus::parse::{on_network, over, parse_in};
+use crate::litmus::test::Test;
 use crate::litmus::x86;
 use crate::report::{Drawn, Page, TestRow};
+
+/// The random runs for one question.
+const RUNS: u64 = 25;
 
 /// The name of the test in errors.
 const NAME: &str = "the test";
@@ -29,10 +34,24 @@ pub struct PageQuestion {
     pub implemented: Vec<String>,
     /// Whether to find the least to insert, too.
     pub repair: bool,
+    /// The seed of the first random run, to look for outcomes that decide assertions and for nothing else.
+    pub runs: Option<u64>,
+    /// A run to play, and nothing else.
+    pub play: Option<PlayQuestion>,
     /// A position in the test, in UTF-16 units as browsers count, to list what can be written there and nothing else.
     pub complete: Option<usize>,
     /// The number of an outcome, to draw an execution that has it.
     pub draw: Option<usize>,
+}
+
+/// A question about a run that is played by hand.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlayQuestion {
+    /// The choices so far.
+    pub choices: Vec<usize>,
+    /// The values of an outcome to go on to; empty for none.
+    pub to: Vec<String>,
 }
 
 impl PageQuestion {
@@ -66,8 +85,36 @@ impl PageQuestion {
         let chosen = if self.network.is_empty() { None } else { Some(Network::named(&self.network)?) };
         let text = chosen.or(network).map_or_else(|| Ok(text.clone()), |network| on_network(NAME, &text, network))?;
         let test = parse_in(catalogue, NAME, &text)?;
+        if let Some(seed) = self.runs {
+            let open = vec![true; test.assertions.len()];
+            let (runs, _) = machine::witness_runs(&test, &open, seed..seed.saturating_add(RUNS), limits.expired)?;
+            return Ok(Page { runs: Some(runs), ..Page::default() });
+        }
+        if let Some(play) = &self.play {
+            return Ok(play.played(&test, limits.expired));
+        }
         let row = TestRow::new(catalogue, &test, &text, &self.implemented, Drawn::Only(self.draw), limits)?;
         let row = if self.repair { row.with_repair(&test, &self.implemented, limits) } else { row };
         Ok(Page { tests: vec![row], ..Page::default() })
+    }
+}
+
+impl PlayQuestion {
+    /// Returns the choices that lead to the outcome, if one is asked for and a random run has it.
+    fn way(&self, test: &Test, expired: &dyn Fn() -> bool) -> Option<Vec<usize>> {
+        let found = || machine::choices_to(test, &self.choices, &self.to, expired).ok().flatten();
+        if self.to.is_empty() { None } else { found() }
+    }
+
+    /// Plays the run: a page with it, or with the error.
+    fn played(&self, test: &Test, expired: &dyn Fn() -> bool) -> Page {
+        let way = self.way(test, expired);
+        let is_missed = !self.to.is_empty() && way.is_none();
+        let choices = way.unwrap_or_else(|| self.choices.clone());
+        let missed = is_missed.then(|| "no random run from here had this outcome".to_owned());
+        match machine::play(test, &choices, expired) {
+            Ok(run) => Page { play: Some(run), errors: missed.into_iter().collect(), ..Page::default() },
+            Err(failure) => Page { errors: vec![failure.to_string()], ..Page::default() },
+        }
     }
 }

@@ -1356,3 +1356,26 @@ fn executions_that_are_stuck_are_reported() {
     assert!(mowgli(&["explain", "--stuck", "--dot", &test("may hang\n")]).out.starts_with("digraph"));
     assert!(mowgli(&["explain", "--stuck", "--svg", &test("may hang\n")]).out.contains(": stuck</title>"));
 }
+
+/// A search that has no time finds nothing, and a random run shows that the outcome is possible.
+#[test]
+fn an_incomplete_search_never_says_never() {
+    let folder = tempfile::tempdir().unwrap();
+    let thread = |of: &dyn Fn(usize) -> String| (0..6).map(of).collect::<Vec<_>>().join(" | ");
+    let words: String = (0..6).map(|i| format!("x{i}@1 = {i}; ")).collect();
+    let (heads, first) = (thread(&|i| format!("P{}@1", i + 1)), thread(&|i| format!("put(b0, x{i})")));
+    let second = thread(&|i| format!("put(b1, x{i})"));
+    let asserted = "allowed (b0=0)\nforbidden (b0=9)\n";
+    let text =
+        format!("RDMA_TSO slow\n{{ {words}b0@2 = 7; b1@2 = 7; }}\n {heads} ;\n {first} ;\n {second} ;\n{asserted}");
+    let test = file(folder.path(), "slow.litmus", &text);
+    let ran = mowgli(&["litmus", &test, "--timeout", "0"]);
+    let undecided = "Undecided\nCondition forbidden (b0=9)\nObservation slow Undecided 0 1\n";
+    assert!(ran.code == 3 && ran.out.contains(undecided) && !ran.out.contains("Never"), "{}{}", ran.out, ran.err);
+    let (_, seen) = ran.out.split_once("Ok\nCondition allowed (b0=0)\n").expect("it is seen");
+    let seed =
+        seen.split("Seen in a random run: `mowgli walk FILE --seed ").nth(1).and_then(|rest| rest.split('`').next());
+    let seed = seed.expect("a run");
+    let walked = mowgli(&["walk", &test, "--seed", seed]);
+    assert!(walked.out.lines().last().unwrap().contains("b0=0;"), "{}", walked.out);
+}

@@ -42,7 +42,7 @@ mod needs;
 use needs::{Layer, Need, trial};
 
 fn main() -> ExitCode {
-    let pages: [(&str, fn()); 18] = [
+    let pages: [(&str, fn()); 19] = [
         (
             "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
             the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
@@ -63,6 +63,7 @@ fn main() -> ExitCode {
         ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
         ("the_playground_loses_no_work", the_playground_loses_no_work),
         ("the_editor_colours_marks_completes_and_undoes", the_editor_colours_marks_completes_and_undoes),
+        ("runs_show_what_a_search_has_not_found", runs_show_what_a_search_has_not_found),
         ("links_hold_all_that_is_chosen", links_hold_all_that_is_chosen),
         ("pages_are_used_by_keyboard_and_on_small_screens", pages_are_used_by_keyboard_and_on_small_screens),
         ("a_report_has_totals_and_anchors_by_name", a_report_has_totals_and_anchors_by_name),
@@ -596,6 +597,47 @@ fn the_editor_colours_marks_completes_and_undoes() {
     let said = reported(&seen(folder.path(), &page, &script));
     let completed = "write(v)sv";
     assert_eq!(said, ["true", "true", "0", "true", "false", "true", "true", "y", "y", completed, " s.write(v)"]);
+}
+
+/// The search has no time, so a random run decides; the machine shows it step by step, and a link leads to each step.
+fn runs_show_what_a_search_has_not_found() {
+    let late =
+        "RDMA_TSO late { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nforbidden (z=9)\n";
+    let served = served(&["--timeout", "0"]);
+    let asked = |more: serde_json::Value| {
+        let mut question = json!({ "test": late });
+        question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answer(&served, &question)
+    };
+    // Zero seconds stop runs, too, so these answers are of a server with time.
+    let timed = crate::served::served(&[]);
+    let of = |question: serde_json::Value| answer(&timed, &question);
+    let runs = of(json!({ "test": late, "runs": 0 }));
+    let parsed: serde_json::Value = serde_json::from_str(&runs).unwrap();
+    let choices: Vec<usize> = serde_json::from_value(parsed["runs"]["seen"][0]["choices"].clone()).unwrap();
+    assert!(parsed["runs"]["seen"].as_array().unwrap().len() == 1, "{runs}");
+    let plays: Vec<String> =
+        (0..=choices.len()).map(|n| of(json!({ "test": late, "play": { "choices": choices[..n] } }))).collect();
+    let stopped = asked(json!({}));
+    assert!(stopped.contains("\"stopped\":\"") && stopped.contains("\"holds\":null"), "{stopped}");
+    let script = format!(
+        r"const plays = [{}]; window.fetch = async (_, of) => {{ const q = JSON.parse(of.body); return {{ json: async () => q.play ? plays[q.play.choices.length] : q.runs !== undefined ? {runs} : {stopped} }}; }};
+        press('solve (Ctrl-Enter)'); await after(500);
+        out.push([...document.querySelectorAll('.item p')].map(p => p.textContent).filter(t => t.includes('(z=')).join(' ; '), document.querySelector('.item').textContent.includes('0 outcomes'));
+        const details = document.querySelector('.machine-of'), said = () => details.querySelector('[aria-live]').textContent; details.open = true; await after(200);
+        out.push(said().endsWith('The end: z=1.'), details.querySelectorAll('.controls')[1].children.length);
+        const press2 = text => [...details.querySelectorAll('button')].find(b => b.textContent === text).click();
+        press2('to the beginning'); out.push(said());
+        const link = location.hash; press2('next'); await after(100); out.push(said().slice(0, 3), details.textContent.includes('z = 0'), link !== location.hash);
+        press2('step back'); out.push(said().slice(0, 14));
+        details.querySelectorAll('.controls')[1].children[0].click(); await after(200); out.push(said().slice(0, 2), details.querySelector('.machine').contains(document.activeElement));",
+        plays.join(", ")
+    );
+    let said = played(late, &script);
+    let seen = "Ok allowed (z=1): (z=1) can happen, seen in a random run ; Undecided forbidden (z=9)";
+    assert_eq!(said[..4], [seen, "false", "true", "0"], "{said:?}");
+    assert!(said[4].starts_with("0: P1: ") && said[4].ends_with("2 steps possible."), "{said:?}");
+    assert_eq!(said[5..], ["1: ", "true", "true", "0: P1: Put(z, ", "1:", "true"]);
 }
 
 /// A link leads to the public address, and opens with every choice. Without an address the page says where a link works.

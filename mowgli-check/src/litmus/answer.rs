@@ -7,6 +7,7 @@ use mowgli_core::problem::Found;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_rdma::core_rma::execution::Rules;
+use serde::Serialize;
 
 use super::stuck::{self, StuckKinds};
 use super::test::{Assertion, Quantifier, Test};
@@ -26,8 +27,35 @@ pub struct Answer {
     /// For each assertion on stuck executions whether it holds; `None` if that depends on executions that were not
     /// found.
     pub liveness: Vec<Option<bool>>,
+    /// The random runs that looked for what the search left open.
+    pub runs: WitnessRuns,
     /// The rules of coreRMA, if they are not those of the paper.
     pub rules: Option<Rules>,
+}
+
+/// Random runs of the machine that looked for outcomes which decide assertions.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct WitnessRuns {
+    /// The number of runs.
+    pub runs: u64,
+    /// The runs that decide an assertion.
+    pub seen: Vec<WitnessRun>,
+}
+
+/// A run whose outcome decides an assertion.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WitnessRun {
+    /// The position of the assertion.
+    pub assertion: usize,
+    /// The assertion.
+    pub text: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// The seed, with which `mowgli walk` repeats the run.
+    pub seed: u64,
+    /// The choices of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<usize>,
 }
 
 /// The explanation for a program of which no execution ends.
@@ -50,7 +78,15 @@ impl Answer {
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
         let (kinds, stop) = stuck.so_far();
         let liveness = test.liveness.iter().map(|l| stuck::holds(test, l, kinds, stop.is_none())).collect();
-        Self { outcomes, holds, explored, stuck, liveness, rules: None }
+        Self { outcomes, holds, explored, stuck, liveness, runs: WitnessRuns::default(), rules: None }
+    }
+
+    /// Adds outcomes that random runs have; each has one class of executions at least.
+    pub(super) fn with_runs(mut self, test: &Test, runs: WitnessRuns, outcomes: Vec<Vec<Val>>) -> Self {
+        outcomes.into_iter().for_each(|outcome| _ = self.outcomes.entry(outcome).or_insert(1));
+        let complete = self.explored.stop.is_none();
+        self.holds = test.assertions.iter().map(|a| holds(test, a, &self.outcomes, complete)).collect();
+        Self { runs, ..self }
     }
 
     /// Returns the kinds of stuck executions.
@@ -78,16 +114,22 @@ impl Answer {
     }
 }
 
-fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
-    // One such outcome settles the assertion. If there is none, all outcomes must be known.
+/// Returns whether an assertion holds, if this outcome decides it.
+pub(super) fn decides(assertion: &Assertion, outcome: &[Val]) -> Option<bool> {
     let (settled_by, answer) = match assertion.quantifier {
         Quantifier::Allowed => (true, true),
         Quantifier::Forbidden | Quantifier::Vacuous => (true, false),
         Quantifier::Forall => (false, false),
     };
-    if outcomes.keys().any(|o| assertion.condition.holds(o) == settled_by) {
+    (assertion.condition.holds(outcome) == settled_by).then_some(answer)
+}
+
+fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
+    // One such outcome settles the assertion. If there is none, all outcomes must be known.
+    if let Some(answer) = outcomes.keys().find_map(|outcome| decides(assertion, outcome)) {
         return Some(answer);
     }
+    let answer = assertion.quantifier == Quantifier::Allowed;
     let is_empty_truth = !answer && outcomes.is_empty() && !test.is_meant_vacuous();
     (complete && !is_empty_truth).then_some(!answer)
 }

@@ -6,6 +6,7 @@ pub(crate) mod answer;
 pub mod condition;
 pub mod core_rma;
 pub(crate) mod known;
+pub mod machine;
 pub mod notation;
 mod own;
 pub mod parse;

@@ -19,7 +19,7 @@ use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, MachineRuns, Step, WalkEnd};
 use serde::Serialize;
 
-pub use super::answer::{Answer, WHY_NONE};
+pub use super::answer::{Answer, WHY_NONE, WitnessRun, WitnessRuns};
 use super::core_rma;
 use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};
@@ -176,7 +176,7 @@ pub enum Engine {
 const STATES: usize = 20_000_000;
 
 /// Returns the switches of the machine, which exists for one model only.
-fn has_machine(test: &Test, what: &str) -> Result<Switches, InputError> {
+pub(super) fn has_machine(test: &Test, what: &str) -> Result<Switches, InputError> {
     match test.model {
         Model::RdmaTso(switches) => Ok(switches),
         model => {
@@ -254,7 +254,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let names: Vec<String> = test.threads.iter().map(|t| t.name.to_string()).collect();
     let in_words = |step: &Step| format!("{}: {}", names[step.thread.index()], step.act);
     let mut show = |step: &Step, picture: &str| steps.push((in_words(step), picture.to_owned()));
-    let mut choose = |n| random.usize(..n);
+    let mut choose = |open: &[usize]| open[random.usize(..open.len())];
     let end = Machine::new(&test.world, &programs)?
         .with(switches)
         .named(names.clone())

@@ -30,8 +30,9 @@ use mowgli_core::value::Val;
 use rustc_hash::FxHashSet;
 
 use super::machine::Machine;
+use super::play::FilledBuffer;
 use super::programs::Next;
-use super::state::{Arrived, Buffered, LocalWrite, PipeEntry, State};
+use super::state::{PipeEntry, State};
 use super::step::Step;
 use super::stuck::{Standstill, Visited};
 use crate::stamp::Qp;
@@ -150,7 +151,7 @@ impl Machine<'_> {
     ///
     /// # Errors
     /// If the time is up.
-    fn settled_in_time(
+    pub(super) fn settled_in_time(
         &mut self,
         mut state: State,
         show: &mut dyn FnMut(&Step, &State),
@@ -194,9 +195,9 @@ impl Machine<'_> {
         Ok(Some(seen))
     }
 
-    /// Follows one run to its end. At each point `choose` picks one of
-    /// the given number of steps. If some steps lead to states that the run has not visited, it picks among these, so
-    /// that the run leaves loops that wait. `show` gets each step and a picture of the machine after it. The run is
+    /// Follows one run to its end. At each point `choose` gets positions among the possible steps, and picks one. If
+    /// some steps lead to states that the run has not visited, it gets only theirs, so that the run leaves loops that
+    /// wait. `show` gets each step and a picture of the machine after it. The run is
     /// stuck if it has visited every state that it can still reach.
     ///
     /// # Errors
@@ -204,7 +205,7 @@ impl Machine<'_> {
     pub fn walk(
         &mut self,
         observed: &[Cell],
-        choose: &mut dyn FnMut(usize) -> usize,
+        choose: &mut dyn FnMut(&[usize]) -> usize,
         show: &mut dyn FnMut(&Step, &str),
         expired: &dyn Fn() -> bool,
     ) -> Result<WalkEnd, Stop> {
@@ -235,17 +236,20 @@ impl Machine<'_> {
                     outcome.map_or_else(|| WalkEnd::Stuck(self.standstill(&[&state], observed)), WalkEnd::Outcome)
                 );
             }
-            let mut new = Vec::new();
-            for (_, after) in &all {
-                new.push(!been.contains(&self.settled_in_time(after.clone(), &mut |_, _| {}, expired)?));
+            let mut open = Vec::new();
+            for (at, (_, after)) in all.iter().enumerate() {
+                let after = self.settled_in_time(after.clone(), &mut |_, _| {}, expired)?;
+                open.extend((!been.contains(&after)).then_some(at));
             }
-            if new.contains(&true) {
-                let mut new = new.iter();
-                all.retain(|_| *new.next().expect("one for each"));
-            } else if let Some(closed) = self.closed(&state, &been, expired)? {
+            if open.is_empty()
+                && let Some(closed) = self.closed(&state, &been, expired)?
+            {
                 return Ok(WalkEnd::Stuck(self.standstill(&closed.iter().collect::<Vec<_>>(), observed)));
             }
-            let (step, after) = all.swap_remove(choose(all.len()));
+            if open.is_empty() {
+                open.extend(0..all.len());
+            }
+            let (step, after) = all.swap_remove(choose(&open));
             state = after;
             show(&step, &self.picture(&state));
             shown += 1;
@@ -306,12 +310,12 @@ impl Machine<'_> {
     }
 
     /// Returns the reason why some thread does not go on, if it is a limit or an invalid call.
-    fn cut(&self, state: &State) -> Option<Stop> {
+    pub(super) fn cut(&self, state: &State) -> Option<Stop> {
         let of = |place: &u32| if let Next::Cut(stop) = self.programs.next(*place) { Some(stop.clone()) } else { None };
         state.at.iter().find_map(of)
     }
 
-    fn is_discarded(&self, state: &State) -> bool {
+    pub(super) fn is_discarded(&self, state: &State) -> bool {
         state.at.iter().any(|&place| matches!(self.programs.next(place), Next::Discarded))
     }
 
@@ -325,7 +329,7 @@ impl Machine<'_> {
     }
 
     /// Returns the outcome of a state in which everything has ended.
-    fn outcome(&self, state: &State, observed: &[Cell]) -> Option<Outcome> {
+    pub(super) fn outcome(&self, state: &State, observed: &[Cell]) -> Option<Outcome> {
         let outputs = self.outputs(state).into_iter().collect::<Option<Vec<Val>>>()?;
         let is_over = |t: usize, q: Qp| {
             let pair = &state.pairs[self.pair(t, q)];
@@ -346,28 +350,8 @@ impl Machine<'_> {
         let place = |x: &Loc| self.world.objects[x].node.map_or_else(|| x.to_string(), |node| format!("{x}@{node}"));
         let memory = self.locs.iter().zip(&state.memory).map(|(x, v)| format!("{}={v}", place(x)));
         let mut lines = vec![format!("memory {}", memory.collect::<Vec<_>>().join(" "))];
-        for t in 0..state.at.len() {
-            let list = |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")));
-            let thread = &self.names[t];
-            let buffered = |b: &Buffered| match b {
-                Buffered::Write(x, v, _) => format!("{x} := {v}"),
-                Buffered::Operation(q, e) => format!("{e} to {q}"),
-            };
-            lines.extend(list(&format!("{thread} store buffer:"), state.buffers[t].iter().map(buffered).collect()));
-            for pair in self.queue_pairs(state) {
-                let q = &state.pairs[self.pair(t, pair)];
-                let name = |part: &str| format!("{thread} to {}, {part}:", pair.in_words());
-                let remote = |w: &Arrived| format!("{} := {}", w.x, w.v);
-                let local = |l: &LocalWrite| match l {
-                    LocalWrite::Write(x, v, _) => format!("{x} := {v}"),
-                    LocalWrite::Confirmation(_) => "done".to_owned(),
-                };
-                lines.extend(list(&name("pipe"), q.pipe.iter().map(ToString::to_string).collect()));
-                lines.extend(list(&name("remote writes"), q.remote.iter().map(remote).collect()));
-                lines.extend(list(&name("local writes"), q.local.iter().map(local).collect()));
-                lines.extend(list(&name("messages"), q.received.iter().map(Val::to_string).collect()));
-            }
-        }
+        let line = |b: FilledBuffer| format!("{} {}: {}", self.names[b.thread.index()], b.name, b.entries.join(", "));
+        lines.extend(self.buffers(state).into_iter().map(line));
         lines.join("\n")
     }
 }

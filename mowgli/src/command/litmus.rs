@@ -12,7 +12,7 @@ use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline, Failure};
 use crate::litmus::run::{Answer, Engine};
 use crate::litmus::test::{Model, Test};
-use crate::litmus::{core_rma, order, parse, reference, report, run};
+use crate::litmus::{core_rma, machine, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
@@ -118,6 +118,9 @@ pub(super) fn shard(args: &LitmusArgs, catalogue: &Catalogue, log: &ShardLog) ->
     let code = litmus(args, catalogue, Some(log));
     Done::of(code, interrupt::requested())
 }
+
+/// The most seconds for random runs after a search that a limit stopped.
+const SECONDS_OF_RUNS: u64 = 2;
 
 /// A network of RDMA_WAIT and RDMA_TSO, or the rules of one of CORE_RMA.
 #[derive(Clone)]
@@ -302,6 +305,11 @@ fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Print
     let test = parse::parse_in(catalogue, &file, &text)?;
     let start = Instant::now();
     let answer = answer(&test, args, catalogue)?;
+    let deadline = Deadline::after(Some(SECONDS_OF_RUNS));
+    let answer = match args.implemented.is_empty() {
+        true => machine::with_witness_runs(&test, answer, &|| deadline.expired()),
+        false => answer,
+    };
     let time = start.elapsed();
     let text = if args.json { report::json } else { report::text };
     let out = text(&test, &answer, args.loops, time.as_micros()) + "\n";

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use mowgli_core::value::Val;
 
-use super::run::{Answer, WHY_NONE};
+use super::run::{Answer, WHY_NONE, WitnessRuns};
 use super::stuck::{self, StuckKind};
 use super::test::{Quantifier, Test, Warning};
 
@@ -27,6 +27,8 @@ struct ReportLine<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     liveness: Vec<LivenessLine<'a>>,
     executions: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    random_runs: Option<&'a WitnessRuns>,
     warnings: &'a [Warning],
     loops: usize,
     micros: u128,
@@ -94,6 +96,7 @@ pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) 
             .map(|(a, &holds)| AssertionLine { kind: a.quantifier.to_string(), condition: &a.text, holds })
             .collect(),
         executions: answer.explored.stats.classes,
+        random_runs: (answer.runs.runs > 0).then_some(&answer.runs),
         warnings: &test.warnings,
         loops,
         micros,
@@ -127,7 +130,7 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         let shown = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};"));
         let _ = writeln!(out, "{}", shown.collect::<Vec<_>>().join(" "));
     }
-    for (assertion, &holds) in test.assertions.iter().zip(&answer.holds) {
+    for (at, (assertion, &holds)) in test.assertions.iter().zip(&answer.holds).enumerate() {
         let with: u64 = answer.outcomes.iter().filter(|(v, _)| assertion.condition.holds(v)).map(|(_, n)| n).sum();
         let without = answer.outcomes.values().sum::<u64>() - with;
         let is_complete = answer.explored.stop.is_none();
@@ -147,6 +150,12 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         );
         let _ = writeln!(out, "Condition {assertion}");
         let _ = writeln!(out, "Observation {} {often} {with} {without}", test.name);
+        if let Some(run) = answer.runs.seen.iter().find(|run| run.assertion == at) {
+            let _ = writeln!(out, "Seen in a random run: `mowgli walk FILE --seed {}` shows it step by step", run.seed);
+        }
+    }
+    if answer.runs.runs > 0 {
+        let _ = writeln!(out, "Random runs: {}, because a limit stopped the search", answer.runs.runs);
     }
     if answer.is_vacuous() {
         let meant = if test.is_meant_vacuous() { ", as the test says" } else { "" };

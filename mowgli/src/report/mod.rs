@@ -32,8 +32,9 @@ use crate::drawing::Drawing;
 use crate::error::InputError;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
+use crate::litmus::machine::PlayedRun;
 use crate::litmus::notation::{Notation, WORDS};
-use crate::litmus::run::{idle, replaced, solve_in, with_problem};
+use crate::litmus::run::{WitnessRuns, idle, replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
 use crate::repair;
@@ -71,6 +72,12 @@ pub struct Page {
     /// The texts that can be written at a position of the test, if a question asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<Notation>,
+    /// Random runs, if a question asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<WitnessRuns>,
+    /// A run that is played by hand, if a question asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub play: Option<PlayedRun>,
     /// The command that wrote the page; `None` for an answer to a question.
     pub made: Option<Made>,
     /// A converted test, to offer in place of one that could not be parsed.

@@ -151,6 +151,64 @@ function run(graph, frame) {
   return make("details", { class: "steps" }, make("summary", {}, "A run that gets there, step by step"), make("div", { class: "controls" }, button("back", () => show(step - 1)), button("next step", () => show(step + 1))), steered);
 }
 
+/* The machine, played by hand: each step that is possible is a button. `begin` has choices to start with, `kept` gets each new choice. */
+function machine(row, editor, begin, kept) {
+  let choices = begin || [], points = [], end = null, at = 0, timer = null;
+  const memory = make("div", { class: "beside" }), buffers = make("pre", {}), taken = make("ol", {}), next = make("div", { class: "controls", role: "group", "aria-label": "possible steps" }), said = make("p", { class: "sentence", "aria-live": "polite" });
+  const words = step => `${step.thread}: ${step.text}`;
+  const ask = async play => {
+    next.querySelectorAll("button").forEach(b => { b.disabled = true; });
+    let page;
+    try { page = await editor.asked({ play }); } catch (e) { page = { errors: [e.message] }; }
+    if (!page.play) { stop(); said.textContent = page.errors[0]; return false; }
+    ({ choices, points, end } = page.play);
+    if (page.errors.length) said.textContent = page.errors[0];
+    return !page.errors.length;
+  };
+  const show = focus => {
+    const point = points[at], before = points[at - 1], last = at === points.length - 1, nodes = [...new Set(point.memory.map(m => m[0]))].sort();
+    const changed = (m, i) => before && before.memory[i][2] !== m[2];
+    memory.replaceChildren(...nodes.map(node => make("div", {}, make("strong", {}, `memory of node ${node}`), make("pre", {}, ...point.memory.flatMap((m, i) => m[0] === node ? [make(changed(m, i) ? "mark" : "span", {}, `${m[1]} = ${m[2]}`), "\n"] : [])))));
+    buffers.textContent = point.buffers.map(([thread, name, entries]) => `${thread} ${name}: ${entries.join(", ")}`).join("\n") || "All buffers are empty.";
+    taken.replaceChildren(...points.slice(0, at + 1).flatMap((p, i) => p.taken.map(step => make("li", { class: i === at ? "now" : null }, words(step)))));
+    const result = last && end ? end : `${count(point.possible.length, "step")} possible`;
+    said.textContent = point.taken.length ? `${at}: ${point.taken.map(words).join("; then ")}. ${result}.` : `The beginning. ${result}.`;
+    next.replaceChildren(...point.possible.map((step, i) => button(words(step), () => choose(i, true))));
+    if (kept) kept(choices.slice(0, at));
+    if (focus) (next.querySelector("button") || back).focus();
+  };
+  const choose = async (i, focus) => {
+    if (choices[at] === i && at < points.length - 1) { at += 1; show(focus); return; }
+    if (await ask({ choices: [...choices.slice(0, at), i] })) { at = points.length - 1; show(focus); }
+  };
+  const move = by => { stop(); at = Math.max(0, Math.min(points.length - 1, at + by)); show(); };
+  const stop = () => { clearInterval(timer); timer = null; player.textContent = "play"; };
+  /* Goes on as chosen before, and then by chance. */
+  const play = () => {
+    if (timer) { stop(); return; }
+    player.textContent = "pause";
+    timer = setInterval(() => { const all = points[at].possible; if (!all.length || !view.isConnected) stop(); else choose(at < points.length - 1 ? choices[at] : Math.floor(Math.random() * all.length)); }, 900);
+  };
+  const outcome = make("select", { "aria-label": "an outcome to go to" }, ...row.outcomes.slice(0, ROWS).map((o, i) => make("option", { value: i }, row.names.map((n, k) => `${n}=${o.values[k]}`).join(", "))));
+  const go = async () => {
+    stop();
+    const from = at;
+    if (await ask({ choices: choices.slice(0, at), to: row.outcomes[outcome.value].values })) { at = Math.min(from + 1, points.length - 1); show(); said.textContent = `${count(points.length - 1 - from, "step")} lead to ${outcome.selectedOptions[0].textContent}: next goes on. ` + said.textContent; }
+  };
+  const back = button("step back", () => move(-1)), player = button("play", play);
+  const view = make("div", { class: "machine" }, make("div", { class: "controls" }, button("to the beginning", () => move(-points.length)), back, button("next", () => move(1)), player, ...(row.outcomes.length ? [button("take me to", go), outcome] : [])),
+    said, next, memory, buffers, make("details", {}, make("summary", {}, "the steps so far"), taken));
+  const first = begin && begin.length;
+  ask({ choices }).then(fine => { if (fine) { at = first ? points.length - 1 : 0; show(); if (first && choices.length < begin.length) said.textContent = `This test has only ${choices.length} of the ${begin.length} steps of the link. ` + said.textContent; } });
+  return view;
+}
+function machine_of(row, editor, begin) {
+  const details = make("details", { class: "machine-of" }, make("summary", {}, "The machine, played by hand"));
+  details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(machine(row, editor, begin, editor.kept)); });
+  if (begin) details.open = true;
+  return details;
+}
+
 /* The client: a column for each thread, and behind each line the edges of the cycle that begin there. */
 function program(graph, numbers) {
   const own = graph.threads.map((_, t) => graph.calls.map((call, c) => ({ call, c })).filter(({ call }) => call.thread === t));
@@ -304,7 +362,8 @@ function test(row, i, editor) {
   if (row.stopped) item.append(make("p", { class: "bad" }, `Incomplete: ${row.stopped}`));
   for (const a of row.assertions) {
     const answer = a.holds === true ? "Ok" : a.holds === false ? "No" : unsettled(row);
-    item.append(make("p", {}, verdict(answer, a.holds), ` ${a.kind} (${a.condition})`, make("span", { class: "soft" }, meaning(a))));
+    item.append(make("p", {}, verdict(answer, a.holds), ` ${a.kind} (${a.condition})`, make("span", { class: "soft" }, meaning(a) + (a.seen ? ", seen in a random run" : ""))));
+    if (a.seen) item.append(machine_of(row, editor, a.seen));
     if (a.graph || a.explanation) item.append(opened(`Why: ${a.kind} (${a.condition})`, a.graph, a.explanation));
   }
   if (row.repair) item.append(repair(row.repair, row.name, editor && editor.put));
@@ -314,6 +373,7 @@ function test(row, i, editor) {
   const drawn = make("div", {}), built = [];
   const execution_of = k => built[k] = built[k] || execution(row, row.outcomes[k], k, editor);
   if (row.outcomes.length) item.append(table([...row.names, "executions"], row.outcomes.map(o => [...o.values, o.executions]), some => drawn.replaceChildren(...some.map(execution_of).filter(Boolean))), drawn);
+  if (editor && editor.kept && row.model.startsWith("RDMA_TSO") && !row.implemented.length) item.append(machine_of(row, editor, editor.begin));
   if (row.stuck.length) {
     item.append(make("h3", {}, "Executions that are stuck"));
     if (row.unspoken) item.append(make("p", { class: "bad" }, "Of these the test says nothing: add ends, may hang, hangs (P1) or stuck (condition)."));
@@ -338,6 +398,8 @@ function reveal() {
   if (e.tagName === "DETAILS") e.open = true;
   e.scrollIntoView();
 }
+/* Milliseconds until random runs begin, and the most of them after a search that stopped. */
+const PATIENCE = 700, RUNS = 200;
 /* True: as it should be; false: not; null: not decided. */
 const fine = r => r.assertions.some(a => a.holds === false) || r.liveness.some(l => l[1] === false) ? false : r.stopped || r.unspoken || r.liveness.some(l => l[1] === null) || r.vacuous && !r.assertions.some(a => a.kind === "vacuous") || r.assertions.some(a => a.holds === null) ? null : true;
 const as_expected = r => r.stopped ? null : r.expected === null ? GOOD[r.verdict] ?? null : r.expected;
@@ -431,9 +493,9 @@ async function playground(into, { seconds, address, models, networks, implementa
   const over = make("select", { "aria-label": "the model", onchange: again }, ...options("over its own model", models, "over "));
   const beside = make("select", { "aria-label": "another model beside it", onchange: again }, ...options("beside no other model", models, "beside "));
   const network = make("select", { "aria-label": "the network", onchange: again }, ...options("on its own network", networks, "on "));
-  const chosen = () => ({ test: text.get(), over: over.value, beside: beside.value, network: network.value, implemented: by.value });
+  const chosen = () => ({ test: text.get(), over: over.value, beside: beside.value, network: network.value, implemented: by.value, ...(played && played.length ? { play: played } : {}) });
   const about = make("p", { hidden: true }), result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
-  let running = null, solved = "test";
+  let running = null, solved = "test", begin = first && first.play || null, played = begin;
   const names = () => by.value.split(",").map(name => name.trim()).filter(Boolean);
   const send = async (asked, signal) => {
     const question = JSON.stringify({ test: text.get(), over: over.value, network: network.value, implemented: names(), ...asked });
@@ -451,19 +513,42 @@ async function playground(into, { seconds, address, models, networks, implementa
     if (running) running.abort();
     const own = running = new AbortController(), begun = Date.now(), asked = { test: text.get(), over: over.value, network: network.value, implemented: names() };
     draft.set(text.get());
+    played = begin;
     hash().then(to => history.replaceState(null, "", to));
+    /* Outcomes that random runs have, while the search looks for all of them. */
+    const seen = new Map(), early = make("div", {});
+    const runs = async (until, most) => {
+      for (let seed = 0; until() && seed < most;) {
+        const { runs } = await send({ ...asked, runs: seed }, own.signal);
+        if (!runs || !runs.runs) return;
+        for (const run of runs.seen) {
+          if (!seen.has(run.assertion)) early.append(make("p", {}, verdict(run.holds ? "Ok" : "No", run.holds), ` ${run.text}`, make("span", { class: "soft" }, ": seen in a random run")));
+          if (!seen.has(run.assertion)) seen.set(run.assertion, run);
+        }
+        seed += runs.runs;
+      }
+    };
+    let searching = true;
+    const walking = more.repair ? Promise.resolve() : new Promise(done => setTimeout(done, PATIENCE)).then(() => runs(() => searching && running === own, Infinity)).catch(() => {});
     const said = make("span", {}, meanwhile), cancel = make("button", { type: "button", onclick: () => own.abort() }, "cancel");
     const clock = setInterval(() => { said.textContent = `${meanwhile} ${Math.round((Date.now() - begun) / 1000)} s of at most ${seconds} s.`; }, 1000);
     status.textContent = meanwhile;
-    result.replaceChildren(make("p", {}, said, " ", cancel));
+    result.replaceChildren(make("p", {}, said, " ", cancel), early);
     const all = [asked, ...(beside.value ? [{ ...asked, over: beside.value }] : [])];
     let answer;
     try {
       const pages = await Promise.all(all.map(one => send({ ...one, ...more }, own.signal)));
+      searching = false;
+      const row = pages[0].tests[0], is_open = () => row.assertions.some((a, i) => a.holds === null && !seen.has(i));
+      if (row && row.stopped && !row.implemented.length && row.model.startsWith("RDMA_TSO")) {
+        if (is_open()) await runs(is_open, RUNS);
+        row.assertions.forEach((a, i) => { if (a.holds === null && seen.has(i)) { a.holds = seen.get(i).holds; a.seen = seen.get(i).choices; } });
+      }
       answer = () => {
         const difference = pages.length > 1 ? differing(pages) : null;
-        result.replaceChildren(...(difference ? [difference] : []), ...pages.map((page, i) => { const pane = make("div", {}); fill(pane, page, { put: offer, asked: what => send({ ...all[i], ...what }) }); return pane; }));
+        result.replaceChildren(...(difference ? [difference] : []), ...pages.map((page, i) => { const pane = make("div", {}); fill(pane, page, { put: offer, asked: what => send({ ...all[i], ...what }), begin: i ? null : begin, kept: choices => { if (!i) { played = choices; hash().then(to => history.replaceState(null, "", to)); } } }); return pane; }));
         if (pages[0].tests.length) solved = pages[0].tests[0].name;
+        begin = null;
         status.textContent = pages.map(summary).join(" Beside it: ");
         text.mark(marks(pages[0]));
       };
@@ -487,7 +572,7 @@ async function playground(into, { seconds, address, models, networks, implementa
   const show = button("show", async () => { if (choice.value) { const e = examples[choice.value]; await remember(); by.value = ""; over.value = ""; network.value = ""; text.put(e.text); asked(e); again(); } });
   const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
-  const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; };
+  const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; begin = state.play || null; };
   take(first || {});
   if (!location.hash && !draft.get()) asked(examples[0]);
   into.append(about, place, make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),

@@ -1,0 +1,241 @@
+//! Runs of the machine: random ones, which find outcomes that a search has not reached, and runs that are played by hand.
+//!
+//! An outcome of a run is one of the model, because the machine has no others (SYNC Theorem 7). So a run decides that an
+//! outcome is possible, and never that it is not.
+
+use std::ops::Range;
+
+use itertools::Itertools as _;
+use mowgli_core::value::Val;
+use mowgli_rdma::operational::{ChoicePoint, Machine, Step, WalkEnd};
+use serde::Serialize;
+
+use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
+use super::run::has_machine;
+use super::stuck::{self, StuckKinds};
+use super::test::Test;
+use crate::error::InputError;
+use crate::interrupt::{Failure, Undecided};
+
+/// The most random runs that look for what a search left open.
+pub const RUNS: u64 = 200;
+
+/// A visitor of random runs that end: it gets the seed, the values that the test shows, and the choices, and returns whether
+/// more runs are wanted.
+type VisitsRuns<'f> = dyn FnMut(u64, Vec<Val>, Vec<usize>) -> bool + 'f;
+
+/// Makes a random run for each seed, after these first choices. Returns the number of runs that were made.
+fn visit_runs(
+    test: &Test,
+    first: &[usize],
+    seeds: Range<u64>,
+    visit: &mut VisitsRuns<'_>,
+    expired: &dyn Fn() -> bool,
+) -> Result<u64, InputError> {
+    let switches = has_machine(test, "a random run")?;
+    let programs = test.programs(usize::MAX);
+    let mut machine = Machine::new(&test.world, &programs)?.with(switches);
+    let (begin, all) = (seeds.start, seeds.end - seeds.start);
+    for seed in seeds {
+        let (mut random, mut choices) = (fastrand::Rng::with_seed(seed), Vec::new());
+        let mut choose = |open: &[usize]| {
+            let choice = first.get(choices.len()).copied().unwrap_or_else(|| open[random.usize(..open.len())]);
+            choices.push(choice);
+            choice
+        };
+        match machine.walk(&test.observed, &mut choose, &mut |_, _| {}, expired) {
+            Ok(WalkEnd::Outcome(outcome)) if !visit(seed, test.values(&outcome), choices) => {
+                return Ok(seed + 1 - begin);
+            }
+            Ok(_) => {}
+            Err(_) => return Ok(seed - begin),
+        }
+    }
+    Ok(all)
+}
+
+/// Looks in random runs for outcomes that decide assertions. Those that are not `open` count as decided.
+///
+/// # Errors
+/// If the model has no machine.
+pub fn witness_runs(
+    test: &Test,
+    open: &[bool],
+    seeds: Range<u64>,
+    expired: &dyn Fn() -> bool,
+) -> Result<(WitnessRuns, Vec<Vec<Val>>), InputError> {
+    let (mut open, mut seen, mut outcomes) = (open.to_vec(), Vec::new(), Vec::new());
+    let mut visit = |seed, outcome: Vec<Val>, choices: Vec<usize>| {
+        for (at, assertion) in test.assertions.iter().enumerate().filter(|(at, _)| open[*at]).collect_vec() {
+            if let Some(holds) = decides(assertion, &outcome) {
+                open[at] = false;
+                let text = assertion.to_string();
+                seen.push(WitnessRun { assertion: at, text, holds, seed, choices: choices.clone() });
+                outcomes.push(outcome.clone());
+            }
+        }
+        open.contains(&true)
+    };
+    let runs = visit_runs(test, &[], seeds, &mut visit, expired)?;
+    Ok((WitnessRuns { runs, seen }, outcomes))
+}
+
+/// Adds to an incomplete answer the outcomes of random runs that decide its open assertions. An answer of another kind, or of a
+/// model without a machine, stays as it is.
+#[must_use]
+pub fn with_witness_runs(test: &Test, answer: Answer, expired: &dyn Fn() -> bool) -> Answer {
+    let open = answer.holds.iter().map(Option::is_none).collect_vec();
+    if answer.explored.stop.is_none() || !open.contains(&true) {
+        return answer;
+    }
+    match witness_runs(test, &open, 0..RUNS, expired) {
+        Ok((runs, outcomes)) => answer.with_runs(test, runs, outcomes),
+        Err(_) => answer,
+    }
+}
+
+/// A step in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StepInWords {
+    /// The thread whose program, store buffer or queue pair acts.
+    pub thread: String,
+    /// The action.
+    pub text: String,
+}
+
+/// A point of a run that is played by hand, in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PlayedPoint {
+    /// The steps since the point before.
+    pub taken: Vec<StepInWords>,
+    /// The words in memory: the node, the name, and the value.
+    pub memory: Vec<(String, String, String)>,
+    /// The buffers that are not empty: the thread, the name, and the entries.
+    pub buffers: Vec<(String, String, Vec<String>)>,
+    /// The steps that are possible.
+    pub possible: Vec<StepInWords>,
+}
+
+/// A run that is played by hand.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PlayedRun {
+    /// The choices, each the position of a step among the possible ones.
+    pub choices: Vec<usize>,
+    /// The points of the run; the initial one is the first.
+    pub points: Vec<PlayedPoint>,
+    /// The end of the run, if it has ended.
+    pub end: Option<String>,
+}
+
+/// Follows these choices. Choices that do not exist are left out, with all after them.
+///
+/// # Errors
+/// If the model has no machine, or a limit cuts the run.
+pub fn play(test: &Test, choices: &[usize], expired: &dyn Fn() -> bool) -> Result<PlayedRun, Failure> {
+    let switches = has_machine(test, "a run")?;
+    let programs = test.programs(usize::MAX);
+    let points = Machine::new(&test.world, &programs)?
+        .with(switches)
+        .play(&test.observed, choices, expired)
+        .map_err(|stop| Undecided::new(format!("{}: how the run goes on", test.name), stop))?;
+    let end = points.last().and_then(|point| point.end.as_ref()).map(|end| end_in_words(test, end));
+    let choices = choices[..points.len() - 1].to_vec();
+    Ok(PlayedRun { choices, points: points.iter().map(|point| in_words(test, point)).collect(), end })
+}
+
+/// Returns choices that begin with these and lead to an outcome with these values, found by random runs; `None` if no run
+/// had it.
+///
+/// # Errors
+/// If the model has no machine.
+pub fn choices_to(
+    test: &Test,
+    first: &[usize],
+    values: &[String],
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<Vec<usize>>, InputError> {
+    let mut found = None;
+    let mut visit = |_, outcome: Vec<Val>, choices| {
+        let is_there = outcome.iter().map(ToString::to_string).eq(values.iter().cloned());
+        found = is_there.then_some(choices);
+        !is_there
+    };
+    visit_runs(test, first, 0..10 * RUNS, &mut visit, expired)?;
+    Ok(found)
+}
+
+fn in_words(test: &Test, point: &ChoicePoint) -> PlayedPoint {
+    let name = |thread: mowgli_core::ids::Tid| test.threads[thread.index()].name.to_string();
+    let step = |step: &Step| StepInWords { thread: name(step.thread), text: step.act.to_string() };
+    let node = |x| test.world.objects.get(x).and_then(|object| object.node);
+    let memory = point
+        .memory
+        .iter()
+        .map(|(x, v)| (node(x).map_or_else(String::new, |node| node.to_string()), x.to_string(), v.to_string()));
+    PlayedPoint {
+        taken: point.taken.iter().map(step).collect(),
+        memory: memory.collect(),
+        buffers: point.buffers.iter().map(|b| (name(b.thread), b.name.clone(), b.entries.clone())).collect(),
+        possible: point.possible.iter().map(step).collect(),
+    }
+}
+
+fn end_in_words(test: &Test, end: &WalkEnd) -> String {
+    match end {
+        WalkEnd::Outcome(outcome) => {
+            let values = test.shown.iter().zip(test.values(outcome));
+            format!("The end: {}", values.map(|((name, _), v)| format!("{name}={v}")).join(", "))
+        }
+        WalkEnd::Discarded => "The run does not count, because an assumption is false.".to_owned(),
+        WalkEnd::Stuck(standstill) => stuck::text(test, &StuckKinds::from([stuck::of_machine(test, standstill)])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::problem::Limits;
+
+    use super::*;
+    use crate::litmus::parse::parse;
+    use crate::litmus::run::{solve, walk};
+
+    const TEST: &str = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := z ;\n x := 1 | ;\n\
+        allowed (a=1)\nforbidden (a=2)\nforall (a=0)\n";
+
+    #[test]
+    fn random_runs_decide_what_an_incomplete_search_leaves_open() {
+        let test = parse("t", TEST).unwrap();
+        let answer = solve(&test, &[], Limits { expired: &|| true, ..Limits::default() });
+        assert_eq!(answer.holds, [None; 3]);
+        let answer = with_witness_runs(&test, answer, &|| false);
+        assert_eq!(answer.holds, [Some(true), None, Some(false)], "no run shows that an outcome is impossible");
+        let WitnessRun { seed, choices, .. } = &answer.runs.seen[0];
+        let end = play(&test, choices, &|| false).unwrap().end.unwrap();
+        assert!(end.contains("a=1"), "{end}");
+        let walked = walk(&test, *seed, &|| false).unwrap().end.unwrap();
+        assert!(walked.contains(&("a".to_owned(), "1".to_owned())), "{walked:?}");
+        let complete = solve(&test, &[], Limits::default());
+        assert_eq!(with_witness_runs(&test, complete, &|| false).runs.runs, 0);
+    }
+
+    #[test]
+    fn runs_are_played_by_hand() {
+        let test = parse("t", TEST).unwrap();
+        let begin = play(&test, &[], &|| false).unwrap();
+        let [point] = &begin.points[..] else { panic!("{begin:?}") };
+        let possible: Vec<String> = point.possible.iter().map(|s| format!("{}: {}", s.thread, s.text)).collect();
+        assert_eq!(
+            possible,
+            ["P1: x := 1 leaves the store buffer", "P1: the put of z reads x (rule 2)", "P2: Read(z) = 0"]
+        );
+        assert!(point.memory.contains(&("2".to_owned(), "z".to_owned(), "0".to_owned())), "{point:?}");
+        assert_eq!(begin.end, None);
+        let one = play(&test, &[0, 99, 0], &|| false).unwrap();
+        assert_eq!((one.choices, one.points.len()), (vec![0], 2));
+        let values: Vec<String> = ["1"].map(str::to_owned).to_vec();
+        let way = choices_to(&test, &[0], &values, &|| false).unwrap().expect("it is possible");
+        let run = play(&test, &way, &|| false).unwrap();
+        assert!(way[0] == 0 && run.end.unwrap().starts_with("The end: a=1"), "{way:?}");
+        assert_eq!(choices_to(&test, &[2], &values, &|| false), Ok(None), "P2 has read 0");
+    }
+}
