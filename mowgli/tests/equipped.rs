@@ -610,7 +610,7 @@ fn runs_show_what_a_search_has_not_found() {
         answer(&served, &question)
     };
     // Zero seconds stop runs, too, so these answers are of a server with time.
-    let timed = crate::served::served(&[]);
+    let timed = served::served(&[]);
     let of = |question: serde_json::Value| answer(&timed, &question);
     let runs = of(json!({ "test": late, "runs": 0 }));
     let parsed: serde_json::Value = serde_json::from_str(&runs).unwrap();
