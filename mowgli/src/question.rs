@@ -100,7 +100,7 @@ impl PageQuestion {
 }
 
 impl PlayQuestion {
-    /// Returns the choices that lead to the outcome, if one is asked for and a random run has it.
+    /// Returns the choices that lead to the wanted outcome, if a random run has it.
     fn way(&self, test: &Test, expired: &dyn Fn() -> bool) -> Option<Vec<usize>> {
         let found = || machine::choices_to(test, &self.choices, &self.to, expired).ok().flatten();
         if self.to.is_empty() { None } else { found() }

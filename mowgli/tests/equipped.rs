@@ -603,14 +603,13 @@ fn the_editor_colours_marks_completes_and_undoes() {
 fn runs_show_what_a_search_has_not_found() {
     let late =
         "RDMA_TSO late { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nforbidden (z=9)\n";
-    let served = served(&["--timeout", "0"]);
+    let (hurried, timed) = (served(&["--timeout", "0"]), served(&[]));
     let asked = |more: serde_json::Value| {
         let mut question = json!({ "test": late });
         question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        answer(&served, &question)
+        answer(&hurried, &question)
     };
     // Zero seconds stop runs, too, so these answers are of a server with time.
-    let timed = served::served(&[]);
     let of = |question: serde_json::Value| answer(&timed, &question);
     let runs = of(json!({ "test": late, "runs": 0 }));
     let parsed: serde_json::Value = serde_json::from_str(&runs).unwrap();

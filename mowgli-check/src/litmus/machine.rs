@@ -20,8 +20,8 @@ use crate::interrupt::{Failure, Undecided};
 /// The most random runs that look for what a search left open.
 pub const RUNS: u64 = 200;
 
-/// A visitor of random runs that end: it gets the seed, the values that the test shows, and the choices, and returns whether
-/// more runs are wanted.
+/// A visitor of random runs that end: it gets the seed, the values that the test shows, and the choices. It returns whether
+/// it wants more runs.
 type VisitsRuns<'f> = dyn FnMut(u64, Vec<Val>, Vec<usize>) -> bool + 'f;
 
 /// Makes a random run for each seed, after these first choices. Returns the number of runs that were made.
@@ -80,8 +80,8 @@ pub fn witness_runs(
     Ok((WitnessRuns { runs, seen }, outcomes))
 }
 
-/// Adds to an incomplete answer the outcomes of random runs that decide its open assertions. An answer of another kind, or of a
-/// model without a machine, stays as it is.
+/// Adds to an incomplete answer the outcomes of random runs that decide its open assertions. Other answers, and those
+/// of a model without a machine, stay the same.
 #[must_use]
 pub fn with_witness_runs(test: &Test, answer: Answer, expired: &dyn Fn() -> bool) -> Answer {
     let open = answer.holds.iter().map(Option::is_none).collect_vec();
@@ -127,7 +127,7 @@ pub struct PlayedRun {
     pub end: Option<String>,
 }
 
-/// Follows these choices. Choices that do not exist are left out, with all after them.
+/// Follows these choices, up to the first one that does not exist.
 ///
 /// # Errors
 /// If the model has no machine, or a limit cuts the run.

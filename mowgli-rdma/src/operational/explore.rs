@@ -29,8 +29,8 @@ use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashSet;
 
+use super::buffers::FilledBuffer;
 use super::machine::Machine;
-use super::play::FilledBuffer;
 use super::programs::Next;
 use super::state::{PipeEntry, State};
 use super::step::Step;

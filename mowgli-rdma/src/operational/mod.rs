@@ -10,6 +10,7 @@
 //! fence, and an acknowledgement. Each of them commutes with every other step, so no final state is lost (see
 //! `explore.rs`).
 
+mod buffers;
 mod completions;
 mod conflicts;
 mod driven;
@@ -21,10 +22,11 @@ mod state;
 mod step;
 mod stuck;
 
+pub use self::buffers::FilledBuffer;
 pub use self::driven::Driven;
 pub use self::explore::{MachineRuns, WalkEnd};
 pub use self::machine::Machine;
-pub use self::play::{ChoicePoint, FilledBuffer};
+pub use self::play::ChoicePoint;
 pub use self::programs::{ExternalCode, Goes};
 pub use self::state::{ConflictingAccesses, NextAccess, PipeEntry};
 pub use self::step::{Act, Step};
