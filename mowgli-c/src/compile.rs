@@ -48,8 +48,8 @@ const USUAL: [&str; 9] = [
     "-I",
 ];
 
-/// Keeps the variables of the program in other blocks of 64 bytes than those of the runtime, because the state of a thread has all
-/// blocks that it writes.
+/// Keeps the variables of the program in other blocks of 64 bytes than those of the runtime. The state of a thread has all blocks
+/// that it writes.
 const APART: [&str; 4] = ["--set-section-alignment", ".data=64", "--set-section-alignment", ".bss=64"];
 
 /// The compilers, with our runtime as objects that are made once.

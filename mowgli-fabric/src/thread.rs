@@ -134,7 +134,7 @@ impl<'a> Thread<'a> {
     /// left because its time was up may have done a part of its work. For example, a lock may still be taken.
     ///
     /// # Errors
-    /// That of the code.
+    /// The error of the code.
     pub fn within<T>(&mut self, limit: Duration, code: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         let of_group = std::mem::replace(&mut self.limit, limit);
         let result = code(self);
