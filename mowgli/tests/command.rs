@@ -115,7 +115,17 @@ fn an_undecided_search_says_never_of_nothing() {
     let test = file(folder.path(), "t.litmus", text);
     let ran = mowgli(&["litmus", "--loops", "2", &test]);
     assert_eq!(ran.code, 3, "{}", ran.out);
-    assert!(ran.out.contains("Observation t Undecided 0 0") && ran.out.contains("States at least 0"), "{}", ran.out);
+    // A random run has a=5, so this is allowed; nothing says that a=4 is not.
+    assert!(ran.out.contains("Ok\nCondition allowed (a=5)\nObservation t Undecided 1 0"), "{}", ran.out);
+    assert!(
+        ran.out.contains("Undecided\nCondition forbidden (a=4)") && ran.out.contains("States at least 1"),
+        "{}",
+        ran.out
+    );
+    let seed =
+        ran.out.split("Seen in a random run: `mowgli walk FILE --seed ").nth(1).and_then(|rest| rest.split('`').next());
+    let walked = mowgli(&["walk", &test, "--seed", seed.expect("a run")]);
+    assert!(walked.out.lines().last().unwrap().contains("a=5;"), "{}", walked.out);
     assert!(!ran.out.contains("Never") && !ran.out.contains("Always"), "{}", ran.out);
     let whole = mowgli(&["litmus", "--loops", "9", &test]).out;
     assert!(whole.contains("Observation t Always 1 0") && whole.contains("Observation t Never 0 1"), "{whole}");
@@ -1355,27 +1365,4 @@ fn executions_that_are_stuck_are_reported() {
     assert!(ran.code == 0 && ran.out.contains("P1 on node 1\n    Acq(l)"), "{}{}", ran.out, ran.err);
     assert!(mowgli(&["explain", "--stuck", "--dot", &test("may hang\n")]).out.starts_with("digraph"));
     assert!(mowgli(&["explain", "--stuck", "--svg", &test("may hang\n")]).out.contains(": stuck</title>"));
-}
-
-/// A search that has no time finds nothing, and a random run shows that the outcome is possible.
-#[test]
-fn an_incomplete_search_never_says_never() {
-    let folder = tempfile::tempdir().unwrap();
-    let thread = |of: &dyn Fn(usize) -> String| (0..6).map(of).collect::<Vec<_>>().join(" | ");
-    let words: String = (0..6).map(|i| format!("x{i}@1 = {i}; ")).collect();
-    let (heads, first) = (thread(&|i| format!("P{}@1", i + 1)), thread(&|i| format!("put(b0, x{i})")));
-    let second = thread(&|i| format!("put(b1, x{i})"));
-    let asserted = "allowed (b0=0)\nforbidden (b0=9)\n";
-    let text =
-        format!("RDMA_TSO slow\n{{ {words}b0@2 = 7; b1@2 = 7; }}\n {heads} ;\n {first} ;\n {second} ;\n{asserted}");
-    let test = file(folder.path(), "slow.litmus", &text);
-    let ran = mowgli(&["litmus", &test, "--timeout", "0"]);
-    let undecided = "Undecided\nCondition forbidden (b0=9)\nObservation slow Undecided 0 1\n";
-    assert!(ran.code == 3 && ran.out.contains(undecided) && !ran.out.contains("Never"), "{}{}", ran.out, ran.err);
-    let (_, seen) = ran.out.split_once("Ok\nCondition allowed (b0=0)\n").expect("it is seen");
-    let seed =
-        seen.split("Seen in a random run: `mowgli walk FILE --seed ").nth(1).and_then(|rest| rest.split('`').next());
-    let seed = seed.expect("a run");
-    let walked = mowgli(&["walk", &test, "--seed", seed]);
-    assert!(walked.out.lines().last().unwrap().contains("b0=0;"), "{}", walked.out);
 }
