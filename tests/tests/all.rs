@@ -4,6 +4,7 @@ mod agreement;
 mod cat;
 mod circles;
 mod composition;
+mod conflicts;
 mod core_rma;
 mod corpus;
 mod faults;
