@@ -48,8 +48,7 @@ const USUAL: [&str; 9] = [
     "-I",
 ];
 
-/// Keeps the variables of the program in other blocks of 64 bytes than those of the runtime. The state of a thread has all blocks
-/// that it writes.
+/// Keeps variables of the program and of the runtime in different blocks of 64 bytes. The state of a thread has whole blocks.
 const APART: [&str; 4] = ["--set-section-alignment", ".data=64", "--set-section-alignment", ".bss=64"];
 
 /// The compilers, with our runtime as objects that are made once.

@@ -151,7 +151,7 @@ impl GeneratedPrograms {
             all.iter().filter(|(n, _)| is_shown(n)).map(|(n, v)| (n.clone(), v.to_string())).collect()
         };
         let outcomes: Outcomes = found.outcomes.keys().map(recorded).collect();
-        // The C program is the same on each network. Only its judgement of an outcome on hardware is that of one.
+        // The C program is the same on each network.
         let answer = match network {
             Network::RC => answer,
             _ => solve(&parse(name, &on_network(name, text, network).unwrap()).unwrap(), &[], Limits::default()),
