@@ -445,6 +445,27 @@ impl Rel {
         }
     }
 
+    /// Visits the sets and the keys of its definition.
+    fn visit(&self, set: &mut dyn FnMut(&Set), key: &mut dyn FnMut(&Key)) {
+        match self.expr() {
+            RelExpr::Po | RelExpr::Ppo | RelExpr::Hb | RelExpr::SameEvent | RelExpr::SameThread => {}
+            RelExpr::Chosen(_) | RelExpr::BeforeAny(_) => {}
+            RelExpr::Same(of) => key(of),
+            RelExpr::InTurn(from, to, of) => {
+                set(from);
+                set(to);
+                key(of);
+            }
+            RelExpr::On(of) => set(of),
+            RelExpr::Cross(a, b) => [a, b].into_iter().for_each(set),
+            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
+                a.visit(set, key);
+                b.visit(set, key);
+            }
+            RelExpr::Inverse(a) | RelExpr::Plus(a) => a.visit(set, key),
+        }
+    }
+
     /// Returns `[from]; self; [to]`.
     #[must_use]
     pub fn between(&self, from: &Set, to: &Set) -> Self {
@@ -602,6 +623,22 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// Visits the sets and the keys of all choices, parts of so and demands.
+    pub fn visit(&self, set: &mut dyn FnMut(&Set), key: &mut dyn FnMut(&Key)) {
+        for (_, choice) in &self.choices {
+            match choice {
+                Choice::ReadsFrom { reads, writes } => [reads, writes].into_iter().for_each(&mut *set),
+                Choice::Order { members, key: of } => {
+                    set(members);
+                    key(of);
+                }
+                Choice::Orient { pairs } => pairs.visit(set, key),
+            }
+        }
+        self.so.iter().for_each(|(_, rel)| rel.visit(set, key));
+        self.demands.iter().for_each(|(_, _, rel)| rel.visit(set, key));
+    }
+
     /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write for each
     /// read. A read without a write reads the initial value. Returns the relation, and the part of `rb`
     /// without `rf^-1; mo`. That part has the pairs of a read of the initial value and any write of its cell.

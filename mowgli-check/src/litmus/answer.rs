@@ -125,7 +125,7 @@ pub(super) fn decides(assertion: &Assertion, outcome: &[Val]) -> Option<bool> {
 }
 
 fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
-    // One such outcome settles the assertion. If there is none, all outcomes must be known.
+    // One such outcome settles the assertion. Without one, the assertion is settled only if all outcomes are known.
     if let Some(answer) = outcomes.keys().find_map(|outcome| decides(assertion, outcome)) {
         return Some(answer);
     }

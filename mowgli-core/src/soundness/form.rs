@@ -272,34 +272,9 @@ struct Functions {
 
 impl Functions {
     fn of(spec: &Spec) -> Self {
-        let mut all = Self { keys: Vec::new(), sets: Vec::new() };
-        for (_, choice) in &spec.choices {
-            match choice {
-                Choice::ReadsFrom { reads, writes } => all.sets.extend([reads.clone(), writes.clone()]),
-                Choice::Order { members, key } => {
-                    all.sets.push(members.clone());
-                    all.keys.push(key.clone());
-                }
-                Choice::Orient { pairs } => all.add(pairs),
-            }
-        }
-        let relations = spec.so.iter().map(|(_, rel)| rel).chain(spec.demands.iter().map(|(_, _, rel)| rel));
-        relations.for_each(|rel| all.add(rel));
-        all
-    }
-
-    fn add(&mut self, rel: &Rel) {
-        match rel.expr() {
-            RelExpr::Same(key) => self.keys.push(key.clone()),
-            RelExpr::On(set) => self.sets.push(set.clone()),
-            RelExpr::Cross(a, b) => self.sets.extend([a.clone(), b.clone()]),
-            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
-                self.add(a);
-                self.add(b);
-            }
-            RelExpr::Inverse(a) | RelExpr::Plus(a) => self.add(a),
-            _ => {}
-        }
+        let (mut keys, mut sets) = (Vec::new(), Vec::new());
+        spec.visit(&mut |set| sets.push(set.clone()), &mut |key| keys.push(key.clone()));
+        Self { keys, sets }
     }
 
     /// True if one of them distinguishes two views.

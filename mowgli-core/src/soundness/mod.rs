@@ -17,7 +17,7 @@ pub mod places;
 pub mod progress;
 pub mod properties;
 mod question;
-pub mod renaming;
+mod renaming;
 mod shares;
 pub mod sites;
 pub mod symmetry;

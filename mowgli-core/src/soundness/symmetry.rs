@@ -1,7 +1,7 @@
 //! Symmetry from syntax: the renamings of threads, nodes, objects and integers that change no definition of a check.
 //!
 //! **Computes** with [`Symmetry::of`] what a renaming must keep, from the terms of bodies, parts and shapes, from the
-//! relations of specifications, and from [`Hints::equivariance`]. Then [`Symmetry::allows`] decides about one renaming of a
+//! relations of specifications, and from [`Hints::equivariance`]. Then `Symmetry::allows` decides about one renaming of a
 //! client. If it is allowed, the executions of the two clients are the same, renamed, so one search is enough for both.
 //!
 //! **Example**: the body of a barrier reads the counters of its members in their order. So a renaming must keep the
@@ -11,7 +11,7 @@
 //! built from program order, stamps, arguments and cells. Rust functions of subevents are never trusted. Those of
 //! libraries are trusted as far as the library states, which `mowgli_check::hints` tests.
 //!
-//! **Cost**: all terms once for each check; [`Symmetry::allows`] visits one client.
+//! **Cost**: all terms once for each check; `Symmetry::allows` visits one client.
 
 mod terms;
 
@@ -23,7 +23,7 @@ use self::terms::{Kept, KeptOrder, Terms};
 use super::client::Client;
 use super::question::Question;
 use super::renaming::Renaming;
-use crate::algebra::{Attribute, Choice, Key, Rel, RelExpr, Set, SetDefinition, Spec};
+use crate::algebra::{Attribute, Key, Set, SetDefinition};
 use crate::event::Call;
 use crate::ids::{Name, Node};
 use crate::implementation::Implementation;
@@ -95,7 +95,7 @@ impl Symmetry {
     /// True if the executions of a client are those of the renamed client, renamed. `renaming` leads from the one to the
     /// other.
     #[must_use]
-    pub fn allows(&self, renaming: &Renaming, (world, client): &(World, Client)) -> bool {
+    pub(super) fn allows(&self, renaming: &Renaming, (world, client): &(World, Client)) -> bool {
         let Kept { all, threads, nodes, data, integers, locations } = &self.0;
         !all && locations.iter().all(|x| !world.objects.contains_key(x))
             && threads_stay(*threads, renaming, world)
@@ -138,8 +138,11 @@ fn of_library(terms: &mut Terms, set: &Libraries, name: Name, nodes: u8) {
         Initial::Value(v) => terms.kept.keep_integers(v),
         Initial::Function(_) => {}
     }
-    let mut relations = SpecRelations { stamps: set.stamps(nodes), nodes, kept: &mut terms.kept };
-    relations.spec(spec);
+    let stamps = set.stamps(nodes);
+    let (mut of_sets, mut of_keys) = (SetNames::default(), true);
+    spec.visit(&mut |set| of_sets.add(set, &stamps, nodes), &mut |key| of_keys &= is_renamed(key));
+    terms.kept.all |= of_sets.is_function || !of_keys;
+    terms.kept.nodes.all |= of_sets.has_nodes;
 }
 
 fn shapes(terms: &mut Terms, library: &dyn Hints) {
@@ -180,73 +183,40 @@ fn has_equal_nodes(libraries: &Libraries, nodes: u8) -> bool {
     })
 }
 
-/// The relations of a specification.
-struct SpecRelations<'a> {
-    stamps: Vec<Stamp>,
-    nodes: u8,
-    kept: &'a mut Kept,
+/// The names that the definitions of sets mention.
+#[derive(Default)]
+struct SetNames {
+    /// Whether one is a Rust function, which may mention any.
+    is_function: bool,
+    /// Whether one has other stamps after two nodes are exchanged.
+    has_nodes: bool,
 }
 
-impl SpecRelations<'_> {
-    fn spec(&mut self, spec: &Spec) {
-        for (_, choice) in &spec.choices {
-            match choice {
-                Choice::ReadsFrom { reads, writes } => [reads, writes].into_iter().for_each(|set| self.set(set)),
-                Choice::Order { members, key } => {
-                    self.set(members);
-                    self.key(key);
-                }
-                Choice::Orient { pairs } => self.relation(pairs),
-            }
-        }
-        spec.so.iter().for_each(|(_, rel)| self.relation(rel));
-        spec.demands.iter().for_each(|(_, _, rel)| self.relation(rel));
-    }
-
-    fn set(&mut self, set: &Set) {
+impl SetNames {
+    fn add(&mut self, set: &Set, stamps: &[Stamp], nodes: u8) {
         match set.members() {
             SetDefinition::All | SetDefinition::Reads | SetDefinition::Writes | SetDefinition::Calls(_) => {}
             SetDefinition::Ways(..) => {}
             SetDefinition::Stamped(is) => {
                 let image = |stamp: Stamp, (a, b)| stamp.renamed(&|n| exchanged(n, a, b));
-                let same = |pair| self.stamps.iter().all(|&stamp| is(stamp) == is(image(stamp, pair)));
-                self.kept.nodes.all |= !pairs(self.nodes).all(same);
+                let same = |pair| stamps.iter().all(|&stamp| is(stamp) == is(image(stamp, pair)));
+                self.has_nodes |= !pairs(nodes).all(same);
             }
-            SetDefinition::Where(..) => self.kept.all = true,
+            SetDefinition::Where(..) => self.is_function = true,
             SetDefinition::Either(sets) | SetDefinition::Both(sets) => {
-                self.set(&sets.0);
-                self.set(&sets.1);
+                self.add(&sets.0, stamps, nodes);
+                self.add(&sets.1, stamps, nodes);
             }
-            SetDefinition::Named(_, set) => self.set(set),
+            SetDefinition::Named(_, set) => self.add(set, stamps, nodes),
         }
     }
+}
 
-    /// The cell of a location with one copy counts as that of node 1, so keys may not compare the nodes of different
-    /// locations.
-    fn key(&mut self, key: &Key) {
-        let is_renamed = |all: &[Attribute]| !all.contains(&Attribute::Place) || all.contains(&Attribute::Argument(0));
-        self.kept.all |= !key.attributes().is_some_and(is_renamed);
-    }
-
-    fn relation(&mut self, rel: &Rel) {
-        match rel.expr() {
-            RelExpr::Po | RelExpr::Ppo | RelExpr::Hb | RelExpr::SameEvent | RelExpr::SameThread => {}
-            RelExpr::Chosen(_) | RelExpr::BeforeAny(_) => {}
-            RelExpr::Same(key) => self.key(key),
-            RelExpr::InTurn(from, to, key) => {
-                self.set(from);
-                self.set(to);
-                self.key(key);
-            }
-            RelExpr::On(set) => self.set(set),
-            RelExpr::Cross(a, b) => [a, b].into_iter().for_each(|set| self.set(set)),
-            RelExpr::Union(a, b) | RelExpr::Inter(a, b) | RelExpr::Minus(a, b) | RelExpr::Seq(a, b) => {
-                self.relation(a);
-                self.relation(b);
-            }
-            RelExpr::Inverse(a) | RelExpr::Plus(a) => self.relation(a),
-        }
-    }
+/// True if two subevents have equal keys exactly if their images have. The cell of a location with one copy counts as that of
+/// node 1, so keys may not compare the nodes of different locations.
+fn is_renamed(key: &Key) -> bool {
+    let all = key.attributes();
+    all.is_some_and(|all| !all.contains(&Attribute::Place) || all.contains(&Attribute::Argument(0)))
 }
 
 /// True if a renaming keeps this order of threads.

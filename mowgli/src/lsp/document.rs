@@ -55,7 +55,7 @@ impl LitmusDocument<'_> {
         test.warnings.iter().map(|warning| diagnostic(Some(&warning.place), 2, &warning.message, None)).collect()
     }
 
-    /// Returns the description of a statement; null if there is none.
+    /// Returns the description of the statement at a position; null if the position is in no statement.
     pub(super) fn hover(&self, (line, byte): (usize, usize)) -> Value {
         let Ok(test) = self.test() else { return Value::Null };
         let Some(at) = statement_at(&test, self.text, line, byte) else { return Value::Null };
