@@ -5,8 +5,10 @@
 //! atomic frees the lock, directly behind the last WRITE of the data. Assumes that one queue pair reaches data and
 //! lock. Left open there: whether READs without a wait are over. Here the lock does not promise that.
 
-use mowgli_libraries::lock::Method;
+use mowgli_core::lemma::{Lemma, LemmaVar, Of, hb};
+use mowgli_libraries::lock::{Method, comes_after_the_rel, sections};
 use mowgli_libraries::prelude::*;
+use mowgli_rdma::wait::WAIT;
 
 use crate::shared::{at_home, by_second, elsewhere, found, lock_entry, of_threads, own};
 
@@ -24,6 +26,20 @@ fn bodies() -> Bodies {
     }
 }
 
+/// The read of the compare-and-swap with which an Acq takes the lock.
+fn swap(c: LemmaVar) -> Of {
+    c.read(WAIT, "RCAS", 1)
+}
+
+/// States the invariant: an Acq that happens after another Acq happens after the Rel of that Acq.
+fn lemmas() -> Vec<Lemma> {
+    let is_later = |c, e| hb(swap(e), swap(c));
+    let words = "who takes the lock later comes after the Rel";
+    let mut all = sections();
+    all.push(comes_after_the_rel(words, is_later, |d| d.write(WAIT, "Put", 1), swap));
+    all
+}
+
 /// Returns the published variants, which release by a WRITE and by an atomic, and broken ones that checks have to
 /// refute.
 #[must_use]
@@ -34,7 +50,8 @@ pub fn entry() -> Entry {
     let spin = Over::<Method>::terms_of(SPIN, bodies())
         .with_parts(at_home("lock"))
         .with_parts(of_threads("p", 9))
-        .with_parts(of_threads("free", 0));
+        .with_parts(of_threads("free", 0))
+        .lemmas(lemmas);
     let by_faa = spin
         .clone()
         .replace(calls!(Rdma::Put { x: l, .. } in Method::Rel { x } => Rdma::rfaa(own(x, "p"), l, -1, Val::NoWid)));

@@ -1,12 +1,13 @@
 //! Proofs for all clients of algorithms of the gallery, by Z3. Without it the tests are reported as ignored.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli_gallery::entries;
 use mowgli_libraries::catalogue::named;
-use mowgli_libraries::entry::Entry;
+use mowgli_libraries::prelude::*;
 use mowgli_prove::prove::{ObligationResult, Proof, ProofOptions, prove};
 use mowgli_prove::solve::SolverProgram;
 use mowgli_prove::source::ProofSource;
@@ -23,8 +24,10 @@ const Z3: Need = Need {
 };
 
 fn main() -> ExitCode {
-    let trials: [Trial; 2] = [
+    let trials: [Trial; 4] = [
         trial("signal_is_proved_and_its_variants_are_not", Layer::Quick, Z3, || is_proved_as_published("signal")),
+        trial("spin_is_proved_and_its_variants_are_not", Layer::Long, Z3, || is_proved_as_published("spin")),
+        trial("mutants_of_spin_are_not_proved", Layer::Long, Z3, mutants_of_spin_are_not_proved),
         trial("dslr_is_proved_and_its_variants_are_not", Layer::Long, Z3, || is_proved_as_published("dslr")),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
@@ -42,12 +45,31 @@ fn is_proved_as_published(algorithm: &str) {
     }
 }
 
+/// Mutants that have templates: a swap that leaves the lock free, and one that fails where the lock is free.
+fn mutants_of_spin_are_not_proved() {
+    let all = entries();
+    let entry = named(&all, "spin").expect("an algorithm of the gallery");
+    let spin = &entry.variant("published").expect("a variant").implementation;
+    let swap = |expected: i64, v: i64| {
+        spin.clone().replace(calls!(Rdma::RCAS { x, y, d, .. } => Rdma::rcas(x, y, expected, v, d)))
+    };
+    for mutant in [swap(0, 0), swap(1, 1)] {
+        let proof = proof(entry, Arc::new(mutant), 1);
+        assert!(!proof.is_proved());
+        assert!(!proof.errors.iter().any(|e| e.to_string().contains("no template")), "{:?}", proof.errors);
+    }
+}
+
 fn proof_of(entry: &Entry, variant: &str, seconds: u64) -> Proof {
+    proof(entry, entry.variant(variant).expect("a variant").implementation.clone(), seconds)
+}
+
+fn proof(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -> Proof {
     let source = ProofSource {
         specification: &entry.specification,
         library: entry.library().expect("a library").name(),
         below: &entry.below,
-        implementation: entry.variant(variant).expect("a variant").implementation.clone(),
+        implementation,
         subject: &*entry.subject,
     };
     let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(30));

@@ -161,7 +161,8 @@ const LOCK: Key = Key::by("lock", &[Argument(0)]);
 const SECTION: Key = Key::by("section", &[Argument(0), Thread, Count]);
 
 /// Lemmas that follow from the assumption about clients: the n-th Rel of a thread is that of its n-th Acq.
-pub(crate) fn sections() -> Vec<Lemma> {
+#[must_use]
+pub fn sections() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
     let about = |words| Lemma::new(words).about(&[c, d]).given(c.is_a("Acq")).given(d.is_a("Rel"));
     let on_one = |lemma: Lemma| lemma.given(d.shares_object(c));

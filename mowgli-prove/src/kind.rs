@@ -1,6 +1,6 @@
 //! Kinds of calls: the subevents of the calls of a kind, and the properties of each subevent.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use itertools::Itertools;
@@ -107,6 +107,8 @@ pub struct Role {
     pub each: Option<Each>,
     /// True if the whole event is indexed by the set.
     pub each_event: bool,
+    /// The way of its event in which it is there, if the event can happen in a way of its own in each iteration.
+    pub way: Option<usize>,
     /// The family of its stamp.
     pub stamps: Family,
     /// The name of the family.
@@ -284,9 +286,27 @@ impl Kind {
         let role = |event, sub| self.concrete.iter().position(|r| r.position == (event, sub)).expect("a role");
         let of_event = |(event, at): (usize, Option<IndexElement>)| {
             let subs = expanded(&self.subs[event], env);
-            subs.into_iter().map(move |(sub, of_sub)| (role(event, sub), at.or(of_sub))).collect::<Vec<_>>()
+            let subs = subs.into_iter().map(move |(sub, of_sub)| (role(event, sub), at.or(of_sub)));
+            subs.filter(|(role, at)| self.is_in_way(*role, *at, env)).collect::<Vec<_>>()
         };
         expanded(&self.events, env).into_iter().flat_map(of_event).collect()
+    }
+
+    /// True if the event of a role happens in the way of the role, in this iteration.
+    fn is_in_way(&self, role: usize, at: Option<IndexElement>, env: &Env) -> bool {
+        let role = &self.concrete[role];
+        role.way.is_none_or(|way| env.ways.contains(&((role.position.0, at), way)))
+    }
+
+    /// Returns the events that can happen in several ways in each iteration, with the number of ways.
+    #[must_use]
+    pub fn ways_in_rounds(&self) -> BTreeMap<usize, usize> {
+        let mut ways = BTreeMap::new();
+        for (role, way) in self.concrete.iter().filter_map(|role| Some((role, role.way?))) {
+            let count: &mut usize = ways.entry(role.position.0).or_default();
+            *count = (*count).max(way + 1);
+        }
+        ways
     }
 
     /// Returns the subevents of a call by its specification, in order.
@@ -344,13 +364,17 @@ impl Kind {
         (self.events.clone(), self.subs.clone(), made.collect(), self.concrete.iter().map(done).collect())
     }
 
-    /// True if the event at a position, and all before it, are there once.
+    /// True if the event at a position is there once.
     pub(crate) fn is_once(&self, position: usize) -> bool {
+        self.segment(position).is_some_and(|segment| matches!(self.events[segment].times, Times::Once | Times::Ended))
+    }
+
+    /// Returns the segment of the event at a position.
+    fn segment(&self, position: usize) -> Option<usize> {
         let mut start = 0;
-        self.events.iter().all(|segment| {
-            let is_later = start > position;
+        self.events.iter().position(|segment| {
             start += segment.len;
-            is_later || matches!(segment.times, Times::Once | Times::Ended)
+            position < start
         })
     }
 
@@ -391,14 +415,7 @@ impl Kind {
     /// True if the events at two positions are in the same segment.
     #[must_use]
     pub fn go_round_together(&self, a: usize, b: usize) -> bool {
-        let segment = |position: usize| {
-            let mut start = 0;
-            self.events.iter().position(|s| {
-                start += s.len;
-                position < start
-            })
-        };
-        segment(a) == segment(b)
+        self.segment(a) == self.segment(b)
     }
 
     /// True if two calls on one thread are alike exactly if their events at this position are. The event is there once,

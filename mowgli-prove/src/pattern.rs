@@ -215,6 +215,8 @@ pub struct Env {
     pub(crate) returned: Option<Val>,
     /// The number of iterations of a loop with effects before the last one, if there is such a loop.
     pub rounds: Option<usize>,
+    /// The ways of events in iterations, by position of the event and iteration.
+    pub(crate) ways: Vec<((usize, Option<IndexElement>), usize)>,
 }
 
 impl Env {
@@ -236,6 +238,7 @@ impl Env {
             passed: Vec::new(),
             returned: None,
             rounds: None,
+            ways: Vec::new(),
         }
     }
 

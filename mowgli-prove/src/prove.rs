@@ -200,26 +200,40 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
             refusal!("only one of the specifications has {a} before {b} in its stamp order").into(),
         ]);
     }
-    let kinds = match source.kinds() {
+    let mut kinds = match source.kinds() {
         Ok(kinds) => kinds,
         Err(refusals) => return without_templates(source, &refusals),
-    };
-    let parts =
-        ModelInput { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
-    let mut model = match LibraryTheory::new(parts) {
-        Ok(model) => model,
-        Err(refusal) => return Proof::stopped(vec![refusal.into()]),
     };
     let goes_on = kinds.iter().any(Kind::has_unknowns);
     let limit = if goes_on { options.limit.min(BRIEF) } else { options.limit };
     let options = &ProofOptions { limit, ..options.clone() };
-    let (lemmas, mut errors) = lemmas(&mut model, source, options);
-    let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
-    let mut proof = attempt.made(source, lemmas).unwrap_or_else(|error| Proof::stopped(vec![error]));
-    errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
-    proof.errors.extend(errors);
-    proof.covers = source.covers(&kinds);
-    proof
+    let mut without_calls = Vec::new();
+    loop {
+        let (specification, library, below) = (source.specification, source.library, source.below);
+        let mut model = match LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below }) {
+            Ok(model) => model,
+            Err(refusal) => return Proof::stopped(vec![refusal.into()]),
+        };
+        let mut shown = lemmas(&mut model, options);
+        let is_empty = |k: &usize| shown.iter().any(|(_, lemma)| model.none_of(lemma) == Some(*k));
+        let empty: BTreeSet<usize> = (0..kinds.len()).filter(is_empty).collect();
+        // Lemmas are easier to show and to use without the kinds that have no calls.
+        if !empty.is_empty() && empty.len() < kinds.len() {
+            without_calls.extend(shown.into_iter().filter(|(_, lemma)| model.none_of(lemma).is_some()));
+            let rest = kinds.iter().enumerate().filter(|(k, _)| !empty.contains(k));
+            kinds = rest.map(|(_, kind)| kind.clone()).collect();
+            continue;
+        }
+        let (stated, mut errors) = stated_lemmas(&mut model, source, options);
+        shown.extend(stated);
+        let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
+        let mut proof = attempt.made(source, shown).unwrap_or_else(|error| Proof::stopped(vec![error]));
+        proof.rows.splice(0..0, without_calls.into_iter().map(|(row, _)| row));
+        errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
+        proof.errors.extend(errors);
+        proof.covers = source.covers(&kinds);
+        return proof;
+    }
 }
 
 /// Lists every obligation as open when some kind of calls has no template.
@@ -250,13 +264,10 @@ struct Attempt<'a> {
     goes_on: bool,
 }
 
-/// Shows the lemmas. Each lemma that is shown becomes an axiom of the theory; the others are dropped.
-fn lemmas(
-    model: &mut LibraryTheory<'_>,
-    source: &ProofSource<'_>,
-    options: &ProofOptions,
-) -> (Vec<(ObligationResult, Obligation)>, Vec<Error>) {
-    let (mut shown, mut errors) = (Vec::new(), Vec::new());
+/// Shows the lemmas that every library has. Each lemma that is shown becomes an axiom of the theory; the others are
+/// dropped.
+fn lemmas(model: &mut LibraryTheory<'_>, options: &ProofOptions) -> Vec<(ObligationResult, Obligation)> {
+    let mut shown = Vec::new();
     for together in model.lemmas() {
         let mut limit = options.limit.min(LEMMA);
         let mut rows = Vec::new();
@@ -275,6 +286,16 @@ fn lemmas(
             shown.push((row, lemma));
         }
     }
+    shown
+}
+
+/// Shows the lemmas that the author states. Each one that is shown becomes an axiom of the theory; the others stay open.
+fn stated_lemmas(
+    model: &mut LibraryTheory<'_>,
+    source: &ProofSource<'_>,
+    options: &ProofOptions,
+) -> (Vec<(ObligationResult, Obligation)>, Vec<Error>) {
+    let (mut shown, mut errors) = (Vec::new(), Vec::new());
     for lemma in source.implementation.lemmas() {
         let stated = model.stated(&lemma).unwrap_or_else(|refusal| {
             errors.push(refusal.into());
@@ -316,9 +337,8 @@ impl Attempt<'_> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
         let (rows, mut questions): (Vec<ObligationResult>, Vec<Obligation>) = lemmas.into_iter().unzip();
-        let none: BTreeSet<usize> = questions.iter().filter_map(|q| self.model.none_of(q)).collect();
         proof.rows = rows;
-        for (k, kind) in self.kinds.iter().enumerate().filter(|(k, _)| !none.contains(k)) {
+        for (k, kind) in self.kinds.iter().enumerate() {
             for (p, promise) in kind.abstract_.iter().enumerate() {
                 let (role, rows, obligations, plain) = self.image(kind, promise)?;
                 proof.plain += plain;

@@ -421,7 +421,8 @@ impl KindCases<'_, '_> {
         let (at, first) = (of.event, accesses[0]);
         let sort = |a: &&SymbolicSub| {
             let writes = a.writes.as_ref().map(std::mem::discriminant);
-            (a.family, a.node.is_some(), a.cell.is_some(), a.reads.map(|r| std::mem::discriminant(&r)), writes)
+            let reads = a.reads.map(|r| std::mem::discriminant(&r));
+            (a.family, a.node.is_some(), a.cell.is_some(), reads, writes, a.way)
         };
         let sort = accesses.iter().map(sort).all_equal();
         if !sort {
@@ -491,6 +492,7 @@ impl KindCases<'_, '_> {
             arguments: of.arguments.clone(),
             position: (if at == self.all[0].end() { 0 } else { at }, sub),
             each: each.or(each_event).or(ended),
+            way: first.way,
             each_event: each_event.is_some(),
             stamps: first.family,
             family: family.to_owned(),

@@ -75,6 +75,8 @@ pub(crate) struct SymbolicSub {
     pub cell: Option<(Expr, Expr)>,
     pub reads: Option<ReadsTerm>,
     pub writes: Option<SymbolicWrite>,
+    /// The way of its event in which it is there; `None` if the event has one way.
+    pub way: Option<usize>,
 }
 
 /// One way in which a call can happen.
@@ -87,6 +89,25 @@ pub(crate) struct Symbolic {
 }
 
 impl Symbolic {
+    /// Returns the subevents of all ways, each marked with its way. Each round of a loop has those of one of them.
+    pub fn of_each_round(ways: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for (number, way) in ways.into_iter().enumerate() {
+            let before = all.accesses.len();
+            let marked = way.accesses.into_iter().map(|access| {
+                let writes = access.writes.map(|write| match write {
+                    SymbolicWrite::Copy(from) => SymbolicWrite::Copy(before + from),
+                    SymbolicWrite::Sum(from, k) => SymbolicWrite::Sum(before + from, k),
+                    other => other,
+                });
+                SymbolicSub { writes, way: Some(number), ..access }
+            });
+            all.accesses.extend(marked);
+            all.segments.extend(way.segments);
+        }
+        all
+    }
+
     /// True if it reads and does not write. It may fence too, like a compare-and-swap that fails.
     pub fn only_reads(&self) -> bool {
         let writes = self.accesses.iter().any(|access| access.writes.is_some());
@@ -232,6 +253,7 @@ impl Shaper<'_> {
             cell,
             reads,
             writes: writes.transpose()?,
+            way: None,
         };
         if let Some(var) = sub.found {
             way.found.insert(var.number, here);

@@ -20,7 +20,7 @@ use crate::classes::Classes;
 use crate::error::{Refusal, refusal};
 use crate::kind::{CallForm, CallWay, Guard, Kind};
 use crate::paths::{LeftOutCall, Path, PathCall, PathCondition, SymbolicExecutor, method_of, result, returns};
-use crate::pattern::{ArgumentForm, Datum, Times};
+use crate::pattern::{ArgumentForm, Datum, Each, Times};
 use crate::role::{CallOfEvent, Computed, KindCase, KindCases};
 use crate::shapes::{self, NoTemplate, Shaper, Symbolic, element, only_reads};
 use crate::source::ProofSource;
@@ -311,7 +311,10 @@ impl<'a> ProofSource<'a> {
             let name = Var { name: made.name, ..result(position) };
             let result = if has_result { ExprTerm::Var(name).into() } else { Expr::from(Val::Unit) };
             let called = shapes::CallOfShape { args: &args, result, times };
-            let ways = shaper.ways(shape_of(library, made.call.method)?, called)?;
+            let mut ways = shaper.ways(shape_of(library, made.call.method)?, called)?;
+            if ways.len() > 1 && times == Times::Each(Each::Rounds) {
+                ways = vec![Symbolic::of_each_round(ways)];
+            }
             if ways.is_empty() {
                 return Err(refusal!("{} cannot happen", made.call).into());
             }

@@ -15,7 +15,7 @@ use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
     LibraryTheory, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, number_in,
-    passed_to, plus, result_of,
+    passed_to, plus, result_of, way_of,
 };
 use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
 use crate::term::{Structure, Theory};
@@ -152,14 +152,16 @@ fn as_kind(
     let own = IndexElement::Node(env.own);
     let kind = &model.parts.kinds[kind];
     kind.forms_of(call).next()?;
-    let lengths = (0..actual.len()).map(|rounds| Env { rounds: Some(rounds), ..env.clone() });
-    let mut fitting = lengths.filter(|env| kind.concretely(env).len() == actual.len());
-    let env = if kind.has_rounds() { &fitting.next()? } else { env };
-    let expected: Vec<RoleAt> = kind.concretely(env);
-    let (actual, before) = without_rounds(execution, kind, &expected, actual)?;
     let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
     let is_like = |((r, _), s): (&RoleAt, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
-    if expected.len() != actual.len() || !expected.iter().zip(&actual).all(is_like) {
+    let are_like = |expected: &[RoleAt], actual: &[usize]| {
+        expected.len() == actual.len() && expected.iter().zip(actual).all(is_like)
+    };
+    let mut fitting = (0..actual.len()).flat_map(|rounds| with_rounds(kind, env, rounds));
+    let env = if kind.has_rounds() { &fitting.find(|env| are_like(&kind.concretely(env), actual))? } else { env };
+    let expected: Vec<RoleAt> = kind.concretely(env);
+    let (actual, before) = without_rounds(execution, kind, &expected, actual)?;
+    if !are_like(&expected, &actual) {
         return None;
     }
     // Without a loop through all threads the thread is arbitrary, because nothing depends on it.
@@ -187,6 +189,17 @@ fn as_kind(
     let holds = |guard: &Guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal;
     let is_of = kind.forms_of(call).any(|form| form.given.iter().all(holds));
     is_of.then_some(Taken { elements, results, subs: actual })
+}
+
+/// Returns the contexts of a call with this many iterations, one for each choice of ways.
+fn with_rounds(kind: &Kind, env: &Env, rounds: usize) -> impl Iterator<Item = Env> {
+    let events = kind.ways_in_rounds().into_iter().cartesian_product(0..rounds);
+    let ways = events.map(|((event, ways), round)| {
+        (0..ways).map(move |way| ((event, Some(IndexElement::Round(round))), way)).collect::<Vec<_>>()
+    });
+    let choices: Vec<Vec<_>> = ways.multi_cartesian_product().collect();
+    let env = env.clone();
+    choices.into_iter().map(move |ways| Env { rounds: Some(rounds), ways, ..env.clone() })
 }
 
 /// Returns the subevents of a call without the reads that the template leaves out.
@@ -617,6 +630,17 @@ impl Filled<'_, '_> {
         structure.table(IS_ROUND, move |p| flag(rounds.contains(&(p[0], p[1]))));
         structure.table(EARLIER_ROUND, |p| flag(p[0] < p[1]));
         structure.table(NO_ROUND, |_| 0);
+        for (event, ways) in parts.kinds.iter().flat_map(Kind::ways_in_rounds) {
+            for way in 0..ways {
+                let is_it = |s: &&Element| {
+                    let role = self.role(**s, true);
+                    (role.position.0, role.way) == (event, Some(way))
+                };
+                let there: BTreeSet<(usize, usize)> =
+                    self.subs.iter().filter(is_it).map(|s| (s.call, self::number(s.at))).collect();
+                structure.table(&way_of(event, way), move |p| flag(there.contains(&(p[0], p[1]))));
+            }
+        }
         for event in parts.kinds.iter().flat_map(ends_of) {
             let is_end = |s: &&Element| {
                 let role = self.role(**s, true);

@@ -256,6 +256,49 @@ fn what_is_wrong_of_earlier_rounds_is_noticed() {
     }
 }
 
+/// A compare-and-swap in a loop swaps in some rounds and not in others. A template says both, and what is wrong of one is noticed.
+#[test]
+fn each_round_has_a_way_of_its_own() {
+    let catalogue = catalogue();
+    let source = source(named(&catalogue, "nlock").unwrap(), Arc::new(swaps()));
+    let kinds = source.kinds().unwrap();
+    let words: Vec<String> = kinds.iter().map(Kind::words).collect();
+    assert_eq!(words, ["Acq.1 (RCAS in way 1)", "Acq.2 (RCAS in way 2)", "Rel"]);
+    assert_eq!(kinds[1].ways_in_rounds(), [(0, 2)].into());
+    assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
+    let changes: [(&str, RoleChange); 2] = [
+        ("the swap writes another value", |role| {
+            role.writes = role.writes.clone().filter(|w| w.source().is_some()).or(Some(Write::Is(Datum::Result(2))));
+        }),
+        ("what swaps reads another value", |role| {
+            let wrong = matches!(role.reads, Some(Read::Is(_))).then_some(Read::Is(Datum::Constant(Val::Int(7))));
+            role.reads = wrong.or(role.reads.take());
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        changed[1].concrete.iter_mut().filter(|r| r.way.is_some()).for_each(change);
+        let found = fits(&changed, &source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+}
+
+/// Returns a lock whose Acq swaps until it finds the word taken.
+fn swaps() -> Edited {
+    let ticket = |x: Expr| x.part("ticket", [me()]);
+    let bodies = bodies! { Lock:
+        Acq { x } => {
+            loop {
+                Wait::rcas(ticket(x), x.part("released", []), 0, 1, x.wid("d"));
+                Wait::wait(x.wid("d"));
+                let w = Wait::read(ticket(x));
+                if (w == 1) { break }
+            }
+        }
+    };
+    NlockOverWait.with("swaps", &bodies)
+}
+
 /// Returns the node lock that makes its Acq twice in one call.
 fn twice() -> Edited {
     let bodies = bodies! { Lock:

@@ -7,12 +7,12 @@ use itertools::Itertools;
 use crate::encode::Partner;
 use crate::error::Refusal;
 use crate::kind::Kind;
-use crate::pattern::ArgumentForm;
+use crate::pattern::{ArgumentForm, Each};
 use crate::term::{INT, Term, Theory, all, and, app, equal, implies, not, or, symbol};
 
 use super::symbols::{
-    ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, TUPLE, constant, ended_at, ends_of, number_in, own,
-    passed_to, place_sort, result_of, the,
+    ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, TUPLE, constant, ended_at, ends_of, happens_in,
+    in_range, number_in, own, passed_to, place_sort, result_of, the, way_of,
 };
 use super::values::guarded;
 use super::{LibraryTheory, Obligation, library};
@@ -185,6 +185,7 @@ impl LibraryTheory<'_> {
                 theory.function(&number_in(&kind.name, named), &["Call", sort(named.0)], "Value");
             }
         }
+        self.ways_in_rounds(theory);
         for event in self.parts.kinds.iter().flat_map(ends_of).collect::<BTreeSet<usize>>() {
             theory.function(&ended_at(event), &["Call"], "Thread");
         }
@@ -230,6 +231,25 @@ impl LibraryTheory<'_> {
             .axiom("po is total on each thread", all(&two, implies(and([same, differ]), or([po(&a, &b), po(&b, &a)]))));
         self.objects(theory);
         self.numbers(theory);
+    }
+
+    /// Declares the ways of the events that have a way of their own in each iteration.
+    fn ways_in_rounds(&self, theory: &mut Theory) {
+        let most = self.parts.kinds.iter().flat_map(Kind::ways_in_rounds);
+        for (event, way) in most.flat_map(|(event, ways)| (0..ways).map(move |way| (event, way))).sorted().dedup() {
+            theory.function(&way_of(event, way), &["Call", ROUND], "Bool");
+        }
+        let [c, n] = ["c", "n"].map(symbol);
+        for kind in self.parts.kinds {
+            for (event, ways) in kind.ways_in_rounds() {
+                let given = and([self.is_kind(kind, &c), in_range(Each::Rounds, &c, &n)]);
+                let way = |way: usize| happens_in(event, way, &c, &n);
+                let two = (0..ways).tuple_combinations().map(|(one, other)| not(and([way(one), way(other)])));
+                let one = and(two.chain([or((0..ways).map(way))]));
+                let words = format!("{} of {} happens in one way", kind.made[event].1, kind.name);
+                theory.axiom(&words, all(&[("c", "Call"), ("n", ROUND)], implies(given, one)));
+            }
+        }
     }
 
     /// Declares the iterations of loops with effects, and their total order.

@@ -44,10 +44,10 @@ use self::family::TypedSubs;
 pub use self::stamps::Stamps;
 pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, NO_ROUND, OTHER,
-    RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of,
+    RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of, way_of,
 };
 pub(crate) use self::symbols::{ended, ends_of, image, location, own, the, thread};
-use self::symbols::{in_range, place_sort};
+use self::symbols::{happens_in, in_range, place_sort};
 use self::values::constants;
 pub(crate) use self::values::{data_of, datum_of, guards_of};
 
@@ -280,7 +280,8 @@ impl<'a> LibraryTheory<'a> {
             Some(each) => in_range(each, call, place),
             None => equal(place.clone(), own(call)),
         };
-        and([self.is_kind(kind, call), at])
+        let way = role.way.map(|way| happens_in(role.position.0, way, call, place));
+        and([self.is_kind(kind, call), at].into_iter().chain(way))
     }
 
     fn executions(&self) -> Result<Theory, Refusal> {

@@ -10,7 +10,7 @@ use crate::pattern::{Each, Leaf, Members};
 use crate::term::{Term, all, and, app, equal, implies, not, or, symbol, truth};
 
 use super::family::TypedSubs;
-use super::symbols::{ABS, LAST, SUB, ended, image, location, own, place_of, the, thread};
+use super::symbols::{ABS, LAST, SUB, ended, happens_in, image, location, own, place_of, the, thread};
 use super::values::{datum_of, leaf_of};
 use super::{LibraryTheory, Obligation, library};
 
@@ -29,14 +29,19 @@ pub(super) fn last_of(role: &Role, call: &Term) -> Term {
     }
 }
 
-/// Returns the last write of a call, before a read, to the same word of its own thread.
-fn put_before<'k>(kind: &'k Kind, role: &Role) -> Option<&'k Role> {
-    let cell = role.cell.as_ref().filter(|cell| cell.leaves.contains(&Leaf::Thread))?;
-    let is_once = |r: &Role| r.each.is_none() && !r.each_event;
-    role.reads.as_ref().filter(|_| is_once(role))?;
-    let puts = |r: &&Role| r.writes.is_some() && is_once(r) && r.cell.as_ref() == Some(cell);
-    let mut before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
-    before.rfind(puts)
+/// Returns the last writes of a call, before a read, to the same word of its own thread: one, or one for each way of
+/// its event. A read in an iteration has those of this iteration.
+fn puts_before<'k>(kind: &'k Kind, role: &Role) -> Vec<&'k Role> {
+    let is_alike = |r: &Role| r.each == role.each && matches!(r.each, None | Some(Each::Rounds));
+    let is_of_thread = role.cell.as_ref().is_some_and(|cell| cell.leaves.contains(&Leaf::Thread));
+    if role.reads.is_none() || !is_alike(role) || !is_of_thread {
+        return Vec::new();
+    }
+    let puts = |r: &&Role| r.writes.is_some() && is_alike(r) && r.cell == role.cell;
+    let before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
+    let all: Vec<&Role> = before.filter(puts).collect();
+    let last = all.last().map(|r| r.position.0);
+    all.into_iter().filter(|r| Some(r.position.0) == last).collect()
 }
 
 impl Obligation {
@@ -130,20 +135,24 @@ impl LibraryTheory<'_> {
             from: app(name, &[a.clone(), b.clone()]),
             to: app("hb", &[a.clone(), b.clone()]),
         });
-        let found = family.roles.iter().filter_map(|(kind, role)| {
-            let put = put_before(kind, role)?;
+        let pairs = family
+            .roles
+            .iter()
+            .flat_map(|(kind, role)| puts_before(kind, role).into_iter().map(move |put| (*kind, *role, put)));
+        let found = pairs.filter_map(|(kind, role, put)| {
             let rf = self.reads_from(role.library)?;
-            let it = the(put, &family.call(&a), &own(&family.call(&a)));
+            let (call, place) = (family.call(&a), family.place(role, &a));
+            let way = put.way.map(|way| happens_in(put.position.0, way, &call, &place));
             Some(Obligation {
                 name: format!("in {} {} reads what {} wrote", kind.name, role.words, put.words),
                 of: subs(&["a"]),
                 hints: present(&a),
-                from: family.is(role, &a),
-                to: app(&rf, &[it, a.clone()]),
+                from: and([family.is(role, &a)].into_iter().chain(way)),
+                to: app(&rf, &[the(put, &call, &place), a.clone()]),
             })
         });
-        let is_reported_by_data = |k: &&Kind| !k.given().is_empty() && !k.has_unknowns();
-        let branches = self.parts.kinds.iter().filter(is_reported_by_data).map(|kind| Obligation {
+        let is_a_branch = |k: &&Kind| !(k.given().is_empty() && k.ways.is_empty()) && !k.has_unknowns();
+        let branches = self.parts.kinds.iter().filter(is_a_branch).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],
             hints: self.made(&c, &own(&c)),

@@ -189,6 +189,17 @@ pub fn number_in(kind: &str, (event, argument, slot): Named) -> String {
     format!("named.{kind}.{event}.{argument}.{slot}")
 }
 
+/// Returns the formula "in this iteration the event at this position happens in this way".
+pub(super) fn happens_in(event: usize, way: usize, call: &Term, round: &Term) -> Term {
+    app(&way_of(event, way), &[call.clone(), round.clone()])
+}
+
+/// Returns the name of the predicate of the iterations in which an event happens in this way.
+#[must_use]
+pub fn way_of(event: usize, way: usize) -> String {
+    format!("way.{event}.{way}")
+}
+
 /// Returns the name of the function that adds `k` to numbers.
 #[must_use]
 pub fn plus(k: i64) -> String {
