@@ -326,7 +326,7 @@ fn sc_rmw_is_proved() {
     assert_eq!(open(&proof), Vec::<&str>::new());
     assert!(proof.is_proved(), "{:?}", proof.errors);
     let lemmas = proof.rows.iter().filter(|row| row.obligation.starts_with("lemma: ")).count();
-    assert!(lemmas > 8 && proof.concretisation.contains(&"aMF of Read: aMF of Acq".to_owned()));
+    assert!(lemmas > 7 && proof.concretisation.contains(&"aMF of Read: aMF of Acq".to_owned()));
 }
 
 fn no_variant_of_sc_rmw_is_proved() {
