@@ -166,7 +166,7 @@ impl Process {
                 let why = "it is no program that `mowgli cc` has made: compile it with `mowgli cc -o PROGRAM FILES`";
                 return Err(Error::Program(format!("{}: {why}", program.display())));
             }
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(Duration::from_micros(100));
         };
         stream.set_nonblocking(false).map_err(|e| Error::file(&path, &e))?;
         Ok(Self { child, stream: BufReader::new(stream), live: None, forks: 0, _folder: folder })
