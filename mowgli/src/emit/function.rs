@@ -122,6 +122,10 @@ impl<'a> CFunction<'a> {
                 let value = self.call(call)?;
                 self.keep(value, target)
             }
+            // Nothing follows a value that never comes.
+            Stmt::Let(Some(var), first, rest) if rest.uses(*var) && self.types.vars[&var.number] == Type::Never => {
+                self.statement(first, &Target::Nowhere)
+            }
             Stmt::Let(var, first, rest) => {
                 self.first(*var, first, rest)?;
                 self.statement(rest, target)
