@@ -297,32 +297,6 @@ fn rust_in_the_book_is_that_of_the_project() {
     assert!(found >= 20, "{found} blocks");
 }
 
-/// Returns the pages of HTML below a folder.
-fn html(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
-    entries.filter(|p| p.extension().is_some_and(|x| x == "html")).collect()
-}
-
-#[test]
-fn the_book_can_be_built_and_its_pages_link_to_each_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut book = mdbook_driver::MDBook::load(root()).expect("book.toml and docs/SUMMARY.md");
-    book.config.build.build_dir = folder.path().to_owned();
-    book.build().expect("a book");
-    let built = html(folder.path());
-    // Beside the pages there are the first one as index.html, one to print, one for missing pages, and one with the
-    // contents.
-    assert!(built.len() >= pages().len(), "{built:?}");
-    for page in &built {
-        let text = std::fs::read_to_string(page).unwrap();
-        for link in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-            let target = link.split('#').next().unwrap();
-            let is_elsewhere = target.contains("://") || target.is_empty() || target.starts_with('/');
-            assert!(is_elsewhere || folder.path().join(target).exists(), "{} links to {link}", page.display());
-        }
-    }
-}
-
 #[test]
 fn every_litmus_test_of_the_book_holds() {
     let mut run = 0;
