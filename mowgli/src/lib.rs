@@ -34,6 +34,7 @@ pub mod generate;
 pub mod litmus;
 #[cfg(feature = "full")]
 pub mod lsp;
+mod markup;
 #[cfg(not(target_family = "wasm"))]
 pub mod mutation;
 #[cfg(not(target_family = "wasm"))]

@@ -157,11 +157,12 @@ fn questions_choose_models_and_implementations() {
     assert!(no_question.contains("\"errors\":[\""), "{no_question}");
 }
 
-/// The page may run its own script and ask its own server, and nothing else.
+/// The page may run its own script and ask its own server, and nothing else; no page may show it in a frame.
 #[test]
 fn answers_carry_a_policy() {
     let served = served(&["--jobs", "1"]);
     let page = ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
-    assert!(page.contains("Content-Security-Policy: default-src 'none';") && page.contains("connect-src 'self'"));
+    assert!(page.contains("Content-Security-Policy: frame-ancestors 'none'\r\n"));
+    assert!(page.contains("content=\"default-src 'none'; script-src 'sha256-") && page.contains("connect-src 'self'"));
     assert!(page.contains("<link rel=\"icon\" href=\"data:"));
 }

@@ -1,6 +1,7 @@
 //! Litmus tests as HTML, with a class for each kind of word: comments, numbers, keywords, threads and calls.
 
 use crate::litmus::notation::WORDS;
+use crate::markup::escaped;
 
 /// Returns the text of a test as HTML.
 ///
@@ -39,11 +40,6 @@ pub fn highlighted(test: &str) -> String {
 fn marked(class: Option<&str>, text: &str) -> String {
     let escaped = escaped(text);
     class.map_or(escaped.clone(), |class| format!("<span class=\"{class}\">{escaped}</span>"))
-}
-
-/// Returns a text as HTML.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn is_letter(c: char) -> bool {

@@ -9,7 +9,8 @@ use include_dir::{Dir, include_dir};
 use itertools::Itertools as _;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-use self::highlight::{escaped, highlighted};
+use self::highlight::highlighted;
+use crate::markup::escaped;
 
 static DOCS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/data/book");
 const PAGE: &str = include_str!("book.html");

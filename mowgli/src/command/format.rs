@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::diagnostic::{self, Colours};
 use crate::error::InputError;
 use crate::interrupt::Failure;
+use crate::markup::escaped;
 
 /// A format that another tool reads.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -203,12 +204,12 @@ fn junit(command: &str, records: &[Record]) -> String {
 
 fn junit_case(out: &mut String, command: &str, record: &Record) {
     let class = record.file.as_deref().unwrap_or(command);
-    let file = record.file.iter().map(|file| format!(" file=\"{}\"", xml(file))).collect::<String>();
+    let file = record.file.iter().map(|file| format!(" file=\"{}\"", escaped(file))).collect::<String>();
     let _ = write!(
         out,
         "    <testcase classname=\"{}\" name=\"{}\"{file} time=\"{:.3}\"",
-        xml(class),
-        xml(&record.name),
+        escaped(class),
+        escaped(&record.name),
         record.seconds
     );
     let Some(worst) = record.worst() else {
@@ -216,12 +217,12 @@ fn junit_case(out: &mut String, command: &str, record: &Record) {
         return;
     };
     let tag = if worst.kind == FindingKind::Violated { "failure" } else { "error" };
-    let texts: Vec<String> = record.findings.iter().map(|f| xml(&placed(record, f))).collect();
+    let texts: Vec<String> = record.findings.iter().map(|f| escaped(&placed(record, f))).collect();
     let _ = writeln!(
         out,
         ">\n      <{tag} type=\"{}\" message=\"{}\">{}</{tag}>\n    </testcase>",
         worst.kind.word(),
-        xml(&worst.message),
+        escaped(&worst.message),
         texts.join("\n\n")
     );
 }
@@ -232,23 +233,6 @@ fn placed(record: &Record, finding: &FormatFinding) -> String {
         (Some(file), Some((line, column))) => format!("{file}:{line}:{column}: {}", finding.text()),
         _ => finding.text(),
     }
-}
-
-/// A text as XML has it. Control characters, which XML 1.0 cannot have, are replaced.
-fn xml(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Writes a run with a result for each finding. The rules are the kinds of findings.

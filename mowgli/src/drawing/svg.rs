@@ -10,6 +10,7 @@ use itertools::Itertools as _;
 use super::graph::Drawing;
 use super::layout::{EdgeMeaning, Placed, PlacedEdge, Point, Rect, wide};
 use super::palette::{CALL, CYCLE, Dash, INK, LANE, LINE, Look, MARKED, PAPER, SOFT, look};
+use crate::markup::escaped;
 
 /// The radius of the corners of edges.
 const BEND: f64 = 5.0;
@@ -80,10 +81,6 @@ pub(super) fn svg(graph: &Drawing, way: usize, placed: &Placed) -> String {
 /// The attributes of names of nodes and threads.
 const HEAD: &str =
     " class=\"head\" font-weight=\"700\" font-family=\"DejaVu Sans, Helvetica, Arial, sans-serif\" font-size=\"13\"";
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
 
 fn text((x, y): Point, text: &str, more: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\" xml:space=\"preserve\"{more}>{}</text>", escaped(text))

@@ -25,6 +25,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::catalogue::Catalogue;
 use crate::check::Checked;
@@ -37,6 +38,7 @@ use crate::litmus::notation::{Notation, WORDS};
 use crate::litmus::run::{WitnessRuns, idle, replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
+use crate::markup::escaped;
 use crate::repair;
 use crate::show::{Names, Scene};
 
@@ -720,7 +722,7 @@ impl Page {
     /// Never: what is shown consists of strings and numbers.
     #[must_use]
     pub fn html(&self) -> String {
-        self.written("")
+        self.written("", if self.playground.is_some() { AnswerSource::Server } else { AnswerSource::None })
     }
 
     /// Returns the page as HTML for a site, with links to other pages of the site. It answers questions without a server,
@@ -730,10 +732,10 @@ impl Page {
     /// Never: what is shown consists of strings and numbers.
     #[must_use]
     pub fn html_in_site(&self, links: &str) -> String {
-        self.written(&format!("{links}<script src=\"solver.js\"></script>"))
+        self.written(&format!("{links}<script src=\"solver.js\"></script>"), AnswerSource::Solver)
     }
 
-    fn written(&self, solver: &str) -> String {
+    fn written(&self, solver: &str, answers: AnswerSource) -> String {
         let json = self.json();
         let (kind, data) = match json.len() > LONG {
             true => ("application/octet-stream", packed(json.as_bytes())),
@@ -741,12 +743,41 @@ impl Page {
             false => ("application/json", json.replace("</", "<\\/")),
         };
         let editor = if self.playground.is_some() { "<script src=\"editor.js\"></script>" } else { "" };
-        let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
-        let page = PAGE.replacen("@STYLE@", STYLE, 1).replacen("@SCRIPT@", SCRIPT, 1).replacen("@TITLE@", &title, 1);
+        let page = PAGE
+            .replacen("@POLICY@", &policy(answers), 1)
+            .replacen("@STYLE@", STYLE, 1)
+            .replacen("@SCRIPT@", SCRIPT, 1)
+            .replacen("@TITLE@", &escaped(&self.title), 1);
         page.replacen("@KIND@", kind, 1)
             .replacen("@SCRIPTS@", &format!("{solver}{editor}"), 1)
             .replacen("@DATA@", &data, 1)
     }
+}
+
+/// The origin of answers to questions about tests.
+#[derive(Clone, Copy, Debug)]
+enum AnswerSource {
+    /// The page has no questions.
+    None,
+    /// The server that sent the page.
+    Server,
+    /// The solver as WebAssembly, in a worker.
+    Solver,
+}
+
+/// Returns the policy of a page: the browser runs only the page's own script and files beside it, and asks nobody but
+/// the source of answers.
+fn policy(answers: AnswerSource) -> String {
+    let own = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
+    let (scripts, asked) = match answers {
+        AnswerSource::None => ("", ""),
+        AnswerSource::Server => (" 'self'", "; connect-src 'self'"),
+        AnswerSource::Solver => (" 'self' 'wasm-unsafe-eval'", "; worker-src blob:"),
+    };
+    format!(
+        "default-src 'none'; script-src 'sha256-{own}'{scripts}{asked}; style-src 'unsafe-inline'; img-src data:; \
+         base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// Returns the script with the solver, the WebAssembly of `mowgli-web`.

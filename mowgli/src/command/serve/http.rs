@@ -100,16 +100,13 @@ fn parsed(bytes: &[u8]) -> Option<Option<(RequestHead, usize)>> {
     Some(Some((RequestHead { request, length, asks: field("Expect").is_some() }, end)))
 }
 
-/// The policy of a page. It may run its own scripts and styles, and ask this server.
-const POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; \
-    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// Writes an answer, after which the connection is closed. A client that has gone needs none.
+/// Writes an answer, after which the connection is closed. A client that has gone needs none. A page has its policy in its
+/// head, but for the part that browsers only take from here: no other page may show it in a frame.
 pub(super) fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &[u8]) {
     let length = text.len();
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\
-         Content-Security-Policy: {POLICY}\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+         Content-Security-Policy: frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
     );
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text)).and_then(|()| stream.flush());
 }
