@@ -16,6 +16,7 @@ use serde_json::json;
 mod cluster;
 mod explored;
 mod herd;
+mod pages;
 mod slurm;
 
 #[path = "common/walk.rs"]
@@ -130,6 +131,7 @@ fn main() -> ExitCode {
         trials(&devices, Layer::Long, READABLE),
         explored::trials(),
         herd::trials(),
+        pages::trials(),
         vec![cluster::trial()],
     ];
     libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
@@ -419,7 +421,7 @@ fn long_lists_are_deflated_filtered_and_built_when_opened() {
             const head = document.querySelector('th button'); head.click(); head.click();
             out.push(document.querySelector('tbody td').textContent);
             const one = document.getElementById('test-t104'); one.open = true; one.dispatchEvent(new Event('toggle'));
-            out.push(one.querySelector('h3').textContent);",
+            out.push(one.querySelector('h2').textContent);",
         )
         + "}, 3000);";
     let said = reported(&seen(folder.path(), &html, &script));
@@ -433,7 +435,7 @@ fn the_playground_keeps_its_test_in_the_address() {
     let at = |hash: &str| browsed(folder.path(), &format!("http://localhost:{}/#{hash}", served.port));
     let test = "RDMA_TSO%20mine%20%7B%20x%401%20%3D%200%3B%20%7D%0A%20P1%401%20%3B%0A%20x%20%3A%3D%201%20%3B%0Aallowed%20(x%3D1)%0A";
     let dom = at(test);
-    assert!(dom.contains("<h3>mine (RDMA_TSO)</h3>"), "{dom}");
+    assert!(dom.contains("<h2>mine (RDMA_TSO)</h2>"), "{dom}");
     let barrier = "RDMA_WAIT b { barrier z = {P1}; }\n P1@1 ;\n bar(z) ;\nforbidden (true)\n";
     let implemented = answer(&served, &json!({ "test": barrier, "implemented": ["bal:no-fence"] }));
     assert!(implemented.contains("z.count_P1.write(1)"), "{implemented}");
@@ -670,7 +672,7 @@ fn pages_are_used_by_keyboard_and_on_small_screens() {
         key(all('[role=tab]')[0], 'ArrowRight');
         out.push(all('[role=tab]').map(tab => tab.ariaSelected + ' ' + tab.tabIndex).join(', '), document.activeElement === all('[role=tab]')[1]);
         key(document.activeElement, 'Home');
-        key(all('.why li')[1], 'Enter');
+        all('.why li button')[1].click();
         out.push(document.querySelector('.sentence').textContent.slice(0, 5), all('.why li')[1].className);
         const frame = document.createElement('iframe'); frame.style.width = '390px'; frame.srcdoc = document.documentElement.outerHTML.replace(/<script>addEvent[^]*?<\/script>/, '');
         frame.onload = () => { const page = frame.contentDocument.documentElement; const seen = document.createElement('pre'); seen.id = 'phone'; seen.textContent = page.scrollWidth <= 390; document.body.append(seen); };

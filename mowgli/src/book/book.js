@@ -26,5 +26,3 @@ function runnable(block) {
   block.append(make("div", { class: "controls" }, run, make("a", { href: at(test), "aria-label": `edit ${name}` }, "edit"), act("why", true)), status, result);
 }
 if (wasm) document.querySelectorAll(".litmus").forEach(runnable);
-/* Long lines and tables are scrolled by the keyboard too. */
-for (const wide of document.querySelectorAll("main pre, main .wide")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;

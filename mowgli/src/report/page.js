@@ -140,7 +140,7 @@ function run(graph, frame) {
     for (const e of frame.querySelectorAll("[data-sub]")) e.classList.toggle("time", step > 0 && Number(e.dataset.sub) === graph.run[step - 1]);
     said.textContent = step ? `Step ${step} of ${steps.length}: ${steps[step - 1].sub.text} of ${steps[step - 1].at.label}, ${graph.threads[steps[step - 1].at.thread].name}` : "";
   };
-  const heads = ["", ...graph.threads.map(t => t.name)].map(h => make("th", { scope: "col" }, h));
+  const heads = ["step", ...graph.threads.map(t => t.name)].map(h => make("th", { scope: "col" }, h));
   const steered = make("div", { class: "run", tabindex: "0" }, make("div", { class: "beside" }, make("div", {}, make("strong", {}, "under way"), under), make("div", {}, make("strong", {}, "written so far"), memory)),
     make("div", { class: "drawing" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines))), said);
   steered.addEventListener("keydown", e => {
@@ -234,7 +234,7 @@ function walk(graph, cycles, frame, draw, view) {
   const begin = () => {
     const { steps, end } = cycles[which];
     draw(which);
-    const sentence = (s, i) => make("li", { "data-step": i, tabindex: "0", role: "button", onclick: () => choose(i), onkeydown: e => { if (e.key === "Enter" || e.key === " ") { choose(i); e.preventDefault(); } } }, s.sentence);
+    const sentence = (s, i) => make("li", { "data-step": i }, button(s.sentence, () => choose(i)));
     above.replaceChildren(program(graph, c => steps.map((_, i) => i).filter(i => steps[i].from.call === c)), make("ol", {}, ...steps.map(sentence), make("li", { class: "last" }, end)));
     for (const e of all("[data-call]")) hover(e, ofCall(e));
     for (const e of all("[data-step]")) { hover(e, ofStep(e)); if (e.tagName === "g") e.addEventListener("click", () => choose(Number(e.dataset.step))); }
@@ -323,7 +323,7 @@ function counterexample(found) {
 }
 function check(row, i) {
   const title = `${row.library} (${row.variant})`;
-  const item = make("section", { class: "item", id: anchor("check", i) }, make("h3", {}, `${title} over ${row.over}: `, expected(row)));
+  const item = make("section", { class: "item", id: anchor("check", i) }, make("h2", {}, `${title} over ${row.over}: `, expected(row)));
   if (row.stopped) item.append(make("p", { class: "bad" }, `Undecided: ${row.stopped}`));
   item.append(...tabs(row.found.map(found => [found.title, () => counterexample(found)])));
   if (row.repair) item.append(repair(row.repair, title));
@@ -356,7 +356,7 @@ function meaning(a) {
 }
 const title = row => `${row.name} (${row.model}${row.implemented.length ? ", implemented by " + row.implemented.join(", ") : ""})`;
 function test(row, i, editor) {
-  const item = make("section", { class: "item", id: anchor("test", i) }, make("h3", {}, title(row)), row.description ? make("p", {}, row.description) : null, editor ? null : make("pre", {}, row.text.trim()));
+  const item = make("section", { class: "item", id: anchor("test", i) }, make("h2", {}, title(row)), row.description ? make("p", {}, row.description) : null, editor ? null : make("pre", {}, row.text.trim()));
   row.warnings.forEach(w => item.append(make("p", { class: "bad" }, `Warning, line ${w.line}: ${w.message}`)));
   row.idle.forEach(name => item.append(make("p", { class: "bad" }, `${name} changes nothing: the test has no object of this library.`)));
   if (row.stopped) item.append(make("p", { class: "bad" }, `Incomplete: ${row.stopped}`));
@@ -381,7 +381,7 @@ function test(row, i, editor) {
   }
   return item;
 }
-const finding = (row, i) => make("section", { class: "item", id: anchor("finding", i) }, make("h3", {}, row.title), opened("The execution", row.graph, row.explanation, true));
+const finding = (row, i) => make("section", { class: "item", id: anchor("finding", i) }, make("h2", {}, row.title), opened("The execution", row.graph, row.explanation, true));
 /* Where there are many results each is built when it is opened. */
 function results(rows, kind, title, build, fine) {
   const marked = (item, row) => { if (fine && fine(row) === true) item.classList.add("fine"); return item; };
@@ -398,6 +398,15 @@ function reveal() {
   if (e.tagName === "DETAILS") e.open = true;
   e.scrollIntoView();
 }
+/* Long lines, tables and pictures are scrolled by the keyboard too. */
+function scrolled() {
+  for (const wide of main.querySelectorAll("pre, .wide, .drawing")) if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+}
+let measuring = false;
+const measure = () => { if (!measuring) { measuring = true; requestAnimationFrame(() => { measuring = false; scrolled(); }); } };
+new MutationObserver(measure).observe(main, { childList: true, subtree: true, attributes: true, attributeFilter: ["open"] });
+window.addEventListener("resize", measure);
+measure();
 /* Milliseconds until random runs begin, and the most of them after a search that stopped. */
 const PATIENCE = 700, RUNS = 200;
 /* True: as it should be; false: not; null: not decided. */
@@ -421,7 +430,7 @@ function fill(into, page, editor) {
     name("finding", page.findings, r => r.title);
   }
   if (page.made && page.checks.length + page.tests.length > 1) into.append(totals(page, into));
-  if (page.errors.length) into.append(make("section", { class: "item", role: "alert" }, make("h3", { class: "bad" }, "Not shown"), make("pre", {}, page.errors.join("\n"))));
+  if (page.errors.length) into.append(make("section", { class: "item", role: "alert" }, make("h2", { class: "bad" }, "Not shown"), make("pre", {}, page.errors.join("\n"))));
   if (page.offer && editor) into.append(make("button", { type: "button", onclick: () => editor.put(page.offer) }, "convert this test of herd's to Mowgli's language"));
   const link = (kind, i, text) => make("a", { href: "#" + anchor(kind, i) }, text);
   if (page.matrix) {
@@ -593,7 +602,7 @@ function differing(pages) {
   if (!a || !b || a.names.join() !== b.names.join()) return null;
   const of = row => row.outcomes.map(o => row.names.map((n, k) => `${n}=${o.values[k]}`).join(", "));
   const only = (row, other) => { const there = new Set(of(other)), all = of(row).filter(o => !there.has(o)); return make("p", {}, make("strong", {}, `only over ${row.model}: `), other.stopped ? "not known, because the other search is incomplete" : all.slice(0, ROWS).join("; ") || "nothing"); };
-  return make("section", { class: "item difference" }, make("h3", {}, "The difference of outcomes"), only(a, b), only(b, a));
+  return make("section", { class: "item difference" }, make("h2", {}, "The difference of outcomes"), only(a, b), only(b, a));
 }
 function start(data) {
   main.replaceChildren(make("h1", {}, data.title));

@@ -1,0 +1,231 @@
+//! Pages in a browser with their own server: a proxy before the server adds a script to the page.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{LazyLock, Mutex, mpsc};
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use sha2::{Digest as _, Sha256};
+
+use super::ask::ask;
+use super::needs::{Layer, Need, trial};
+use super::page::page;
+use super::ran::{file, mowgli};
+use super::served::{Served, served};
+use super::{BROWSER, REUSED, TEST, with_script};
+
+pub fn trials() -> Vec<Trial> {
+    let of = |name: &'static str, need: Need, test: fn()| trial(name, Layer::Long, need, test);
+    vec![
+        of("axe_has_no_finding_on_the_playground", AXE, axe_has_no_finding_on_the_playground),
+        of("axe_has_no_finding_on_a_report", AXE, axe_has_no_finding_on_a_report),
+        of("axe_has_no_finding_on_the_book", AXE, axe_has_no_finding_on_the_book),
+    ]
+}
+
+/// The colours that a reader prefers, as the browser counts them.
+#[derive(Clone, Copy)]
+enum Theme {
+    Dark,
+    Light,
+}
+
+/// Functions for scripts. They wait until something is true, press buttons and keys, and choose.
+const HELPERS: &str = r"
+    const all = what => [...document.querySelectorAll(what)], pause = ms => new Promise(done => setTimeout(done, ms));
+    const until = async what => { for (let i = 0; !what(); i++) { if (i > 1000) throw new Error('never: ' + what); await pause(20); } };
+    const says = what => until(() => document.querySelector('main').textContent.includes(what));
+    const button = text => all('button').find(b => b.textContent === text), press = text => { button(text).focus(); button(text).click(); };
+    const key = (e, key, more) => e.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }));
+    const choose = (what, value) => { const e = document.querySelector(`[aria-label='${what}']`); e.value = value; e.dispatchEvent(new Event('change')); };
+    const solve = async () => { press('solve (Ctrl-Enter)'); await until(() => !button('cancel')); };
+    const write = async text => { document.querySelector('.cm-content').focus(); document.execCommand('selectAll'); document.execCommand('insertText', false, text); await pause(100); };
+    addEventListener('securitypolicyviolation', e => out.push(e.violatedDirective + ' refuses ' + e.blockedURI));";
+
+/// The pages that the proxy shows.
+#[derive(Clone, Copy)]
+enum Pages<'a> {
+    Server(&'a Served),
+    /// A folder as a web server shows it.
+    Folder(&'a Path),
+}
+
+impl Pages<'_> {
+    /// Returns the answer to a request, its head too.
+    fn answer(self, method: &str, path: &str, body: &str) -> String {
+        let folder = match self {
+            Self::Server(served) => return ask(served, method, path, &format!("localhost:{}", served.port), body),
+            Self::Folder(folder) => folder,
+        };
+        let Ok(text) = std::fs::read_to_string(folder.join(&path[1..])) else {
+            return "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n".to_owned();
+        };
+        let kind = match path.rsplit('.').next() {
+            Some("js") => "text/javascript",
+            Some("css") => "text/css",
+            Some("svg") => "image/svg+xml",
+            _ => "text/html",
+        };
+        // The script sends its result to the proxy.
+        let text = text.replacen("default-src 'none'", "default-src 'none'; connect-src 'self'", 1);
+        format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}; charset=utf-8\r\nConnection: close\r\n\r\n{text}")
+    }
+}
+
+/// Opens the page at a path, which may have a fragment, runs a script, and returns what it puts into `out`. The script may
+/// wait.
+fn live(pages: Pages<'_>, theme: Theme, at_first: &str, script: &str) -> Vec<String> {
+    let first = at_first.split('#').next().expect("the first part");
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let at = listener.local_addr().expect("an address");
+    let script = format!(
+        "const out = []; {HELPERS} (async () => {{ try {{ {script} }} catch (e) {{ out.push(e.stack); }}
+         fetch('/printed', {{ method: 'POST', body: JSON.stringify(out) }}); }})();"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Command::new(BROWSER.expect("there is a Chromium"));
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1366,768"]);
+    browser.arg(format!("--user-data-dir={}", folder.path().display()));
+    browser.arg(format!("--blink-settings=preferredColorScheme={}", theme as u8));
+    let mut browser = browser.arg(format!("http://{at}{at_first}")).stderr(Stdio::null()).spawn().expect("it starts");
+    let (print, printed) = mpsc::channel();
+    // The proxy ends at the connection after the one that brings the result.
+    let open = Mutex::new(Some(print));
+    let said = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for mut stream in listener.incoming().map(|stream| stream.expect("a connection")) {
+                let Some(print) = open.lock().expect("no thread panics with it").clone() else { return };
+                let script = &script;
+                scope.spawn(move || {
+                    let Some((method, path, body)) = request(&mut stream) else { return };
+                    if path == "/printed" {
+                        let _ = print.send(body);
+                        return;
+                    }
+                    let answer = pages.answer(&method, &path, &body);
+                    let answer = if path == first { with_script(&answer, script) } else { answer };
+                    // The script has made the page longer. A browser that cancels has gone.
+                    let _ = stream.write_all(answer.replacen("Content-Length", "X-Length", 1).as_bytes());
+                });
+            }
+        });
+        let said = printed.recv_timeout(Duration::from_secs(60));
+        let _ = browser.kill().and_then(|()| browser.wait());
+        *open.lock().expect("no thread panics with it") = None;
+        drop(TcpStream::connect(at));
+        said
+    });
+    let out: Vec<serde_json::Value> = serde_json::from_str(&said.expect("the script ends")).expect("a list");
+    out.iter().map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned)).collect()
+}
+
+/// Reads a request: its method, path and body. Nothing comes from a client that has gone.
+fn request(stream: &mut TcpStream) -> Option<(String, String, String)> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.split_once("Content-Length: ").and_then(|(_, rest)| rest.lines().next());
+            if body.len() >= length.map_or(0, |length| length.parse().expect("a number")) {
+                let mut words = head.split(' ').map(str::to_owned);
+                return Some((words.next()?, words.next()?, body.to_owned()));
+            }
+        }
+        let mut more = [0; 4096];
+        let length = stream.read(&mut more).ok().filter(|length| *length > 0)?;
+        bytes.extend_from_slice(&more[..length]);
+    }
+}
+
+/// The axe-core of the registry of npm, for tests only: its licence, MPL-2.0, is not that of the project.
+const AXE: Need = Need {
+    tool: "Chromium, npm and its registry",
+    in_ci: false,
+    missing: || {
+        if BROWSER.is_none() {
+            return Some("there is no Chromium".to_owned());
+        }
+        AXE_SCRIPT.as_ref().err().cloned()
+    },
+};
+
+const AXE_VERSION: &str = "axe-core@4.10.3";
+const AXE_DIGEST: &str = "880970c081707360e64f34cea25ff91892f5bc95675b0776925b9709dd8a68bb";
+
+/// The script of axe-core, or the reason why it is not there. One download serves all later runs.
+static AXE_SCRIPT: LazyLock<Result<String, String>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let script = folder.join("node_modules/axe-core/axe.min.js");
+    if !script.exists() {
+        let args = ["install", "--ignore-scripts", "--no-save", "--prefix", &folder.display().to_string(), AXE_VERSION];
+        let npm = Command::new("npm").args(args).output().map_err(|e| format!("npm: {e}"))?;
+        if !npm.status.success() {
+            return Err(String::from_utf8_lossy(&npm.stderr).into_owned());
+        }
+    }
+    let text = std::fs::read_to_string(&script).map_err(|e| e.to_string())?;
+    let digest: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(digest, AXE_DIGEST, "{} is not the script of {AXE_VERSION}", script.display());
+    Ok(text)
+});
+
+/// Looks at a page with axe-core, and puts its findings into `out`, each with the elements that it is about.
+fn axe() -> String {
+    format!(
+        r"{};
+        const looked = async where => {{
+          const found = await axe.run(document, {{ resultTypes: ['violations'] }});
+          for (const v of found.violations) for (const n of v.nodes) out.push(`${{where}}: ${{v.id}}: ${{n.html.slice(0, 160)}} ${{n.any.concat(n.all, n.none).map(c => c.message).join('; ')}}`);
+        }};",
+        AXE_SCRIPT.as_ref().expect("it is there")
+    )
+}
+
+/// Opens a page in both themes. The script looks at it with axe-core.
+fn is_accessible(pages: Pages<'_>, path: &str, script: &str) {
+    for theme in [Theme::Light, Theme::Dark] {
+        let script = format!("{}; out.push(matchMedia('(prefers-color-scheme: dark)').matches); {script}", axe());
+        let said = live(pages, theme, path, &script);
+        assert_eq!(said, [matches!(theme, Theme::Dark).to_string()], "{path}");
+    }
+}
+
+fn axe_has_no_finding_on_the_playground() {
+    let script = format!(
+        r"await says('allowed (z=1)'); await looked('the first page');
+        await write({REUSED:?}); choose('another model beside it', 'RDMA_SC'); await says('only over RDMA_SC'); await looked('two models');
+        choose('another model beside it', ''); press('repair'); await says('put into the test'); await looked('a repair');
+        await write({TEST:?}); await solve(); for (const d of all('details')) d.open = true; await says('possible.'); await pause(500); await looked('everything open');
+        press('next edge'); all('.steps tbody tr')[0].click(); press('play'); await pause(1500); press('pause'); await looked('a step of each');
+        press('solve (Ctrl-Enter)'); await pause(0); await looked('while it is solved'); await says('executions');
+        await write('RDMA_TSO t {{'); await solve(); await pause(300); await looked('an error');
+        await write('RDMA_WAIT t\n{{ svar s = 0; }}\n P1@1 ;\n s.wr'); await until(() => all('.cm-tooltip-autocomplete li').length); await looked('completions');"
+    );
+    is_accessible(Pages::Server(&served(&[])), "/", &script);
+}
+
+fn axe_has_no_finding_on_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wrong, test) = (file(folder.path(), "a.litmus", REUSED), file(folder.path(), "b.litmus", TEST));
+    page(folder.path(), &["bal:no-fence", &wrong, &test, "--repair"]);
+    let script = "for (const d of all('details')) d.open = true; await pause(500); await looked('everything open');
+        press('next edge'); all('[role=tab]').at(-1).click(); document.querySelector('.totals input').click(); await looked('failures only');";
+    is_accessible(Pages::Folder(folder.path()), "/page/index.html", script);
+}
+
+fn axe_has_no_finding_on_the_book() {
+    let (folder, site) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let solver = file(folder.path(), "a.wasm", "\0asm");
+    let written = mowgli(&["site", "--solver", &solver, "--out", &site.path().display().to_string()]);
+    assert_eq!(written.code, 0, "{}", written.err);
+    for page in ["book", "weak", "questions", "models", "grammar"] {
+        is_accessible(
+            Pages::Folder(site.path()),
+            &format!("/{page}.html"),
+            "await pause(200); await looked('the page');",
+        );
+    }
+}
