@@ -127,6 +127,9 @@ fn an_undecided_search_says_never_of_nothing() {
     let walked = mowgli(&["walk", &test, "--seed", seed.expect("a run")]);
     assert!(walked.out.lines().last().unwrap().contains("a=5;"), "{}", walked.out);
     assert!(!ran.out.contains("Never") && !ran.out.contains("Always"), "{}", ran.out);
+    // Without time nothing is found, which says nothing about the number of outcomes.
+    let none = mowgli(&["litmus", "--timeout", "0", &test]).out;
+    assert!(none.contains("States unknown\nUndecided\n"), "{none}");
     let whole = mowgli(&["litmus", "--loops", "9", &test]).out;
     assert!(whole.contains("Observation t Always 1 0") && whole.contains("Observation t Never 0 1"), "{whole}");
     assert!(whole.contains("States 1\n"), "{whole}");
@@ -839,6 +842,8 @@ fn polls_have_two_engines_and_a_walk() {
     }
     let walk = mowgli(&["walk", &test, "--seed", "1"]);
     assert!(walk.out.contains("\n    memory x@1="), "{}", walk.out);
+    let renamed = file(folder.path(), "p3.litmus", &PUT_THEN_WRITE.replace("P1", "P3"));
+    assert!(mowgli(&["walk", &renamed, "--seed", "1"]).out.starts_with("P3: "), "threads keep their names");
     assert_eq!(walk.out, mowgli(&["walk", &test, "--seed", "1"]).out);
     assert!(walk.out.contains("(rule 2)") && walk.out.contains("The end: z="), "{}", walk.out);
     let outcomes: std::collections::BTreeSet<String> = (0..20)

@@ -15,7 +15,7 @@ use super::needs::{Layer, Need, trial};
 use super::page::page;
 use super::ran::{file, mowgli};
 use super::served::{Served, served};
-use super::{BROWSER, REUSED, TEST, with_script};
+use super::{BROWSER, CHROMIUM, REUSED, TEST, with_script};
 
 pub fn trials() -> Vec<Trial> {
     let of = |name: &'static str, need: Need, test: fn()| trial(name, Layer::Long, need, test);
@@ -23,6 +23,12 @@ pub fn trials() -> Vec<Trial> {
         of("axe_has_no_finding_on_the_playground", AXE, axe_has_no_finding_on_the_playground),
         of("axe_has_no_finding_on_a_report", AXE, axe_has_no_finding_on_a_report),
         of("axe_has_no_finding_on_the_book", AXE, axe_has_no_finding_on_the_book),
+        of(
+            "the_machine_plays_goes_to_outcomes_and_is_linked",
+            CHROMIUM,
+            the_machine_plays_goes_to_outcomes_and_is_linked,
+        ),
+        of("answers_come_and_are_read_by_the_keyboard", CHROMIUM, answers_come_and_are_read_by_the_keyboard),
     ]
 }
 
@@ -228,4 +234,51 @@ fn axe_has_no_finding_on_the_book() {
             "await pause(200); await looked('the page');",
         );
     }
+}
+
+/// A run goes on by itself until it is paused, and to a chosen outcome. A link opens the machine at the step.
+fn the_machine_plays_goes_to_outcomes_and_is_linked() {
+    let served = served(&[]);
+    let machine =
+        "const machine = all('.machine-of').at(-1), said = () => machine.querySelector('[aria-live]').textContent;";
+    let script = format!(
+        r"await write({REUSED:?}); await solve(); {machine}
+        machine.open = true; await until(() => said && machine.querySelector('[aria-live]') && said());
+        press('play'); await until(() => said().startsWith('1: ')); press('pause');
+        const paused = said(); await pause(1500); out.push(said() === paused, button('pause') === undefined);
+        for (const value of ['0', '1']) {{
+          press('to the beginning'); choose('an outcome to go to', value); press('take me to'); await until(() => said().includes(' lead to '));
+          const wanted = document.querySelector('[aria-label=\'an outcome to go to\']').selectedOptions[0].textContent;
+          out.push(said().includes(`lead to ${{wanted}}: next goes on`));
+          for (let i = 0; i < 9; i++) press('next');
+          out.push(said().endsWith(`The end: ${{wanted}}.`));
+        }}
+        press('step back'); await pause(100); out.push(said().split('.')[0], location.hash);"
+    );
+    let said = live(Pages::Server(&served), Theme::Light, "/", &script);
+    let [.., step, hash] = &said[..] else { panic!("{said:?}") };
+    assert_eq!(said[..said.len() - 2], ["true"; 6], "{said:?}");
+    let script = format!("await says('possible.'); {machine} out.push(machine.open, said().split('.')[0]);");
+    let linked = live(Pages::Server(&served), Theme::Light, &format!("/{hash}"), &script);
+    assert_eq!(linked, ["true", step]);
+}
+
+/// Ctrl and Enter solve. Arrows go round the cycle and through the run, and the focus stays where the reader was.
+fn answers_come_and_are_read_by_the_keyboard() {
+    let script = format!(
+        r"await write({TEST:?}); key(document.querySelector('.cm-content'), 'Enter', {{ ctrlKey: true }}); await until(() => document.querySelector('[role=status]').textContent.startsWith('put-then-write'));
+        all('.item > details')[0].open = true; await until(() => all('.why li').length);
+        const picture = document.querySelector('.drawing svg'), sentence = () => document.querySelector('.sentence').textContent.split(' ').slice(0, 3).join(' ');
+        picture.focus(); key(picture, 'ArrowRight'); key(picture, 'ArrowDown'); key(picture, 'ArrowLeft'); out.push(sentence(), document.activeElement === picture);
+        const second = all('.why li button')[1]; second.focus(); second.click(); out.push(sentence(), document.activeElement === second);
+        all('.item > details')[1].open = true; await until(() => all('.run').length);
+        const run = all('.run').at(-1); run.closest('details').open = true; key(run, 'ArrowDown'); key(run, 'ArrowDown'); out.push(run.querySelector('[role=status]').textContent.split(':')[0]);
+        key(run, 'ArrowUp'); out.push(run.querySelector('[role=status]').textContent.split(':')[0]);
+        press('solve (Ctrl-Enter)'); press('cancel'); await says('Cancelled.'); out.push(document.activeElement.textContent, document.querySelector('[role=status]').textContent);"
+    );
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);
+    assert_eq!(
+        said,
+        ["1 of 4:", "true", "2 of 4:", "true", "Step 2 of 5", "Step 1 of 5", "solve (Ctrl-Enter)", "Cancelled."]
+    );
 }

@@ -98,6 +98,12 @@ fn luminance(colour: [f64; 3]) -> f64 {
     0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 
+/// Returns the contrast of two colours as WCAG 2 defines it.
+fn contrast_of(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
 /// Returns the contrast of two colours in the light theme and in the dark one.
 fn contrasts(css: &str) -> impl Fn(&str, &str) -> [f64; 2] + use<> {
     // The page has a light and a dark theme, and so has the book.
@@ -106,8 +112,8 @@ fn contrasts(css: &str) -> impl Fn(&str, &str) -> [f64; 2] + use<> {
         [0, 1].map(|first| all.iter().skip(first).step_by(2).flat_map(|theme| colours(theme)).collect::<Vec<_>>());
     move |a, b| {
         themes.each_ref().map(|all| {
-            let of = |name: &str| luminance(all.iter().find(|(known, _)| known == name).expect(name).1);
-            (of(a).max(of(b)) + 0.05) / (of(a).min(of(b)) + 0.05)
+            let of = |name: &str| all.iter().find(|(known, _)| known == name).expect(name).1;
+            contrast_of(of(a), of(b))
         })
     }
 }
@@ -117,7 +123,8 @@ fn texts_and_controls_stand_out_in_light_and_in_dark() {
     let folder = tempfile::tempdir().unwrap();
     let html = page(folder.path(), &["sv:fence-of-puts"]);
     let book = files(30).into_iter().find(|(name, _)| name == "book.css").expect("a style").1;
-    let contrast = contrasts(&(html + &book));
+    let css = html + &book;
+    let contrast = contrasts(&css);
     for name in ["ink", "soft", "bad", "good", "focus", "keyword", "call", "number", "thread"] {
         for ground in ["paper", "panel"] {
             let found = contrast(name, ground);
@@ -126,6 +133,13 @@ fn texts_and_controls_stand_out_in_light_and_in_dark() {
     }
     let edge = contrast("edge", "panel");
     assert!(edge.iter().all(|edge| *edge >= 3.0), "the edge of a control: {edge:.2?}");
+    // Beside the chosen edge of a cycle the others are faded, on the ground of a node.
+    let drawn = colours("--cycle: #c5221f; --lane: #f4f7fb");
+    let opacity: f64 =
+        css.split("{ opacity: ").nth(1).and_then(|rest| rest.split(';').next()).unwrap().parse().unwrap();
+    let faded = [0, 1, 2].map(|i| opacity * drawn[0].1[i] + (1.0 - opacity) * drawn[1].1[i]);
+    let faded = contrast_of(faded, drawn[1].1);
+    assert!(faded >= 3.0, "a faded edge: {faded:.2}");
 }
 
 #[test]

@@ -124,8 +124,12 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     };
     let first = test.assertions.first().map_or("Allowed", |a| kind(a.quantifier));
     let _ = writeln!(out, "Test {} {first}", test.name);
-    let least = if answer.explored.stop.is_some() { "at least " } else { "" };
-    let _ = writeln!(out, "States {least}{}", answer.outcomes.len());
+    let states = match (answer.outcomes.len(), &answer.explored.stop) {
+        (0, Some(_)) => "unknown".to_owned(),
+        (states, Some(_)) => format!("at least {states}"),
+        (states, None) => states.to_string(),
+    };
+    let _ = writeln!(out, "States {states}");
     for values in answer.outcomes.keys() {
         let shown = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};"));
         let _ = writeln!(out, "{}", shown.collect::<Vec<_>>().join(" "));

@@ -190,6 +190,7 @@ function machine(row, editor, begin, kept) {
     timer = setInterval(() => { const all = points[at].possible; if (!all.length || !view.isConnected) stop(); else choose(at < points.length - 1 ? choices[at] : Math.floor(Math.random() * all.length)); }, 900);
   };
   const outcome = make("select", { "aria-label": "an outcome to go to" }, ...row.outcomes.slice(0, ROWS).map((o, i) => make("option", { value: i }, row.names.map((n, k) => `${n}=${o.values[k]}`).join(", "))));
+  if (row.outcomes.length > ROWS) outcome.append(make("option", { disabled: true }, `and ${row.outcomes.length - ROWS} more`));
   const go = async () => {
     stop();
     const from = at;
@@ -202,6 +203,8 @@ function machine(row, editor, begin, kept) {
   ask({ choices }).then(fine => { if (fine) { at = first ? points.length - 1 : 0; show(); if (first && choices.length < begin.length) said.textContent = `This test has only ${choices.length} of the ${begin.length} steps of the link. ` + said.textContent; } });
   return view;
 }
+/* Why the machine cannot run a test; null if it can. */
+const no_machine = row => !row.model.startsWith("RDMA_TSO") ? `${row.model} is defined by axioms and has no machine to play. RDMA_TSO has one.` : row.implemented.length ? "The machine plays the test without implementations only." : null;
 function machine_of(row, editor, begin) {
   const details = make("details", { class: "machine-of" }, make("summary", {}, "The machine, played by hand"));
   details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(machine(row, editor, begin, editor.kept)); });
@@ -373,7 +376,7 @@ function test(row, i, editor) {
   const drawn = make("div", {}), built = [];
   const execution_of = k => built[k] = built[k] || execution(row, row.outcomes[k], k, editor);
   if (row.outcomes.length) item.append(table([...row.names, "executions"], row.outcomes.map(o => [...o.values, o.executions]), some => drawn.replaceChildren(...some.map(execution_of).filter(Boolean))), drawn);
-  if (editor && editor.kept && row.model.startsWith("RDMA_TSO") && !row.implemented.length) item.append(machine_of(row, editor, editor.begin));
+  if (editor && editor.kept) item.append(no_machine(row) ? make("p", { class: "soft" }, no_machine(row)) : machine_of(row, editor, editor.begin));
   if (row.stuck.length) {
     item.append(make("h3", {}, "Executions that are stuck"));
     if (row.unspoken) item.append(make("p", { class: "bad" }, "Of these the test says nothing: add ends, may hang, hangs (P1) or stuck (condition)."));
@@ -549,7 +552,7 @@ async function playground(into, { seconds, address, models, networks, implementa
       const pages = await Promise.all(all.map(one => send({ ...one, ...more }, own.signal)));
       searching = false;
       const row = pages[0].tests[0], is_open = () => row.assertions.some((a, i) => a.holds === null && !seen.has(i));
-      if (row && row.stopped && !row.implemented.length && row.model.startsWith("RDMA_TSO")) {
+      if (row && row.stopped && !no_machine(row)) {
         if (is_open()) await runs(is_open, RUNS);
         row.assertions.forEach((a, i) => { if (a.holds === null && seen.has(i)) { a.holds = seen.get(i).holds; a.seen = seen.get(i).choices; } });
       }
@@ -601,7 +604,7 @@ function differing(pages) {
   const [a, b] = pages.map(page => page.tests[0]);
   if (!a || !b || a.names.join() !== b.names.join()) return null;
   const of = row => row.outcomes.map(o => row.names.map((n, k) => `${n}=${o.values[k]}`).join(", "));
-  const only = (row, other) => { const there = new Set(of(other)), all = of(row).filter(o => !there.has(o)); return make("p", {}, make("strong", {}, `only over ${row.model}: `), other.stopped ? "not known, because the other search is incomplete" : all.slice(0, ROWS).join("; ") || "nothing"); };
+  const only = (row, other) => { const there = new Set(of(other)), all = of(row).filter(o => !there.has(o)); return make("p", {}, make("strong", {}, `only over ${row.model}: `), other.stopped ? "not known, because the other search is incomplete" : all.slice(0, ROWS).join("; ") + (all.length > ROWS ? `; and ${all.length - ROWS} more` : "") || "nothing"); };
   return make("section", { class: "item difference" }, make("h2", {}, "The difference of outcomes"), only(a, b), only(b, a));
 }
 function start(data) {
