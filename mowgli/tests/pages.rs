@@ -29,6 +29,14 @@ pub fn trials() -> Vec<Trial> {
             the_machine_plays_goes_to_outcomes_and_is_linked,
         ),
         of("answers_come_and_are_read_by_the_keyboard", CHROMIUM, answers_come_and_are_read_by_the_keyboard),
+        of("answers_are_about_the_implementation_that_ran", CHROMIUM, answers_are_about_the_implementation_that_ran),
+        of(
+            "comments_change_no_model_and_links_are_of_the_text",
+            CHROMIUM,
+            comments_change_no_model_and_links_are_of_the_text,
+        ),
+        of("saved_pictures_are_those_of_the_light_theme", CHROMIUM, saved_pictures_are_those_of_the_light_theme),
+        of("wide_pictures_fit_and_have_a_full_size", CHROMIUM, wide_pictures_fit_and_have_a_full_size),
     ]
 }
 
@@ -281,4 +289,91 @@ fn answers_come_and_are_read_by_the_keyboard() {
         said,
         ["1 of 4:", "true", "2 of 4:", "true", "Step 2 of 5", "Step 1 of 5", "solve (Ctrl-Enter)", "Cancelled."]
     );
+}
+
+/// Titles, reasons and repairs are those of the implementation in use; one that is not used is named, and so is a model
+/// without a machine.
+fn answers_are_about_the_implementation_that_ran() {
+    let script = format!(
+        r"const item = () => document.querySelector('.item'), by = document.querySelector('[aria-label=implementations]');
+        choose('examples', all('option').find(o => o.textContent === 'loco-fig22-three-node-barrier').value); press('show'); await until(() => item() && item().querySelector('h2').textContent.startsWith('loco'));
+        by.value = 'bal:no-fence, sv'; press('repair'); await until(() => !button('cancel'));
+        out.push(item().querySelector('h2').textContent, item().querySelector('p .bad').parentNode.textContent);
+        out.push(item().textContent.includes('nothing has to be inserted'), item().textContent.includes('`mowgli repair bal --variant no-fence` repairs the body'));
+        const why = all('.item > details')[0]; why.open = true; await until(() => why.querySelector('svg'));
+        out.push(why.querySelector('summary').textContent, why.querySelector('svg title').textContent, [...why.querySelectorAll('svg text')].map(t => t.textContent).find(t => t.startsWith('a := ')));
+        by.value = 'sv'; await solve(); out.push(item().textContent.includes('sv changes nothing: the test has no object of this library.'));
+        by.value = ''; await solve(); out.push(all('.machine-of').length, item().textContent.includes('RDMA_WAIT is defined by axioms and has no machine to play.'));"
+    );
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);
+    let head = [
+        "loco-fig22-three-node-barrier (RDMA_WAIT, implemented by bal:no-fence, sv)",
+        "No forbidden (a=0): (a=0) can happen",
+    ];
+    assert_eq!(said[..2], head);
+    let why =
+        ["Why: forbidden (a=0)", "loco-fig22-three-node-barrier: (a=0) is possible by bal:no-fence, sv", "a := l  (0)"];
+    assert_eq!(said[2..], [&["false", "true"][..], &why, &["true", "0", "true"]].concat());
+}
+
+/// The model is read by the parser. A link and a file have the text as it is written, solved or not.
+fn comments_change_no_model_and_links_are_of_the_text() {
+    let script = format!(
+        r"const saved = []; HTMLAnchorElement.prototype.click = function () {{ saved.push(this.download); }};
+        let link = ''; Object.defineProperty(navigator, 'clipboard', {{ value: {{ writeText: async text => {{ link = text; }} }} }});
+        await write('// RDMA_WAIT is not its model\n' + {TEST:?}); choose('another model beside it', 'RDMA_SC'); await until(() => !button('cancel'));
+        out.push(all('.item.difference strong').map(e => e.textContent).join());
+        choose('another model beside it', ''); choose('the model', 'RDMA_SC'); await until(() => !button('cancel')); out.push(document.querySelector('.item h2').textContent);
+        press('save'); out.push(saved[0]);
+        await write({REUSED:?}); press('copy link'); await until(() => link); out.push(link);"
+    );
+    let served = served(&[]);
+    let said = live(Pages::Server(&served), Theme::Light, "/", &script);
+    let link = said.last().expect("a link").split_once('#').expect("a fragment").1;
+    let opened = live(
+        Pages::Server(&served),
+        Theme::Light,
+        &format!("/#{link}"),
+        "await until(() => document.querySelector('.item h2')); out.push(document.querySelector('.item h2').textContent);",
+    );
+    assert_eq!(
+        said[..3],
+        ["only over RDMA_TSO: ,only over RDMA_SC: ", "put-then-write (RDMA_SC)", "put-then-write.litmus"]
+    );
+    assert_eq!(opened, ["reused (RDMA_SC)"]);
+}
+
+/// A picture that is saved in a dark browser, while a step is marked, is the plain picture on a white ground.
+fn saved_pictures_are_those_of_the_light_theme() {
+    let script = format!(
+        r"await write({TEST:?}); await solve(); all('.item > details')[0].open = true; await until(() => all('.why li').length);
+        let saved = null; URL.createObjectURL = blob => {{ saved = blob; return '#'; }};
+        press('next edge'); press('save as SVG'); const text = await saved.text();
+        out.push(document.querySelector('svg .now') === null, /(now|hover)\W/.test(text), text.includes('walked'));
+        const picture = new Image(); picture.src = 'data:image/svg+xml,' + encodeURIComponent(text); await picture.decode();
+        const canvas = document.createElement('canvas'), on = canvas.getContext('2d'); canvas.width = picture.width; canvas.height = picture.height; on.drawImage(picture, 0, 0);
+        const {{ data }} = on.getImageData(0, 0, canvas.width, canvas.height); let light = 0, dark = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i] + data[i + 1] + data[i + 2] > 600) light++; else if (data[i] + data[i + 1] + data[i + 2] < 200) dark++;
+        out.push(light > .9 * data.length / 4, dark > 200);"
+    );
+    let said = live(Pages::Server(&served(&[])), Theme::Dark, "/", &script);
+    assert_eq!(said, ["false", "false", "false", "true", "true"]);
+}
+
+/// A wide screen is used, a picture is as wide as its frame at most, and one click shows it in full size.
+fn wide_pictures_fit_and_have_a_full_size() {
+    let row = |of: &dyn Fn(usize) -> String, between: &str| (0..12).map(of).collect::<Vec<_>>().join(between);
+    let (words, heads) = (row(&|i| format!("x{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
+    let (writes, reads) =
+        (row(&|i| format!("x{i} := 1"), " | "), row(&|i| format!("a{i} := x{}", (i + 1) % 12), " | "));
+    let all_new = row(&|i| format!("a{i}=1"), " /\\ ");
+    let ring = format!("X86_TSO ring\n{{ {words} }}\n {heads} ;\n {writes} ;\n {reads} ;\nallowed ({all_new})\n");
+    let script = format!(
+        r"await write({ring:?}); await solve(); all('.item > details')[0].open = true; await until(() => document.querySelector('.drawing svg'));
+        const frame = document.querySelector('.drawing'), picture = frame.querySelector('svg'), natural = picture.viewBox.baseVal.width;
+        out.push(natural > 1300, picture.getBoundingClientRect().width <= frame.clientWidth, frame.clientWidth > .85 * innerWidth);
+        all('label').find(l => l.textContent === 'full size').click(); out.push(Math.round(picture.getBoundingClientRect().width) === natural, document.documentElement.scrollWidth <= innerWidth);"
+    );
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);
+    assert_eq!(said, ["true"; 5]);
 }
