@@ -716,6 +716,14 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
         assert!(drawn.out.contains("a := x read 0, before x := 1 wrote"), "{}", drawn.out);
     }
     is_bad(&["explain", &good, "--svg", "--tikz"], &["cannot be used with"]);
+    // Without LaTeX the command says what to install.
+    let mut alone = Command::new(env!("CARGO_BIN_EXE_mowgli"));
+    let ran = alone.args(["explain", &good, "--pdf", "never.pdf"]).env("PATH", "").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(
+        ran.status.code() == Some(2) && said.contains("--pdf needs pdflatex") && said.contains("texlive"),
+        "{said}"
+    );
 }
 
 /// Statements that occur several times in a thread are distinguished, in straight threads and in threads that branch.

@@ -79,6 +79,7 @@ fn main() -> ExitCode {
         ),
     ];
     let papers: [(&str, fn()); 1] = [("pictures_compile_in_latex", pictures_compile_in_latex)];
+    let all_papers: [(&str, fn()); 1] = [("pictures_of_all_papers_are_pdf", pictures_of_all_papers_are_pdf)];
     let proofs: [(&str, fn()); 5] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("a_broken_variant_of_sv_is_refuted", || broken_variant_of_sv_is_refuted("first-target-only")),
@@ -124,6 +125,7 @@ fn main() -> ExitCode {
         trials(&pages, Layer::Long, CHROMIUM),
         trials(&alone, Layer::Long, WASM),
         trials(&papers, Layer::Quick, LATEX),
+        trials(&all_papers, Layer::Long, LATEX),
         trials(&proofs, Layer::Quick, Z3),
         trials(&more_proofs, Layer::Long, Z3),
         trials(&processes, Layer::Long, LIBFABRIC),
@@ -736,6 +738,24 @@ fn pictures_compile_in_latex() {
     assert_eq!(typeset(folder.path(), &all), Ok(()));
     assert_eq!(typeset(folder.path(), &format!("\\newcommand\\mowgliRf[3]{{}}\n{barrier}")), Ok(()));
     assert!(typeset(folder.path(), &format!("\\newcommand\\mowgliRf[3]{{\\undefined}}\n{barrier}")).is_err());
+}
+
+/// Every assertion of every test of the papers has a picture, in PDF by way of TikZ. Its pages are as large as the pictures.
+fn pictures_of_all_papers_are_pdf() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers")).unwrap() {
+        let test = entry.unwrap().path();
+        if test.extension().is_none_or(|extension| extension != "litmus") {
+            continue;
+        }
+        let pdf = folder.path().join(test.file_name().unwrap()).with_extension("pdf");
+        let drawn = mowgli(&["explain", &test.display().to_string(), "--pdf", &pdf.display().to_string()]);
+        assert_eq!((drawn.code, &*drawn.out), (0, ""), "{}: {}", test.display(), drawn.err);
+        assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-"), "{}", pdf.display());
+        count += 1;
+    }
+    assert!(count > 50, "{count} tests");
 }
 
 /// Serves nothing: holds the first connection until a second one comes. A page whose image is the first one has loaded when it

@@ -8,6 +8,7 @@ use mowgli_core::problem::Limits;
 use super::bounds::at_least_one;
 use super::network::On;
 use super::out::{keep, parsed, reported, stopped_line, worst};
+use super::pdf;
 use crate::catalogue::Catalogue;
 use crate::drawing::{Drawing, Picture};
 use crate::error::{Code, InputError};
@@ -34,16 +35,19 @@ pub(super) struct ExplainArgs {
     #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
     stuck: bool,
     /// Print the execution as a graph in the DOT language.
-    #[arg(long, conflicts_with_all = ["svg", "tikz"])]
+    #[arg(long, conflicts_with_all = ["svg", "tikz", "pdf"])]
     dot: bool,
     /// Print a picture: the execution, or the cycle that forbids the outcome.
-    #[arg(long, conflicts_with = "tikz")]
+    #[arg(long, conflicts_with_all = ["tikz", "pdf"])]
     svg: bool,
     /// Print the picture in TikZ, for LaTeX, with a macro for each relation.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "pdf")]
     tikz: bool,
+    /// Write the pictures to this file as PDF, one on each page; pdflatex makes it.
+    #[arg(long, value_name = "FILE")]
+    pdf: Option<PathBuf>,
     /// Print the finding, with its execution, as one JSON object a line.
-    #[arg(long, conflicts_with_all = ["dot", "svg", "tikz"])]
+    #[arg(long, conflicts_with_all = ["dot", "svg", "tikz", "pdf"])]
     json: bool,
     /// Keep the finding in this file.
     #[arg(long, value_name = "FILE")]
@@ -61,10 +65,19 @@ impl ExplainArgs {
         self.json
     }
 
+    /// True if the command draws pictures.
+    fn is_drawn(&self) -> bool {
+        self.svg || self.tikz || self.pdf.is_some()
+    }
+
     /// Returns a graph in the form that the arguments ask for.
     fn drawn(&self, graph: &Drawing) -> String {
         let drawing = Picture::new(graph);
-        if self.tikz { drawing.tikz() } else { drawing.svg() }
+        match self {
+            Self { svg: true, .. } => drawing.svg(),
+            Self { tikz: true, .. } => drawing.tikz(),
+            _ => pdf::page(&drawing.tikz()),
+        }
     }
 }
 
@@ -99,7 +112,7 @@ fn explained_core_rma(test: &Test, chosen: &[usize], asked: &ExplainRequest<'_>)
     let mut out = Vec::new();
     for &i in chosen {
         let assertion = &test.assertions[i];
-        if args.svg || args.tikz {
+        if args.is_drawn() {
             let found = witnesses.so_far().0.iter().find(|(o, _)| assertion.condition.holds(o));
             out.extend(found.map(|(_, witness)| args.drawn(&Drawing::of_core_rma(test, witness))));
             continue;
@@ -147,14 +160,26 @@ fn explanation(finding: explain::Finding, asked: &ExplainRequest<'_>) -> Result<
     let code = worst(stopped, vacuous);
     let text = match args {
         ExplainArgs { dot: true, .. } => explained.dot(),
-        ExplainArgs { svg: false, tikz: false, .. } => Some(explained.text()),
-        _ => Some(args.drawn(&Drawing::explained(&explained))),
+        _ if args.is_drawn() => Some(args.drawn(&Drawing::explained(&explained))),
+        _ => Some(explained.text()),
     };
     Ok((text, code))
 }
 
-/// Explains a file: returns the text to print, and the exit code.
+/// Explains a file: returns the text to print, and the exit code. Pictures as PDF are written to their file.
 pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, u8), Failure> {
+    let Some(file) = &args.pdf else { return explained_file(args, catalogue) };
+    pdf::is_there()?;
+    let (pages, code) = explained_file(args, catalogue)?;
+    // What was not decided has no picture.
+    if !pages.is_empty() {
+        pdf::write(file, &pages)?;
+        eprintln!("written to {}", file.display());
+    }
+    Ok((String::new(), code))
+}
+
+fn explained_file(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, u8), Failure> {
     let path = args.file.display();
     let text = args.on.text_of(&args.file)?;
     let deadline = Deadline::after(args.timeout);
@@ -187,7 +212,7 @@ fn explained_stuck(test: &Test, asked: &ExplainRequest<'_>) -> Result<(String, u
     let path = args.file.display();
     let found = explain::standstills(catalogue, test, &args.implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
-    if args.dot || args.svg || args.tikz {
+    if args.dot || args.is_drawn() {
         let (libraries, execution, judged) = found.first.ok_or_else(|| {
             InputError::new(Code::Argument, format!("{path}: no execution is stuck, so a drawing would be empty"))
         })?;
@@ -228,7 +253,7 @@ fn explained_findings(findings: Vec<explain::Decided>, asked: &ExplainRequest<'_
         let (text, own) = match explained {
             Ok(reported) => reported,
             Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
-            Err(Failure::Undecided(undecided)) if args.dot || args.svg || args.tikz => (None, reported(Err(undecided))),
+            Err(Failure::Undecided(undecided)) if args.dot || args.is_drawn() => (None, reported(Err(undecided))),
             Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
             Err(failure) => return Err(failure.within(&path)),
         };

@@ -26,6 +26,7 @@ mod network;
 #[cfg(feature = "full")]
 mod networks;
 mod out;
+mod pdf;
 #[cfg(feature = "full")]
 mod prove;
 #[cfg(feature = "full")]
