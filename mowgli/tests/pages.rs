@@ -8,6 +8,7 @@ use std::sync::{LazyLock, Mutex, mpsc};
 use std::time::Duration;
 
 use libtest_mimic::Trial;
+use miniz_oxide::deflate::compress_to_vec;
 use sha2::{Digest as _, Sha256};
 
 use super::ask::ask;
@@ -15,11 +16,13 @@ use super::needs::{Layer, Need, trial};
 use super::page::page;
 use super::ran::{file, mowgli};
 use super::served::{Served, served};
-use super::{BROWSER, CHROMIUM, REUSED, TEST, with_script};
+use super::{BROWSER, CHROMIUM, REUSED, TEST, WASM, site, with_script};
 
 pub fn trials() -> Vec<Trial> {
     let of = |name: &'static str, need: Need, test: fn()| trial(name, Layer::Long, need, test);
     vec![
+        of("the_site_is_small_quick_and_silent", WASM, the_site_is_small_quick_and_silent),
+        of("examples_have_their_other_versions_beside_them", CHROMIUM, examples_have_their_other_versions_beside_them),
         of("axe_has_no_finding_on_the_playground", AXE, axe_has_no_finding_on_the_playground),
         of("axe_has_no_finding_on_a_report", AXE, axe_has_no_finding_on_a_report),
         of("axe_has_no_finding_on_the_book", AXE, axe_has_no_finding_on_the_book),
@@ -101,7 +104,7 @@ fn live(pages: Pages<'_>, theme: Theme, at_first: &str, script: &str) -> Vec<Str
     );
     let folder = tempfile::tempdir().unwrap();
     let mut browser = Command::new(BROWSER.expect("there is a Chromium"));
-    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1366,768"]);
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1920,1080"]);
     browser.arg(format!("--user-data-dir={}", folder.path().display()));
     browser.arg(format!("--blink-settings=preferredColorScheme={}", theme as u8));
     let mut browser = browser.arg(format!("http://{at}{at_first}")).stderr(Stdio::null()).spawn().expect("it starts");
@@ -296,7 +299,8 @@ fn answers_come_and_are_read_by_the_keyboard() {
 fn answers_are_about_the_implementation_that_ran() {
     let script = format!(
         r"const item = () => document.querySelector('.item'), by = document.querySelector('[aria-label=implementations]');
-        choose('examples', all('option').find(o => o.textContent === 'loco-fig22-three-node-barrier').value); press('show'); await until(() => item() && item().querySelector('h2').textContent.startsWith('loco'));
+        choose('examples', all('option').find(o => o.textContent === 'barrier-without-its-fence').value); press('show'); await until(() => item() && item().querySelector('h2').textContent.startsWith('loco'));
+        out.push(by.value);
         by.value = 'bal:no-fence, sv'; press('repair'); await until(() => !button('cancel'));
         out.push(item().querySelector('h2').textContent, item().querySelector('p .bad').parentNode.textContent);
         out.push(item().textContent.includes('nothing has to be inserted'), item().textContent.includes('`mowgli repair bal --variant no-fence` repairs the body'));
@@ -310,10 +314,42 @@ fn answers_are_about_the_implementation_that_ran() {
         "loco-fig22-three-node-barrier (RDMA_WAIT, implemented by bal:no-fence, sv)",
         "No forbidden (a=0): (a=0) can happen",
     ];
-    assert_eq!(said[..2], head);
+    assert_eq!((&*said[0], &said[1..3]), ("bal:no-fence", &head.map(str::to_owned)[..]));
     let why =
         ["Why: forbidden (a=0)", "loco-fig22-three-node-barrier: (a=0) is possible by bal:no-fence, sv", "a := l  (0)"];
-    assert_eq!(said[2..], [&["false", "true"][..], &why, &["true", "0", "true"]].concat());
+    assert_eq!(said[3..], [&["false", "true"][..], &why, &["true", "0", "true"]].concat());
+}
+
+/// An example of a question keeps the question and its short answer on screen, with its other version beside the editor.
+fn examples_have_their_other_versions_beside_them() {
+    let script = r"const written = () => all('.cm-line').map(l => l.textContent).join('\n'), box = e => e.getBoundingClientRect();
+        choose('examples', all('option').find(o => o.textContent === 'immediate').value); press('show'); await until(() => written().includes(' immediate\n'));
+        out.push(document.querySelector('main > p strong').textContent, all('button').filter(b => b.textContent.startsWith('show ')).map(b => b.textContent).join());
+        const editor = document.querySelector('.editor'), other = button('show immediate-by-another-connection').parentNode;
+        out.push(box(other).left >= box(editor).right, box(other).top < box(editor).bottom);
+        press('show immediate-by-another-connection'); await until(() => written().includes('immediate-by-another-connection')); out.push(button('show immediate') !== undefined);";
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", script);
+    let question = "What does a WRITE with immediate data change?";
+    assert_eq!(said, [question, "show immediate-by-another-connection", "true", "true", "true"]);
+}
+
+/// A web server that only has files is enough. What the playground loads is small once it is compressed, its first answer
+/// comes soon, and afterwards it asks nobody.
+fn the_site_is_small_quick_and_silent() {
+    let site = site();
+    let files = ["index.html", "editor.js", "solver.js"].map(|name| std::fs::read(site.path().join(name)).unwrap());
+    let size: usize = files.iter().map(|file| compress_to_vec(file, 6).len()).sum();
+    let script = format!(
+        r"const asked = () => performance.getEntriesByType('resource').filter(e => !e.name.startsWith('blob:')).length;
+        await says('allowed (z=1)'); out.push(Math.round(performance.now())); const before = asked();
+        await write({TEST:?}); await solve(); press('repair'); await until(() => !button('cancel')); for (const d of all('details')) d.open = true; await says('possible.');
+        out.push(asked() - before);"
+    );
+    let said = live(Pages::Folder(site.path()), Theme::Light, "/index.html", &script);
+    eprintln!("{size} bytes, first answer after {} ms", said[0]);
+    assert!(size < 1_500_000, "{size} bytes");
+    assert!(said[0].parse::<u32>().expect("milliseconds") < 5000, "a second where nothing else runs: {said:?}");
+    assert_eq!(said[1..], ["0"]);
 }
 
 /// The model is read by the parser. A link and a file have the text as it is written, solved or not.
@@ -363,15 +399,17 @@ fn saved_pictures_are_those_of_the_light_theme() {
 /// A wide screen is used, a picture is as wide as its frame at most, and one click shows it in full size.
 fn wide_pictures_fit_and_have_a_full_size() {
     let row = |of: &dyn Fn(usize) -> String, between: &str| (0..12).map(of).collect::<Vec<_>>().join(between);
-    let (words, heads) = (row(&|i| format!("x{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
-    let (writes, reads) =
-        (row(&|i| format!("x{i} := 1"), " | "), row(&|i| format!("a{i} := x{}", (i + 1) % 12), " | "));
+    let (words, heads) = (row(&|i| format!("word_of_thread_{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
+    let (writes, reads) = (
+        row(&|i| format!("word_of_thread_{i} := 1"), " | "),
+        row(&|i| format!("a{i} := word_of_thread_{}", (i + 1) % 12), " | "),
+    );
     let all_new = row(&|i| format!("a{i}=1"), " /\\ ");
     let ring = format!("X86_TSO ring\n{{ {words} }}\n {heads} ;\n {writes} ;\n {reads} ;\nallowed ({all_new})\n");
     let script = format!(
         r"await write({ring:?}); await solve(); all('.item > details')[0].open = true; await until(() => document.querySelector('.drawing svg'));
         const frame = document.querySelector('.drawing'), picture = frame.querySelector('svg'), natural = picture.viewBox.baseVal.width;
-        out.push(natural > 1300, picture.getBoundingClientRect().width <= frame.clientWidth, frame.clientWidth > .85 * innerWidth);
+        out.push(natural > innerWidth, picture.getBoundingClientRect().width <= frame.clientWidth, frame.clientWidth > .85 * innerWidth);
         all('label').find(l => l.textContent === 'full size').click(); out.push(Math.round(picture.getBoundingClientRect().width) === natural, document.documentElement.scrollWidth <= innerWidth);"
     );
     let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);

@@ -87,26 +87,55 @@ fn many_outcomes_are_no_trouble() {
     assert!(solved.len() < 10_000_000 && !solved.contains("\"graph\":{"), "{} bytes", solved.len());
 }
 
-/// A browser that cancels closes the connection. Then the server stops the process that solves the test.
+/// Sends a question about a test that takes long, and does not wait for the answer.
 #[cfg(target_os = "linux")]
-#[test]
-fn what_nobody_waits_for_is_given_up() {
+fn begun(served: &Served) -> std::net::TcpStream {
     use std::io::Write as _;
-    let served = served(&["--timeout", "60"]);
-    let until = |wanted: usize| {
-        (0..200).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            started_by(served.process()) == wanted
-        })
-    };
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", served.port)).unwrap();
     let test = json!({ "test": large() }).to_string();
     let head =
         format!("POST /answer HTTP/1.1\r\nHost: localhost:{}\r\nContent-Length: {}\r\n\r\n", served.port, test.len());
     stream.write_all((head + &test).as_bytes()).unwrap();
-    assert!(until(1), "it is being solved");
+    stream
+}
+
+/// Waits until the server has so many processes.
+#[cfg(target_os = "linux")]
+fn comes_to(served: &Served, wanted: usize) -> bool {
+    (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        started_by(served.process()) == wanted
+    })
+}
+
+/// No more tests are solved at once than `--jobs` says; the next one begins when one ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn tests_wait_for_each_other() {
+    let served = served(&["--timeout", "60", "--jobs", "1"]);
+    let first = begun(&served);
+    assert!(comes_to(&served, 1));
+    let second = begun(&served);
+    assert!((0..10).all(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        started_by(served.process()) == 1
+    }));
+    drop(first);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(comes_to(&served, 1), "the second one has begun");
+    drop(second);
+    assert!(comes_to(&served, 0));
+}
+
+/// A browser that cancels closes the connection. Then the server stops the process that solves the test.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_nobody_waits_for_is_given_up() {
+    let served = served(&["--timeout", "60"]);
+    let stream = begun(&served);
+    assert!(comes_to(&served, 1), "it is being solved");
     drop(stream);
-    assert!(until(0), "it is not any more");
+    assert!(comes_to(&served, 0), "it is not any more");
 }
 
 #[test]

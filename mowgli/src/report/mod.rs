@@ -165,6 +165,8 @@ struct ExampleTest {
     /// The short answer to the question of its group; empty if the group is not a question.
     answer: String,
     text: String,
+    /// The implementations that it is about; empty for none.
+    implemented: &'static str,
 }
 
 impl Playground {
@@ -187,14 +189,30 @@ impl Playground {
             keywords: WORDS.to_vec(),
             networks: PRESETS.iter().map(|(network, _)| network.to_string()).collect(),
             implementations: implementations(catalogue),
-            examples: [examples(QUESTIONS), of_papers].concat(),
+            examples: [examples(QUESTIONS), of_barrier().to_vec(), of_papers].concat(),
             grammar: GRAMMAR.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap_or_default(),
         }
     }
 }
 
 fn of_paper(name: &str, text: &str) -> ExampleTest {
-    ExampleTest { group: "The papers".to_owned(), name: name.to_owned(), answer: String::new(), text: text.to_owned() }
+    let (group, name) = ("The papers".to_owned(), name.to_owned());
+    ExampleTest { group, name, answer: String::new(), text: text.to_owned(), implemented: "" }
+}
+
+/// Returns the counterexample of LOCO Fig. 22, by the barrier without its fence and by the published one.
+fn of_barrier() -> [ExampleTest; 2] {
+    let text = PAPERS.get_file("loco-fig22-three-node-barrier.litmus").and_then(|file| file.contents_utf8());
+    [("barrier-without-its-fence", "bal:no-fence"), ("barrier-with-its-fence", "bal")].map(|(name, implemented)| {
+        ExampleTest {
+            group: "Why does a barrier need a fence?".to_owned(),
+            name: name.to_owned(),
+            answer: "A put before the barrier may otherwise arrive after it. Open the first \"Why\" to see the cycle."
+                .to_owned(),
+            text: text.unwrap_or_default().to_owned(),
+            implemented,
+        }
+    })
 }
 
 fn implementations(catalogue: &Catalogue) -> Vec<String> {
@@ -221,6 +239,7 @@ fn examples(text: &str) -> Vec<ExampleTest> {
             name: block.split_whitespace().nth(1).unwrap_or_default().to_owned(),
             answer: answer.clone(),
             text: block.to_owned(),
+            implemented: "",
         };
         blocks.map(example).collect::<Vec<_>>()
     };

@@ -493,6 +493,22 @@ function plain_editor({ parent, text, label, changed, solve }) {
 function best_editor(of) {
   try { return CODEMIRROR.create(of); } catch { of.parent.replaceChildren(); return plain_editor(of); }
 }
+/* Random runs find outcomes while a search still looks for all of them. They show what they decide, and keep it by assertion. */
+function random_runs(ask, shown) {
+  const seen = new Map();
+  const look = async (until, most) => {
+    for (let seed = 0; until() && seed < most;) {
+      const { runs } = await ask({ runs: seed });
+      if (!runs || !runs.runs) return;
+      for (const run of runs.seen.filter(run => !seen.has(run.assertion))) {
+        shown.append(make("p", {}, verdict(run.holds ? "Ok" : "No", run.holds), ` ${run.text}`, make("span", { class: "soft" }, ": seen in a random run")));
+        seen.set(run.assertion, run);
+      }
+      seed += runs.runs;
+    }
+  };
+  return { seen, look };
+}
 async function playground(into, { seconds, address, models, networks, implementations, examples, grammar, keywords }) {
   const first = await carried(), place = make("div", { class: "editor" });
   const text = best_editor({
@@ -506,7 +522,7 @@ async function playground(into, { seconds, address, models, networks, implementa
   const beside = make("select", { "aria-label": "another model beside it", onchange: again }, ...options("beside no other model", models, "beside "));
   const network = make("select", { "aria-label": "the network", onchange: again }, ...options("on its own network", networks, "on "));
   const chosen = () => ({ test: text.get(), over: over.value, beside: beside.value, network: network.value, implemented: by.value, ...(played && played.length ? { play: played } : {}) });
-  const about = make("p", { hidden: true }), result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
+  const about = make("p", { hidden: true }), others = make("div", { class: "others", hidden: true }), result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
   let running = null, solved = "test", begin = first && first.play || null, played = begin;
   const names = () => by.value.split(",").map(name => name.trim()).filter(Boolean);
   const send = async (asked, signal) => {
@@ -527,21 +543,9 @@ async function playground(into, { seconds, address, models, networks, implementa
     draft.set(text.get());
     played = begin;
     hash().then(to => history.replaceState(null, "", to));
-    /* Outcomes that random runs have, while the search looks for all of them. */
-    const seen = new Map(), early = make("div", {});
-    const runs = async (until, most) => {
-      for (let seed = 0; until() && seed < most;) {
-        const { runs } = await send({ ...asked, runs: seed }, own.signal);
-        if (!runs || !runs.runs) return;
-        for (const run of runs.seen) {
-          if (!seen.has(run.assertion)) early.append(make("p", {}, verdict(run.holds ? "Ok" : "No", run.holds), ` ${run.text}`, make("span", { class: "soft" }, ": seen in a random run")));
-          if (!seen.has(run.assertion)) seen.set(run.assertion, run);
-        }
-        seed += runs.runs;
-      }
-    };
+    const early = make("div", {}), { seen, look } = random_runs(what => send({ ...asked, ...what }, own.signal), early);
     let searching = true;
-    const walking = more.repair ? Promise.resolve() : new Promise(done => setTimeout(done, PATIENCE)).then(() => runs(() => searching && running === own, Infinity)).catch(() => {});
+    const walking = more.repair ? Promise.resolve() : new Promise(done => setTimeout(done, PATIENCE)).then(() => look(() => searching && running === own, Infinity)).catch(() => {});
     const said = make("span", {}, meanwhile), cancel = make("button", { type: "button", onclick: () => own.abort() }, "cancel");
     const clock = setInterval(() => { said.textContent = `${meanwhile} ${Math.round((Date.now() - begun) / 1000)} s of at most ${seconds} s.`; }, 1000);
     status.textContent = meanwhile;
@@ -553,12 +557,18 @@ async function playground(into, { seconds, address, models, networks, implementa
       searching = false;
       const row = pages[0].tests[0], is_open = () => row.assertions.some((a, i) => a.holds === null && !seen.has(i));
       if (row && row.stopped && !no_machine(row)) {
-        if (is_open()) await runs(is_open, RUNS);
+        if (is_open()) await look(is_open, RUNS);
         row.assertions.forEach((a, i) => { if (a.holds === null && seen.has(i)) { a.holds = seen.get(i).holds; a.seen = seen.get(i).choices; } });
       }
       answer = () => {
         const difference = pages.length > 1 ? differing(pages) : null;
-        result.replaceChildren(...(difference ? [difference] : []), ...pages.map((page, i) => { const pane = make("div", {}); fill(pane, page, { put: offer, asked: what => send({ ...all[i], ...what }), begin: i ? null : begin, kept: choices => { if (!i) { played = choices; hash().then(to => history.replaceState(null, "", to)); } } }); return pane; }));
+        const kept = choices => { played = choices; hash().then(to => history.replaceState(null, "", to)); };
+        const pane = (page, i) => {
+          const pane = make("div", {}), linked = i ? { begin: null, kept: () => {} } : { begin, kept };
+          fill(pane, page, { put: offer, asked: what => send({ ...all[i], ...what }), ...linked });
+          return pane;
+        };
+        result.replaceChildren(...(difference ? [difference] : []), ...pages.map(pane));
         if (pages[0].tests.length) solved = pages[0].tests[0].name;
         begin = null;
         status.textContent = pages.map(summary).join(" Beside it: ");
@@ -579,15 +589,23 @@ async function playground(into, { seconds, address, models, networks, implementa
   const groups = [...new Set(examples.map(e => e.group))];
   const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "examples"),
     ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
-  const asked = e => { about.hidden = !e.answer; about.replaceChildren(make("strong", {}, e.group), " ", e.answer); };
+  /* The question of an example and its short answer; beside the editor stand its other versions, the wrong one or the right one. */
+  const asked = e => {
+    const versions = e.answer ? examples.filter(other => other.group === e.group && other !== e) : [];
+    about.hidden = !e.answer;
+    about.replaceChildren(make("strong", {}, e.group), " ", e.answer);
+    others.hidden = !versions.length;
+    others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => shown_as(other)), make("pre", {}, other.text.trim()))));
+  };
+  const shown_as = async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); asked(e); again(); };
   /* A choice alone changes nothing, because arrow keys choose too. */
-  const show = button("show", async () => { if (choice.value) { const e = examples[choice.value]; await remember(); by.value = ""; over.value = ""; network.value = ""; text.put(e.text); asked(e); again(); } });
+  const show = button("show", () => { if (choice.value) shown_as(examples[choice.value]); });
   const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
   const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; begin = state.play || null; };
   take(first || {});
   if (!location.hash && !draft.get()) asked(examples[0]);
-  into.append(about, place, make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
+  into.append(about, make("div", { class: "beside" }, place, others), make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
     copied, shown, button("save", () => save(text.get(), solved)), load), make("details", {}, make("summary", {}, "how a test is written"), make("pre", {}, grammar)), status, result);
   if (first === null) result.append(make("p", { class: "bad" }, "The address carries a test that is broken: it was cut off, or changed on its way. This is an example instead."));
   else again();
