@@ -189,7 +189,7 @@ static AXE_SCRIPT: LazyLock<Result<String, String>> = LazyLock::new(|| {
     Ok(text)
 });
 
-/// Looks at a page with axe-core, and puts its findings into `out`, each with the elements that it is about.
+/// Checks a page with axe-core, and puts its findings into `out`, each with the elements that it is about.
 fn axe() -> String {
     format!(
         r"{};
@@ -201,7 +201,7 @@ fn axe() -> String {
     )
 }
 
-/// Opens a page in both themes. The script looks at it with axe-core.
+/// Opens a page in both themes. The script checks it with axe-core.
 fn is_accessible(pages: Pages<'_>, path: &str, script: &str) {
     for theme in [Theme::Light, Theme::Dark] {
         let script = format!("{}; out.push(matchMedia('(prefers-color-scheme: dark)').matches); {script}", axe());
@@ -294,11 +294,10 @@ fn answers_come_and_are_read_by_the_keyboard() {
     );
 }
 
-/// Titles, reasons and repairs are those of the implementation in use; one that is not used is named, and so is a model
-/// without a machine.
+/// Titles, reasons and repairs are those of the implementation in use. The page names an implementation that is not used,
+/// and a model without a machine.
 fn answers_are_about_the_implementation_that_ran() {
-    let script = format!(
-        r"const item = () => document.querySelector('.item'), by = document.querySelector('[aria-label=implementations]');
+    let script = r"const item = () => document.querySelector('.item'), by = document.querySelector('[aria-label=implementations]');
         choose('examples', all('option').find(o => o.textContent === 'barrier-without-its-fence').value); press('show'); await until(() => item() && item().querySelector('h2').textContent.startsWith('loco'));
         out.push(by.value);
         by.value = 'bal:no-fence, sv'; press('repair'); await until(() => !button('cancel'));
@@ -307,9 +306,8 @@ fn answers_are_about_the_implementation_that_ran() {
         const why = all('.item > details')[0]; why.open = true; await until(() => why.querySelector('svg'));
         out.push(why.querySelector('summary').textContent, why.querySelector('svg title').textContent, [...why.querySelectorAll('svg text')].map(t => t.textContent).find(t => t.startsWith('a := ')));
         by.value = 'sv'; await solve(); out.push(item().textContent.includes('sv changes nothing: the test has no object of this library.'));
-        by.value = ''; await solve(); out.push(all('.machine-of').length, item().textContent.includes('RDMA_WAIT is defined by axioms and has no machine to play.'));"
-    );
-    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);
+        by.value = ''; await solve(); out.push(all('.machine-of').length, item().textContent.includes('RDMA_WAIT is defined by axioms and has no machine to play.'));";
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", script);
     let head = [
         "loco-fig22-three-node-barrier (RDMA_WAIT, implemented by bal:no-fence, sv)",
         "No forbidden (a=0): (a=0) can happen",

@@ -784,8 +784,8 @@ enum AnswerSource {
     Solver,
 }
 
-/// Returns the policy of a page: the browser runs only the page's own script and files beside it, and asks nobody but
-/// the source of answers.
+/// Returns the policy of a page. The browser runs only the page's own script and files beside it, and asks only the source
+/// of answers.
 fn policy(answers: AnswerSource) -> String {
     let own = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
     let (scripts, asked) = match answers {

@@ -101,7 +101,7 @@ fn parsed(bytes: &[u8]) -> Option<Option<(RequestHead, usize)>> {
 }
 
 /// Writes an answer, after which the connection is closed. A client that has gone needs none. A page has its policy in its
-/// head, but for the part that browsers only take from here: no other page may show it in a frame.
+/// head. Browsers take one part only from here: no other page may show it in a frame.
 pub(super) fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &[u8]) {
     let length = text.len();
     let head = format!(
