@@ -509,6 +509,23 @@ function random_runs(ask, shown) {
   };
   return { seen, look };
 }
+/* The menu of examples. One of a question has the question and its short answer above the editor, and its other versions beside it. */
+function example_menu(examples, use) {
+  const about = make("p", { hidden: true }), others = make("div", { class: "others", hidden: true }), groups = [...new Set(examples.map(e => e.group))];
+  const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "examples"),
+    ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
+  const asked = e => {
+    const versions = e.answer ? examples.filter(other => other.group === e.group && other !== e) : [];
+    about.hidden = !e.answer;
+    about.replaceChildren(make("strong", {}, e.group), " ", e.answer);
+    others.hidden = !versions.length;
+    others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => put(other)), make("pre", {}, other.text.trim()))));
+  };
+  const put = e => { asked(e); return use(e); };
+  /* A choice alone changes nothing, because arrow keys choose too. */
+  const show = button("show", () => { if (choice.value) put(examples[choice.value]); });
+  return { about, others, choice, show, asked };
+}
 async function playground(into, { seconds, address, models, networks, implementations, examples, grammar, keywords }) {
   const first = await carried(), place = make("div", { class: "editor" });
   const text = best_editor({
@@ -522,7 +539,7 @@ async function playground(into, { seconds, address, models, networks, implementa
   const beside = make("select", { "aria-label": "another model beside it", onchange: again }, ...options("beside no other model", models, "beside "));
   const network = make("select", { "aria-label": "the network", onchange: again }, ...options("on its own network", networks, "on "));
   const chosen = () => ({ test: text.get(), over: over.value, beside: beside.value, network: network.value, implemented: by.value, ...(played && played.length ? { play: played } : {}) });
-  const about = make("p", { hidden: true }), others = make("div", { class: "others", hidden: true }), result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
+  const result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
   let running = null, solved = "test", begin = first && first.play || null, played = begin;
   const names = () => by.value.split(",").map(name => name.trim()).filter(Boolean);
   const send = async (asked, signal) => {
@@ -586,20 +603,7 @@ async function playground(into, { seconds, address, models, networks, implementa
   const remember = async () => { const now = await hash(); history.replaceState(null, "", now); history.pushState(null, "", now); };
   const offer = async of => { await remember(); text.put(of); again(); };
   const load = make("input", { type: "file", accept: ".litmus", "aria-label": "open a file", onchange: async () => offer(await load.files[0].text()) });
-  const groups = [...new Set(examples.map(e => e.group))];
-  const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "examples"),
-    ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
-  /* The question of an example and its short answer; beside the editor stand its other versions, the wrong one or the right one. */
-  const asked = e => {
-    const versions = e.answer ? examples.filter(other => other.group === e.group && other !== e) : [];
-    about.hidden = !e.answer;
-    about.replaceChildren(make("strong", {}, e.group), " ", e.answer);
-    others.hidden = !versions.length;
-    others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => shown_as(other)), make("pre", {}, other.text.trim()))));
-  };
-  const shown_as = async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); asked(e); again(); };
-  /* A choice alone changes nothing, because arrow keys choose too. */
-  const show = button("show", () => { if (choice.value) shown_as(examples[choice.value]); });
+  const { about, others, choice, show, asked } = example_menu(examples, async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); again(); });
   const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
   const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; begin = state.play || null; };
