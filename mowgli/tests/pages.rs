@@ -306,8 +306,10 @@ fn answers_are_about_the_implementation_that_ran() {
         const why = all('.item > details')[0]; why.open = true; await until(() => why.querySelector('svg'));
         out.push(why.querySelector('summary').textContent, why.querySelector('svg title').textContent, [...why.querySelectorAll('svg text')].map(t => t.textContent).find(t => t.startsWith('a := ')));
         by.value = 'sv'; await solve(); out.push(item().textContent.includes('sv changes nothing: the test has no object of this library.'));
-        by.value = ''; await solve(); out.push(all('.machine-of').length, item().textContent.includes('RDMA_WAIT is defined by axioms and has no machine to play.'));";
-    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", script);
+        by.value = ''; await solve(); out.push(all('.machine-of').length, item().textContent.includes('RDMA_WAIT is defined by axioms and has no machine to play.'));
+        await write('TEST'); by.value = 'sv'; await solve(); out.push(all('.machine-of').length);"
+        .replace("'TEST'", &format!("{TEST:?}"));
+    let said = live(Pages::Server(&served(&[])), Theme::Light, "/", &script);
     let head = [
         "loco-fig22-three-node-barrier (RDMA_WAIT, implemented by bal:no-fence, sv)",
         "No forbidden (a=0): (a=0) can happen",
@@ -315,20 +317,20 @@ fn answers_are_about_the_implementation_that_ran() {
     assert_eq!((&*said[0], &said[1..3]), ("bal:no-fence", &head.map(str::to_owned)[..]));
     let why =
         ["Why: forbidden (a=0)", "loco-fig22-three-node-barrier: (a=0) is possible by bal:no-fence, sv", "a := l  (0)"];
-    assert_eq!(said[3..], [&["false", "true"][..], &why, &["true", "0", "true"]].concat());
+    assert_eq!(said[3..], [&["false", "true"][..], &why, &["true", "0", "true", "1"]].concat());
 }
 
 /// An example of a question keeps the question and its short answer on screen, with its other version beside the editor.
 fn examples_have_their_other_versions_beside_them() {
     let script = r"const written = () => all('.cm-line').map(l => l.textContent).join('\n'), box = e => e.getBoundingClientRect();
         choose('examples', all('option').find(o => o.textContent === 'immediate').value); press('show'); await until(() => written().includes(' immediate\n'));
-        out.push(document.querySelector('main > p strong').textContent, all('button').filter(b => b.textContent.startsWith('show ')).map(b => b.textContent).join());
+        out.push(document.querySelector('main > p strong').textContent, document.querySelector('main > p').textContent.includes(']('), all('button').filter(b => b.textContent.startsWith('show ')).map(b => b.textContent).join());
         const editor = document.querySelector('.editor'), other = button('show immediate-by-another-connection').parentNode;
         out.push(box(other).left >= box(editor).right, box(other).top < box(editor).bottom);
         press('show immediate-by-another-connection'); await until(() => written().includes('immediate-by-another-connection')); out.push(button('show immediate') !== undefined);";
     let said = live(Pages::Server(&served(&[])), Theme::Light, "/", script);
     let question = "What does a WRITE with immediate data change?";
-    assert_eq!(said, [question, "show immediate-by-another-connection", "true", "true", "true"]);
+    assert_eq!(said, [question, "false", "show immediate-by-another-connection", "true", "true", "true"]);
 }
 
 /// A web server that only has files is enough. What the playground loads is small once it is compressed, its first answer

@@ -204,7 +204,7 @@ function machine(row, editor, begin, kept) {
   return view;
 }
 /* Why the machine cannot run a test; null if it can. */
-const no_machine = row => !row.model.startsWith("RDMA_TSO") ? `${row.model} is defined by axioms and has no machine to play. RDMA_TSO has one.` : row.implemented.length ? "The machine plays the test without implementations only." : null;
+const no_machine = row => !row.model.startsWith("RDMA_TSO") ? `${row.model} is defined by axioms and has no machine to play. RDMA_TSO has one.` : row.implemented.some(name => !row.idle.includes(name)) ? "The machine plays the test without implementations only." : null;
 function machine_of(row, editor, begin) {
   const details = make("details", { class: "machine-of" }, make("summary", {}, "The machine, played by hand"));
   details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(machine(row, editor, begin, editor.kept)); });
@@ -517,7 +517,8 @@ function example_menu(examples, use) {
   const asked = e => {
     const versions = e.answer ? examples.filter(other => other.group === e.group && other !== e) : [];
     about.hidden = !e.answer;
-    about.replaceChildren(make("strong", {}, e.group), " ", e.answer);
+    // Of Markdown's links their words are left.
+    about.replaceChildren(make("strong", {}, e.group), " ", e.answer.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
     others.hidden = !versions.length;
     others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => put(other)), make("pre", {}, other.text.trim()))));
   };
