@@ -157,7 +157,9 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     for shared in ["solver.js", "page.js", "page.css", "book.js", "book.css"] {
         assert!(page.contains(&format!("\"{shared}\"")) && out.join(shared).exists(), "{shared}");
     }
+    file(&out, "networks.html", "");
     let public = mowgli(&[&args[..], &[&solver, "--address", "https://example.org/"]].concat());
+    assert!(text("index.html").contains("book</a> <a href=\"networks.html\">The networks</a></nav>"));
     assert!(public.code == 0 && text("index.html").contains(r#""address":"https://example.org/""#), "{}", public.err);
     is_bad(
         &[&args[..], &[&solver, "--address", "example.org"]].concat(),

@@ -13,6 +13,13 @@ use crate::report::{EDITOR, Page, Playground, SCRIPT, STYLE, solver_script};
 /// The bytes with which every file of WebAssembly begins.
 const MAGIC: &[u8] = b"\0asm";
 
+/// The page that `--report` writes.
+const REPORT: &str = "report/index.html";
+
+/// The pages of other commands that a site links to if its folder has them.
+const PAGES: [(&str, &str); 3] =
+    [(REPORT, "The libraries"), ("networks.html", "The networks"), ("gallery/index.html", "The gallery")];
+
 /// The folder, and the solver.
 #[derive(Args)]
 #[command(
@@ -55,8 +62,10 @@ pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputErr
     }
     let playground = Some(Playground::new(&catalogue, args.timeout, args.address.clone()));
     let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
-    let reported = if args.report { " <a href=\"report/index.html\">The libraries</a>" } else { "" };
-    let links = format!("<nav aria-label=\"The site\"><a href=\"book.html\">The book</a>{reported}</nav>");
+    let is_there = |page: &str| args.out.join(page).exists() || (args.report && page == REPORT);
+    let links = PAGES.iter().filter(|(page, _)| is_there(page));
+    let links = links.map(|(page, title)| format!(" <a href=\"{page}\">{title}</a>")).collect::<String>();
+    let links = format!("<nav aria-label=\"The site\"><a href=\"book.html\">The book</a>{links}</nav>");
     let write = |name: &str, text: &str| {
         let file = args.out.join(name);
         std::fs::write(&file, text).map_err(|e| InputError::file(&file, e))
