@@ -177,10 +177,18 @@ static AXE_SCRIPT: LazyLock<Result<String, String>> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let script = folder.join("node_modules/axe-core/axe.min.js");
     if !script.exists() {
-        let args = ["install", "--ignore-scripts", "--no-save", "--prefix", &folder.display().to_string(), AXE_VERSION];
+        let args = [
+            "install",
+            "--ignore-scripts",
+            "--no-save",
+            "--fetch-retries=0",
+            "--prefix",
+            &folder.display().to_string(),
+            AXE_VERSION,
+        ];
         let npm = Command::new("npm").args(args).output().map_err(|e| format!("npm: {e}"))?;
         if !npm.status.success() {
-            return Err(String::from_utf8_lossy(&npm.stderr).into_owned());
+            return Err(String::from_utf8_lossy(&npm.stderr).lines().take(2).collect::<Vec<_>>().join(", "));
         }
     }
     let text = std::fs::read_to_string(&script).map_err(|e| e.to_string())?;
