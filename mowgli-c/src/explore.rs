@@ -10,7 +10,9 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
-use mowgli_rdma::operational::{ConflictingAccesses, Machine, MachineRuns, Standstill, Step, StuckThread, WalkEnd};
+use mowgli_rdma::operational::{
+    ConflictingAccesses, Machine, MachineRuns, MachineWalks, Standstill, Step, StuckThread, WalkEnd,
+};
 
 use crate::code::{CallSite, CodeAt, CompiledProgram, Failed, FailureKind, ModelCall, RecordedValues, ThreadEnding};
 use crate::error::Error;
@@ -295,18 +297,33 @@ pub struct RandomRuns {
 /// A failure of a run: the thread, or `None` for the code of `main` behind its threads, with the kind, the place and the text.
 type Cause = (Option<usize>, Failed);
 
-/// The end of one random run.
+/// The end of a random run.
 enum RunResult {
     /// All threads have ended, and these values are recorded.
     Outcome(RecordedValues),
-    /// Something failed, by these steps.
-    Failed(Cause, Vec<Step>),
+    /// Something failed.
+    Failed(Cause),
     /// Some threads wait for ever.
     Stuck(StuckThreads),
     /// An assumption is false.
     Discarded,
-    /// A limit was hit.
-    Cut(String),
+}
+
+/// Random runs with one end and the same conflicting accesses: their number, and the first of them.
+struct EqualRuns {
+    count: u64,
+    seed: u64,
+    steps: Vec<Step>,
+    /// The conflicting accesses, each with the number of steps before it.
+    conflicts: BTreeMap<ConflictingAccesses, usize>,
+}
+
+/// The runs of one round, by their ends and conflicting accesses.
+#[derive(Default)]
+struct RoundOfRuns {
+    ends: BTreeMap<(WalkEnd, Vec<ConflictingAccesses>), EqualRuns>,
+    runs: u64,
+    stop: Option<String>,
 }
 
 /// Runs a program so many times on the machine with random schedules; run k has the seed `seed + k`.
@@ -320,138 +337,135 @@ pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
         let world = code.begin()?;
         epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
         // Runs before the shared memory was known do not count.
-        if let Some(ran) = runs(ask, &mut code, &world, times, seed, &|| begin.elapsed() > ask.time)? {
+        if code.is_stale {
+            continue;
+        }
+        let round = round_of_runs(ask, &mut code, &world, (times, seed), &|| begin.elapsed() > ask.time)?;
+        let ran = if code.is_stale { None } else { counted(&mut code, &world, round) };
+        if let Some(ran) = ran {
             return Ok(ran);
         }
     }
     Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
 }
 
-/// Makes the runs of one round; `None` if one of them needs other cells.
-fn runs(
+/// Makes the runs of one round. The round is of no use if one of them needs other cells.
+fn round_of_runs(
     ask: &Ask<'_>,
     code: &mut CompiledProgram,
     world: &World,
-    times: u64,
-    seed: u64,
+    (times, seed): (u64, u64),
     expired: &dyn Fn() -> bool,
-) -> Result<Option<RandomRuns>, Error> {
-    let mut ran = RandomRuns::default();
-    let mut seen: BTreeMap<(FailureKind, String, String), usize> = BTreeMap::new();
-    while !code.is_stale && ran.runs < times {
+) -> Result<RoundOfRuns, Error> {
+    let observed = observed(code, world);
+    let mut round = RoundOfRuns::default();
+    let mut walks = MachineWalks::of(machine(world, code, ask)?);
+    while round.stop.is_none() && round.runs < times {
         if expired() {
-            ran.stop = Some(format!("the time is up after {} runs", ran.runs));
-            return Ok(Some(ran));
+            round.stop = Some(format!("the time is up after {} runs", round.runs));
+            break;
         }
-        let own = seed + ran.runs;
-        let Some(result) = one_run(ask, code, world, own, expired, &mut ran.races)? else { return Ok(None) };
-        ran.runs += 1;
-        match result {
-            RunResult::Outcome(values) => ran.outcomes.entry(values).or_insert((0, own)).0 += 1,
-            RunResult::Stuck(stuck) => ran.stuck.entry(stuck).or_insert((0, own)).0 += 1,
-            RunResult::Discarded => ran.discarded += 1,
-            RunResult::Cut(stop) => {
-                ran.stop = Some(stop);
-                return Ok(Some(ran));
+        let own = seed + round.runs;
+        let (mut random, mut steps) = (fastrand::Rng::with_seed(own), Vec::new());
+        let mut choose = |open: &[usize]| open[random.usize(..open.len())];
+        let end = walks.walk(&observed, &mut choose, &mut |step| steps.push(step.clone()), expired);
+        round.runs += 1;
+        match end {
+            Ok(end) => {
+                let conflicts: BTreeMap<ConflictingAccesses, usize> = walks.conflicts().collect();
+                let first = || EqualRuns { count: 0, seed: own, steps, conflicts: conflicts.clone() };
+                let key = (end, conflicts.keys().copied().collect());
+                round.ends.entry(key).or_insert_with(first).count += 1;
             }
-            RunResult::Failed((thread, (kind, places, what)), steps) => {
+            Err(stop) => round.stop = Some(stop.to_string()),
+        }
+    }
+    drop(walks);
+    if let (Some(stop), Some(limit)) = (&mut round.stop, code.limits.first()) {
+        stop.clone_from(limit);
+    }
+    code.error.take().map_or(Ok(round), Err)
+}
+
+/// Counts the ends of runs, first ones first; `None` if the code behind the last join needs other cells.
+fn counted(code: &mut CompiledProgram, world: &World, round: RoundOfRuns) -> Option<RandomRuns> {
+    let observed = observed(code, world);
+    let mut ran = RandomRuns { runs: round.runs, stop: round.stop, ..RandomRuns::default() };
+    let mut seen: BTreeMap<(FailureKind, String, String), usize> = BTreeMap::new();
+    let mut ends: Vec<_> = round.ends.into_iter().collect();
+    ends.sort_by_key(|(_, runs)| runs.seed);
+    for ((end, _), runs) in ends {
+        let EqualRuns { count, seed, .. } = runs;
+        if !matches!(end, WalkEnd::Discarded) {
+            count_races(code, &runs, &mut ran.races);
+        }
+        let result = result(code, &observed, end);
+        if code.is_stale {
+            return None;
+        }
+        match result {
+            RunResult::Outcome(values) => ran.outcomes.entry(values).or_insert((0, seed)).0 += count,
+            RunResult::Stuck(stuck) => ran.stuck.entry(stuck).or_insert((0, seed)).0 += count,
+            RunResult::Discarded => ran.discarded += count,
+            RunResult::Failed((thread, (kind, places, what))) => {
                 let place = code.lines.place(&places);
                 let at = *seen.entry((kind, place.to_string(), what.clone())).or_insert(ran.failures.len());
                 if at == ran.failures.len() {
                     let thread = thread.map(|t| (t + 1, code.made.threads[t].0));
-                    let execution = described(code, &steps);
-                    ran.failures.push((ProgramFailure { kind, thread, place, what, execution }, 0, own));
+                    let execution = described(code, &runs.steps);
+                    ran.failures.push((ProgramFailure { kind, thread, place, what, execution }, 0, seed));
                 }
-                ran.failures[at].1 += 1;
+                ran.failures[at].1 += count;
             }
         }
     }
-    Ok((!code.is_stale).then_some(ran))
+    Some(ran)
 }
 
-/// Makes one run with a random schedule; `None` if it needs other cells.
-fn one_run(
-    ask: &Ask<'_>,
-    code: &mut CompiledProgram,
-    world: &World,
-    seed: u64,
-    expired: &dyn Fn() -> bool,
-    found: &mut Vec<(ProgramRace, u64, u64)>,
-) -> Result<Option<RunResult>, Error> {
-    let mut random = fastrand::Rng::with_seed(seed);
-    let observed = observed(code, world);
-    let mut steps = Vec::new();
-    let mut machine = machine(world, code, ask)?;
-    let walked = machine.walk(
-        &observed,
-        &mut |open| open[random.usize(..open.len())],
-        &mut |step, _| steps.push(step.clone()),
-        expired,
-    );
-    let conflicts: BTreeMap<ConflictingAccesses, usize> = machine.conflicts().collect();
-    drop(machine);
-    if let Some(error) = code.error.take() {
-        return Err(error);
-    }
-    if code.is_stale {
-        return Ok(None);
-    }
-    if !matches!(walked, Ok(WalkEnd::Discarded)) {
-        count_races(code, &conflicts, &steps, seed, found);
-    }
-    let ends: Vec<Option<ThreadEnding>> = match &walked {
-        Ok(WalkEnd::Outcome(outcome)) => {
-            outcome.outputs.iter().map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
+/// Returns the result of a run that ends so.
+fn result(code: &mut CompiledProgram, observed: &[Cell], end: WalkEnd) -> RunResult {
+    let ends: Vec<ThreadEnding> = match &end {
+        WalkEnd::Outcome(outcome) => {
+            outcome.outputs.iter().filter_map(|v| code.endings.get(v.int()? as usize).cloned()).collect()
         }
-        Ok(WalkEnd::Stuck(still)) => {
+        WalkEnd::Stuck(still) => {
             let threads = still.threads.iter().enumerate();
             let ending = |(t, rest): (usize, &StuckThread)| match code.walk(t, &rest.results) {
                 CodeAt::End(number) => Some(code.endings[number].clone()),
                 CodeAt::Discarded | CodeAt::Call(_) | CodeAt::Cut(_) => None,
             };
-            threads.map(ending).collect()
+            threads.filter_map(ending).collect()
         }
-        Ok(WalkEnd::Discarded) => return Ok(Some(RunResult::Discarded)),
-        Err(stop) => {
-            return Ok(Some(RunResult::Cut(code.limits.first().cloned().unwrap_or_else(|| stop.to_string()))));
-        }
+        WalkEnd::Discarded => return RunResult::Discarded,
     };
-    if let Some(cause) = ends.iter().flatten().find_map(|end| Some((Some(end.thread), end.failure.clone()?))) {
-        return Ok(Some(RunResult::Failed(cause, steps)));
+    if let Some(cause) = ends.iter().find_map(|end| Some((Some(end.thread), end.failure.clone()?))) {
+        return RunResult::Failed(cause);
     }
-    let outcome = match walked {
-        Ok(WalkEnd::Outcome(outcome)) => outcome,
-        Ok(WalkEnd::Stuck(still)) => return Ok(Some(RunResult::Stuck(waiting(code, &still)))),
-        _ => return Ok(Some(RunResult::Discarded)),
+    let outcome = match end {
+        WalkEnd::Outcome(outcome) => outcome,
+        WalkEnd::Stuck(still) => return RunResult::Stuck(waiting(code, &still)),
+        WalkEnd::Discarded => return RunResult::Discarded,
     };
     let last = |x| observed.iter().position(|cell| cell.loc == x).map(|at| outcome.finals[at]);
-    Ok(match epilogue(code, &last) {
-        _ if code.is_stale => None,
-        None => Some(RunResult::Discarded),
-        Some((_, Some(failure))) => Some(RunResult::Failed((None, failure), steps)),
-        Some((values, None)) => {
-            Some(RunResult::Outcome(ends.into_iter().flatten().flat_map(|end| end.values).chain(values).collect()))
-        }
-    })
+    match epilogue(code, &last) {
+        None => RunResult::Discarded,
+        Some((_, Some(failure))) => RunResult::Failed((None, failure)),
+        Some((values, None)) => RunResult::Outcome(ends.into_iter().flat_map(|end| end.values).chain(values).collect()),
+    }
 }
 
-/// Counts the races of a run, and describes those that no run had before.
-fn count_races(
-    code: &mut CompiledProgram,
-    conflicts: &BTreeMap<ConflictingAccesses, usize>,
-    steps: &[Step],
-    seed: u64,
-    found: &mut Vec<(ProgramRace, u64, u64)>,
-) {
-    let all: Vec<ConflictingAccesses> = conflicts.keys().copied().collect();
+/// Counts the races of runs, and describes those that no run had before.
+fn count_races(code: &mut CompiledProgram, runs: &EqualRuns, found: &mut Vec<(ProgramRace, u64, u64)>) {
+    let all: Vec<ConflictingAccesses> = runs.conflicts.keys().copied().collect();
     for (lines, of_lines) in races(code, &all) {
         let at = found.iter().position(|(race, ..)| race.is_at(&lines)).unwrap_or(found.len());
         if at == found.len() {
-            let first = of_lines.iter().min_by_key(|both| conflicts[both]).expect("a race has conflicting accesses");
-            let execution = described(code, &steps[..conflicts[first]]);
-            found.push((ProgramRace::of(code, *first, execution), 0, seed));
+            let first =
+                of_lines.iter().min_by_key(|both| runs.conflicts[both]).expect("a race has conflicting accesses");
+            let execution = described(code, &runs.steps[..runs.conflicts[first]]);
+            found.push((ProgramRace::of(code, *first, execution), 0, runs.seed));
         }
-        found[at].1 += 1;
+        found[at].1 += runs.count;
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use itertools::Itertools as _;
 use mowgli_core::value::Val;
-use mowgli_rdma::operational::{ChoicePoint, Machine, Step, WalkEnd};
+use mowgli_rdma::operational::{ChoicePoint, Machine, MachineWalks, Step, WalkEnd};
 use serde::Serialize;
 
 use super::answer::{Answer, WitnessRun, WitnessRuns, decides};
@@ -34,7 +34,7 @@ fn visit_runs(
 ) -> Result<u64, InputError> {
     let switches = has_machine(test, "a random run")?;
     let programs = test.programs(usize::MAX);
-    let mut machine = Machine::new(&test.world, &programs)?.with(switches);
+    let mut walks = MachineWalks::of(Machine::new(&test.world, &programs)?.with(switches));
     let (begin, all) = (seeds.start, seeds.end - seeds.start);
     for seed in seeds {
         let (mut random, mut choices) = (fastrand::Rng::with_seed(seed), Vec::new());
@@ -43,7 +43,7 @@ fn visit_runs(
             choices.push(choice);
             choice
         };
-        match machine.walk(&test.observed, &mut choose, &mut |_, _| {}, expired) {
+        match walks.walk(&test.observed, &mut choose, &mut |_| {}, expired) {
             Ok(WalkEnd::Outcome(outcome)) if !visit(seed, test.values(&outcome), choices) => {
                 return Ok(seed + 1 - begin);
             }

@@ -16,7 +16,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::execution::Rules;
-use mowgli_rdma::operational::{Machine, MachineRuns, Step, WalkEnd};
+use mowgli_rdma::operational::{Machine, MachineRuns, MachineWalks, Step, WalkEnd};
 use serde::Serialize;
 
 pub use super::answer::{Answer, WHY_NONE, WitnessRun, WitnessRuns};
@@ -250,16 +250,19 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     let switches = has_machine(test, "walk")?;
     let programs = test.programs(usize::MAX);
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut steps = Vec::new();
+    let (mut steps, mut choices) = (Vec::new(), Vec::new());
     let names: Vec<String> = test.threads.iter().map(|t| t.name.to_string()).collect();
     let in_words = |step: &Step| format!("{}: {}", names[step.thread.index()], step.act);
-    let mut show = |step: &Step, picture: &str| steps.push((in_words(step), picture.to_owned()));
-    let mut choose = |open: &[usize]| open[random.usize(..open.len())];
-    let end = Machine::new(&test.world, &programs)?
-        .with(switches)
-        .named(names.clone())
-        .walk(&test.observed, &mut choose, &mut show, expired)
-        .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
+    let mut show = |step: &Step| steps.push(in_words(step));
+    let mut choose = |open: &[usize]| {
+        choices.push(open[random.usize(..open.len())]);
+        choices[choices.len() - 1]
+    };
+    let mut walks = MachineWalks::of(Machine::new(&test.world, &programs)?.with(switches).named(names.clone()));
+    let undecided = |stop| Undecided::new(format!("{}: how the run ends", test.name), stop);
+    let end = walks.walk(&test.observed, &mut choose, &mut show, expired).map_err(undecided)?;
+    let pictures = walks.pictures(&choices, expired).map_err(undecided)?;
+    let steps = steps.into_iter().zip(pictures).collect();
     let named = |outcome: Outcome| {
         let values = test.values(&outcome);
         test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()

@@ -37,9 +37,14 @@ impl Machine<'_> {
         Self { watched: Some(BTreeMap::new()), ..self }
     }
 
-    /// Lists the conflicting accesses that were seen, each with the number of steps before it in a run of [`Self::walk`].
+    /// Lists the conflicting accesses that were seen, each with the number of steps before it in a single run.
     pub fn conflicts(&self) -> impl Iterator<Item = (ConflictingAccesses, usize)> + '_ {
         self.watched.iter().flatten().map(|(both, steps)| (*both, *steps))
+    }
+
+    /// Forgets the conflicting accesses that were seen.
+    pub(super) fn forget_conflicts(&mut self) {
+        self.watched.iter_mut().for_each(BTreeMap::clear);
     }
 
     /// Finds a shortest run to a state in which two of these accesses are possible, and returns them with it. Steps that are

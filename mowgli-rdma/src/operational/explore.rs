@@ -1,8 +1,7 @@
-//! The exploration of the machine: every state with a partial-order reduction, and single runs.
+//! The exploration of the machine: every state, with a partial-order reduction.
 //!
 //! **Computes**: the outcomes of the runs of a program that end, and the ways in which runs are stuck.
-//! [`Machine::explore`] enumerates all states, depth first. [`Machine::walk`] follows one run whose steps its caller
-//! chooses.
+//! [`Machine::explore`] enumerates all states, depth first.
 //!
 //! **Invariant**: every state in `visited` is *settled*, which means that it has no step of `Machine::at_once` left.
 //! The settled successors of each explored state are in `visited`, and those still to explore are in `todo`.
@@ -53,7 +52,7 @@ pub struct MachineRuns {
 }
 
 /// The end of one run.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum WalkEnd {
     /// Every thread has ended.
     Outcome(Outcome),
@@ -166,96 +165,6 @@ impl Machine<'_> {
         Ok(state)
     }
 
-    /// Returns the states that are reachable from this one; `None` if one of them is not in `been`, the states of the
-    /// run so far.
-    ///
-    /// # Errors
-    /// If the time is up.
-    fn closed(
-        &mut self,
-        from: &State,
-        been: &FxHashSet<State>,
-        expired: &dyn Fn() -> bool,
-    ) -> Result<Option<FxHashSet<State>>, Stop> {
-        let mut seen = FxHashSet::from_iter([from.clone()]);
-        let mut todo = vec![from.clone()];
-        while let Some(state) = todo.pop() {
-            if !been.contains(&state) {
-                return Ok(None);
-            }
-            let mut all = Vec::new();
-            self.steps(&state, &mut |_, _, after| all.push(after));
-            for after in all {
-                let after = self.settled_in_time(after, &mut |_, _| {}, expired)?;
-                if seen.insert(after.clone()) {
-                    todo.push(after);
-                }
-            }
-        }
-        Ok(Some(seen))
-    }
-
-    /// Follows one run to its end. At each point `choose` gets positions among the possible steps, and picks one. If
-    /// some steps lead to states that the run has not visited, it gets only theirs, so that the run leaves loops that
-    /// wait. `show` gets each step and a picture of the machine after it. The run is
-    /// stuck if it has visited every state that it can still reach.
-    ///
-    /// # Errors
-    /// If the time is up before the run has ended, or a thread makes a call that no program may make.
-    pub fn walk(
-        &mut self,
-        observed: &[Cell],
-        choose: &mut dyn FnMut(&[usize]) -> usize,
-        show: &mut dyn FnMut(&Step, &str),
-        expired: &dyn Fn() -> bool,
-    ) -> Result<WalkEnd, Stop> {
-        let mut state = self.start();
-        let (mut been, mut shown) = (FxHashSet::default(), 0);
-        loop {
-            if expired() {
-                return Err(Stop::Time);
-            }
-            let mut steps = Vec::new();
-            state =
-                self.settled_in_time(state, &mut |step, after| steps.push((step.clone(), after.clone())), expired)?;
-            steps.iter().for_each(|(step, after)| show(step, &self.picture(after)));
-            shown += steps.len();
-            let mut all = Vec::new();
-            self.steps(&state, &mut |_, step, after| all.push((step, after)));
-            if let Some(stop) = self.cut(&state) {
-                return Err(stop);
-            }
-            if self.is_discarded(&state) {
-                return Ok(WalkEnd::Discarded);
-            }
-            self.watch(&state, shown);
-            been.insert(state.clone());
-            if all.is_empty() {
-                let outcome = self.outcome(&state, observed);
-                return Ok(
-                    outcome.map_or_else(|| WalkEnd::Stuck(self.standstill(&[&state], observed)), WalkEnd::Outcome)
-                );
-            }
-            let mut open = Vec::new();
-            for (at, (_, after)) in all.iter().enumerate() {
-                let after = self.settled_in_time(after.clone(), &mut |_, _| {}, expired)?;
-                open.extend((!been.contains(&after)).then_some(at));
-            }
-            if open.is_empty()
-                && let Some(closed) = self.closed(&state, &been, expired)?
-            {
-                return Ok(WalkEnd::Stuck(self.standstill(&closed.iter().collect::<Vec<_>>(), observed)));
-            }
-            if open.is_empty() {
-                open.extend(0..all.len());
-            }
-            let (step, after) = all.swap_remove(choose(&open));
-            state = after;
-            show(&step, &self.picture(&state));
-            shown += 1;
-        }
-    }
-
     /// Finds a run to a state that `is` accepts, with as few steps as possible that are not taken at once, and returns
     /// its steps. `is` gets the outputs of the threads that have ended, and the outcome if everything has. Returns `None`
     /// if the first `limit` states have none, or the time is up.
@@ -346,7 +255,7 @@ impl Machine<'_> {
     }
 
     /// Draws a state: memory, store buffers and queue pairs.
-    fn picture(&self, state: &State) -> String {
+    pub(super) fn picture(&self, state: &State) -> String {
         let place = |x: &Loc| self.world.objects[x].node.map_or_else(|| x.to_string(), |node| format!("{x}@{node}"));
         let memory = self.locs.iter().zip(&state.memory).map(|(x, v)| format!("{}={v}", place(x)));
         let mut lines = vec![format!("memory {}", memory.collect::<Vec<_>>().join(" "))];

@@ -1,7 +1,7 @@
 //! RDMA-TSO-RMW as a machine: store buffers, queue pairs and memory, one transition a step.
 //!
 //! SYNC App. D.1, Fig. 21, rules 1 to 13. By Theorem 7 its outcomes are those of the declarative model
-//! ([`crate::tso`]). [`Machine::explore`] visits every state, and [`Machine::walk`] takes one run. [`Driven`] is the
+//! ([`crate::tso`]). [`Machine::explore`] visits every state, and [`MachineWalks::walk`] takes one run. [`Driven`] is the
 //! hardware for programs that run beside it.
 //!
 //! The machine takes a step at once if only its own thread or queue pair can notice it. Such a step stays possible
@@ -21,6 +21,7 @@ mod programs;
 mod state;
 mod step;
 mod stuck;
+mod walk;
 
 pub use self::buffers::FilledBuffer;
 pub use self::driven::Driven;
@@ -31,3 +32,4 @@ pub use self::programs::{ExternalCode, Goes};
 pub use self::state::{ConflictingAccesses, NextAccess, PipeEntry};
 pub use self::step::{Act, Step};
 pub use self::stuck::{Standstill, StuckThread};
+pub use self::walk::MachineWalks;
