@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
+use object::{File, Object, ObjectSymbol, SymbolKind};
+
 /// The source lines and variables of programs, one for each process.
 pub(crate) struct Lines(Vec<LinesOfProgram>);
 
@@ -30,21 +32,20 @@ fn said(command: &mut Command) -> String {
     command.output().map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Lists the variables of a program in the order of their addresses.
+fn variables(program: &[u8]) -> Vec<(u64, u64, String)> {
+    let Ok(file) = File::parse(program) else { return Vec::new() };
+    let variables = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.size() > 0);
+    let mut all: Vec<(u64, u64, String)> =
+        variables.filter_map(|v| Some((v.address(), v.size(), v.name().ok()?.to_owned()))).collect();
+    all.sort();
+    all
+}
+
 impl LinesOfProgram {
     fn of(program: &Path) -> Self {
-        let text = said(Command::new("nm").args(["-S", "-n"]).arg(program));
-        let variable = |line: &str| {
-            let mut words = line.split(' ');
-            let hex = |word: Option<&str>| u64::from_str_radix(word?, 16).ok();
-            let (at, size) = (hex(words.next())?, hex(words.next())?);
-            let is_data = words.next().is_some_and(|kind| "dDbB".contains(kind));
-            is_data.then(|| Some((at, size, words.next()?.to_owned()))).flatten()
-        };
-        Self {
-            program: program.to_owned(),
-            known: BTreeMap::new(),
-            variables: text.lines().filter_map(variable).collect(),
-        }
+        let variables = std::fs::read(program).map_or_else(|_| Vec::new(), |bytes| variables(&bytes));
+        Self { program: program.to_owned(), known: BTreeMap::new(), variables }
     }
 
     fn place(&mut self, places: &[u64]) -> SourcePlace {
