@@ -95,6 +95,18 @@ impl Uses {
         is_new
     }
 
+    /// Returns the number of accesses that are recorded.
+    pub(crate) fn touched(&self) -> usize {
+        self.accesses.len()
+    }
+
+    /// Returns the number of accesses before the first one by which a thread touches one of these cells.
+    pub(crate) fn first_touch(&self, thread: usize, cells: &[(u64, u64)]) -> usize {
+        let touches = |a: &MemoryAccess| cells.iter().any(|cell| overlap((a.at, a.size), *cell));
+        let first = self.accesses.iter().position(|a| a.thread == thread && touches(a));
+        first.unwrap_or(self.accesses.len())
+    }
+
     /// Records a copy; true if it is new.
     pub(crate) fn copy(&mut self, copy: Copy) -> bool {
         copy.size > 0 && self.copies.insert(copy)

@@ -101,7 +101,6 @@ impl ModelCall {
 struct Steps {
     calls: Vec<ModelCall>,
     end: RunEnd,
-    trail: String,
 }
 
 pub(crate) struct CompiledProgram {
@@ -113,6 +112,9 @@ pub(crate) struct CompiledProgram {
     /// Words that no memory of the program is: constants, inboxes of messages, and the like.
     hidden: BTreeMap<Loc, Object>,
     batches: BTreeMap<(usize, Vec<i64>), Arc<Steps>>,
+    /// Earlier runs, each with the number of accesses that were known after it. A round keeps those that its new cells do not
+    /// concern.
+    ran: BTreeMap<(usize, Vec<i64>), (CallBatch, usize)>,
     pub(crate) endings: Vec<ThreadEnding>,
     pub(crate) warnings: BTreeSet<(String, String)>,
     /// Something was noticed that needs other cells or words, so the exploration starts again.
@@ -176,6 +178,7 @@ impl CompiledProgram {
             cells: Cells::default(),
             hidden: BTreeMap::new(),
             batches: BTreeMap::new(),
+            ran: BTreeMap::new(),
             endings: Vec::new(),
             warnings: BTreeSet::new(),
             is_stale: false,
@@ -223,7 +226,7 @@ impl CompiledProgram {
         self.endings.clear();
         self.limits.clear();
         self.sites.clear();
-        self.cells = match self.uses.cells() {
+        let cells = match self.uses.cells() {
             Ok(cells) => cells,
             Err(mixed) => {
                 let place = self.uses.place(mixed.one).map(|a| a.places.clone()).unwrap_or_default();
@@ -237,6 +240,12 @@ impl CompiledProgram {
                 return Err(Error::Unsupported { place, what });
             }
         };
+        let new: Vec<(u64, u64)> =
+            cells.0.iter().filter(|(at, _)| !self.cells.0.contains_key(at)).map(|(at, size)| (*at, *size)).collect();
+        self.ran.retain(|(thread, _), (batch, known)| {
+            !matches!(batch.end, RunEnd::Needs(..)) && *known <= self.uses.first_touch(*thread, &new)
+        });
+        self.cells = cells;
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         let values = self.process.values(&list)?;
         self.process.set_cells(&list)?;
@@ -271,25 +280,34 @@ impl CompiledProgram {
     }
 
     /// Runs a thread with these results of its calls, unless it has run with them.
+    fn ran(&mut self, thread: usize, tape: &[i64]) -> Result<CallBatch, Error> {
+        if let Some((known, _)) = self.ran.get(&(thread, tape.to_vec())) {
+            return Ok(known.clone());
+        }
+        let (batch, accesses) = self.process.run(thread, tape)?;
+        let before = tape.split_last().and_then(|(_, before)| self.ran.get(&(thread, before.to_vec())));
+        if batch.before.as_ref().is_some_and(|own| before.is_some_and(|(before, _)| before.trail != *own)) {
+            let why = "a thread makes other calls although the results of its calls are the same: it depends on time or chance";
+            return Err(Error::Program(why.to_owned()));
+        }
+        let is_new = self.uses.touch(accesses);
+        self.notice(is_new);
+        self.ran.insert((thread, tape.to_vec()), (batch.clone(), self.uses.touched()));
+        Ok(batch)
+    }
+
+    /// Returns the calls of the model that a thread makes behind these results, and what ends them.
     fn batch(&mut self, thread: usize, tape: &[i64]) -> Option<Arc<Steps>> {
         if let Some(known) = self.batches.get(&(thread, tape.to_vec())) {
             return Some(Arc::clone(known));
         }
-        let (CallBatch { calls, end, warnings, before, trail }, accesses) = match self.process.run(thread, tape) {
+        let CallBatch { calls, end, warnings, .. } = match self.ran(thread, tape) {
             Ok(ran) => ran,
             Err(error) => {
                 self.error.get_or_insert(error);
                 return None;
             }
         };
-        let known = tape.split_last().and_then(|(_, known)| self.batches.get(&(thread, known.to_vec())));
-        if before.is_some_and(|before| known.is_some_and(|known| known.trail != before)) {
-            let why = "a thread makes other calls although the results of its calls are the same: it depends on time or chance";
-            self.error.get_or_insert(Error::Program(why.to_owned()));
-            return None;
-        }
-        let is_new = self.uses.touch(accesses);
-        self.notice(is_new);
         for (places, what) in warnings {
             let line = self.line(&places);
             self.warnings.insert((line, what));
@@ -304,7 +322,7 @@ impl CompiledProgram {
                 all.push(ModelCall::of(call, k, line));
             }
         }
-        let steps = Arc::new(Steps { calls: all, end, trail });
+        let steps = Arc::new(Steps { calls: all, end });
         self.batches.insert((thread, tape.to_vec()), Arc::clone(&steps));
         Some(steps)
     }
