@@ -739,8 +739,8 @@ LACKS(pthread_rwlock_wrlock) LACKS(pthread_spin_lock) LACKS(pthread_spin_unlock)
 /* Functions of libibverbs that the runtime lacks, here because verbs.h declares them otherwise. */
 #define NO_VERB(name) ENTRY(name); int mw_##name(void) { if (mw_thread >= 0) mw_flush(); mw_end('x', #name " is not supported"); }
 NO_VERB(ibv_ack_async_event) NO_VERB(ibv_attach_mcast) NO_VERB(ibv_create_ah)
-NO_VERB(ibv_create_ah_from_wc) NO_VERB(ibv_create_comp_channel) NO_VERB(ibv_create_srq) NO_VERB(ibv_destroy_ah)
-NO_VERB(ibv_destroy_comp_channel) NO_VERB(ibv_destroy_srq) NO_VERB(ibv_detach_mcast) NO_VERB(ibv_get_async_event)
+NO_VERB(ibv_create_ah_from_wc) NO_VERB(ibv_create_comp_channel) NO_VERB(ibv_destroy_ah)
+NO_VERB(ibv_destroy_comp_channel) NO_VERB(ibv_detach_mcast) NO_VERB(ibv_get_async_event)
 NO_VERB(ibv_get_cq_event) NO_VERB(ibv_get_pkey_index) NO_VERB(ibv_import_device) NO_VERB(ibv_import_mr) NO_VERB(ibv_import_pd)
 NO_VERB(ibv_modify_srq) NO_VERB(ibv_qp_to_qp_ex) NO_VERB(ibv_query_ece) NO_VERB(ibv_query_pkey) NO_VERB(ibv_query_srq)
 NO_VERB(ibv_reg_dmabuf_mr) NO_VERB(ibv_rereg_mr) NO_VERB(ibv_resize_cq) NO_VERB(ibv_set_ece)

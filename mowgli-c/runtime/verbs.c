@@ -19,15 +19,18 @@ enum { REGIONS = 256 };
 
 struct sent { uint64_t id; uint32_t length; uint8_t opcode, signaled; int count; struct { uint64_t at; uint32_t n; } own[8]; };
 struct awaited { uint64_t id; int count; struct ibv_sge to[8]; };
-/* What the threads change is in `now`; all of it is in the hash of a thread's state. */
+struct receives { uint32_t most, elements; int count; struct awaited queue[DEPTH]; };
+struct shared { struct ibv_srq srq; int node; struct receives all; };
+/* What the threads change is in `now` and in receive queues; all of it is in the hash of a thread's state. */
 struct pair {
 	struct ibv_qp qp;
 	struct ibv_qp_cap cap;
 	int node, all_signaled, access;
 	uint32_t peer;
-	struct { int sent, awaited; int64_t messages, received; } now;
+	struct { int sent; int64_t messages, received; } now;
 	struct sent pipe[DEPTH];
-	struct awaited queue[DEPTH];
+	/* Its receive queue: its own one or a shared one. */
+	struct receives own, *from;
 };
 struct region { struct ibv_mr mr; int node, access, is_gone; };
 struct queue { struct ibv_cq cq; int node; };
@@ -36,6 +39,8 @@ static struct ibv_device devices[NODES];
 static struct ibv_device *device_list[NODES + 1];
 static struct pair *pairs[PAIRS];
 static int pair_count;
+static struct shared *shared[PAIRS];
+static int shared_count;
 static struct region *regions[REGIONS];
 static int region_count;
 /* Those of the other programs. */
@@ -72,18 +77,23 @@ static void *made(size_t size)
 	return p;
 }
 
+static uint64_t receives_state(uint64_t hash, const struct receives *r)
+{
+	hash = mw_mix(hash, (uint64_t)r->count);
+	for (int k = 0; k < r->count; k++) hash = mw_mix(mw_mix(hash, r->queue[k].id), r->queue[k].count ? r->queue[k].to[0].addr : 0);
+	return hash;
+}
 uint64_t mw_verbs_state(uint64_t hash)
 {
+	for (int i = 0; i < shared_count; i++) hash = receives_state(hash, &shared[i]->all);
 	for (int i = 0; i < pair_count; i++) {
 		struct pair *p = pairs[i];
-		if (!p->now.sent && !p->now.awaited && !p->now.messages && !p->now.received) continue;
+		if (!p->now.sent && !p->own.count && !p->now.messages && !p->now.received) continue;
 		hash = mw_mix(mw_mix(hash, (uint64_t)i), (uint64_t)p->now.messages);
 		hash = mw_mix(mw_mix(hash, (uint64_t)p->now.received), (uint64_t)p->now.sent);
 		for (int k = 0; k < p->now.sent; k++)
 			hash = mw_mix(mw_mix(hash, p->pipe[k].id), p->pipe[k].opcode * 4u + p->pipe[k].signaled + ((uint64_t)p->pipe[k].length << 32));
-		hash = mw_mix(hash, (uint64_t)p->now.awaited);
-		for (int k = 0; k < p->now.awaited; k++)
-			hash = mw_mix(mw_mix(hash, p->queue[k].id), p->queue[k].count ? p->queue[k].to[0].addr : 0);
+		hash = receives_state(hash, &p->own);
 	}
 	return hash;
 }
@@ -105,8 +115,8 @@ void mw_verbs_lines(void)
 			regions[i]->mr.lkey, regions[i]->access, GLOBAL(regions[i]->mr.pd));
 	for (int i = 0; i < pair_count; i++) {
 		struct pair *other = numbered(pairs[i]->peer);
-		mw_line("pair %d %d %u %u %d %d %lu\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer, pairs[i]->qp.qp_num,
-			pairs[i]->qp.state, pairs[i]->access, GLOBAL(pairs[i]->qp.pd));
+		mw_line("pair %d %d %u %u %d %d %lu %lu\n", pairs[i]->node, other ? other->node : 0, pairs[i]->peer, pairs[i]->qp.qp_num,
+			pairs[i]->qp.state, pairs[i]->access, GLOBAL(pairs[i]->qp.pd), GLOBAL(pairs[i]->from));
 	}
 }
 /* The same lines of the other programs. */
@@ -231,29 +241,39 @@ int mw_mowgli_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 	for (; wr; wr = wr->next) sends(pair_of(qp), wr);
 	return 0;
 }
-ENTRY(mowgli_post_recv);
-int mw_mowgli_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+static int awaits(const char *call, struct receives *r, int node, struct ibv_pd *pd, struct ibv_recv_wr *wr)
 {
-	struct pair *p = pair_of(qp);
-	(void)bad;
 	if (mw_thread >= 0) mw_flush();
 	for (; wr; wr = wr->next) {
-		if (qp->state == IBV_QPS_RESET) mw_end('m', "ibv_post_recv: the queue pair is in the state RESET");
-		if ((uint32_t)p->now.awaited >= p->cap.max_recv_wr || p->now.awaited >= DEPTH)
-			mw_end('m', "ibv_post_recv: the receive queue is full: %d work requests", p->now.awaited);
-		if (wr->num_sge < 0 || wr->num_sge > 8 || (uint32_t)wr->num_sge > p->cap.max_recv_sge)
-			mw_end('m', "ibv_post_recv: %d scatter elements on a queue pair of %u", wr->num_sge, p->cap.max_recv_sge);
-		struct awaited *w = &p->queue[p->now.awaited++];
+		if ((uint32_t)r->count >= r->most || r->count >= DEPTH) mw_end('m', "%s: the receive queue is full: %d work requests", call, r->count);
+		if (wr->num_sge < 0 || wr->num_sge > 8 || (uint32_t)wr->num_sge > r->elements)
+			mw_end('m', "%s: %d scatter elements on a queue of %u", call, wr->num_sge, r->elements);
+		struct awaited *w = &r->queue[r->count++];
 		memset(w, 0, sizeof *w);
 		w->id = wr->wr_id;
 		w->count = wr->num_sge;
 		for (int i = 0; i < wr->num_sge; i++) {
 			w->to[i] = wr->sg_list[i];
-			if (w->to[i].length)
-				reaches("ibv_post_recv", p->node, qp->pd, w->to[i].lkey, w->to[i].addr, w->to[i].length, IBV_ACCESS_LOCAL_WRITE);
+			if (w->to[i].length) reaches(call, node, pd, w->to[i].lkey, w->to[i].addr, w->to[i].length, IBV_ACCESS_LOCAL_WRITE);
 		}
 	}
 	return 0;
+}
+ENTRY(mowgli_post_recv);
+int mw_mowgli_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct pair *p = pair_of(qp);
+	(void)bad;
+	if (qp->state == IBV_QPS_RESET) mw_end('m', "ibv_post_recv: the queue pair is in the state RESET");
+	if (qp->srq) mw_end('m', "ibv_post_recv: the queue pair has a shared receive queue; use ibv_post_srq_recv");
+	return awaits("ibv_post_recv", &p->own, p->node, qp->pd, wr);
+}
+ENTRY(mowgli_post_srq_recv);
+int mw_mowgli_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct shared *s = (struct shared *)srq;
+	(void)bad;
+	return awaits("ibv_post_srq_recv", &s->all, s->node, srq->pd, wr);
 }
 
 /* Polling. */
@@ -284,11 +304,12 @@ static int polls_send(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 static int polls_receive(struct pair *p, uint64_t extra, struct ibv_wc *wc)
 {
 	int64_t came;
-	if (!p->now.awaited || !(came = mw_ask(extra, "arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
-	struct awaited w = p->queue[0];
+	struct receives *from = p->from;
+	if (!from->count || !(came = mw_ask(extra, "arrived %u %ld", p->qp.qp_num, (long)p->now.received))) return 0;
+	struct awaited w = from->queue[0];
 	uint32_t length = (uint32_t)(came >> 4) & 0xfffff, left = length;
 	int is_write = came & 2, has_imm = came & 4, word = 0;
-	memmove(p->queue, p->queue + 1, (size_t)--p->now.awaited * sizeof *p->queue);
+	memmove(from->queue, from->queue + 1, (size_t)--from->count * sizeof *from->queue);
 	*wc = (struct ibv_wc){ .wr_id = w.id, .status = IBV_WC_SUCCESS, .opcode = is_write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.byte_len = length, .qp_num = p->qp.qp_num, .wc_flags = has_imm ? IBV_WC_WITH_IMM : 0, .imm_data = (uint32_t)(came >> 24) };
 	unsigned char *data = made(length + 8);
@@ -326,7 +347,7 @@ int mw_mowgli_poll_cq(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 		while (count < most && p->qp.send_cq == cq && polls_send(p, extra, &one)) mw_store(&wc[count++], &one, sizeof one, 1);
 		while (count < most && p->qp.recv_cq == cq && polls_receive(p, mw_mix(extra, 1), &one)) mw_store(&wc[count++], &one, sizeof one, 1);
 		if (p->qp.send_cq == cq) for (int k = 0; k < p->now.sent; k++) { if (p->pipe[k].signaled) open = 1; else unsignaled = 1; }
-		if (p->qp.recv_cq == cq && p->now.awaited) open = 1;
+		if (p->qp.recv_cq == cq && p->from->count) open = 1;
 	}
 	if (!count && unsignaled && !open) mw_warn("ibv_poll_cq: all that is posted and not polled is unsignaled, so no completion comes");
 	return count;
@@ -355,6 +376,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 {
 	extern int mowgli_post_send(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
 	extern int mowgli_post_recv(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
+	extern int mowgli_post_srq_recv(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 	extern int mowgli_poll_cq(struct ibv_cq *, int, struct ibv_wc *);
 	sets_up("ibv_open_device");
 	struct ibv_context *c = made(sizeof *c);
@@ -362,6 +384,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
 	c->num_comp_vectors = 1;
 	c->ops.post_send = mowgli_post_send;
 	c->ops.post_recv = mowgli_post_recv;
+	c->ops.post_srq_recv = mowgli_post_srq_recv;
 	c->ops.poll_cq = mowgli_poll_cq;
 	c->ops.req_notify_cq = notifies;
 	return c;
@@ -371,7 +394,7 @@ int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
 	(void)c;
 	*a = (struct ibv_device_attr){ .max_qp = PAIRS, .max_qp_wr = DEPTH, .max_sge = 8, .max_cq = PAIRS, .max_cqe = 4096, .max_mr = REGIONS,
-		.max_pd = 64, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .atomic_cap = IBV_ATOMIC_HCA, .phys_port_cnt = 1 };
+		.max_pd = 64, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16, .max_srq = PAIRS, .max_srq_wr = DEPTH, .max_srq_sge = 8, .atomic_cap = IBV_ATOMIC_HCA, .phys_port_cnt = 1 };
 	return 0;
 }
 int ibv_query_port(struct ibv_context *c, uint8_t port, struct _compat_ibv_port_attr *a)
@@ -438,17 +461,37 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *c, int n, void *of, struct ibv_
 	return &q->cq;
 }
 int ibv_destroy_cq(struct ibv_cq *cq) { (void)cq; return 0; }
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	sets_up("ibv_create_srq");
+	if (shared_count == PAIRS) mw_end('x', "more than %d shared receive queues", PAIRS);
+	if (init->attr.max_wr > DEPTH || init->attr.max_sge > 8) { errno = EINVAL; return NULL; }
+	struct shared *s = made(sizeof *s);
+	shared[shared_count++] = s;
+	s->srq.context = pd->context;
+	s->srq.srq_context = init->srq_context;
+	s->srq.pd = pd;
+	s->node = node_of(pd->context);
+	s->all.most = init->attr.max_wr;
+	s->all.elements = init->attr.max_sge;
+	return &s->srq;
+}
+int ibv_destroy_srq(struct ibv_srq *srq) { (void)srq; return 0; }
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
 	sets_up("ibv_create_qp");
 	if (init->qp_type != IBV_QPT_RC) mw_end('x', "ibv_create_qp of another type than IBV_QPT_RC");
-	if (init->srq) mw_end('x', "ibv_create_qp with a shared receive queue");
+	if (init->srq && init->srq->context != pd->context) mw_end('m', "ibv_create_qp: the shared receive queue is of another device");
 	if (pair_count == PAIRS) mw_end('x', "more than %d queue pairs", PAIRS);
 	if (init->cap.max_send_wr > DEPTH || init->cap.max_recv_wr > DEPTH) { errno = EINVAL; return NULL; }
 	struct pair *p = made(sizeof *p);
 	pairs[pair_count++] = p;
 	if (init->cap.max_inline_data < 64) init->cap.max_inline_data = 64;
 	p->cap = init->cap;
+	p->own.most = p->cap.max_recv_wr;
+	p->own.elements = p->cap.max_recv_sge;
+	p->qp.srq = init->srq;
+	p->from = init->srq ? &((struct shared *)init->srq)->all : &p->own;
 	p->all_signaled = init->sq_sig_all;
 	p->node = node_of(pd->context);
 	p->qp.context = pd->context;
@@ -487,7 +530,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *a, int what, struct ibv_
 	struct pair *p = pair_of(qp);
 	(void)what;
 	*a = (struct ibv_qp_attr){ .qp_state = qp->state, .cur_qp_state = qp->state, .dest_qp_num = p->peer, .cap = p->cap };
-	*init = (struct ibv_qp_init_attr){ .send_cq = qp->send_cq, .recv_cq = qp->recv_cq, .cap = p->cap, .qp_type = qp->qp_type };
+	*init = (struct ibv_qp_init_attr){ .send_cq = qp->send_cq, .recv_cq = qp->recv_cq, .srq = qp->srq, .cap = p->cap, .qp_type = qp->qp_type };
 	return 0;
 }
 const char *ibv_wc_status_str(enum ibv_wc_status status) { return status == IBV_WC_SUCCESS ? "success" : "no success"; }

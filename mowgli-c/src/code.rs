@@ -124,6 +124,8 @@ pub(crate) struct CompiledProgram {
     pub(crate) limits: Vec<String>,
     /// The number of a queue pair among those of its thread to the same node, by the number in the program.
     numbers: BTreeMap<u32, (usize, u8)>,
+    /// The thread that receives from each receive queue.
+    receivers: BTreeMap<u64, usize>,
     network: Network,
     /// The sites of the calls that the machine asked for, by the thread and the name of its state.
     pub(crate) sites: BTreeMap<(usize, u128), CallSite>,
@@ -185,6 +187,7 @@ impl CompiledProgram {
             error: None,
             limits: Vec::new(),
             numbers: BTreeMap::new(),
+            receivers: BTreeMap::new(),
             network,
             sites: BTreeMap::new(),
         }
@@ -625,7 +628,14 @@ impl CompiledProgram {
             "xchg" => tso::Method::Xchg { x: self.loc(x), v: v(3) }.into(),
             "faa" => tso::Method::FAA { x: self.loc(x), v: v(3) }.into(),
             "arrived" | "inbox" => {
-                let &(node, _) = &self.made.pairs[number(1) as usize - 1];
+                let pair = number(1) as usize - 1;
+                let (node, _) = self.made.pairs[pair];
+                if let Some(&queue) = self.made.receive_queues.get(pair)
+                    && *self.receivers.entry(queue).or_insert(thread) != thread
+                {
+                    let what = "a receive queue that two threads use is not supported";
+                    return Err(Box::new(self.limit(&line.places, what)));
+                }
                 let name = words.join("_");
                 let x = self.word(&name, node, 0);
                 if self.is_stale {

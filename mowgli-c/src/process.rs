@@ -81,6 +81,8 @@ pub(crate) struct Setup {
     pub(crate) pairs: Vec<(u8, u8)>,
     /// The number of the queue pair at the other side of each, 0 if it is not connected.
     pub(crate) peers: Vec<u32>,
+    /// The address of the receive queue of each, which several may share.
+    pub(crate) receive_queues: Vec<u64>,
 }
 
 /// A program and its arguments.

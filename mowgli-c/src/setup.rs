@@ -115,6 +115,7 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
     if let Some(ends) = ends {
         setup.pairs = vec![(0, 0); made.len() * PAIRS];
         setup.peers = vec![0; made.len() * PAIRS];
+        setup.receive_queues = vec![0; made.len() * PAIRS];
         let node = |end: usize| ends[end].owner as u8 + 1;
         setup.pairs.extend((0..ends.len()).map(|end| (node(end), node(end ^ 1))));
         setup.peers.extend((0..ends.len()).map(|end| number_of(made.len(), end ^ 1)));
@@ -135,12 +136,14 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                 "pair" if ends.is_none() => {
                     setup.pairs.push(pair);
                     setup.peers.push(peer);
+                    setup.receive_queues.push(number(8));
                 }
                 "pair" => {
                     let at = number(4) as usize - 1;
                     let node_of_peer = (peer > 0).then(|| ((peer as usize - 1) / PAIRS + 1) as u8);
                     setup.pairs[at] = (pair.0, node_of_peer.unwrap_or(0));
                     setup.peers[at] = peer;
+                    setup.receive_queues[at] = number(8);
                 }
                 _ => {}
             }

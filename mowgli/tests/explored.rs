@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
+use std::fs::DirEntry;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
@@ -34,9 +36,35 @@ const COMPILER: Need = Need {
     },
 };
 
+/// The crate that has the sources of rdma-core 55.
+const IBVERBS_SYS: &str = "ibverbs-sys-0.3.2+55.0";
+
+/// The sources of rdma-core. Cargo downloads them with the crate, and compares its checksum with that of the registry.
+static RDMA_CORE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    let (name, version) = IBVERBS_SYS.rsplit_once('-')?;
+    let folder = tempfile::tempdir().ok()?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let spec = format!("{name}@{version}");
+    Command::new(cargo).args(["info", "--quiet", &spec]).current_dir(&folder).output().ok()?;
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")))?;
+    let registries = std::fs::read_dir(home.join("registry/src")).ok()?;
+    let sources = |entry: DirEntry| entry.path().join(IBVERBS_SYS).join("vendor/rdma-core");
+    registries.flatten().map(sources).find(|path| path.is_dir())
+});
+
+const PUBLIC: Need = Need {
+    tool: "cc, objcopy, infiniband/verbs.h, and the sources of rdma-core from the crate ibverbs-sys",
+    in_ci: false,
+    missing: || {
+        let is_missing = || RDMA_CORE.is_none().then(|| "cargo cannot download the crate".to_owned());
+        (COMPILER.missing)().or_else(is_missing)
+    },
+};
+
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 16] = [
+    let quick: [(&str, fn()); 17] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
@@ -53,6 +81,7 @@ pub fn trials() -> Vec<Trial> {
         ("a_send_does_not_block_later_writes", a_send_does_not_block_later_writes),
         ("strings_are_read_and_written_word_by_word", strings_are_read_and_written_word_by_word),
         ("an_unseen_write_is_an_error", an_unseen_write_is_an_error),
+        ("queue_pairs_share_a_receive_queue", queue_pairs_share_a_receive_queue),
     ];
     let long: [(&str, fn()); 10] = [
         ("volatile_and_atomic_accesses_do_not_race_with_clang", || {
@@ -78,7 +107,17 @@ pub fn trials() -> Vec<Trial> {
     let all = |tests: &[(&'static str, fn())], layer| -> Vec<Trial> {
         tests.iter().map(|&(name, test)| trial(name, layer, COMPILER, test)).collect()
     };
-    all(&quick, Layer::Quick).into_iter().chain(all(&long, Layer::Long)).collect()
+    let public = [
+        trial("rc_pingpong_of_rdma_core_runs", Layer::Quick, PUBLIC, || public_program("rc_pingpong", "", "run")),
+        trial("srq_pingpong_of_rdma_core_runs", Layer::Quick, PUBLIC, || {
+            public_program("srq_pingpong", "-q 2", "run");
+        }),
+        trial("programs_of_rdma_core_are_explored", Layer::Long, PUBLIC, || {
+            public_program("rc_pingpong", "", "explore");
+            public_program("srq_pingpong", "-q 1", "explore");
+        }),
+    ];
+    all(&quick, Layer::Quick).into_iter().chain(all(&long, Layer::Long)).chain(public).collect()
 }
 
 /// Returns clang, or else the usual compiler.
@@ -727,6 +766,66 @@ fn what_is_no_program_is_an_error() {
     assert!(ran.code == 2 && ran.err.contains("no program that `mowgli cc` has made"), "{}", ran.err);
     let ran = with("explore", &folder.path().join("missing"), &[]);
     assert!(ran.code == 2 && ran.err.contains("missing"), "{}", ran.err);
+}
+
+/// Messages by two queue pairs are received in the order in which they come.
+fn queue_pairs_share_a_receive_queue() {
+    let text = "#include \"node.h\"\n\
+        static uint64_t here[2], there[2];\nstatic struct node one, two;\nstatic struct ibv_qp *from[2], *to[2];\n\
+        static struct ibv_cq *cq;\nstatic struct ibv_srq *srq;\n\
+        static void *client(void *none)\n{\n\tstruct request r;\n\
+        \tfor (int i = 0; i < 2; i++) {\n\t\there[i] = (uint64_t)i + 1;\n\
+        \t\tpost(from[i], request(&r, IBV_WR_SEND, 0, &one, &here[i], 8, &two, &there));\n\t}\n\treturn none;\n}\n\
+        static void *server(void *none)\n{\n\tstruct ibv_wc wc;\n\
+        \twhile (ibv_poll_cq(cq, 1, &wc) == 0) {}\n\tmowgli_outcome(\"first\", wc.qp_num == to[1]->qp_num);\n\
+        \twhile (ibv_poll_cq(cq, 1, &wc) == 0) {}\n\
+        \tmowgli_outcome(\"both\", (int64_t)(10 * there[0] + there[1]));\n\treturn none;\n}\n\
+        static void *second(void *none)\n{\n\tstruct ibv_wc wc;\n\twhile (ibv_poll_cq(cq, 1, &wc) == 0) {}\n\treturn none;\n}\n\
+        int main(void)\n{\n\
+        \tone = node_open(1, here, sizeof here);\n\ttwo = node_open(2, there, sizeof there);\n\
+        \tcq = ibv_create_cq(two.device, 8, NULL, NULL, 0);\n\
+        \tstruct ibv_srq_init_attr all = { .attr = { .max_wr = 2, .max_sge = 1 } };\n\
+        \tsrq = ibv_create_srq(two.pd, &all);\n\
+        \tstruct ibv_qp_init_attr init = { .send_cq = cq, .recv_cq = cq, .srq = srq, .qp_type = IBV_QPT_RC };\n\
+        \tfor (int i = 0; i < 2; i++) {\n\
+        \t\tfrom[i] = queue_pair(&one);\n\t\tto[i] = ibv_create_qp(two.pd, &init);\n\
+        \t\tconnect_to(from[i], to[i]);\n\t\tconnect_to(to[i], from[i]);\n\
+        \t\tstruct ibv_sge sge = { (uintptr_t)&there[i], 8, two.mr->lkey };\n\
+        \t\tstruct ibv_recv_wr *bad, r = { .sg_list = &sge, .num_sge = 1 };\n\
+        \t\tif (ibv_post_srq_recv(srq, &r, &bad)) abort();\n\t}\n\
+        \tmowgli_node(1, client, NULL);\n\tmowgli_node(2, server, NULL);\n/* more */\tmowgli_join();\n\treturn 0;\n}\n";
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let explored =
+        |text: &str| with("explore", &compiled(folder.path(), &file(folder.path(), "srq.c", text), &[]), &["--json"]);
+    let found = json(&explored(text));
+    let outcome = |first: u64, both: u64| serde_json::json!([{ "name": "first", "value": first }, { "name": "both", "value": both }]);
+    assert_eq!(found["outcomes"], serde_json::json!([outcome(0, 12), outcome(1, 21)]), "{found}");
+    let ran = explored(&text.replace("/* more */", "\tmowgli_node(2, second, NULL);\n"));
+    assert!(ran.code == 3 && ran.out.contains("a receive queue that two threads use is not supported"), "{}", ran.out);
+}
+
+/// Compiles an example of rdma-core as it is, and lets its two sides exchange two messages of 16 bytes.
+fn public_program(name: &str, more: &str, command: &str) {
+    let (folder, core) = (tempfile::tempdir().unwrap(), RDMA_CORE.as_ref().expect("it is downloaded"));
+    // rdma-core's build writes this file, which says what the compiler can do.
+    file(folder.path(), "config.h", "#define HAVE_STATEMENT_EXPR 1\n#define HAVE_TYPEOF 1\n");
+    let examples = core.join("libibverbs/examples");
+    let include = |path: &Path| format!("-I{}", path.display());
+    let flags = [include(folder.path()), include(core)].map(OsString::from);
+    let program = folder.path().join(name);
+    let sources = [examples.join(format!("{name}.c")), examples.join("pingpong.c")];
+    let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).unwrap();
+    toolchain.compile(&sources, &program, &flags).unwrap();
+    let side = format!("{} -s 16 -n 2 {more}", program.display());
+    let ran = mowgli(&[command, "--json", "--node", &side, "--node", &format!("{side} localhost")]);
+    let found = json(&ran);
+    assert_eq!(
+        (ran.code, &found["failures"], &found["stopped"]),
+        (0, &serde_json::json!([]), &Value::Null),
+        "{found}{}",
+        ran.err
+    );
 }
 
 fn a_program_in_cpp_is_explored() {
