@@ -402,7 +402,7 @@ impl CompiledProgram {
             "read" => {
                 let rows = self.gotten(op)?;
                 let (xs, ys): (Vec<Loc>, Vec<Loc>) = match rows.is_empty() {
-                    true => (vec![self.nothing(node)], vec![self.nothing(to)]),
+                    true => (vec![self.unread(node)], vec![self.unread(to)]),
                     false => rows.into_iter().unzip(),
                 };
                 calls.push(match (&xs[..], &ys[..]) {
@@ -431,14 +431,14 @@ impl CompiledProgram {
         Ok(if self.is_stale { Vec::new() } else { calls })
     }
 
-    /// A word for operations that move nothing that matters.
-    fn nothing(&mut self, node: u8) -> Loc {
-        self.word(&format!("nothing_{node}"), node, 0)
+    /// Returns a word that stands for memory of a node that no thread reads.
+    fn unread(&mut self, node: u8) -> Loc {
+        self.word(&format!("unread_{node}"), node, 0)
     }
 
     fn put(&mut self, w: Val, rows: Vec<(Loc, Loc)>, node: u8, to: u8) -> Result<Call, String> {
         let (xs, ys): (Vec<Loc>, Vec<Loc>) = match rows.is_empty() {
-            true => (vec![self.nothing(to)], vec![self.nothing(node)]),
+            true => (vec![self.unread(to)], vec![self.unread(node)]),
             false => rows.into_iter().unzip(),
         };
         Ok(match (&xs[..], &ys[..]) {

@@ -336,6 +336,12 @@ fn example(name: &str) {
     // Each step of a thread has its line.
     let steps = failure["steps"].as_array().unwrap();
     assert!(steps.iter().any(|s| s["at"]["line"].as_u64() > Some(1)), "{failure}");
+    // The execution is one of the litmus test that is printed, unless an operation has several words.
+    let printed = with("explore", &compiled(folder.path(), &path, &["-DBROKEN"]), &["--litmus"]);
+    if !["version", "immediate"].contains(&name) {
+        let solved = mowgli(&["litmus", &file(folder.path(), "printed.litmus", &printed.out)]);
+        assert!(solved.code == 0 && !printed.out.contains("unread"), "{}{}{}", printed.out, solved.out, solved.err);
+    }
 }
 
 /// A program of two nodes with the bodies of their threads.
@@ -474,6 +480,21 @@ fn a_failure_is_replayed_and_is_a_litmus_test() {
     assert!(solved.code == 0, "{}\n{}{}", ran.out, solved.out, solved.err);
     let again = with("replay", &program, &[&trace]);
     assert!(again.code == 0 && again.out.contains("assertion `first == 1' failed"), "{}{}", again.out, again.err);
+    // The test has the words that its calls name, and a word for memory that no thread reads.
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let post = "post(qp, request(&r, IBV_WR_RDMA_WRITE, 0, &one, (void *)&here.b, 8, &two, (void *)&there.b));";
+    let unread = two_nodes(&format!("here.a = 1; {post} PUT wait_for_one(qp); assert(here.a == 2);"), "");
+    let ran = with("explore", &compiled(folder.path(), &file(folder.path(), "u.c", &unread), &[]), &["--litmus"]);
+    let head = "RDMA_TSO+unsignalled program\n{\n  nodes 2;\n  here@1 = 0;\n  there@2 = 0;\n  unread_1@1 = 0;\n  unread_2@2 = 0;\n}\n";
+    assert!(
+        ran.out.starts_with(head) && ran.out.contains("put@unsignalled(unread_2, unread_1)"),
+        "{}{}",
+        ran.out,
+        ran.err
+    );
+    let solved = mowgli(&["litmus", "--json", &file(folder.path(), "u.litmus", &ran.out)]);
+    let states = &serde_json::from_str::<Value>(&solved.out).unwrap()["outcomes"];
+    assert_eq!((solved.code, states.as_array().map(Vec::len)), (0, Some(1)), "{}", solved.out);
     let several = compiled(folder.path(), &source("version").display().to_string(), &["-DBROKEN"]);
     let ran = with("explore", &several, &["--litmus"]);
     assert!(ran.code == 2 && ran.err.contains("operations of several words on arrays only"), "{}", ran.err);

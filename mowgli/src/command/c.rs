@@ -14,6 +14,7 @@ use mowgli_c::{
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
+use mowgli_rdma::way::Way;
 use mowgli_rdma::{Network, Switches};
 use serde_json::json;
 
@@ -332,7 +333,7 @@ fn text(name: &str, explored: &ExploredProgram, has_races: bool) -> String {
     out
 }
 
-/// Returns the execution of a failure as a litmus test.
+/// Returns the execution of a failure as a litmus test of the words that its calls name.
 ///
 /// # Errors
 /// If it has an operation of several words, because a litmus test has these on arrays only.
@@ -348,11 +349,16 @@ fn litmus(
             format!("a litmus test has operations of several words on arrays only, and this execution has {call}");
         return Err(InputError::new(Code::Unsupported, why));
     }
+    let is_unsignalled = |way: &Val| matches!(Way::of(*way), Ok(Way { signalled: false, .. }));
+    let args = || calls.iter().flatten().flat_map(|(call, _)| call.args.iter());
+    let switches = Switches { unsignalled: args().any(is_unsignalled), ..switches };
+    let mut world = explored.world.clone();
+    world.objects.retain(|x, _| args().any(|arg| *arg == Val::Loc(*x)));
     let threads = calls.iter().map(|calls| calls.iter().map(|(call, _)| call.clone()).collect()).collect();
     let results = calls.iter().map(|calls| Val::tuple(&calls.iter().map(|(_, v)| *v).collect::<Vec<_>>()));
     let outcome = Outcome { outputs: results.collect(), finals: Vec::new() };
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    Ok(print::allowed(Model::RdmaTso(switches), &name, &explored.world, &Client { threads }, &outcome))
+    Ok(print::allowed(Model::RdmaTso(switches), &name, &world, &Client { threads }, &outcome))
 }
 
 fn line(place: &mowgli_c::SourcePlace) -> serde_json::Value {
