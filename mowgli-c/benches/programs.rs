@@ -1,15 +1,19 @@
-//! Explorations of C programs. The counts come first: states of the machine, runs of code and outcomes.
+//! Explorations and random runs of C programs. The counts come first: states of the machine, runs of code, outcomes, and executions
+//! of random runs in a second.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use divan::Bencher;
-use mowgli_c::{Ask, ExploredProgram, ProgramCommand, Toolchain, explore};
+use mowgli_c::{Ask, ExploredProgram, ProgramCommand, Toolchain, explore, run};
 use mowgli_rdma::{Network, Switches};
 
+/// The executions of random runs.
+const EXECUTIONS: u64 = 20_000;
+
 /// Examples, and a program with twelve shared accesses and six operations.
-const PROGRAMS: [&str; 4] = ["pingpong", "lock", "ring", "twelve"];
+const PROGRAMS: [&str; 8] = ["pingpong", "barrier", "lock", "ring", "version", "immediate", "log", "twelve"];
 
 /// Compiles a program into a folder.
 fn compiled(folder: &Path, name: &str) -> ProgramCommand {
@@ -24,8 +28,8 @@ fn compiled(folder: &Path, name: &str) -> ProgramCommand {
     ProgramCommand { program, args: Vec::new() }
 }
 
-fn explored(program: &ProgramCommand) -> ExploredProgram {
-    let ask = Ask {
+fn ask(program: &ProgramCommand) -> Ask<'_> {
+    Ask {
         programs: std::slice::from_ref(program),
         per_node: false,
         switches: Switches { network: Network::RC, ..Switches::OFF },
@@ -33,8 +37,11 @@ fn explored(program: &ProgramCommand) -> ExploredProgram {
         time: Duration::from_secs(600),
         executions: false,
         races: false,
-    };
-    let found = explore(&ask).expect("the program starts");
+    }
+}
+
+fn explored(program: &ProgramCommand) -> ExploredProgram {
+    let found = explore(&ask(program)).expect("the program starts");
     assert!(found.stop.is_none() && found.failures.is_empty(), "{found:?}");
     found
 }
@@ -49,11 +56,16 @@ fn exploration(bencher: Bencher<'_, '_>, name: &str) {
 fn main() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in PROGRAMS {
-        let ExploredProgram { states, runs, outcomes, time, .. } = explored(&compiled(folder.path(), name));
-        let rate = states as f64 / time.as_secs_f64();
+        let program = compiled(folder.path(), name);
+        let ExploredProgram { states, runs, outcomes, time, .. } = explored(&program);
+        let begin = Instant::now();
+        let ran = run(&ask(&program), EXECUTIONS, 0).expect("the program starts");
+        assert!(ran.stop.is_none() && ran.runs == EXECUTIONS, "{:?}", ran.stop);
+        let (outcomes, milliseconds) = (outcomes.len(), time.as_millis());
+        let rate = EXECUTIONS as f64 / begin.elapsed().as_secs_f64();
         println!(
-            "{name}: {states} states, {runs} runs of code, {} outcomes, {rate:.0} states a second",
-            outcomes.len()
+            "{name}: {states} states, {runs} runs of code, {outcomes} outcomes in {milliseconds} ms; \
+             {rate:.0} executions a second in random runs"
         );
     }
     divan::main();

@@ -12,7 +12,7 @@
 //!
 //! **Correct because**: the next call of a thread depends only on the results of its calls. All memory that
 //! others write is in cells (see `cells`). What depends on time or chance is noticed: a thread that runs again from
-//! its beginning then makes other calls. The generated programs in `mowgli/tests/explored.rs` have the outcomes of their litmus
+//! its beginning then makes other calls. A run stays right when cells are added, if its thread has touched none of them. The generated programs in `mowgli/tests/explored.rs` have the outcomes of their litmus
 //! tests.
 //!
 //! **Cost**: a fork for each branch of a thread's code, about 0.2 ms; the machine's states cost no run.

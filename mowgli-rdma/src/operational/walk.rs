@@ -30,13 +30,15 @@ const KNOWN: usize = 1 << 16;
 /// A machine that makes single runs.
 pub struct MachineWalks<'a> {
     machine: Machine<'a>,
+    /// The first state, and the steps before it.
+    first: Option<Arc<NextState>>,
     numbers: FxHashMap<Arc<State>, u32>,
     states: Vec<Arc<State>>,
     /// The next steps of each state, once a run has come there.
     next: Vec<Option<Arc<[NextState]>>>,
 }
 
-/// A step with those that are taken at once behind it, and the number of the state after them.
+/// Steps, and the number of the settled state after them.
 struct NextState {
     steps: Vec<Step>,
     after: u32,
@@ -46,7 +48,7 @@ impl<'a> MachineWalks<'a> {
     /// Makes runs of this machine.
     #[must_use]
     pub fn of(machine: Machine<'a>) -> Self {
-        Self { machine, numbers: FxHashMap::default(), states: Vec::new(), next: Vec::new() }
+        Self { machine, first: None, numbers: FxHashMap::default(), states: Vec::new(), next: Vec::new() }
     }
 
     /// Lists the conflicting accesses of the last run, each with the number of steps before it.
@@ -67,15 +69,14 @@ impl<'a> MachineWalks<'a> {
         show: &mut dyn FnMut(&Step),
         expired: &dyn Fn() -> bool,
     ) -> Result<WalkEnd, Stop> {
-        self.begin();
+        let first = self.begin(expired)?;
         let (mut been, mut shown) = (FxHashSet::default(), 0);
         let mut show = |step: &Step, shown: &mut usize| {
             *shown += 1;
             show(step);
         };
-        let first = self.machine.start();
-        let first = self.machine.settled_in_time(first, &mut |step, _| show(step, &mut shown), expired)?;
-        let mut at = self.number(first);
+        first.steps.iter().for_each(|step| show(step, &mut shown));
+        let mut at = first.after;
         loop {
             if expired() {
                 return Err(Stop::Time);
@@ -132,13 +133,22 @@ impl<'a> MachineWalks<'a> {
     }
 
     /// Begins a run.
-    fn begin(&mut self) {
+    fn begin(&mut self, expired: &dyn Fn() -> bool) -> Result<Arc<NextState>, Stop> {
         self.machine.forget_conflicts();
         if self.states.len() > KNOWN {
+            self.first = None;
             self.numbers.clear();
             self.states.clear();
             self.next.clear();
         }
+        if let Some(first) = &self.first {
+            return Ok(Arc::clone(first));
+        }
+        let (state, mut steps) = (self.machine.start(), Vec::new());
+        let state = self.machine.settled_in_time(state, &mut |step, _| steps.push(step.clone()), expired)?;
+        let first = Arc::new(NextState { steps, after: self.number(state) });
+        self.first = Some(Arc::clone(&first));
+        Ok(first)
     }
 
     fn number(&mut self, state: State) -> u32 {
@@ -185,5 +195,56 @@ impl<'a> MachineWalks<'a> {
             todo.extend(next.iter().map(|next| next.after).filter(|&after| seen.insert(after)));
         }
         Ok(Some(seen))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::event::Call;
+    use mowgli_core::ids::{Loc, Node};
+    use mowgli_core::program::Prog;
+    use mowgli_core::world::World;
+
+    use super::*;
+    use crate::tso::{self, Method};
+
+    /// Makes a run, and returns its end, its steps and its choices.
+    fn run(walks: &mut MachineWalks<'_>, seed: usize) -> (WalkEnd, Vec<Step>, Vec<usize>) {
+        let (mut random, mut steps, mut choices) = (seed, Vec::new(), Vec::new());
+        let mut choose = |open: &[usize]| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            choices.push(open[(random >> 33) % open.len()]);
+            choices[choices.len() - 1]
+        };
+        let end = walks.walk(&[], &mut choose, &mut |step| steps.push(step.clone()), &|| false).expect("no limit");
+        (end, steps, choices)
+    }
+
+    /// Store buffering, and then a wait for the other thread.
+    #[test]
+    fn a_run_with_known_states_is_that_without_them() {
+        let [x, y] = ["x", "y"].map(Loc::new);
+        let mut world = World::new(1, &[Node(1), Node(1)]);
+        world.objects = [(x, tso::word(Node(1))), (y, tso::word(Node(1)))].into();
+        let call = |method: Method| Prog::call(Call::from(method));
+        let thread = |own: Loc, other: Loc| {
+            let waits =
+                call(Method::Read { x: other }).bind(|v| if v == 1.into() { Prog::Break(1, v) } else { Prog::unit() });
+            let first = call(Method::Write { x: own, v: 1.into() }).then(call(Method::Read { x: other }));
+            first.bind(move |v| waits.clone().repeat().then(Prog::Val(v)))
+        };
+        let programs = [thread(x, y), thread(y, x)];
+        let walks = || MachineWalks::of(Machine::new(&world, &programs).expect("words"));
+        let (mut all, mut ends) = (walks(), BTreeSet::new());
+        for seed in 0..100 {
+            let (end, steps, choices) = run(&mut all, seed);
+            let pictures = all.pictures(&choices, &|| false).expect("no limit");
+            assert_eq!(pictures.len(), steps.len());
+            assert!(pictures[pictures.len() - 1].starts_with("memory x@1=1 y@1=1"), "{pictures:?}");
+            ends.insert(end.clone());
+            assert_eq!((end, steps, choices), run(&mut walks(), seed));
+        }
+        assert_eq!(ends.len(), 4, "{ends:?}");
+        assert!(all.states.len() < 50, "{}", all.states.len());
     }
 }
