@@ -12,8 +12,8 @@
 //!
 //! **Correct because**: the next call of a thread depends only on the results of its calls. All memory that
 //! others write is in cells (see `cells`). What depends on time or chance is noticed: a thread that runs again from
-//! its beginning then makes other calls. A run stays right when cells are added, if its thread has touched none of them. The generated programs in `mowgli/tests/explored.rs` have the outcomes of their litmus
-//! tests.
+//! its beginning then makes other calls. A run stays right when cells are added, if its thread has touched none of them. The
+//! generated programs in `mowgli/tests/explored.rs` have the outcomes of their litmus tests.
 //!
 //! **Cost**: a fork for each branch of a thread's code, about 0.2 ms; the machine's states cost no run.
 
@@ -562,10 +562,10 @@ impl CompiledProgram {
         }
     }
 
-    /// Writes the cells, and for each thread the results of its calls in C that these results of calls of the model are.
+    /// Writes the programs, the cells, and for each thread the results of its calls in C that these results of calls of the model are.
     pub(crate) fn trace(&mut self, results: &[Vec<Val>]) -> String {
         let cells: Vec<String> = self.cells.0.iter().map(|(at, size)| format!(" {at} {size}")).collect();
-        let mut text = format!("cells{}\n", cells.concat());
+        let mut text = format!("programs{}\ncells{}\n", self.lines.fingerprint(), cells.concat());
         for (thread, results) in results.iter().enumerate() {
             let tape = self.tape(thread, results);
             text += &tape.iter().fold(thread.to_string(), |text, v| format!("{text} {v}"));

@@ -12,9 +12,11 @@ use tempfile::TempDir;
 
 use crate::error::Error;
 
-/// The parts of the runtime, as files.
-const RUNTIME: [(&str, &str); 6] = [
+/// The parts of the runtime, as files, and the headers that programs may include.
+const RUNTIME: [(&str, &str); 8] = [
     ("mowgli.h", include_str!("../runtime/mowgli.h")),
+    ("node.h", include_str!("../runtime/node.h")),
+    ("exchange.h", include_str!("../runtime/exchange.h")),
     ("runtime.h", include_str!("../runtime/runtime.h")),
     ("hooks.c", include_str!("../runtime/hooks.c")),
     ("verbs.c", include_str!("../runtime/verbs.c")),
@@ -35,7 +37,8 @@ const REPLACED: &str = "memcpy memmove memset memcmp malloc calloc realloc free 
     qsort strtok strtok_r strsep memchr memccpy mempcpy bcopy bzero bcmp strtod strpbrk getrandom \
     printf fprintf sprintf snprintf vprintf vfprintf vsnprintf";
 
-/// The arguments for the compiler, before the folder of `mowgli.h`. Copies stay calls, because hooks would not see their code.
+/// The arguments for the compiler, before the folder of `mowgli.h`. Copies stay calls, because hooks would not see their code. A
+/// program's own headers come first.
 const USUAL: [&str; 9] = [
     "-gdwarf-4",
     "-O0",
@@ -45,7 +48,7 @@ const USUAL: [&str; 9] = [
     "-U_FORTIFY_SOURCE",
     "-fno-pie",
     "-fno-omit-frame-pointer",
-    "-I",
+    "-idirafter",
 ];
 
 /// Keeps variables of the program and of the runtime in different blocks of 64 bytes. The state of a thread has whole blocks.
@@ -74,7 +77,11 @@ fn run(command: &mut Command) -> Result<(), Error> {
 fn ended(command: &Command, status: std::io::Result<ExitStatus>) -> Result<(), Error> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status = status.map_err(|why| Error::Tool { name: name.clone(), why: why.to_string() })?;
-    if status.success() { Ok(()) } else { Err(Error::Tool { name, why: format!("it ended with {status}") }) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::Tool { name, why: format!("it ended with {status}; its own messages say why") })
+    }
 }
 
 /// Returns the arguments of this compiler: hooks of their own for volatile accesses, and no warning of fences, which have one.

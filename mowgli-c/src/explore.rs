@@ -129,7 +129,7 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
         }
         if code.is_stale {
             if expired() {
-                return Err(Error::Program("the time was over before the shared memory was known".to_owned()));
+                return Ok(unfinished(&code, world, &runs, begin));
             }
             continue;
         }
@@ -138,6 +138,23 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
         }
     }
     Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
+}
+
+/// Returns the result of an exploration whose time was over while it looked for the shared memory. It knows no execution.
+fn unfinished(code: &CompiledProgram, world: World, runs: &MachineRuns, begin: Instant) -> ExploredProgram {
+    ExploredProgram {
+        outcomes: BTreeMap::new(),
+        failures: Vec::new(),
+        stuck: BTreeSet::new(),
+        races: Vec::new(),
+        warnings: code.warnings.iter().cloned().collect(),
+        stop: Some("the time was over before the shared memory was known; --timeout gives more".to_owned()),
+        world,
+        words: code.cells.0.len(),
+        states: runs.states,
+        runs: code.process.forks(),
+        time: begin.elapsed(),
+    }
 }
 
 fn machine<'a>(world: &World, code: &'a mut CompiledProgram, ask: &Ask<'_>) -> Result<Machine<'a>, Error> {
@@ -474,9 +491,11 @@ fn count_races(code: &mut CompiledProgram, runs: &EqualRuns, found: &mut Vec<(Pr
 /// # Errors
 /// If the program cannot be started, or the trace is not one of it.
 pub fn replay(programs: &[ProgramCommand], per_node: bool, trace: &str) -> Result<Vec<String>, Error> {
-    let wrong =
-        || Error::Program("this is no trace of this program: `mowgli explore --trace FILE` writes one".to_owned());
+    let why = "this is no trace of this program as it is compiled: `mowgli explore --trace FILE` writes one";
+    let wrong = || Error::Program(why.to_owned());
     let mut lines = Lines::of(programs.iter().map(|p| p.program.as_path()));
+    let head = format!("programs{}", lines.fingerprint());
+    let (_, trace) = trace.split_once('\n').filter(|(first, _)| *first == head).ok_or_else(wrong)?;
     let (mut process, _) = Processes::start(programs, per_node, true, &mut lines)?;
     let mut said = Vec::new();
     for text in trace.lines() {

@@ -17,6 +17,9 @@ struct LinesOfProgram {
     variables: Vec<(u64, u64, String)>,
 }
 
+/// The offset and the prime of the hash of Fowler, Noll and Vo, which stays the same in all versions of Rust.
+const FNV: (u64, u64) = (0xcbf2_9ce4_8422_2325, 0x100_0000_01b3);
+
 /// Returns the number of the process that an address belongs to. It is in the upper bits.
 pub(crate) fn process_of(address: u64) -> usize {
     (address >> 48) as usize
@@ -78,6 +81,13 @@ impl LinesOfProgram {
 impl Lines {
     pub(crate) fn of<'a>(programs: impl Iterator<Item = &'a Path>) -> Self {
         Self(programs.map(LinesOfProgram::of).collect())
+    }
+
+    /// Returns a text that is another one for other programs. A trace has it.
+    pub(crate) fn fingerprint(&self) -> String {
+        let hash = |bytes: &[u8]| bytes.iter().fold(FNV.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV.1));
+        let of = |lines: &LinesOfProgram| hash(&std::fs::read(&lines.program).unwrap_or_default());
+        self.0.iter().map(|lines| format!(" {:016x}", of(lines))).collect()
     }
 
     /// Returns the source line of these addresses, innermost first: the first one outside of headers.

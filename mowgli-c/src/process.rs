@@ -2,7 +2,7 @@
 //!
 //! The two sides write lines to each other. An answer ends with a line that is a dot.
 
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, ErrorKind, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -155,7 +155,14 @@ impl Process {
             command.envs(last.map(|last| ("MOWGLI_SET_UPS", last.to_string())));
         }
         let command = command.stdin(Stdio::null()).stdout(output());
-        let mut child = command.spawn().map_err(|e| Error::file(&program, &e))?;
+        let is_no_program = || {
+            let why = "it is no program that `mowgli cc` has made: compile it with `mowgli cc -o PROGRAM FILES`";
+            Error::Program(format!("{}: {why}", program.display()))
+        };
+        let mut child = command.spawn().map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::file(&program, &e),
+            _ => is_no_program(),
+        })?;
         let begin = Instant::now();
         let stream = loop {
             if let Ok((stream, _)) = listener.accept() {
@@ -165,8 +172,7 @@ impl Process {
             if has_ended || begin.elapsed() > Duration::from_secs(10) {
                 let _ = child.kill();
                 let _ = child.wait();
-                let why = "it is no program that `mowgli cc` has made: compile it with `mowgli cc -o PROGRAM FILES`";
-                return Err(Error::Program(format!("{}: {why}", program.display())));
+                return Err(is_no_program());
             }
             std::thread::sleep(Duration::from_micros(100));
         };

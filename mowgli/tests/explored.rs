@@ -328,7 +328,8 @@ fn example(name: &str) {
     assert_eq!(right["failures"], Value::Array(Vec::new()), "{name}");
     // Without the runs of earlier rounds there are twice as many.
     assert!(right["runs"].as_u64().unwrap() <= 30, "{name}: {right}");
-    let ran = with("explore", &compiled(folder.path(), &path, &["-DBROKEN"]), &["--json"]);
+    let program = compiled(folder.path(), &path, &["-DBROKEN"]);
+    let ran = with("explore", &program, &["--json"]);
     let broken = json(&ran);
     assert_eq!(ran.code, 1, "{name}: {broken}");
     let failure = &broken["failures"][0];
@@ -339,7 +340,7 @@ fn example(name: &str) {
     let steps = failure["steps"].as_array().unwrap();
     assert!(steps.iter().any(|s| s["at"]["line"].as_u64() > Some(1)), "{failure}");
     // The execution is one of the litmus test that is printed, unless an operation has several words.
-    let printed = with("explore", &compiled(folder.path(), &path, &["-DBROKEN"]), &["--litmus"]);
+    let printed = with("explore", &program, &["--litmus"]);
     if !["version", "immediate"].contains(&name) {
         let solved = mowgli(&["litmus", &file(folder.path(), "printed.litmus", &printed.out)]);
         assert!(solved.code == 0 && !printed.out.contains("unread"), "{}{}{}", printed.out, solved.out, solved.err);
@@ -500,8 +501,13 @@ fn a_failure_is_replayed_and_is_a_litmus_test() {
     let several = compiled(folder.path(), &source("version").display().to_string(), &["-DBROKEN"]);
     let ran = with("explore", &several, &["--litmus"]);
     assert!(ran.code == 2 && ran.err.contains("operations of several words on arrays only"), "{}", ran.err);
-    let wrong = with("replay", &program, &[&test]);
-    assert!(wrong.code == 2 && wrong.err.contains("no trace of this program"), "{}", wrong.err);
+    for other in [&test, &trace] {
+        let wrong = with("replay", &several, &[other]);
+        assert!(wrong.code == 2 && wrong.err.contains("no trace of this program"), "{}", wrong.err);
+    }
+    // A limit is no wrong input.
+    let ran = with("explore", &several, &["--timeout", "0"]);
+    assert!(ran.code == 3 && ran.out.contains("the time was over before the shared memory was known"), "{}", ran.out);
 }
 
 /// Returns the lines of the first race, and whether a card makes the access.
@@ -789,6 +795,11 @@ fn what_is_no_program_is_an_error() {
     assert!(ran.code == 2 && ran.err.contains("no program that `mowgli cc` has made"), "{}", ran.err);
     let ran = with("explore", &folder.path().join("missing"), &[]);
     assert!(ran.code == 2 && ran.err.contains("missing"), "{}", ran.err);
+    let source = file(folder.path(), "text.c", "int main(void) { return none; }\n");
+    let ran = with("explore", Path::new(&source), &[]);
+    assert!(ran.code == 2 && ran.err.contains("no program that `mowgli cc` has made"), "{}", ran.err);
+    let ran = mowgli(&["cc", "-o", &folder.path().join("out").display().to_string(), &source]);
+    assert!(ran.code == 2 && ran.err.contains("its own messages say why"), "{}", ran.err);
 }
 
 /// Messages by two queue pairs are received in the order in which they come.

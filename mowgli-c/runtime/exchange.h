@@ -1,0 +1,1 @@
+../../mowgli/examples/verbs/exchange.h
