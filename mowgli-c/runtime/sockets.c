@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +128,8 @@ CALL(int, connect, (int fd, const struct sockaddr *a, socklen_t n),
 	return connected(s, mw_broker("connect %d", port_of(a)), "connect");
 )
 CALL(int, accept, (int fd, struct sockaddr *a, socklen_t *n),
+	if (mw_program < 0 && mw_thread < 0 && !poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0))
+		mw_end('m', "accept: no other program connects; start the program of each node by --node");
 	ALONE(accept(fd, a, n))
 	struct socket *s = socket_of(fd);
 	if (!s) return fails_with(EBADF);

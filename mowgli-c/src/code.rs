@@ -245,9 +245,11 @@ impl CompiledProgram {
         };
         let new: Vec<(u64, u64)> =
             cells.0.iter().filter(|(at, _)| !self.cells.0.contains_key(at)).map(|(at, size)| (*at, *size)).collect();
-        self.ran.retain(|(thread, _), (batch, known)| {
-            !matches!(batch.end, RunEnd::Needs(..)) && *known <= self.uses.first_touch(*thread, &new)
-        });
+        let threads: BTreeSet<usize> = self.ran.keys().map(|(thread, _)| *thread).collect();
+        let first: BTreeMap<usize, usize> =
+            threads.into_iter().map(|thread| (thread, self.uses.first_touch(thread, &new))).collect();
+        self.ran
+            .retain(|(thread, _), (batch, known)| !matches!(batch.end, RunEnd::Needs(..)) && *known <= first[thread]);
         self.cells = cells;
         let list: Vec<(u64, u64)> = self.cells.0.iter().map(|(at, size)| (*at, *size)).collect();
         let values = self.process.values(&list)?;

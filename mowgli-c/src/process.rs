@@ -15,6 +15,9 @@ use crate::error::Error;
 /// The number of the code of `main` behind the last join, in the place of a thread.
 pub(crate) const EPILOGUE: usize = 255;
 
+/// The time that `main` has between two messages of its set-up.
+const SET_UP: Duration = Duration::from_secs(60);
+
 /// The addresses from which a call was made, innermost first.
 pub(crate) type CallStack = Vec<u64>;
 
@@ -177,12 +180,14 @@ impl Process {
             std::thread::sleep(Duration::from_micros(100));
         };
         stream.set_nonblocking(false).map_err(|e| Error::file(&path, &e))?;
+        stream.set_read_timeout(Some(SET_UP)).map_err(|e| Error::file(&path, &e))?;
         Ok(Self { child, stream: BufReader::new(stream), live: None, forks: 0, _folder: folder })
     }
 
     /// Waits until `main` waits for its threads, and returns what it has made, as lines.
     pub(crate) fn made(&mut self) -> Result<Result<Vec<String>, RunEnd>, Error> {
         let lines = self.answer()?;
+        self.stream.get_mut().set_read_timeout(None).map_err(|_| gone())?;
         let end =
             lines.iter().find(|text| text.starts_with("m ") || text.starts_with("x ")).map(|text| Self::end(text));
         Ok(end.map_or(Ok(lines), Err))
@@ -198,6 +203,7 @@ impl Process {
         let mut text = String::new();
         match self.stream.read_line(&mut text) {
             Ok(n) if n > 0 => Ok(text.trim_end_matches('\n').to_owned()),
+            Err(why) if why.kind() == ErrorKind::WouldBlock => Err(late()),
             _ => Err(gone()),
         }
     }
@@ -299,6 +305,12 @@ fn access(thread: usize, rest: &str) -> MemoryAccess {
     let number = |at: usize| all.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     let places = all.get(4).map_or_else(Vec::new, |text| places(text));
     MemoryAccess { thread, at: number(0), size: number(1), writes: number(2) == 1, scalar: number(3) == 1, places }
+}
+
+/// The error of a `main` that neither starts threads nor ends.
+pub(crate) fn late() -> Error {
+    let why = format!("`main` sets up for {} seconds; it may wait for another program: see --node", SET_UP.as_secs());
+    Error::Program(why)
 }
 
 fn gone() -> Error {

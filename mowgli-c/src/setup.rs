@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 use crate::error::Error;
 use crate::lines::{Lines, process_of};
-use crate::process::{CallBatch, EPILOGUE, MemoryAccess, Process, ProgramCommand, RunEnd, Setup, places};
+use crate::process::{CallBatch, EPILOGUE, MemoryAccess, Process, ProgramCommand, RunEnd, Setup, late, places};
 
 /// The most queue pairs of a program, as in the runtime.
 const PAIRS: usize = 64;
@@ -273,7 +273,10 @@ impl SetupOfNodes {
     /// Reads a message of a program.
     fn message(&mut self, k: usize, lines: &mut Lines) -> Result<(), Error> {
         let program = &mut self.programs[k];
-        let ended = |_| Error::Program(format!("{}: `main` ends before the set-up is over", program.name));
+        let ended = |why| match why {
+            why if why == late() => why,
+            _ => Error::Program(format!("{}: `main` ends before the set-up is over", program.name)),
+        };
         let text = program.process.line().map_err(ended)?;
         let words: Vec<&str> = text.split(' ').collect();
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<usize>().ok()).unwrap_or(0);

@@ -595,6 +595,8 @@ fn two_programs(command: &str, server: &str, client: &str, more: &[&str]) -> Ran
 fn a_server_and_a_client_meet_by_tcp() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = (node(folder.path(), "server", &[], &[]), node(folder.path(), "client", &[], &[]));
+    let alone = with("explore", Path::new(&server), &[]);
+    assert!(alone.code == 2 && alone.err.contains("start the program of each node by --node"), "{}", alone.err);
     let right = two_programs("explore", &server, &client, &["--races"]);
     assert!(
         right.code == 0 && right.out.contains("server and client: 2 threads on 2 nodes, 4 shared words"),
