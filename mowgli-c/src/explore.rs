@@ -486,11 +486,17 @@ fn count_races(code: &mut CompiledProgram, runs: &EqualRuns, found: &mut Vec<(Pr
     }
 }
 
-/// Runs each thread once, with the results of an execution: see [`ProgramExecution::trace`]. What the program prints is shown.
+/// Runs each thread once, or only the one with this number, with the results of an execution: see [`ProgramExecution::trace`]. What
+/// the program prints is shown.
 ///
 /// # Errors
 /// If the program cannot be started, or the trace is not one of it.
-pub fn replay(programs: &[ProgramCommand], per_node: bool, trace: &str) -> Result<Vec<String>, Error> {
+pub fn replay(
+    programs: &[ProgramCommand],
+    per_node: bool,
+    trace: &str,
+    only: Option<usize>,
+) -> Result<Vec<String>, Error> {
     let why = "this is no trace of this program as it is compiled: `mowgli explore --trace FILE` writes one";
     let wrong = || Error::Program(why.to_owned());
     let mut lines = Lines::of(programs.iter().map(|p| p.program.as_path()));
@@ -508,6 +514,9 @@ pub fn replay(programs: &[ProgramCommand], per_node: bool, trace: &str) -> Resul
             continue;
         }
         let (thread, tape) = numbers.split_first().ok_or_else(wrong)?;
+        if only.is_some_and(|only| only as i64 != thread + 1) {
+            continue;
+        }
         let (batch, _) = process.run(*thread as usize, tape)?;
         let end = match batch.end {
             RunEnd::Failed(at, what) | RunEnd::Misuse(at, what) => format!("{}: {what}", lines.place(&at)),
@@ -519,6 +528,9 @@ pub fn replay(programs: &[ProgramCommand], per_node: bool, trace: &str) -> Resul
             _ => "stops".to_owned(),
         };
         said.push(format!("thread {}: {end}", thread + 1));
+    }
+    if let (Some(only), true) = (only, said.is_empty()) {
+        return Err(Error::Program(format!("the trace has no thread {only}; threads are numbered from 1")));
     }
     Ok(said)
 }

@@ -483,6 +483,10 @@ fn a_failure_is_replayed_and_is_a_litmus_test() {
     assert!(solved.code == 0, "{}\n{}{}", ran.out, solved.out, solved.err);
     let again = with("replay", &program, &[&trace]);
     assert!(again.code == 0 && again.out.contains("assertion `first == 1' failed"), "{}{}", again.out, again.err);
+    let second = with("replay", &program, &[&trace, "--thread", "2"]);
+    assert_eq!((second.code, second.out.lines().count()), (0, 1), "{}{}", second.out, second.err);
+    let third = with("replay", &program, &[&trace, "--thread", "3"]);
+    assert!(third.code == 2 && third.err.contains("the trace has no thread 3"), "{}", third.err);
     // The test has the words that its calls name, and a word for memory that no thread reads.
     file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
     let post = "post(qp, request(&r, IBV_WR_RDMA_WRITE, 0, &one, (void *)&here.b, 8, &two, (void *)&there.b));";
@@ -854,7 +858,9 @@ fn public_program(name: &str, more: &str, command: &str) {
     let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).unwrap();
     toolchain.compile(&sources, &program, &flags).unwrap();
     let side = format!("{} -s 16 -n 2 {more}", program.display());
-    let ran = mowgli(&[command, "--json", "--node", &side, "--node", &format!("{side} localhost")]);
+    let times: &[&str] = if command == "run" { &["--times", "20"] } else { &[] };
+    let client = format!("{side} localhost");
+    let ran = mowgli(&[&[command, "--json", "--node", &side, "--node", &client], times].concat());
     let found = json(&ran);
     assert_eq!(
         (ran.code, &found["failures"], &found["stopped"]),

@@ -122,13 +122,18 @@ fn names(commands: &[ProgramCommand]) -> String {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  mowgli explore ./pingpong --trace failure\n  mowgli replay ./pingpong failure")]
+#[command(
+    after_help = "Examples:\n  mowgli explore ./pingpong --trace failure\n  mowgli replay ./pingpong failure\n  gdb -ex 'set follow-fork-mode child' --args mowgli replay ./pingpong failure --thread 2"
+)]
 pub(super) struct ReplayArgs {
     /// A program that `mowgli cc` has made, unless there is --node, and an execution that `mowgli explore --trace` has written.
     #[arg(required = true, num_args = 1..=2)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     nodes: NodeCommands,
+    /// Run only this thread, from 1, for example under gdb.
+    #[arg(long, value_name = "N")]
+    thread: Option<usize>,
     /// The arguments of the program, behind `--`.
     #[arg(last = true)]
     args: Vec<String>,
@@ -199,7 +204,7 @@ pub(super) fn replayed(args: &ReplayArgs) -> Result<u8, InputError> {
     let (trace, program) = args.files.split_last().expect("one at least");
     let trace = text_of(trace)?;
     let programs = args.nodes.commands(program.first().map(PathBuf::as_path), &args.args)?;
-    for line in mowgli_c::replay(&programs, args.nodes.any(), &trace).map_err(input)? {
+    for line in mowgli_c::replay(&programs, args.nodes.any(), &trace, args.thread).map_err(input)? {
         println!("{line}");
     }
     Ok(0)
