@@ -481,6 +481,9 @@ fn a_failure_is_replayed_and_is_a_litmus_test() {
     let test = file(folder.path(), "failure.litmus", &ran.out);
     let solved = mowgli(&["litmus", &test]);
     assert!(solved.code == 0, "{}\n{}{}", ran.out, solved.out, solved.err);
+    let robust = mowgli(&["robust", &test]);
+    let repair = "P1: poll(2) before client_memory := 2";
+    assert!(robust.out.contains("has the cycle") && robust.out.contains(repair), "{}{}", robust.out, robust.err);
     let again = with("replay", &program, &[&trace]);
     assert!(again.code == 0 && again.out.contains("assertion `first == 1' failed"), "{}{}", again.out, again.err);
     let second = with("replay", &program, &[&trace, "--thread", "2"]);

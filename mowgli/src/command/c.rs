@@ -11,9 +11,11 @@ use mowgli_c::{
     Ask, Error, ExecutionStep, ExploredProgram, FailureKind, ProgramCommand, ProgramExecution, ProgramFailure,
     ProgramRace, RacingAccess, RandomRuns, StuckThreads, Toolchain,
 };
+use mowgli_core::event::Call;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
+use mowgli_rdma::tso::Method;
 use mowgli_rdma::way::Way;
 use mowgli_rdma::{Network, Switches};
 use serde_json::json;
@@ -359,7 +361,12 @@ fn litmus(
     let switches = Switches { unsignalled: args().any(is_unsignalled), ..switches };
     let mut world = explored.world.clone();
     world.objects.retain(|x, _| args().any(|arg| *arg == Val::Loc(*x)));
-    let threads = calls.iter().map(|calls| calls.iter().map(|(call, _)| call.clone()).collect()).collect();
+    // By the first queue pair a call has its short form, which more commands know.
+    let short = |call: &Call| match Method::of(call).usual() {
+        (usual, way) if way == Way::USUAL => usual.into(),
+        _ => call.clone(),
+    };
+    let threads = calls.iter().map(|calls| calls.iter().map(|(call, _)| short(call)).collect()).collect();
     let results = calls.iter().map(|calls| Val::tuple(&calls.iter().map(|(_, v)| *v).collect::<Vec<_>>()));
     let outcome = Outcome { outputs: results.collect(), finals: Vec::new() };
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
