@@ -154,7 +154,7 @@ static void must_be_known(void);
 /* Calls, in turn: those that the explorer knows are answered by it, and not reported. */
 static int64_t *tape;
 static int tape_used, tape_size, calls;
-static uint64_t spins, hooks;
+static uint64_t spins, loads, hooks;
 /* A hash of all calls so far. If a thread makes other calls with the same results, it depends on time or chance. */
 static uint64_t trail = 1;
 
@@ -174,7 +174,7 @@ static void report(char kind, uint64_t extra, const char *format, va_list all)
 }
 void mw_call(uint64_t extra, const char *format, ...)
 {
-	spins = 0;
+	spins = loads = 0;
 	va_list all;
 	va_start(all, format);
 	report('c', extra, format, all);
@@ -182,7 +182,7 @@ void mw_call(uint64_t extra, const char *format, ...)
 }
 int64_t mw_ask(uint64_t extra, const char *format, ...)
 {
-	spins = 0;
+	spins = loads = 0;
 	va_list all;
 	va_start(all, format);
 	report('q', extra, format, all);
@@ -290,7 +290,7 @@ static void touches(uintptr_t at, size_t n, int writes, int scalar)
 	char where[128];
 	places(where);
 	mw_line("a %lu %zu %d %d %s\n", GLOBAL(at), n, writes, scalar, where);
-	spins = 0;
+	spins = loads = 0;
 }
 static int64_t value_of(const void *at, size_t n)
 {
@@ -299,17 +299,21 @@ static int64_t value_of(const void *at, size_t n)
 	return n == 8 ? v : (int64_t)((uint64_t)v << (64 - 8 * n)) >> (64 - 8 * n);
 }
 /* True if the thread waits for another one, which has not got to where it writes. It loads the same word from the same line in the
- * same state again. Where a state has something that is never the same, the number of loads decides. */
+ * same state again, even if it has written its own memory in between. Where a state has something that is never the same, the number
+ * of loads without a write decides. A state is compared a few times only, because a loop that computes never has it again. */
 static int waits(uintptr_t at)
 {
-	static struct { uintptr_t at; uint64_t pc, state; } before;
+	enum { COMPARED = 32 };
+	static struct { uintptr_t at; uint64_t pc, state; int compared; } before;
 	uint64_t pc = *(uint64_t *)mw_regs[6];
-	if (++spins < 64) return 0;
-	if (spins > 64 && at == before.at && pc == before.pc && mw_thread != EPILOGUE && state(3, 0) == before.state) return 1;
-	if (!(spins & (spins - 1))) {
+	spins++;
+	if (mw_thread == EPILOGUE || is_on_stack(at) || ++loads < 64) return spins > 1000000;
+	if (loads > 64 && at == before.at && pc == before.pc && before.compared++ < COMPARED && state(3, 0) == before.state) return 1;
+	if (!(loads & (loads - 1))) {
 		before.at = at;
 		before.pc = pc;
 		before.state = state(3, 0);
+		before.compared = 0;
 	}
 	return spins > 1000000;
 }

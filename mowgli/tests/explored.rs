@@ -26,7 +26,7 @@ use crate::needs::{Layer, Need, trial};
 use crate::ran::{Ran, file, mowgli};
 use crate::walk::litmus_files;
 
-const COMPILER: Need = Need {
+pub const COMPILER: Need = Need {
     tool: "cc, objcopy and infiniband/verbs.h, for x86-64",
     in_ci: true,
     missing: || {
@@ -64,10 +64,11 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 17] = [
+    let quick: [(&str, fn()); 18] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
+        ("a_loop_that_writes_its_own_memory_waits", a_loop_that_writes_its_own_memory_waits),
         ("locks_and_conditions_are_explored", locks_and_conditions_are_explored),
         ("a_false_assumption_discards_the_execution", a_false_assumption_discards_the_execution),
         ("a_failure_is_replayed_and_is_a_litmus_test", a_failure_is_replayed_and_is_a_litmus_test),
@@ -406,6 +407,24 @@ fn wrong_use_of_verbs_is_named() {
     for (client, server, expected) in cases {
         let out = said(&client, server);
         assert!(out.contains(expected), "{client}: {expected}: {out}");
+    }
+}
+
+/// Each round of the loop makes a list, and looks at a word that nobody writes, or that the other thread writes.
+fn a_loop_that_writes_its_own_memory_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let client = "for (;;) { int64_t all[3]; for (int i = 0; i < 3; i++) all[i] = i; if (look(&here.a) == (uint64_t)all[1]) break; }";
+    let explored = |server: &str| {
+        let source = file(folder.path(), "waits.c", &two_nodes(client, server));
+        json(&with("explore", &compiled(folder.path(), &source, &[]), &["--json"]))
+    };
+    let put = "struct request back; there.b = 1; post(other, request(&back, IBV_WR_RDMA_WRITE, 0, &two, (void *)&there.b, 8, &one, \
+        (void *)&here.a));";
+    for (server, stuck) in [("", 1), (put, 0)] {
+        let found = explored(server);
+        assert!(found["stopped"].is_null(), "{found}");
+        assert_eq!(found["stuck"].as_array().map(Vec::len), Some(stuck), "{found}");
     }
 }
 

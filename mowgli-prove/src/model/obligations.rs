@@ -151,7 +151,7 @@ impl LibraryTheory<'_> {
                 to: app(&rf, &[the(put, &call, &place), a.clone()]),
             })
         });
-        let is_a_branch = |k: &&Kind| !(k.given().is_empty() && k.ways.is_empty()) && !k.has_unknowns();
+        let is_a_branch = |k: &&Kind| !k.has_unknowns() && (!k.given().is_empty() || !k.ways.is_empty());
         let branches = self.parts.kinds.iter().filter(is_a_branch).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],
