@@ -426,7 +426,6 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t length, int access
 	if (region_count == REGIONS) mw_end('x', "more than %d memory regions", REGIONS);
 	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) && !(access & IBV_ACCESS_LOCAL_WRITE))
 		mw_end('m', "ibv_reg_mr: remote writes need IBV_ACCESS_LOCAL_WRITE, too");
-	if (access & IBV_ACCESS_RELAXED_ORDERING) mw_end('x', "IBV_ACCESS_RELAXED_ORDERING of one region; `--network rc-relaxed` relaxes all");
 	struct region *r = made(sizeof *r);
 	regions[region_count++] = r;
 	r->mr = (struct ibv_mr){ .context = pd->context, .pd = pd, .addr = at, .length = length, .lkey = next_number(region_count, REGIONS),

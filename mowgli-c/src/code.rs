@@ -126,7 +126,10 @@ pub(crate) struct CompiledProgram {
     numbers: BTreeMap<u32, (usize, u8)>,
     /// The thread that receives from each receive queue.
     receivers: BTreeMap<u64, usize>,
-    network: Network,
+    /// The network: that of the question, or `rc-relaxed` if the program registers memory with relaxed ordering.
+    pub(crate) network: Network,
+    /// Whether relaxed ordering is a matter of each memory region.
+    has_keys: bool,
     /// The sites of the calls that the machine asked for, by the thread and the name of its state.
     pub(crate) sites: BTreeMap<(usize, u128), CallSite>,
 }
@@ -171,7 +174,9 @@ fn mixed(state: u128, k: usize) -> u128 {
 }
 
 impl CompiledProgram {
-    pub(crate) fn new(process: Processes, made: Setup, lines: Lines, network: Network) -> Self {
+    pub(crate) fn new(process: Processes, made: Setup, lines: Lines, asked: Network) -> Self {
+        let has_keys = asked == Network::RC && !made.relaxed.is_empty();
+        let network = if has_keys { Network::RC_RELAXED } else { asked };
         Self {
             process,
             made,
@@ -189,6 +194,7 @@ impl CompiledProgram {
             numbers: BTreeMap::new(),
             receivers: BTreeMap::new(),
             network,
+            has_keys,
             sites: BTreeMap::new(),
         }
     }
@@ -377,8 +383,23 @@ impl CompiledProgram {
         Ok((Way { queue: number, ..Way::USUAL }, node, to))
     }
 
+    /// True if an operation writes only memory without relaxed ordering, in a program that has memory with it. A SEND does not know
+    /// where it writes.
+    fn is_strict(&self, op: &PostedOperation<'_>) -> bool {
+        let is_relaxed = |at: u64| self.made.relaxed.iter().any(|(from, n)| (*from..from + n).contains(&at));
+        let local = || op.local.iter().any(|(at, _)| is_relaxed(*at));
+        let writes_relaxed = match op.kind {
+            "write" | "writeimm" => is_relaxed(op.remote),
+            "read" => local(),
+            "cas" | "faa" => is_relaxed(op.remote) || local(),
+            _ => true,
+        };
+        self.has_keys && !writes_relaxed
+    }
+
     fn operation(&mut self, thread: usize, op: &PostedOperation<'_>) -> Result<Vec<Call>, String> {
-        let (way, node, to) = self.way(thread, op.pair)?;
+        let (usual, node, to) = self.way(thread, op.pair)?;
+        let way = Way { strict: self.is_strict(op), ..usual };
         let network = self.network;
         if op.message >= 0 && network.remote(Remote::Write, Remote::Write) < Order::Issued {
             return Err(format!("a SEND or a WRITE with immediate on {network}, where writes arrive in any order,"));
@@ -389,7 +410,7 @@ impl CompiledProgram {
         let of = |signalled: bool| Val::from(Way { signalled, ..way });
         let mut calls: Vec<Call> = Vec::new();
         if op.fenced {
-            calls.push(tso::Method::RfenceBy { w: of(true), n: Node(to) }.into());
+            calls.push(tso::Method::RfenceBy { w: Val::from(usual), n: Node(to) }.into());
         }
         let is_message = op.message >= 0;
         // The notice of a message comes behind its data and all earlier writes, as a message of a litmus test does.

@@ -8,11 +8,11 @@ use mowgli_core::ids::Node;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::operational::{
     ConflictingAccesses, Machine, MachineRuns, MachineWalks, Standstill, Step, StuckThread, WalkEnd,
 };
+use mowgli_rdma::{Network, Switches};
 
 use crate::code::{CallSite, CodeAt, CompiledProgram, Failed, FailureKind, ModelCall, RecordedValues, ThreadEnding};
 use crate::error::Error;
@@ -81,6 +81,8 @@ pub struct ExploredProgram {
     pub warnings: Vec<(String, String)>,
     /// The limit that was hit, or what is not supported. Then there may be more outcomes, failures and stuck executions.
     pub stop: Option<String>,
+    /// The network: `rc-relaxed` if the program registers memory with relaxed ordering.
+    pub network: Network,
     /// The threads, nodes and words of the model.
     pub world: World,
     /// The number of words that threads and operations share.
@@ -149,6 +151,7 @@ fn unfinished(code: &CompiledProgram, world: World, runs: &MachineRuns, begin: I
         races: Vec::new(),
         warnings: code.warnings.iter().cloned().collect(),
         stop: Some("the time was over before the shared memory was known; --timeout gives more".to_owned()),
+        network: code.network,
         world,
         words: code.cells.0.len(),
         states: runs.states,
@@ -158,7 +161,8 @@ fn unfinished(code: &CompiledProgram, world: World, runs: &MachineRuns, begin: I
 }
 
 fn machine<'a>(world: &World, code: &'a mut CompiledProgram, ask: &Ask<'_>) -> Result<Machine<'a>, Error> {
-    let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?.with(ask.switches);
+    let switches = Switches { network: code.network, ..ask.switches };
+    let machine = Machine::over(world, code).map_err(|e| Error::Program(e.to_string()))?.with(switches);
     Ok(if ask.races { machine.watching() } else { machine })
 }
 
@@ -284,6 +288,7 @@ fn finished(
         races: racing,
         warnings: code.warnings.iter().cloned().collect(),
         stop: limit.or(runs.stop.map(|stop| stop.to_string())),
+        network: code.network,
         world: world.clone(),
         words: code.cells.0.len(),
         states: runs.states,

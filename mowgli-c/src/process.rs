@@ -80,6 +80,8 @@ pub(crate) struct Setup {
     pub(crate) threads: Vec<(u8, u64)>,
     /// Registered memory: node, address, length.
     pub(crate) regions: Vec<(u8, u64, u64)>,
+    /// Registered memory with relaxed ordering: address, length.
+    pub(crate) relaxed: Vec<(u64, u64)>,
     /// The node of each queue pair, and that of the other side, 0 if it is not connected.
     pub(crate) pairs: Vec<(u8, u8)>,
     /// The number of the queue pair at the other side of each, 0 if it is not connected.

@@ -22,6 +22,9 @@ use crate::error::Error;
 use crate::lines::{Lines, process_of};
 use crate::process::{CallBatch, EPILOGUE, MemoryAccess, Process, ProgramCommand, RunEnd, Setup, late, places};
 
+/// The flag `IBV_ACCESS_RELAXED_ORDERING` of registered memory.
+const RELAXED_ORDERING: u64 = 1 << 20;
+
 /// The most queue pairs of a program, as in the runtime.
 const PAIRS: usize = 64;
 /// The most programs.
@@ -132,7 +135,10 @@ fn merged(made: &[Vec<String>], ends: Option<&[ConnectionEnd]>) -> (Setup, Vec<(
                     let function = all.get(2).and_then(|at| places(at).first().copied());
                     setup.threads.push((number(1) as u8, function.unwrap_or(0)));
                 }
-                "region" => setup.regions.push((number(1) as u8, number(2), number(3))),
+                "region" => {
+                    setup.regions.push((number(1) as u8, number(2), number(3)));
+                    setup.relaxed.extend((number(5) & RELAXED_ORDERING != 0).then(|| (number(2), number(3))));
+                }
                 "pair" if ends.is_none() => {
                     setup.pairs.push(pair);
                     setup.peers.push(peer);

@@ -64,10 +64,11 @@ const PUBLIC: Need = Need {
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
-    let quick: [(&str, fn()); 18] = [
+    let quick: [(&str, fn()); 19] = [
         ("some_generated_programs_have_the_outcomes_of_their_tests", || random_programs("cc", 0..8)),
         ("a_broken_ping_pong_is_found", || example("pingpong")),
         ("wrong_use_of_verbs_is_named", wrong_use_of_verbs_is_named),
+        ("each_memory_region_has_relaxed_ordering_or_not", each_memory_region_has_relaxed_ordering_or_not),
         ("a_loop_that_writes_its_own_memory_waits", a_loop_that_writes_its_own_memory_waits),
         ("locks_and_conditions_are_explored", locks_and_conditions_are_explored),
         ("a_false_assumption_discards_the_execution", a_false_assumption_discards_the_execution),
@@ -407,6 +408,19 @@ fn wrong_use_of_verbs_is_named() {
     for (client, server, expected) in cases {
         let out = said(&client, server);
         assert!(out.contains(expected), "{client}: {expected}: {out}");
+    }
+}
+
+/// A write to memory without relaxed ordering passes no earlier write, whatever that writes to.
+fn each_memory_region_has_relaxed_ordering_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));
+    let source = file(folder.path(), "regions.c", include_str!("device/regions.c"));
+    for (flags, outcomes) in [(&[][..], 1), (&["DATA"], 1), (&["FLAG"], 2), (&["DATA", "FLAG"], 2)] {
+        let flags: Vec<String> = flags.iter().map(|name| format!("-D{name}=IBV_ACCESS_RELAXED_ORDERING")).collect();
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let found = json(&with("explore", &compiled(folder.path(), &source, &flags), &["--json"]));
+        assert_eq!(found["outcomes"].as_array().map(Vec::len), Some(outcomes), "{flags:?}: {found}");
     }
 }
 

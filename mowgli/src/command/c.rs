@@ -189,7 +189,9 @@ fn explore(args: &ExploreArgs) -> Result<u8, InputError> {
     let name = names(&programs);
     match first {
         _ if args.json => println!("{}", as_json(&name, &explored)),
-        Some(failure) if args.litmus => print!("{}", litmus(&name, &explored, failure, ask.switches)?),
+        Some(failure) if args.litmus => {
+            print!("{}", litmus(&name, &explored, failure, switches(Some(explored.network)))?)
+        }
         _ => print!("{}", text(&name, &explored, args.races)),
     }
     let is_wrong = !is_fine(&explored);
