@@ -1,4 +1,10 @@
-//! Implementations as C. `equipped.rs` compiles and runs what is written here.
+//! Implementations as C and Rust. `equipped.rs` compiles and runs the C that is written here.
+
+use std::path::Path;
+use std::process::Command;
+
+use mowgli::emit::{RUST_PORT, in_rust};
+use mowgli_libraries::catalogue::catalogue;
 
 use crate::ran::mowgli;
 
@@ -26,7 +32,7 @@ fn what_has_no_form_in_c_is_refused_by_name() {
     for (name, why) in [
         ("msw", "msw: an object of several words has no form in C"),
         ("kvstore", "msw: an object of several words has no form in C"),
-        ("ticketlock", "ticketlock: x86-tso is a memory model that has no form in C over verbs"),
+        ("ticketlock", "ticketlock: x86-tso is a memory model that has no form in C or Rust"),
         ("bal:no-fences", "no variant no-fences"),
         ("bla", "no library bla"),
     ] {
@@ -44,4 +50,70 @@ fn a_folder_gets_the_operations_too() {
     let text = std::fs::read_to_string(out.join("slock-sv.h")).expect("the libraries");
     assert_eq!(text.matches("MW_FN void sv_new(").count(), 1, "{text}");
     assert!(out.join("mowgli_port.h").is_file());
+}
+
+#[test]
+fn the_barrier_in_rust_has_the_statements_of_its_body() {
+    let printed = mowgli(&["emit", "rust", "bal"]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    let (_, barrier) = printed.out.split_once("/// `bal`, as").expect("the barrier");
+    insta::assert_snapshot!(barrier);
+}
+
+/// A `break` inside a loop over a tuple leaves the loop around it.
+#[test]
+fn a_break_in_rust_leaves_the_loop_of_the_body() {
+    let printed = mowgli(&["emit", "rust", "wlock"]);
+    assert_eq!(printed.code, 0, "{}", printed.err);
+    assert!(printed.out.contains("'found_1: loop {") && printed.out.contains("break 'found_1"), "{}", printed.out);
+}
+
+#[test]
+fn what_has_no_form_in_rust_is_refused_by_name() {
+    for (name, why) in [
+        ("msw", "msw: an object of several words has no form in C or Rust"),
+        ("spinlock", "spinlock: x86-tso is a memory model that has no form in C or Rust"),
+        ("bal:no-fences", "no variant no-fences"),
+    ] {
+        let refused = mowgli(&["emit", "rust", name]);
+        assert!(refused.code == 2 && refused.err.contains(why), "{name}: {}", refused.err);
+    }
+}
+
+/// Compiles a crate of Rust. Returns the errors and warnings.
+fn compiled(main: &Path) -> String {
+    let flags = ["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-D", "warnings"];
+    let mut rustc = Command::new("rustc");
+    rustc.args(flags).arg("--out-dir").arg(main.parent().expect("a folder")).arg(main);
+    let output = rustc.output().expect("rustc runs");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Every implementation that has a form in Rust, in every variant, compiles without a warning.
+#[test]
+fn emitted_rust_compiles() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join(RUST_PORT.0), RUST_PORT.1).expect("it is written");
+    let (mut modules, mut refused) = (String::from("pub mod mowgli_port;\n"), Vec::new());
+    let entries = catalogue();
+    for (entry, variant) in entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)))
+    {
+        let Ok(text) = in_rust(&entries, &[(entry, variant)]) else {
+            refused.push(format!("{}:{}", entry.name, variant.name));
+            continue;
+        };
+        let module = format!("{}_{}", entry.name, variant.name).replace('-', "_");
+        std::fs::write(at.join(format!("{module}.rs")), text).expect("it is written");
+        modules += &format!("pub mod {module};\n");
+    }
+    refused.retain(|name| name.ends_with(":published"));
+    assert_eq!(refused, ["msw:published", "kvstore:published"]);
+    assert!(modules.lines().count() > 30, "{modules}");
+    let main = at.join("lib.rs");
+    std::fs::write(&main, modules).expect("it is written");
+    assert_eq!(compiled(&main), "");
+    // Something that would warn is noticed.
+    std::fs::write(&main, "pub fn wrong() { let unused = 1; }").expect("it is written");
+    assert!(compiled(&main).contains("unused variable"));
 }

@@ -1,13 +1,16 @@
-//! Implementations as C: the bodies that were checked, as source that needs nothing of Mowgli.
+//! Implementations as source code: the bodies that were checked, as C or Rust that needs nothing of Mowgli.
 //!
-//! [`in_c`] writes a header with one function for each method, for a library and all that it stands on. The functions
-//! call the operations of [`PORT`], which are RDMA-WAIT-RMW over libibverbs.
+//! [`in_c`] and [`in_rust`] write one function for each method, for a library and all that it stands on. The functions
+//! call the operations of RDMA-WAIT-RMW: in C those of [`C_PORT`], over libibverbs, and in Rust those of a trait in
+//! [`RUST_PORT`].
 //!
-//! A body is a term, so its statements become statements of C in the same order, and nothing else is added. A body that is a Rust
-//! function, or that keeps a tuple in one word of memory, is refused.
+//! A body is a term, so its statements become statements of the language in the same order, and nothing else is added. A
+//! body that is a Rust function, or that keeps a tuple in one word of memory, is refused.
 
-mod function;
+mod c;
 mod library;
+mod rust;
+mod text;
 mod types;
 
 use std::collections::BTreeMap;
@@ -21,10 +24,10 @@ use mowgli_rdma::wait::{Method, WAIT};
 
 use crate::error::{Code, InputError};
 use library::Emitted;
-use types::{NotInC, Signature, Signatures, Type};
+use types::{NoForm, Signature, Signatures, Type};
 
-/// The name of the header with the operations, and its text.
-pub const PORT: (&str, &str) = ("mowgli_port.h", include_str!("mowgli_port.h"));
+pub use c::PORT as C_PORT;
+pub use rust::PORT as RUST_PORT;
 
 /// The operations of RDMA-WAIT-RMW that the port has.
 const OPERATIONS: [&str; 12] =
@@ -35,25 +38,59 @@ const OPERATIONS: [&str; 12] =
 /// # Errors
 /// If there is no such library or variant, or one of them has no form in C.
 pub fn in_c(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<String, InputError> {
-    let mut all: Vec<Emitted<'_>> = Vec::new();
+    let all = stack(entries, wanted)?;
+    let text = written(&all, c::text)?;
+    let guard = wanted.iter().map(|(entry, _)| entry.name.to_uppercase().replace('-', "_")).join("_");
+    let slots = all.iter().map(|library| format!("{}_OWN", library.owner.word.to_uppercase())).join(", ");
+    Ok(format!(
+        "/* Written by `mowgli emit c {}`. Do not edit: change the library, check it, and write this again. */\n\
+         #ifndef MOWGLI_{guard}_H\n#define MOWGLI_{guard}_H\n#include \"mowgli_port.h\"\n\nenum {{ {slots} }};\n{text}#endif\n",
+        names(wanted)
+    ))
+}
+
+/// Returns these libraries in Rust, each as one of its variants, after all that they stand on.
+///
+/// # Errors
+/// If there is no such library or variant, or one of them has no form in Rust.
+pub fn in_rust(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<String, InputError> {
+    let all = stack(entries, wanted)?;
+    let text = written(&all, rust::text)?;
+    Ok(format!(
+        "//! Written by `mowgli emit rust {}`.\n//!\n\
+         //! Do not edit: change the library, check it, and write this again.\n\n{}{text}",
+        names(wanted),
+        rust::head(&all)
+    ))
+}
+
+/// Returns the arguments of the command for these libraries.
+fn names(wanted: &[(&Entry, &Variant)]) -> String {
+    wanted.iter().map(|(entry, variant)| format!("{}:{}", entry.name, variant.name)).join(" ")
+}
+
+/// Returns these libraries, each after those that it stands on.
+fn stack<'a>(entries: &'a [Entry], wanted: &[(&'a Entry, &'a Variant)]) -> Result<Vec<Emitted<'a>>, InputError> {
+    let mut all = Vec::new();
     for (entry, variant) in wanted {
         add(entries, entry, variant, &mut all)?;
     }
+    Ok(all)
+}
+
+/// Writes one library. The last argument has the libraries below it and itself.
+type Writer = fn(&Emitted<'_>, &Signatures, &[&Emitted<'_>]) -> Result<String, NoForm>;
+
+/// Returns these libraries in a language.
+fn written(all: &[Emitted<'_>], writer: Writer) -> Result<String, InputError> {
     let mut signatures = operations();
-    let mut text = String::from("#include \"mowgli_port.h\"\n\n");
-    let slots = all.iter().map(|library| format!("{}_OWN", library.owner.c.to_uppercase())).join(", ");
-    text += &format!("enum {{ {slots} }};\n");
+    let mut text = String::new();
     for (at, library) in all.iter().enumerate() {
         let below: Vec<&Emitted<'_>> = all[..=at].iter().collect();
-        let written = library.add_signatures(&mut signatures).and_then(|()| library.text(&signatures, &below));
+        let written = library.add_signatures(&mut signatures).and_then(|()| writer(library, &signatures, &below));
         text += &written.map_err(|why| refused(library.owner.name, &why))?;
     }
-    let names = wanted.iter().map(|(entry, variant)| format!("{}:{}", entry.name, variant.name)).join(" ");
-    let guard = wanted.iter().map(|(entry, _)| entry.name.to_uppercase().replace('-', "_")).join("_");
-    Ok(format!(
-        "/* Written by `mowgli emit c {names}`. Do not edit: change the library, check it, and write this again. */\n\
-         #ifndef MOWGLI_{guard}_H\n#define MOWGLI_{guard}_H\n{text}#endif\n"
-    ))
+    Ok(text)
 }
 
 /// Adds a library after those that it stands on, unless it is there.
@@ -69,16 +106,15 @@ fn add<'a>(
     }
     let emitted = Emitted::new(entry.library()?, variant).map_err(|why| refused(name, &why))?;
     for below in emitted.below().into_iter().filter(|below| *below != WAIT) {
-        let other = named(entries, below.text()).map_err(|_| {
-            refused(name, &NotInC(format!("{below} is a memory model that has no form in C over verbs")))
-        })?;
+        let other = named(entries, below.text())
+            .map_err(|_| refused(name, &NoForm(format!("{below} is a memory model that has no form in C or Rust"))))?;
         add(entries, other, other.default_variant()?, all)?;
     }
     all.push(emitted);
     Ok(())
 }
 
-fn refused(library: Name, why: &NotInC) -> InputError {
+fn refused(library: Name, why: &NoForm) -> InputError {
     InputError::new(Code::Unsupported, why.to_string()).about(&library)
 }
 

@@ -1,7 +1,7 @@
-//! The types of expressions and bodies in C.
+//! The types of expressions and bodies in C and Rust.
 //!
 //! **Computes** a type for each variable, argument and result of a body. Expressions have no types: a value may be a number in one
-//! execution and bottom in another. C needs one representation for each.
+//! execution and bottom in another. C and Rust need one representation for each.
 //!
 //! **Invariant.** Types only join upwards: bottom and a number give a number, a number and a list give a list.
 //!
@@ -18,19 +18,18 @@ use mowgli_core::body::{Body, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function, Op};
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
-use mowgli_rdma::wait::WAIT;
 
-/// A reason why something has no form in C.
+/// A reason why something has no form in C or Rust.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct NotInC(pub(super) String);
+pub(super) struct NoForm(pub(super) String);
 
-impl fmt::Display for NotInC {
+impl fmt::Display for NoForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// The type of a value in C.
+/// The type of a value in C or Rust, here with its name in C.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Type {
     /// There is no value, because the code never gets there.
@@ -88,18 +87,18 @@ pub(super) struct Types<'a> {
 
 impl Types<'_> {
     /// Returns the type of a body, and records those of its variables.
-    pub(super) fn body(&mut self, body: &Body) -> Result<Type, NotInC> {
+    pub(super) fn body(&mut self, body: &Body) -> Result<Type, NoForm> {
         let mut breaks = Vec::new();
         self.of(body, &mut breaks)
     }
 
     /// `breaks` gets the types of the values with which the innermost loop around the body is left.
-    fn of(&mut self, body: &Body, breaks: &mut Vec<Type>) -> Result<Type, NotInC> {
+    fn of(&mut self, body: &Body, breaks: &mut Vec<Type>) -> Result<Type, NoForm> {
         match body.stmt() {
             Stmt::Value(e) => self.expr(*e),
             Stmt::Call(call) => {
                 let signature = self.signatures.get(&(call.library, call.method));
-                let unknown = || NotInC(format!("{}::{} has no form in C", call.library, call.method));
+                let unknown = || NoForm(format!("{}::{} has no form in C or Rust", call.library, call.method));
                 Ok(signature.ok_or_else(unknown)?.returns)
             }
             Stmt::Let(var, first, rest) => {
@@ -133,14 +132,14 @@ impl Types<'_> {
                 match self.of(round, breaks)? {
                     Type::Number | Type::Bottom | Type::Never => Ok(Type::List),
                     Type::Unit => Ok(Type::Unit),
-                    _ => Err(NotInC("a tuple of other values than numbers has no form in C".to_owned())),
+                    _ => Err(NoForm("a tuple of other values than numbers has no form in C or Rust".to_owned())),
                 }
             }
         }
     }
 
     /// Returns the type of an expression.
-    pub(super) fn expr(&self, e: Expr) -> Result<Type, NotInC> {
+    pub(super) fn expr(&self, e: Expr) -> Result<Type, NoForm> {
         Ok(match e.term() {
             ExprTerm::Val(v) => match v {
                 Val::Unit => Type::Unit,
@@ -187,8 +186,8 @@ impl Types<'_> {
     }
 }
 
-pub(super) fn unsupported(e: Expr) -> NotInC {
-    NotInC(format!("{e} has no form in C"))
+pub(super) fn unsupported(e: Expr) -> NoForm {
+    NoForm(format!("{e} has no form in C or Rust"))
 }
 
 /// Returns the arguments of a method that are tuples, by position: it takes parts of them, or passes them on as tuples.
@@ -214,19 +213,8 @@ pub(super) fn lists(body: &Body, signatures: &Signatures) -> Vec<usize> {
     found
 }
 
-/// Returns the name of a library in C.
-pub(super) fn c_name(library: Name) -> String {
-    if library == WAIT { "mw_word".to_owned() } else { library.text().replace('-', "_") }
-}
-
-/// Returns the C function of a method: `bal_bar`, or `mw_put` for an operation of the port.
-pub(super) fn function_name(library: Name, method: &str) -> String {
-    let method = if method.chars().all(|c| c.is_uppercase()) { method.to_lowercase() } else { snake(method) };
-    if library == WAIT { format!("mw_{method}") } else { format!("{}_{method}", c_name(library)) }
-}
-
 /// `TryRead` as `try_read`.
-fn snake(name: &str) -> String {
+pub(super) fn snake(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
         if c.is_uppercase() && !text.is_empty() && !text.ends_with(char::is_uppercase) {
@@ -235,17 +223,4 @@ fn snake(name: &str) -> String {
         text.extend(c.to_lowercase());
     }
     text
-}
-
-/// Returns the declaration of a variable of this type up to its name; `None` if there is no value.
-pub(super) fn type_name(of: Type) -> Option<String> {
-    Some(match of {
-        Type::Never | Type::Unit => return None,
-        Type::Bool => "bool ".to_owned(),
-        Type::Bottom | Type::Number => "int64_t ".to_owned(),
-        Type::Nodes => "mw_nodes ".to_owned(),
-        Type::List => "struct mw_list ".to_owned(),
-        Type::Id => "int ".to_owned(),
-        Type::Object(library) => format!("struct {} *", c_name(library)),
-    })
 }

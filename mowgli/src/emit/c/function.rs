@@ -6,19 +6,12 @@ use std::fmt::Write as _;
 use itertools::Itertools;
 use mowgli_core::body::{Body, CallTerm, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Function as Of, Op, Var};
-use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
 
-use super::types::{NotInC, Type, Types, function_name, type_name, unsupported};
-
-/// The library to which a function belongs.
-pub(super) struct Owner {
-    pub(super) name: Name,
-    /// Its name in C.
-    pub(super) c: String,
-    /// The sets that the indices of its parts go through, by the role of the part.
-    pub(super) extents: BTreeMap<&'static str, Vec<Vec<Expr>>>,
-}
+use super::names::{function_name, type_name};
+use crate::emit::library::Owner;
+use crate::emit::text::{called, free, is_name, is_nothing, wrapped};
+use crate::emit::types::{NoForm, Type, Types, unsupported};
 
 /// The destination of the value of a statement.
 #[derive(Clone, Debug)]
@@ -94,15 +87,18 @@ impl<'a> CFunction<'a> {
     }
 
     /// Returns the statements of a body whose value the function returns.
-    pub(super) fn returning(mut self, body: &Body, of: Type) -> Result<String, NotInC> {
+    pub(super) fn returning(mut self, body: &Body, of: Type) -> Result<String, NoForm> {
         self.statement(body, &Target::Returned(of))?;
         Ok(self.finished())
     }
 
     /// Returns the statements so far, with what they use before them.
     pub(super) fn finished(self) -> String {
-        let own =
-            format!("\tstruct {0}_own *own = all->own[{1}_OWN];\n", self.library.c, self.library.c.to_uppercase());
+        let own = format!(
+            "\tstruct {0}_own *own = all->own[{1}_OWN];\n",
+            self.library.word,
+            self.library.word.to_uppercase()
+        );
         format!("{}{}", if self.uses_own { &own } else { "" }, self.out)
     }
 
@@ -115,7 +111,7 @@ impl<'a> CFunction<'a> {
         let _ = writeln!(self.out, "{}{text}", "\t".repeat(self.depth));
     }
 
-    fn statement(&mut self, body: &Body, target: &Target) -> Result<(), NotInC> {
+    fn statement(&mut self, body: &Body, target: &Target) -> Result<(), NoForm> {
         match body.stmt() {
             Stmt::Value(e) => self.value(*e, target),
             Stmt::Call(call) => {
@@ -145,7 +141,7 @@ impl<'a> CFunction<'a> {
     }
 
     /// Writes `let var = first`, before `rest`.
-    fn first(&mut self, var: Option<Var>, first: &Body, rest: &Body) -> Result<(), NotInC> {
+    fn first(&mut self, var: Option<Var>, first: &Body, rest: &Body) -> Result<(), NoForm> {
         let of = match var {
             Some(var) if rest.uses(var) => self.types.vars[&var.number],
             _ => Type::Unit,
@@ -174,7 +170,7 @@ impl<'a> CFunction<'a> {
         }
     }
 
-    fn value(&mut self, e: Expr, target: &Target) -> Result<(), NotInC> {
+    fn value(&mut self, e: Expr, target: &Target) -> Result<(), NoForm> {
         if matches!(target, Target::Nowhere | Target::Returned(Type::Unit)) {
             return Ok(());
         }
@@ -183,7 +179,7 @@ impl<'a> CFunction<'a> {
     }
 
     /// Writes the use of a value.
-    fn keep(&mut self, value: Typed, target: &Target) -> Result<(), NotInC> {
+    fn keep(&mut self, value: Typed, target: &Target) -> Result<(), NoForm> {
         let text = match target {
             Target::Nowhere | Target::Returned(Type::Unit) => format!("{};", value.text),
             Target::Returned(of) => format!("return {};", converted(value, *of)?),
@@ -194,7 +190,7 @@ impl<'a> CFunction<'a> {
         Ok(())
     }
 
-    fn branch(&mut self, condition: Expr, yes: &Body, no: &Body, target: &Target) -> Result<(), NotInC> {
+    fn branch(&mut self, condition: Expr, yes: &Body, no: &Body, target: &Target) -> Result<(), NoForm> {
         let wants = matches!(target, Target::Nowhere | Target::Returned(Type::Unit));
         let (condition, yes, no) = match (is_nothing(yes) && wants, is_nothing(no) && wants) {
             (true, true) => return Ok(()),
@@ -213,14 +209,14 @@ impl<'a> CFunction<'a> {
         Ok(())
     }
 
-    fn block(&mut self, inner: impl FnOnce(&mut Self) -> Result<(), NotInC>) -> Result<(), NotInC> {
+    fn block(&mut self, inner: impl FnOnce(&mut Self) -> Result<(), NoForm>) -> Result<(), NoForm> {
         self.depth += 1;
         inner(self)?;
         self.depth -= 1;
         Ok(())
     }
 
-    fn repeat(&mut self, round: &Body, target: &Target) -> Result<(), NotInC> {
+    fn repeat(&mut self, round: &Body, target: &Target) -> Result<(), NoForm> {
         self.line("for (;;) {");
         self.loops.push(Around { target: target.clone(), inner: 0, label: None });
         self.block(|this| this.statement(round, &Target::Nowhere))?;
@@ -233,9 +229,9 @@ impl<'a> CFunction<'a> {
     }
 
     /// Leaves the innermost loop of the body. A `break` of C would leave a `for` over a set inside it.
-    fn leave(&mut self, e: Expr) -> Result<(), NotInC> {
+    fn leave(&mut self, e: Expr) -> Result<(), NoForm> {
         let Some(around) = self.loops.last() else {
-            return Err(NotInC("a break outside of loops has no form in C".to_owned()));
+            return Err(NoForm("a break outside of loops has no form in C".to_owned()));
         };
         let (target, inner) = (around.target.clone(), around.inner);
         match target {
@@ -265,8 +261,8 @@ impl<'a> CFunction<'a> {
         &mut self,
         (var, is_used): (Var, bool),
         set: Expr,
-        inner: &mut dyn FnMut(&mut Self) -> Result<(), NotInC>,
-    ) -> Result<(), NotInC> {
+        inner: &mut dyn FnMut(&mut Self) -> Result<(), NoForm>,
+    ) -> Result<(), NoForm> {
         let name = free(&mut self.used, var.name);
         self.types.vars.insert(var.number, Type::Number);
         let (head, first) = if let ExprTerm::Op(Op::Range, from, to) = set.term() {
@@ -284,7 +280,7 @@ impl<'a> CFunction<'a> {
                     let head = format!("for (int {at} = 0; {at} < {list}.n; {at}++) {{");
                     (head, is_used.then(|| format!("int64_t {name} = {list}.at[{at}];")))
                 }
-                _ => return Err(NotInC(format!("a loop over {set} has no form in C"))),
+                _ => return Err(NoForm(format!("a loop over {set} has no form in C"))),
             }
         };
         self.names.insert(var.number, name);
@@ -306,7 +302,7 @@ impl<'a> CFunction<'a> {
         name
     }
 
-    fn collect(&mut self, var: Var, set: Expr, round: &Body, target: &Target) -> Result<(), NotInC> {
+    fn collect(&mut self, var: Var, set: Expr, round: &Body, target: &Target) -> Result<(), NoForm> {
         if matches!(target, Target::Nowhere | Target::Returned(Type::Unit)) {
             return self.each((var, round.uses(var)), set, &mut |this| this.statement(round, &Target::Nowhere));
         }
@@ -316,38 +312,38 @@ impl<'a> CFunction<'a> {
     }
 
     /// Declares a list with the values of a round for each element of a set.
-    fn gather(&mut self, name: &str, var: Var, set: Expr, round: &Body) -> Result<(), NotInC> {
+    fn gather(&mut self, name: &str, var: Var, set: Expr, round: &Body) -> Result<(), NoForm> {
         self.line(&format!("struct mw_list {name} = mw_none();"));
         self.each((var, round.uses(var)), set, &mut |this| this.statement(round, &Target::Added(name.to_owned())))
     }
 
     /// Returns a call in C.
-    fn call(&mut self, call: &CallTerm) -> Result<Typed, NotInC> {
+    fn call(&mut self, call: &CallTerm) -> Result<Typed, NoForm> {
         let signature = self.types.signatures.get(&(call.library, call.method));
-        let unknown = || NotInC(format!("{}::{} has no form in C", call.library, call.method));
+        let unknown = || NoForm(format!("{}::{} has no form in C", call.library, call.method));
         let signature = signature.ok_or_else(unknown)?.clone();
         let mut args = vec!["me".to_owned()];
         for (e, of) in call.args.iter().zip(&signature.takes) {
             let arg = self.expr(*e)?;
-            args.push(converted(arg, *of).map_err(|why| NotInC(format!("{}: {why}", called(call))))?);
+            args.push(converted(arg, *of).map_err(|why| NoForm(format!("{}: {why}", called(call))))?);
         }
         let text = format!("{}({})", function_name(call.library, call.method), args.join(", "));
         Ok(Typed { text, of: signature.returns })
     }
 
-    pub(super) fn number(&mut self, e: Expr) -> Result<String, NotInC> {
+    pub(super) fn number(&mut self, e: Expr) -> Result<String, NoForm> {
         let value = self.expr(e)?;
         converted(value, Type::Number)
     }
 
     /// Returns an expression as an operand.
-    fn operand(&mut self, e: Expr, of: Type) -> Result<String, NotInC> {
+    fn operand(&mut self, e: Expr, of: Type) -> Result<String, NoForm> {
         let value = self.expr(e)?;
         Ok(wrapped(converted(value, of)?))
     }
 
     /// Returns an expression in C.
-    pub(super) fn expr(&mut self, e: Expr) -> Result<Typed, NotInC> {
+    pub(super) fn expr(&mut self, e: Expr) -> Result<Typed, NoForm> {
         let of = self.types.expr(e)?;
         let text = match e.term() {
             ExprTerm::Val(v) => literal(*v).ok_or_else(|| unsupported(e))?,
@@ -370,7 +366,7 @@ impl<'a> CFunction<'a> {
     }
 
     /// Returns the structure that has the parts and identifiers of an object, or of the library: `x->` or `own->`.
-    fn holder(&mut self, of: Expr) -> Result<String, NotInC> {
+    fn holder(&mut self, of: Expr) -> Result<String, NoForm> {
         match of.term() {
             ExprTerm::Val(Val::Loc(x)) if x.0 == self.library.name => {
                 self.uses_own = true;
@@ -380,13 +376,13 @@ impl<'a> CFunction<'a> {
                 let object = self.expr(of)?;
                 match object.of {
                     Type::Object(library) if library == self.library.name => Ok(field(&object.text, "")),
-                    _ => Err(NotInC(format!("{of} is no object of {}", self.library.name))),
+                    _ => Err(NoForm(format!("{of} is no object of {}", self.library.name))),
                 }
             }
         }
     }
 
-    fn part(&mut self, of: Expr, role: &'static str, indices: &[Expr]) -> Result<String, NotInC> {
+    fn part(&mut self, of: Expr, role: &'static str, indices: &[Expr]) -> Result<String, NoForm> {
         let holder = self.holder(of)?;
         let extents = self.library.extents.get(role).cloned().unwrap_or_default();
         let mut at = String::new();
@@ -401,7 +397,7 @@ impl<'a> CFunction<'a> {
     }
 
     /// Returns the number of places for an index that goes through these sets, for a part of this object.
-    pub(super) fn size(&mut self, extent: &[Expr], of: Expr) -> Result<String, NotInC> {
+    pub(super) fn size(&mut self, extent: &[Expr], of: Expr) -> Result<String, NoForm> {
         let mut literal = 0;
         let mut others = Vec::new();
         for set in extent {
@@ -424,7 +420,7 @@ impl<'a> CFunction<'a> {
         Ok(all.reduce(|a, b| format!("mw_larger({a}, {b})")).expect("one at least"))
     }
 
-    fn function(&mut self, function: Of, of: Expr) -> Result<String, NotInC> {
+    fn function(&mut self, function: Of, of: Expr) -> Result<String, NoForm> {
         let one = self.expr(of)?;
         Ok(match (function, one.of) {
             (Of::Node, Type::Object(_)) => field(&one.text, "node"),
@@ -449,7 +445,7 @@ impl<'a> CFunction<'a> {
         })
     }
 
-    fn negated(&mut self, of: Expr) -> Result<String, NotInC> {
+    fn negated(&mut self, of: Expr) -> Result<String, NoForm> {
         match of.term() {
             ExprTerm::Op(Op::Lt, one, other) => {
                 Ok(format!("{} >= {}", self.operand(*one, Type::Number)?, self.operand(*other, Type::Number)?))
@@ -458,7 +454,7 @@ impl<'a> CFunction<'a> {
         }
     }
 
-    fn operation(&mut self, op: Op, one: Expr, other: Expr) -> Result<String, NotInC> {
+    fn operation(&mut self, op: Op, one: Expr, other: Expr) -> Result<String, NoForm> {
         let symbol = match op {
             Op::Add => "+",
             Op::Sub => "-",
@@ -489,13 +485,13 @@ impl<'a> CFunction<'a> {
             (Op::Range, Type::Number, Type::Number) => format!("mw_range({}, {})", a.text, b.text),
             (Op::In, Type::Number, Type::List) => format!("mw_in({}, {})", a.text, b.text),
             (Op::In, Type::Number, Type::Nodes) => format!("mw_has({}, {})", b.text, a.text),
-            _ => return Err(NotInC(format!("{one} and {other} have no common form in C"))),
+            _ => return Err(NoForm(format!("{one} and {other} have no common form in C"))),
         })
     }
 }
 
 /// Returns a value as one of another type.
-fn converted(value: Typed, to: Type) -> Result<String, NotInC> {
+fn converted(value: Typed, to: Type) -> Result<String, NoForm> {
     Ok(match (value.of, to) {
         (of, to) if of == to => value.text,
         (Type::Never, _) => value.text,
@@ -503,9 +499,9 @@ fn converted(value: Typed, to: Type) -> Result<String, NotInC> {
         (Type::Bottom, Type::List) => "mw_bot()".to_owned(),
         (Type::Number, Type::List) => format!("mw_one({})", value.text),
         (Type::List, Type::Number) => {
-            return Err(NotInC(format!("{} is a tuple, and a word of memory holds a number", value.text)));
+            return Err(NoForm(format!("{} is a tuple, and a word of memory holds a number", value.text)));
         }
-        (of, to) => return Err(NotInC(format!("{} is {of:?} and should be {to:?}", value.text))),
+        (of, to) => return Err(NoForm(format!("{} is {of:?} and should be {to:?}", value.text))),
     })
 }
 
@@ -518,11 +514,11 @@ fn field(pointer: &str, name: &str) -> String {
 }
 
 /// Returns a node, or a set of nodes, as a set.
-fn nodes(value: Typed) -> Result<String, NotInC> {
+fn nodes(value: Typed) -> Result<String, NoForm> {
     match value.of {
         Type::Nodes => Ok(wrapped(value.text)),
         Type::Number => Ok(format!("mw_only({})", value.text)),
-        _ => Err(NotInC(format!("{} is no node", value.text))),
+        _ => Err(NoForm(format!("{} is no node", value.text))),
     }
 }
 
@@ -545,40 +541,4 @@ fn literal(v: Val) -> Option<String> {
         }
         Val::Top | Val::Loc(_) | Val::Wid(_) | Val::Way(_) => return None,
     })
-}
-
-/// True if a text needs no parentheses as an operand.
-fn is_name(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || "_->.".contains(c))
-}
-
-/// Puts parentheses around a text that needs them as an operand.
-fn wrapped(text: String) -> String {
-    let is_call = || {
-        let Some((head, rest)) = text.split_once('(') else { return false };
-        let mut open = 1;
-        let end = rest.chars().position(|c| {
-            open += i32::from(c == '(') - i32::from(c == ')');
-            open == 0
-        });
-        !head.is_empty() && is_name(head) && end.is_some_and(|end| end + 1 == rest.chars().count())
-    };
-    if is_name(&text) || is_call() { text } else { format!("({text})") }
-}
-
-/// Returns this name, or one like it that is not in use yet.
-fn free(used: &mut BTreeSet<String>, name: &str) -> String {
-    let name = if name.is_empty() { "v" } else { name };
-    let mut all = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{name}_{n}")));
-    all.find(|name| used.insert(name.clone())).expect("one of them is free")
-}
-
-/// True if a body does nothing.
-fn is_nothing(body: &Body) -> bool {
-    matches!(body.stmt(), Stmt::Value(e) if *e.term() == ExprTerm::Val(Val::Unit))
-}
-
-/// `sv::Write`.
-fn called(call: &CallTerm) -> String {
-    format!("{}::{}", call.library, call.method)
 }

@@ -1,0 +1,41 @@
+//! Names of Rust.
+
+use mowgli_core::ids::Name;
+use mowgli_rdma::wait::WAIT;
+
+use crate::emit::library::word;
+use crate::emit::types::{Type, snake};
+
+/// Returns the function of a method up to its arguments: `bal::bar(me`, or `me.port.put(` for an operation of the port.
+pub(super) fn callee(library: Name, method: &str) -> String {
+    if library == WAIT {
+        format!("me.port.{}", function_name(method))
+    } else {
+        format!("{}::{}", word(library), function_name(method))
+    }
+}
+
+/// Returns the Rust function of a method.
+pub(super) fn function_name(method: &str) -> String {
+    if method.chars().all(|c| c.is_uppercase()) { method.to_lowercase() } else { snake(method) }
+}
+
+/// Returns the structure of the objects of a library.
+pub(super) fn structure(library: Name) -> String {
+    if library == WAIT { "Word".to_owned() } else { format!("{}::Object", word(library)) }
+}
+
+/// Returns the type of an argument or a result, in the module of this library.
+pub(super) fn type_name(of: Type, here: Name) -> String {
+    match of {
+        Type::Never | Type::Unit => "()".to_owned(),
+        Type::Bool => "bool".to_owned(),
+        Type::Bottom | Type::Number => "i64".to_owned(),
+        Type::Nodes => "Nodes".to_owned(),
+        Type::List => "List".to_owned(),
+        Type::Id => "Id".to_owned(),
+        Type::Object(library) if library == here => "&Object".to_owned(),
+        Type::Object(library) if library == WAIT => structure(library),
+        Type::Object(library) => format!("&{}", structure(library)),
+    }
+}
