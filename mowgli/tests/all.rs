@@ -13,10 +13,18 @@ mod report;
 mod run;
 mod serve;
 mod shards;
+mod twin;
 mod x86;
 
 #[path = "common/ask.rs"]
 mod ask;
+#[path = "emitted/objects.rs"]
+#[rustfmt::skip]
+#[allow(dead_code, reason = "a program need not use all that was emitted")]
+mod objects;
+#[path = "../src/emit/rust/mowgli_port.rs"]
+#[allow(dead_code, reason = "a program need not use all that was emitted")]
+mod mowgli_port;
 #[path = "common/page.rs"]
 mod page;
 #[path = "common/ran.rs"]

@@ -112,6 +112,9 @@ impl<'a> RustFunction<'a> {
             // Nothing follows a value that never comes.
             Stmt::Let(_, first, _) if diverges(first) => self.statement(first, Use::Nowhere),
             Stmt::Let(var, first, rest) => {
+                if is_result(*var, rest) && is_simple(first) {
+                    return self.statement(first, target);
+                }
                 self.first(*var, first, rest)?;
                 self.statement(rest, target)
             }
@@ -269,7 +272,7 @@ impl<'a> RustFunction<'a> {
     ) -> Result<(), NoForm> {
         self.types.vars.insert(var.number, Type::Number);
         let all = if let ExprTerm::Op(Op::Range, from, to) = set.term() {
-            format!("{}..{}", self.operand(*from, Type::Number)?, self.operand(*to, Type::Number)?)
+            format!("{}..{}", self.term(*from)?, self.term(*to)?)
         } else {
             let all = self.expr(set)?;
             match all.of {
@@ -294,13 +297,12 @@ impl<'a> RustFunction<'a> {
         self.each((var, round.uses(var)), set, &mut |this| {
             let begins = this.out.len();
             let indent = 4 * this.depth;
-            match round.stmt() {
-                Stmt::Value(_) | Stmt::Call(_) => this.statement(round, Use::Block(Type::Number))?,
-                _ => {
-                    this.line("{");
-                    this.block(|this| this.statement(round, Use::Block(Type::Number)))?;
-                    this.line("}");
-                }
+            if is_simple(round) {
+                this.statement(round, Use::Block(Type::Number))?;
+            } else {
+                this.line("{");
+                this.block(|this| this.statement(round, Use::Block(Type::Number)))?;
+                this.line("}");
             }
             this.out.insert_str(begins + indent, &format!("{name}.push("));
             this.out.truncate(this.out.trim_end().len());
@@ -335,6 +337,14 @@ impl<'a> RustFunction<'a> {
     fn operand(&mut self, e: Expr, of: Type) -> Result<String, NoForm> {
         let value = self.expr(e)?;
         Ok(wrapped(converted(value, of)?))
+    }
+
+    /// Returns a number as an operand of what binds less than a sum.
+    fn term(&mut self, e: Expr) -> Result<String, NoForm> {
+        match e.term() {
+            ExprTerm::Op(Op::Add | Op::Sub, ..) => self.number(e),
+            _ => self.operand(e, Type::Number),
+        }
     }
 
     /// Returns an expression in Rust.
@@ -443,25 +453,21 @@ impl<'a> RustFunction<'a> {
 
     fn negated(&mut self, of: Expr) -> Result<String, NoForm> {
         match of.term() {
-            ExprTerm::Op(Op::Lt, one, other) => {
-                Ok(format!("{} >= {}", self.operand(*one, Type::Number)?, self.operand(*other, Type::Number)?))
-            }
+            ExprTerm::Op(Op::Lt, one, other) => Ok(format!("{} >= {}", self.term(*one)?, self.term(*other)?)),
             _ => Ok(format!("!{}", self.operand(of, Type::Bool)?)),
         }
     }
 
     fn operation(&mut self, op: Op, one: Expr, other: Expr) -> Result<String, NoForm> {
-        let symbol = match op {
-            Op::Add => "+",
-            Op::Sub => "-",
-            Op::Lt => "<",
-            Op::And => "&&",
-            Op::Or => "||",
-            _ => "",
-        };
-        let of = if matches!(op, Op::And | Op::Or) { Type::Bool } else { Type::Number };
-        if !symbol.is_empty() {
-            return Ok(format!("{} {symbol} {}", self.operand(one, of)?, self.operand(other, of)?));
+        match op {
+            Op::Add => return Ok(format!("{} + {}", self.term(one)?, self.operand(other, Type::Number)?)),
+            Op::Sub => return Ok(format!("{} - {}", self.term(one)?, self.operand(other, Type::Number)?)),
+            Op::Lt => return Ok(format!("{} < {}", self.term(one)?, self.term(other)?)),
+            Op::And => {
+                return Ok(format!("{} && {}", self.operand(one, Type::Bool)?, self.operand(other, Type::Bool)?));
+            }
+            Op::Or => return Ok(format!("{} || {}", self.operand(one, Type::Bool)?, self.operand(other, Type::Bool)?)),
+            _ => {}
         }
         let (a, b) = (self.expr(one)?, self.expr(other)?);
         Ok(match (op, a.of, b.of) {
@@ -470,6 +476,7 @@ impl<'a> RustFunction<'a> {
             (Op::Eq, Type::List, _) | (Op::Eq, _, Type::List) => {
                 format!("{} == {}", wrapped(converted(a, Type::List)?), wrapped(converted(b, Type::List)?))
             }
+            (Op::Eq, Type::Bool, Type::Bool) if b.text == "true" => a.text,
             (Op::Eq, Type::Number | Type::Bottom, Type::Number | Type::Bottom)
             | (Op::Eq, Type::Bool, Type::Bool)
             | (Op::Eq, Type::Nodes, Type::Nodes) => format!("{} == {}", wrapped(a.text), wrapped(b.text)),
@@ -520,6 +527,20 @@ fn nodes(value: RustExpr) -> Result<String, NoForm> {
         Type::Nodes => Ok(wrapped(value.text)),
         Type::Number => Ok(format!("only({})", value.text)),
         _ => Err(NoForm(format!("{} is no node", value.text))),
+    }
+}
+
+/// True if a body is the value of this variable.
+fn is_result(var: Option<Var>, body: &Body) -> bool {
+    matches!((var, body.stmt()), (Some(var), Stmt::Value(e)) if *e.term() == ExprTerm::Var(var))
+}
+
+/// True if a body is one expression of Rust.
+fn is_simple(body: &Body) -> bool {
+    match body.stmt() {
+        Stmt::Value(_) | Stmt::Call(_) => true,
+        Stmt::Let(var, first, rest) => is_result(*var, rest) && is_simple(first),
+        _ => false,
     }
 }
 

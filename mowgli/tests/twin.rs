@@ -1,0 +1,343 @@
+//! Emitted Rust runs: over the machine of `mowgli-fabric` it has the results of the interpreted bodies.
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Wid};
+use mowgli_core::value::Val;
+use mowgli_core::world::Object;
+use mowgli_fabric::{Fabric, Fault, Group};
+use mowgli_rdma::wait::{Method, WAIT};
+
+use crate::mowgli_port::{BOT, Id, List, Port, Word, World, only};
+use crate::objects::{Me, Own, bal, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::ran::mowgli;
+
+/// The command that writes `emitted/objects.rs`.
+const COMMAND: [&str; 9] = ["emit", "rust", "sv", "bal", "wlock", "slock", "nlock", "sc-rmw", "rbl"];
+
+#[test]
+fn the_objects_are_those_that_the_command_writes() {
+    let printed = mowgli(&COMMAND);
+    let command = COMMAND.join(" ");
+    assert!(
+        printed.out == include_str!("emitted/objects.rs"),
+        "write it again: cargo run -- {command} > mowgli/tests/emitted/objects.rs"
+    );
+}
+
+/// A thread of `mowgli-fabric` as a port.
+struct FabricThread<'t, 'a> {
+    thread: &'t mut mowgli_fabric::Thread<'a>,
+    words: &'t [Loc],
+}
+
+impl FabricThread<'_, '_> {
+    fn at(&self, x: Word) -> Loc {
+        self.words[x.at]
+    }
+
+    fn number(&mut self, operation: Method) -> Result<i64, Fault> {
+        self.thread.operation(operation).map(|v| numbers(v)[0])
+    }
+
+    fn nothing(&mut self, operation: Method) -> Result<(), Fault> {
+        self.thread.operation(operation).map(|_| ())
+    }
+}
+
+/// Returns a number as a value of `mowgli-fabric`.
+fn value(v: i64) -> Val {
+    if v == BOT { Val::Bot } else { Val::Int(v) }
+}
+
+/// Returns a value of `mowgli-fabric` as numbers: those of a tuple, or one.
+fn numbers(v: Val) -> Vec<i64> {
+    match v {
+        Val::Tuple(parts) => parts.parts().iter().flat_map(|v| numbers(*v)).collect(),
+        Val::Int(i) => vec![i],
+        Val::Bool(b) => vec![b.into()],
+        Val::Unit => Vec::new(),
+        Val::Bot => vec![BOT],
+        v => panic!("{v} is no number"),
+    }
+}
+
+/// Returns an identifier of `mowgli-fabric`.
+fn identifier(d: Id) -> Val {
+    if d == 0 { Val::NoWid } else { Wid(Name::new(&format!("d{d}"))).into() }
+}
+
+impl Port for FabricThread<'_, '_> {
+    type Fault = Fault;
+
+    fn read(&mut self, x: Word) -> Result<i64, Fault> {
+        self.number(Method::Read { x: self.at(x) })
+    }
+
+    fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
+        self.nothing(Method::Write { x: self.at(x), v: value(v) })
+    }
+
+    fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
+        self.number(Method::CAS { x: self.at(x), v1: value(old), v2: value(new) })
+    }
+
+    fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.number(Method::Xchg { x: self.at(x), v: value(v) })
+    }
+
+    fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.number(Method::FAA { x: self.at(x), v: value(v) })
+    }
+
+    fn mfence(&mut self) -> Result<(), Fault> {
+        self.nothing(Method::Mfence {})
+    }
+
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::Get { x: self.at(to), y: self.at(from), d: identifier(d) })
+    }
+
+    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::Put { x: self.at(to), y: self.at(from), d: identifier(d) })
+    }
+
+    fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
+        let (v1, v2) = (value(old), value(new));
+        self.nothing(Method::RCAS { x: self.at(to), y: self.at(on), v1, v2, d: identifier(d) })
+    }
+
+    fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::RFAA { x: self.at(to), y: self.at(on), v: value(v), d: identifier(d) })
+    }
+
+    fn wait(&mut self, d: Id) -> Result<(), Fault> {
+        self.nothing(Method::Wait { d: identifier(d) })
+    }
+
+    fn rfence(&mut self, n: i64) -> Result<(), Fault> {
+        self.nothing(Method::Rfence { n: node(n) })
+    }
+
+    fn again(&mut self) -> Result<(), Fault> {
+        self.thread.pause();
+        Ok(())
+    }
+}
+
+fn node(n: i64) -> Node {
+    Node(u8::try_from(n).expect("a node"))
+}
+
+/// A step of a client: a few calls of one object.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Meet,
+    Share(i64),
+    Look,
+    Send,
+    SendAndWait,
+    Flush,
+    /// Each adds to the shared variable of its node, in a section of one of the locks.
+    Locked(&'static str),
+    Store(i64),
+    Load,
+    Add(i64),
+    Swap(i64, i64),
+    Submit(i64),
+    Receive,
+}
+
+const LOCKS: [&str; 3] = ["wlock", "slock", "nlock"];
+
+/// Returns the steps of each thread: all meet after each round.
+fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
+    let action = |random: &mut fastrand::Rng, thread: usize| match random.u32(..12) {
+        0 => Action::Share(random.i64(1..5)),
+        1 => Action::Look,
+        2 => Action::Send,
+        3 => Action::SendAndWait,
+        4 => Action::Flush,
+        5 | 6 => Action::Locked(LOCKS[random.usize(..3)]),
+        7 => Action::Store(random.i64(1..5)),
+        8 => Action::Load,
+        9 => Action::Add(random.i64(1..5)),
+        10 => Action::Swap(random.i64(0..3), random.i64(1..5)),
+        _ if thread == 0 => Action::Submit(random.i64(1..5)),
+        _ => Action::Receive,
+    };
+    let round = |random: &mut fastrand::Rng, thread| {
+        let mut all: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random, thread)).collect();
+        all.push(Action::Meet);
+        all
+    };
+    (0..threads).map(|thread| (0..2).flat_map(|_| round(random, thread)).collect()).collect()
+}
+
+/// The results of each thread, of one step after the other.
+type Results = Result<Vec<Vec<Vec<i64>>>, Fault>;
+
+/// Runs a client with interpreted bodies. `barrier` is the variant of the barrier.
+fn interpreted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>], barrier: &str) -> Results {
+    let mut group = Group::new(nodes).variant("bal", barrier);
+    let all: Vec<usize> = (0..nodes.len()).collect();
+    group.barrier("bal", &all);
+    group.shared_var("sv");
+    group.weak_lock("wlock", 1);
+    group.strong_lock("slock", 2);
+    group.node_lock("nlock", 1);
+    group.atomic("sc-rmw", 2);
+    group.ring("rbl", 0, &all[1..], 4);
+    group.run(fabric, |thread| {
+        client[thread.id().index()].iter().map(|action| by_interpreter(thread, *action)).collect()
+    })
+}
+
+/// Makes the calls of a step by interpreted bodies. Each object has the name of its library.
+fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Result<Vec<i64>, Fault> {
+    let others: NodeSet = thread.others();
+    let d = identifier(PROGRAM);
+    let mut call = |library: &'static str, method, args: &[Val]| {
+        let args = [&[Loc::new(library).into()], args].concat();
+        thread.call(&Call::new(Name::literal(library), method, &args))
+    };
+    Ok(numbers(match action {
+        Action::Meet => call("bal", "BAR", &[])?,
+        Action::Share(v) => call("sv", "Write", &[v.into()])?,
+        Action::Look => call("sv", "Read", &[])?,
+        Action::Send => call("sv", "Bcast", &[Val::NoWid, others.into()])?,
+        Action::SendAndWait => {
+            call("sv", "Bcast", &[d, others.into()])?;
+            thread.call(&Call::new(Name::literal("sv"), "Wait", &[d]))?
+        }
+        Action::Flush => thread.call(&Call::new(Name::literal("sv"), "GF", &[others.into()]))?,
+        Action::Locked(lock) => {
+            call(lock, "Acq", &[])?;
+            let seen = call("sv", "Read", &[])?;
+            call("sv", "Write", &[(numbers(seen)[0] + 1).into()])?;
+            call(lock, "Rel", &[])?;
+            seen
+        }
+        Action::Store(v) => call("sc-rmw", "Write", &[v.into()])?,
+        Action::Load => call("sc-rmw", "Read", &[])?,
+        Action::Add(v) => call("sc-rmw", "FAA", &[v.into()])?,
+        Action::Swap(old, new) => call("sc-rmw", "CAS", &[old.into(), new.into()])?,
+        Action::Submit(v) => call("rbl", "Submit", &[v.into()])?,
+        Action::Receive => call("rbl", "Receive", &[])?,
+    }))
+}
+
+/// The identifier of the client's own operations, which no object has.
+const PROGRAM: Id = 1000;
+
+/// The objects of a client.
+struct Made {
+    own: Own,
+    meeting: bal::Object,
+    variable: sv::Object,
+    weak: wlock::Object,
+    strong: slock::Object,
+    node: nlock::Object,
+    atomic: sc_rmw::Object,
+    ring: rbl::Object,
+}
+
+/// Runs a client with emitted code.
+fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
+    let node_of: Vec<i64> = nodes.iter().map(|&n| n.into()).collect();
+    let mut world = World::new(node_of.iter().copied().max().unwrap_or(1), &node_of);
+    let all = world.all_threads();
+    let made = Made {
+        own: Own::new(&mut world),
+        meeting: bal::new(&mut world, all),
+        variable: sv::new(&mut world, 0),
+        weak: wlock::new(&mut world, 1),
+        strong: slock::new(&mut world, 2),
+        node: nlock::new(&mut world, 1),
+        atomic: sc_rmw::new(&mut world, 2, 0),
+        ring: rbl::new(&mut world, all, 4),
+    };
+    let mut group = Group::new(nodes);
+    let word = |(number, (at, initial)): (usize, &(i64, i64))| {
+        group.object(&format!("w{number}"), Object::new(WAIT).at(node(*at)).init(value(*initial)))
+    };
+    let words: Vec<Loc> = world.words.iter().enumerate().map(word).collect();
+    group.run(fabric, |thread| {
+        let number = thread.id().index();
+        let mut me = Me::new(FabricThread { thread, words: &words }, &world, &made.own, number as i64 + 1);
+        client[number].iter().map(|action| by_code(&mut me, &made, *action)).collect()
+    })
+}
+
+/// Makes the calls of a step by emitted code.
+fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -> Result<Vec<i64>, Fault> {
+    let others = me.world.all_nodes() & !only(me.node);
+    let nothing = |(): ()| Vec::new();
+    let one = |v: i64| vec![v];
+    Ok(match action {
+        Action::Meet => nothing(bal::bar(me, &made.meeting)?),
+        Action::Share(v) => nothing(sv::write(me, &made.variable, v)?),
+        Action::Look => one(sv::read(me, &made.variable)?),
+        Action::Send => nothing(sv::bcast(me, &made.variable, 0, others)?),
+        Action::SendAndWait => {
+            sv::bcast(me, &made.variable, PROGRAM, others)?;
+            nothing(sv::wait(me, PROGRAM)?)
+        }
+        Action::Flush => nothing(sv::gf(me, others)?),
+        Action::Locked(lock) => {
+            match lock {
+                "wlock" => wlock::acq(me, &made.weak)?,
+                "slock" => slock::acq(me, &made.strong)?,
+                _ => nlock::acq(me, &made.node)?,
+            }
+            let seen = sv::read(me, &made.variable)?;
+            sv::write(me, &made.variable, seen + 1)?;
+            match lock {
+                "wlock" => wlock::rel(me, &made.weak)?,
+                "slock" => slock::rel(me, &made.strong)?,
+                _ => nlock::rel(me, &made.node)?,
+            }
+            one(seen)
+        }
+        Action::Store(v) => nothing(sc_rmw::write(me, &made.atomic, v)?),
+        Action::Load => one(sc_rmw::read(me, &made.atomic)?),
+        Action::Add(v) => one(sc_rmw::faa(me, &made.atomic, v)?),
+        Action::Swap(old, new) => one(sc_rmw::cas(me, &made.atomic, old, new)?),
+        Action::Submit(v) => one(rbl::submit(me, &made.ring, List::of(&[v]))?.into()),
+        Action::Receive => match rbl::receive(me, &made.ring)? {
+            bottom if bottom.is_bot() => one(BOT),
+            message => message.as_slice().to_vec(),
+        },
+    })
+}
+
+/// Compares these clients, each with one seed. Returns how many have other results with the next seed, and how many with
+/// a barrier that lacks a fence.
+fn compared(clients: u64) -> (usize, usize) {
+    let (mut by_seed, mut by_variant) = (0, 0);
+    for seed in 0..clients {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let nodes = [&[1, 2][..], &[1, 2, 1], &[1, 2, 3]][random.usize(..3)];
+        let client = client(&mut random, nodes.len());
+        let run = |seed| emitted(Fabric::Machine { seed }, nodes, &client);
+        let known = interpreted(Fabric::Machine { seed }, nodes, &client, "published");
+        assert!(known.is_ok(), "{client:?}: {known:?}");
+        assert_eq!(run(seed), known, "seed {seed}: {client:?}");
+        by_seed += usize::from(run(seed + 1) != known);
+        by_variant += usize::from(interpreted(Fabric::Machine { seed }, nodes, &client, "no-fence") != known);
+    }
+    (by_seed, by_variant)
+}
+
+#[test]
+fn emitted_code_has_the_results_of_the_interpreter() {
+    let (by_seed, by_variant) = compared(40);
+    // The results depend on the schedule and on each operation.
+    assert!(by_seed > 10 && by_variant > 5, "{by_seed} {by_variant}");
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn emitted_code_has_the_results_of_the_interpreter_for_1000_clients() {
+    let (by_seed, by_variant) = compared(1000);
+    assert!(by_seed > 250 && by_variant > 125, "{by_seed} {by_variant}");
+}
