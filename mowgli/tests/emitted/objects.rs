@@ -426,10 +426,7 @@ pub mod rbl {
             let at = v;
             let mut tails = List::none();
             for t in x.members.rest() {
-                tails.push({
-                    let v_2 = sv::read(me, &x.tail[t as usize])?;
-                    v_2
-                });
+                tails.push(sv::read(me, &x.tail[t as usize])?);
             }
             if x.size < at - tails.min() + message.size() + 1 {
                 false
@@ -467,10 +464,7 @@ pub mod rbl {
                 let length = v_3;
                 let mut words = List::none();
                 for k in 1..length + 1 {
-                    words.push({
-                        let v_4 = sv::read(me, &x.word[rem(at + k, x.size) as usize])?;
-                        v_4
-                    });
+                    words.push(sv::read(me, &x.word[rem(at + k, x.size) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
                 sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(List::of(&[x.members.first()])) & !only(me.node))?;

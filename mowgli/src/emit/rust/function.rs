@@ -532,7 +532,13 @@ fn nodes(value: RustExpr) -> Result<String, NoForm> {
 
 /// True if a body is the value of this variable.
 fn is_result(var: Option<Var>, body: &Body) -> bool {
-    matches!((var, body.stmt()), (Some(var), Stmt::Value(e)) if *e.term() == ExprTerm::Var(var))
+    let Stmt::Value(e) = body.stmt() else { return false };
+    let e = match e.term() {
+        // A number is the same in Rust.
+        ExprTerm::Of(Of::Numbered | Of::Number | Of::Thread | Of::Int, e) => e,
+        _ => e,
+    };
+    var.is_some_and(|var| *e.term() == ExprTerm::Var(var))
 }
 
 /// True if a body is one expression of Rust.
