@@ -20,13 +20,13 @@ mod x86;
 mod ask;
 #[path = "emitted/objects.rs"]
 #[rustfmt::skip]
-#[allow(dead_code, reason = "a program need not use all that was emitted")]
 mod objects;
 #[path = "../src/emit/rust/mowgli_port.rs"]
-#[allow(dead_code, reason = "a program need not use all that was emitted")]
 mod mowgli_port;
 #[path = "common/page.rs"]
 mod page;
+#[path = "common/port.rs"]
+mod port;
 #[path = "common/ran.rs"]
 mod ran;
 #[path = "common/served.rs"]

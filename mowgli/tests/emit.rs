@@ -6,7 +6,7 @@ use std::process::Command;
 use mowgli::emit::{RUST_PORT, in_rust};
 use mowgli_libraries::catalogue::catalogue;
 
-use crate::ran::mowgli;
+use crate::ran::{file, mowgli};
 
 #[test]
 fn the_barrier_in_c_has_the_statements_of_its_body() {
@@ -80,14 +80,16 @@ fn what_has_no_form_in_rust_is_refused_by_name() {
     }
 }
 
-/// Compiles a crate of Rust. Returns the errors and warnings.
-fn compiled(main: &Path) -> String {
-    let flags = ["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-D", "warnings"];
+/// Compiles Rust, and returns the errors and warnings.
+fn compiled(main: &Path, flags: &[&str]) -> String {
     let mut rustc = Command::new("rustc");
-    rustc.args(flags).arg("--out-dir").arg(main.parent().expect("a folder")).arg(main);
-    let output = rustc.output().expect("rustc runs");
+    rustc.args(["--edition", "2024", "-D", "warnings", "--out-dir"]).arg(main.parent().expect("a folder"));
+    let output = rustc.args(flags).arg(main).output().expect("rustc runs");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// The flags for the check of a crate that other crates use.
+const CHECK: [&str; 4] = ["--crate-type", "lib", "--emit", "metadata"];
 
 /// Every implementation that has a form in Rust, in every variant, compiles without a warning.
 #[test]
@@ -112,8 +114,20 @@ fn emitted_rust_compiles() {
     assert!(modules.lines().count() > 30, "{modules}");
     let main = at.join("lib.rs");
     std::fs::write(&main, modules).expect("it is written");
-    assert_eq!(compiled(&main), "");
+    assert_eq!(compiled(&main, &CHECK), "");
     // Something that would warn is noticed.
     std::fs::write(&main, "pub fn wrong() { let unused = 1; }").expect("it is written");
-    assert!(compiled(&main).contains("unused variable"));
+    assert!(compiled(&main, &CHECK).contains("unused variable"));
+}
+
+/// The program that docs/emit.md names has emitted code and `mowgli_port.rs` as modules, and nothing else.
+#[test]
+fn a_program_of_emitted_rust_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().display().to_string();
+    assert_eq!(mowgli(&["emit", "rust", "slock", "bal", "--out", &out]).code, 0);
+    let main = file(folder.path(), "program.rs", include_str!("emitted/program.rs"));
+    assert_eq!(compiled(Path::new(&main), &[]), "");
+    let ran = Command::new(folder.path().join("program")).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "[3000, 3000, 3000]\n");
 }

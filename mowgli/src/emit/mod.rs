@@ -58,7 +58,8 @@ pub fn in_rust(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<Strin
     let text = written(&all, rust::text)?;
     Ok(format!(
         "//! Written by `mowgli emit rust {}`.\n//!\n\
-         //! Do not edit: change the library, check it, and write this again.\n\n{}{text}",
+         //! Do not edit: change the library, check it, and write this again.\n\n\
+         // A program need not make every call.\n#![allow(dead_code)]\n\n{}{text}",
         names(wanted),
         rust::head(&all)
     ))

@@ -12,6 +12,9 @@
 //! bal::bar(&mut me, &x)?;
 //! ```
 
+// A program need not use everything.
+#![allow(dead_code)]
+
 /// The length of the longest list.
 pub const MOST: usize = 64;
 
