@@ -21,7 +21,7 @@ mod ask;
 #[path = "emitted/objects.rs"]
 #[rustfmt::skip]
 mod objects;
-#[path = "../src/emit/rust/mowgli_port.rs"]
+#[path = "../data/mowgli_port.rs"]
 mod mowgli_port;
 #[path = "common/page.rs"]
 mod page;

@@ -18,7 +18,7 @@ use function::RustFunction;
 use names::{function_name, structure, type_name};
 
 /// The name of the module with the operations, and its text.
-pub const PORT: (&str, &str) = ("mowgli_port.rs", include_str!("mowgli_port.rs"));
+pub const PORT: (&str, &str) = ("mowgli_port.rs", include_str!("../../../data/mowgli_port.rs"));
 
 /// Returns the beginning of a file with these libraries.
 pub(super) fn head(all: &[Emitted<'_>]) -> String {
