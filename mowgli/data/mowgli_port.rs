@@ -82,7 +82,8 @@ pub struct World {
     pub node_of: Vec<i64>,
     /// The node and the initial value of each word.
     pub words: Vec<(i64, i64)>,
-    ids: Id,
+    /// The number of identifiers.
+    pub ids: Id,
 }
 
 impl World {

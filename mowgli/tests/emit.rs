@@ -126,6 +126,7 @@ fn a_program_of_emitted_rust_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().display().to_string();
     assert_eq!(mowgli(&["emit", "rust", "slock", "bal", "--out", &out]).code, 0);
+    file(folder.path(), "memory.rs", include_str!("emitted/memory.rs"));
     let main = file(folder.path(), "program.rs", include_str!("emitted/program.rs"));
     assert_eq!(compiled(Path::new(&main), &[]), "");
     let ran = Command::new(folder.path().join("program")).output().expect("it runs");

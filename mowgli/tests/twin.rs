@@ -1,13 +1,13 @@
 //! Emitted Rust runs: over the machine of `mowgli-fabric` it has the results of the interpreted bodies.
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, NodeSet};
+use mowgli_core::ids::{Loc, Name, NodeSet, Wid};
 use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group};
 
 use crate::mowgli_port::{BOT, Id, List, World, only};
 use crate::objects::{Me, Own, bal, nlock, rbl, sc_rmw, slock, sv, wlock};
-use crate::port::{FabricThread, add_words, identifier, numbers};
+use crate::port::{FabricNames, FabricThread, numbers};
 use crate::ran::mowgli;
 
 /// The command that writes `emitted/objects.rs`.
@@ -90,7 +90,7 @@ fn interpreted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>], barrier: &s
 /// Makes the calls of a step by interpreted bodies. Each object has the name of its library.
 fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Result<Vec<i64>, Fault> {
     let others: NodeSet = thread.others();
-    let d = identifier(PROGRAM);
+    let d: Val = Wid(Name::literal("program")).into();
     let mut call = |library: &'static str, method, args: &[Val]| {
         let args = [&[Loc::new(library).into()], args].concat();
         thread.call(&Call::new(Name::literal(library), method, &args))
@@ -121,9 +121,6 @@ fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Res
     }))
 }
 
-/// The identifier of the client's own operations, which no object has.
-const PROGRAM: Id = 1000;
-
 /// The objects of a client.
 struct Made {
     own: Own,
@@ -134,6 +131,8 @@ struct Made {
     node: nlock::Object,
     atomic: sc_rmw::Object,
     ring: rbl::Object,
+    /// The identifier of the client's own operations.
+    program: Id,
 }
 
 /// Runs a client with emitted code.
@@ -150,12 +149,13 @@ fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
         node: nlock::new(&mut world, 1),
         atomic: sc_rmw::new(&mut world, 2, 0),
         ring: rbl::new(&mut world, all, 4),
+        program: world.id(),
     };
     let mut group = Group::new(nodes);
-    let words = add_words(&mut group, &world);
+    let names = FabricNames::add(&mut group, &world);
     group.run(fabric, |thread| {
         let number = thread.id().index();
-        let mut me = Me::new(FabricThread { thread, words: &words }, &world, &made.own, number as i64 + 1);
+        let mut me = Me::new(FabricThread { thread, names: &names }, &world, &made.own, number as i64 + 1);
         client[number].iter().map(|action| by_code(&mut me, &made, *action)).collect()
     })
 }
@@ -171,8 +171,8 @@ fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -
         Action::Look => one(sv::read(me, &made.variable)?),
         Action::Send => nothing(sv::bcast(me, &made.variable, 0, others)?),
         Action::SendAndWait => {
-            sv::bcast(me, &made.variable, PROGRAM, others)?;
-            nothing(sv::wait(me, PROGRAM)?)
+            sv::bcast(me, &made.variable, made.program, others)?;
+            nothing(sv::wait(me, made.program)?)
         }
         Action::Flush => nothing(sv::gf(me, others)?),
         Action::Locked(lock) => {

@@ -8,23 +8,37 @@ use mowgli_rdma::wait::{Method, WAIT};
 
 use crate::mowgli_port::{BOT, Id, Port, Word, World};
 
-/// Adds the words of a world to a group.
-pub fn add_words(group: &mut Group, world: &World) -> Vec<Loc> {
-    let word = |(number, (at, initial)): (usize, &(i64, i64))| {
-        group.object(&format!("w{number}"), Object::new(WAIT).at(node(*at)).init(value(*initial)))
-    };
-    world.words.iter().enumerate().map(word).collect()
+/// The words and the identifiers of a world in a group of `mowgli-fabric`.
+pub struct FabricNames {
+    words: Vec<Loc>,
+    ids: Vec<Val>,
+}
+
+impl FabricNames {
+    /// Adds the words of a world to a group.
+    pub fn add(group: &mut Group, world: &World) -> Self {
+        let word = |(number, (at, initial)): (usize, &(i64, i64))| {
+            group.object(&format!("w{number}"), Object::new(WAIT).at(node(*at)).init(value(*initial)))
+        };
+        let words = world.words.iter().enumerate().map(word).collect();
+        let id = |d: Id| if d == 0 { Val::NoWid } else { Wid(Name::new(&format!("d{d}"))).into() };
+        Self { words, ids: (0..=world.ids).map(id).collect() }
+    }
 }
 
 /// A thread of `mowgli-fabric` as a port.
 pub struct FabricThread<'t, 'a> {
     pub thread: &'t mut mowgli_fabric::Thread<'a>,
-    pub words: &'t [Loc],
+    pub names: &'t FabricNames,
 }
 
 impl FabricThread<'_, '_> {
     fn at(&self, x: Word) -> Loc {
-        self.words[x.at]
+        self.names.words[x.at]
+    }
+
+    fn id(&self, d: Id) -> Val {
+        self.names.ids[d as usize]
     }
 
     fn number(&mut self, operation: Method) -> Result<i64, Fault> {
@@ -51,11 +65,6 @@ pub fn numbers(v: Val) -> Vec<i64> {
         Val::Bot => vec![BOT],
         v => panic!("{v} is no number"),
     }
-}
-
-/// Returns an identifier of `mowgli-fabric`.
-pub fn identifier(d: Id) -> Val {
-    if d == 0 { Val::NoWid } else { Wid(Name::new(&format!("d{d}"))).into() }
 }
 
 impl Port for FabricThread<'_, '_> {
@@ -86,24 +95,24 @@ impl Port for FabricThread<'_, '_> {
     }
 
     fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
-        self.nothing(Method::Get { x: self.at(to), y: self.at(from), d: identifier(d) })
+        self.nothing(Method::Get { x: self.at(to), y: self.at(from), d: self.id(d) })
     }
 
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
-        self.nothing(Method::Put { x: self.at(to), y: self.at(from), d: identifier(d) })
+        self.nothing(Method::Put { x: self.at(to), y: self.at(from), d: self.id(d) })
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
         let (v1, v2) = (value(old), value(new));
-        self.nothing(Method::RCAS { x: self.at(to), y: self.at(on), v1, v2, d: identifier(d) })
+        self.nothing(Method::RCAS { x: self.at(to), y: self.at(on), v1, v2, d: self.id(d) })
     }
 
     fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
-        self.nothing(Method::RFAA { x: self.at(to), y: self.at(on), v: value(v), d: identifier(d) })
+        self.nothing(Method::RFAA { x: self.at(to), y: self.at(on), v: value(v), d: self.id(d) })
     }
 
     fn wait(&mut self, d: Id) -> Result<(), Fault> {
-        self.nothing(Method::Wait { d: identifier(d) })
+        self.nothing(Method::Wait { d: self.id(d) })
     }
 
     fn rfence(&mut self, n: i64) -> Result<(), Fault> {
