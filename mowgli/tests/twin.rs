@@ -1,17 +1,37 @@
 //! Emitted Rust runs: over the machine of `mowgli-fabric` it has the results of the interpreted bodies.
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, NodeSet, Wid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
+use mowgli_core::world::Object;
 use mowgli_fabric::{Fabric, Fault, Group};
+use mowgli_libraries::bal::BAL_TRANSITIVE;
+use mowgli_libraries::rbl::{Rbl, ring};
 
 use crate::mowgli_port::{BOT, Id, List, World, only};
-use crate::objects::{Me, Own, bal, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::objects::{
+    Me, Own, bal, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, wlock,
+};
 use crate::port::{FabricNames, FabricThread, numbers};
 use crate::ran::mowgli;
 
 /// The command that writes `emitted/objects.rs`.
-const COMMAND: [&str; 9] = ["emit", "rust", "sv", "bal", "wlock", "slock", "nlock", "sc-rmw", "rbl"];
+const COMMAND: [&str; 14] = [
+    "emit",
+    "rust",
+    "sv",
+    "bal",
+    "bal-transitive",
+    "wlock",
+    "slock",
+    "nlock",
+    "sc-rmw",
+    "rbl",
+    "rbl-weak",
+    "counter",
+    "queue",
+    "map",
+];
 
 #[test]
 fn the_objects_are_those_that_the_command_writes() {
@@ -40,13 +60,24 @@ enum Action {
     Swap(i64, i64),
     Submit(i64),
     Receive,
+    SubmitWeakly(i64),
+    ReceiveWeakly,
+    Count,
+    Counted,
+    Enqueue(i64),
+    Dequeue,
+    Insert(i64),
+    Update(i64),
+    Delete,
+    Lookup,
+    MeetTransitively,
 }
 
 const LOCKS: [&str; 3] = ["wlock", "slock", "nlock"];
 
 /// Returns the steps of each thread: all meet after each round.
 fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
-    let action = |random: &mut fastrand::Rng, thread: usize| match random.u32(..12) {
+    let action = |random: &mut fastrand::Rng, thread: usize| match random.u32(..21) {
         0 => Action::Share(random.i64(1..5)),
         1 => Action::Look,
         2 => Action::Send,
@@ -57,15 +88,26 @@ fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
         8 => Action::Load,
         9 => Action::Add(random.i64(1..5)),
         10 => Action::Swap(random.i64(0..3), random.i64(1..5)),
+        11 => Action::Count,
+        12 => Action::Counted,
+        13 => Action::Enqueue(random.i64(1..5)),
+        14 => Action::Dequeue,
+        15 => Action::Insert(random.i64(1..5)),
+        16 => Action::Update(random.i64(1..5)),
+        17 => Action::Delete,
+        18 => Action::Lookup,
+        19 if thread == 0 => Action::SubmitWeakly(random.i64(1..5)),
+        19 => Action::ReceiveWeakly,
         _ if thread == 0 => Action::Submit(random.i64(1..5)),
         _ => Action::Receive,
     };
-    let round = |random: &mut fastrand::Rng, thread| {
+    let round = |random: &mut fastrand::Rng, thread, meeting| {
         let mut all: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random, thread)).collect();
-        all.push(Action::Meet);
+        all.push(meeting);
         all
     };
-    (0..threads).map(|thread| (0..2).flat_map(|_| round(random, thread)).collect()).collect()
+    let meetings = [Action::Meet, Action::MeetTransitively];
+    (0..threads).map(|thread| meetings.iter().flat_map(|meeting| round(random, thread, *meeting)).collect()).collect()
 }
 
 /// The results of each thread, of one step after the other.
@@ -82,6 +124,16 @@ fn interpreted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>], barrier: &s
     group.node_lock("nlock", 1);
     group.atomic("sc-rmw", 2);
     group.ring("rbl", 0, &all[1..], 4);
+    let threads: Vec<Tid> = all.iter().map(|&t| Tid::from_index(t)).collect();
+    for (library, object) in [
+        ("bal-transitive", Object::new(BAL_TRANSITIVE).members(&threads)),
+        ("rbl-weak", ring(Rbl::Weak, threads[0], &threads[1..], 4)),
+    ] {
+        group.object(library, object);
+    }
+    for library in ["counter", "queue", "map"] {
+        group.object(library, Object::new(Name::literal(library)).at(Node(2)));
+    }
     group.run(fabric, |thread| {
         client[thread.id().index()].iter().map(|action| by_interpreter(thread, *action)).collect()
     })
@@ -118,6 +170,17 @@ fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Res
         Action::Swap(old, new) => call("sc-rmw", "CAS", &[old.into(), new.into()])?,
         Action::Submit(v) => call("rbl", "Submit", &[v.into()])?,
         Action::Receive => call("rbl", "Receive", &[])?,
+        Action::SubmitWeakly(v) => call("rbl-weak", "Submit", &[v.into()])?,
+        Action::ReceiveWeakly => call("rbl-weak", "Receive", &[])?,
+        Action::Count => call("counter", "Inc", &[])?,
+        Action::Counted => call("counter", "Get", &[])?,
+        Action::Enqueue(v) => call("queue", "Enq", &[v.into()])?,
+        Action::Dequeue => call("queue", "Deq", &[])?,
+        Action::Insert(v) => call("map", "Insert", &[0.into(), v.into()])?,
+        Action::Update(v) => call("map", "Update", &[0.into(), v.into()])?,
+        Action::Delete => call("map", "Delete", &[0.into()])?,
+        Action::Lookup => call("map", "Lookup", &[0.into()])?,
+        Action::MeetTransitively => call("bal-transitive", "BAR", &[])?,
     }))
 }
 
@@ -131,6 +194,11 @@ struct Made {
     node: nlock::Object,
     atomic: sc_rmw::Object,
     ring: rbl::Object,
+    transitive: bal_transitive::Object,
+    weak_ring: rbl_weak::Object,
+    counter: counter::Object,
+    queue: queue::Object,
+    map: map::Object,
     /// The identifier of the client's own operations.
     program: Id,
 }
@@ -149,6 +217,11 @@ fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
         node: nlock::new(&mut world, 1),
         atomic: sc_rmw::new(&mut world, 2, 0),
         ring: rbl::new(&mut world, all, 4),
+        transitive: bal_transitive::new(&mut world, all),
+        weak_ring: rbl_weak::new(&mut world, all, 4),
+        counter: counter::new(&mut world, 2),
+        queue: queue::new(&mut world, 2),
+        map: map::new(&mut world, 2),
         program: world.id(),
     };
     let mut group = Group::new(nodes);
@@ -195,11 +268,24 @@ fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -
         Action::Add(v) => one(sc_rmw::faa(me, &made.atomic, v)?),
         Action::Swap(old, new) => one(sc_rmw::cas(me, &made.atomic, old, new)?),
         Action::Submit(v) => one(rbl::submit(me, &made.ring, List::of(&[v]))?.into()),
-        Action::Receive => match rbl::receive(me, &made.ring)? {
-            bottom if bottom.is_bot() => one(BOT),
-            message => message.as_slice().to_vec(),
-        },
+        Action::Receive => message(rbl::receive(me, &made.ring)?),
+        Action::SubmitWeakly(v) => one(rbl_weak::submit(me, &made.weak_ring, List::of(&[v]))?.into()),
+        Action::ReceiveWeakly => message(rbl_weak::receive(me, &made.weak_ring)?),
+        Action::Count => one(counter::inc(me, &made.counter)?),
+        Action::Counted => one(counter::get(me, &made.counter)?),
+        Action::Enqueue(v) => one(queue::enq(me, &made.queue, v)?.into()),
+        Action::Dequeue => one(queue::deq(me, &made.queue)?),
+        Action::Insert(v) => one(map::insert(me, &made.map, 0, v)?.into()),
+        Action::Update(v) => one(map::update(me, &made.map, 0, v)?.into()),
+        Action::Delete => one(map::delete(me, &made.map, 0)?.into()),
+        Action::Lookup => one(map::lookup(me, &made.map, 0)?),
+        Action::MeetTransitively => nothing(bal_transitive::bar(me, &made.transitive)?),
     })
+}
+
+/// Returns a message as numbers.
+fn message(received: List) -> Vec<i64> {
+    if received.is_bot() { vec![BOT] } else { received.as_slice().to_vec() }
 }
 
 /// Compares these clients, each with one seed. Returns how many have other results with the next seed, and how many with

@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published wlock:published slock:published nlock:published sc-rmw:published rbl:fenced`.
+//! Written by `mowgli emit rust sv:published bal:published bal-transitive:published wlock:published slock:published nlock:published sc-rmw:published rbl:fenced rbl-weak:fenced counter:published queue:published map:published`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -146,6 +146,53 @@ pub mod bal {
             }
         } else {
             never("bal");
+        }
+        Ok(())
+    }
+}
+
+/// `bal-transitive`, as its variant `published`: LOCO §4.2
+pub mod bal_transitive {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `members(x)`
+        pub members: List,
+        /// `x.count[t] for t in members(x)`
+        pub count: Vec<sv::Object>,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, members: List) -> Object {
+        let mut x = Object { members, ..Object::default() };
+        x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        for t in x.members {
+            x.count[t as usize] = sv::new(world, 0);
+        }
+        x
+    }
+
+    /// `BAR(x)` returns when all participants have called it.
+    pub fn bar<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        if x.members.has(me.thread) {
+            sv::gf(me, world.all_nodes())?;
+            let v = sv::read(me, &x.count[me.thread as usize])?;
+            sv::write(me, &x.count[me.thread as usize], v + 1)?;
+            sv::bcast(me, &x.count[me.thread as usize], 0, world.all_nodes() & !only(me.node))?;
+            for t in x.members {
+                loop {
+                    let seen = sv::read(me, &x.count[t as usize])?;
+                    if v < seen {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+        } else {
+            never("bal-transitive");
         }
         Ok(())
     }
@@ -481,6 +528,454 @@ pub mod rbl {
             }
         } else {
             never("rbl");
+        }
+    }
+}
+
+/// `rbl-weak`, as its variant `fenced`: a submit ends with a fence of the own node
+pub mod rbl_weak {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `members(x)`
+        pub members: List,
+        /// `size(x)`
+        pub size: i64,
+        /// `x.head`
+        pub head: sv::Object,
+        /// `x.word[k] for k in 0..size(x)`
+        pub word: Vec<sv::Object>,
+        /// `x.tail[t] for t in rest(members(x))`
+        pub tail: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, members: List, size: i64) -> Object {
+        let mut x = Object { members, size, ..Object::default() };
+        x.word = vec![sv::Object::default(); x.size as usize];
+        x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        x.head = sv::new(world, 0);
+        for k in 0..x.size {
+            x.word[k as usize] = sv::new(world, 0);
+        }
+        for t in x.members.rest() {
+            x.tail[t as usize] = sv::new(world, 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Submit(x, message)`, which returns whether there was room.
+    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: List) -> Result<bool, P::Fault> {
+        let world = me.world;
+        let done = if List::of(&[x.members.first()]).has(me.thread) {
+            let v = sv::read(me, &x.head)?;
+            let at = v;
+            let mut tails = List::none();
+            for t in x.members.rest() {
+                tails.push(sv::read(me, &x.tail[t as usize])?);
+            }
+            if x.size < at - tails.min() + message.size() + 1 {
+                false
+            } else {
+                sv::write(me, &x.word[rem(at, x.size) as usize], message.size())?;
+                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                for k in 0..message.size() {
+                    sv::write(me, &x.word[rem(at + 1 + k, x.size) as usize], message.item(k))?;
+                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                }
+                sv::wait(me, x.d)?;
+                sv::write(me, &x.head, at + message.size() + 1)?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                true
+            }
+        } else {
+            never("rbl-weak");
+        };
+        if done {
+            sv::gf(me, only(me.node))?;
+        }
+        Ok(done)
+    }
+
+    /// `Receive(x)`, which returns the next message or bottom.
+    pub fn receive<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
+        let world = me.world;
+        if x.members.rest().has(me.thread) {
+            let v = sv::read(me, &x.tail[me.thread as usize])?;
+            let at = v;
+            let v_2 = sv::read(me, &x.head)?;
+            let end = v_2;
+            if at < end {
+                let v_3 = sv::read(me, &x.word[rem(at, x.size) as usize])?;
+                let length = v_3;
+                let mut words = List::none();
+                for k in 1..length + 1 {
+                    words.push(sv::read(me, &x.word[rem(at + k, x.size) as usize])?);
+                }
+                sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(List::of(&[x.members.first()])) & !only(me.node))?;
+                if words.size() == 1 {
+                    Ok(List::of(&[words.first()]))
+                } else {
+                    Ok(words)
+                }
+            } else {
+                Ok(List::bot())
+            }
+        } else {
+            never("rbl-weak");
+        }
+    }
+}
+
+/// `counter`, as its variant `published`: SYNC §5, last remark
+pub mod counter {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.lock`
+        pub lock: nlock::Object,
+        /// `x.word[0]`
+        pub word: Vec<Word>,
+        /// `x.got[k, t] for t in all_threads for k in 0..1`
+        pub got: Vec<Word>,
+        /// `x.put[k, t] for t in all_threads for k in 0..1`
+        pub put: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.word = vec![Word::default(); 1];
+        x.got = vec![Word::default(); (1 * (world.threads() + 1)) as usize];
+        x.put = vec![Word::default(); (1 * (world.threads() + 1)) as usize];
+        x.lock = nlock::new(world, x.node);
+        x.word[0] = world.word(x.node, 0);
+        for t in world.all_threads() {
+            for k in 0..1 {
+                x.got[(k * (world.threads() + 1) + t) as usize] = world.word(world.node_of(t), 0);
+            }
+        }
+        for t_2 in world.all_threads() {
+            for k_2 in 0..1 {
+                x.put[(k_2 * (world.threads() + 1) + t_2) as usize] = world.word(world.node_of(t_2), 0);
+            }
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Inc(x)` returns the number and adds one.
+    pub fn inc<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<i64, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..1 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..1 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if before.item(0) == before.item(0) {
+            if before.item(0) + 1 != before.item(0) {
+                me.port.write(x.put[me.thread as usize], before.item(0) + 1)?;
+                me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
+            }
+        } else {
+            never("counter");
+        }
+        nlock::rel(me, &x.lock)?;
+        if before.item(0) == before.item(0) {
+            Ok(before.item(0))
+        } else {
+            never("counter");
+        }
+    }
+
+    /// `Get(x)` returns the number.
+    pub fn get<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<i64, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..1 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..1 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        nlock::rel(me, &x.lock)?;
+        Ok(before.item(0))
+    }
+}
+
+/// `queue`, as its variant `published`: SYNC §5, last remark
+pub mod queue {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.lock`
+        pub lock: nlock::Object,
+        /// `x.word[0]`, `x.word[1]`
+        pub word: Vec<Word>,
+        /// `x.got[k, t] for t in all_threads for k in 0..2`
+        pub got: Vec<Word>,
+        /// `x.put[k, t] for t in all_threads for k in 0..2`
+        pub put: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.word = vec![Word::default(); 2];
+        x.got = vec![Word::default(); (2 * (world.threads() + 1)) as usize];
+        x.put = vec![Word::default(); (2 * (world.threads() + 1)) as usize];
+        x.lock = nlock::new(world, x.node);
+        x.word[0] = world.word(x.node, BOT);
+        x.word[1] = world.word(x.node, BOT);
+        for t in world.all_threads() {
+            for k in 0..2 {
+                x.got[(k * (world.threads() + 1) + t) as usize] = world.word(world.node_of(t), 0);
+            }
+        }
+        for t_2 in world.all_threads() {
+            for k_2 in 0..2 {
+                x.put[(k_2 * (world.threads() + 1) + t_2) as usize] = world.word(world.node_of(t_2), 0);
+            }
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Enq(x, v)` returns whether there was room.
+    pub fn enq<P: Port>(me: &mut Me<'_, P>, x: &Object, v: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..2 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..2 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if before.item(0) == BOT {
+            if v != before.item(0) {
+                me.port.write(x.put[me.thread as usize], v)?;
+                me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
+            }
+        } else if before.item(1) == BOT {
+            if v != before.item(1) {
+                me.port.write(x.put[(world.threads() + 1 + me.thread) as usize], v)?;
+                me.port.put(x.word[1], x.put[(world.threads() + 1 + me.thread) as usize], 0)?;
+            }
+        }
+        nlock::rel(me, &x.lock)?;
+        if before.item(0) == BOT {
+            Ok(true)
+        } else if before.item(1) == BOT {
+            Ok(true)
+        } else {
+            Ok(false)
+        }
+    }
+
+    /// `Deq(x)` returns the oldest value or bottom.
+    pub fn deq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<i64, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..2 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..2 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if before.item(1) != before.item(0) {
+            me.port.write(x.put[me.thread as usize], before.item(1))?;
+            me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
+        }
+        if BOT != before.item(1) {
+            me.port.write(x.put[(world.threads() + 1 + me.thread) as usize], BOT)?;
+            me.port.put(x.word[1], x.put[(world.threads() + 1 + me.thread) as usize], 0)?;
+        }
+        nlock::rel(me, &x.lock)?;
+        Ok(before.item(0))
+    }
+}
+
+/// `map`, as its variant `published`: SYNC §5, last remark
+pub mod map {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.lock`
+        pub lock: nlock::Object,
+        /// `x.word[0]`
+        pub word: Vec<Word>,
+        /// `x.got[k, t] for t in all_threads for k in 0..1`
+        pub got: Vec<Word>,
+        /// `x.put[k, t] for t in all_threads for k in 0..1`
+        pub put: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.word = vec![Word::default(); 1];
+        x.got = vec![Word::default(); (1 * (world.threads() + 1)) as usize];
+        x.put = vec![Word::default(); (1 * (world.threads() + 1)) as usize];
+        x.lock = nlock::new(world, x.node);
+        x.word[0] = world.word(x.node, BOT);
+        for t in world.all_threads() {
+            for k in 0..1 {
+                x.got[(k * (world.threads() + 1) + t) as usize] = world.word(world.node_of(t), 0);
+            }
+        }
+        for t_2 in world.all_threads() {
+            for k_2 in 0..1 {
+                x.put[(k_2 * (world.threads() + 1) + t_2) as usize] = world.word(world.node_of(t_2), 0);
+            }
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Insert(x, key, v)` if the key has no value; returns whether it had none.
+    pub fn insert<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64, v: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..1 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..1 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if (key == 0) && (before.item(0) == BOT) {
+            if v != before.item(0) {
+                me.port.write(x.put[me.thread as usize], v)?;
+                me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
+            }
+        } else if key != 0 {
+            never("map");
+        }
+        nlock::rel(me, &x.lock)?;
+        if (key == 0) && (before.item(0) == BOT) {
+            Ok(true)
+        } else if key == 0 {
+            Ok(false)
+        } else {
+            never("map");
+        }
+    }
+
+    /// `Update(x, key, v)` if the key has a value; returns whether it had one.
+    pub fn update<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64, v: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..1 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..1 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if (key == 0) && (before.item(0) != BOT) {
+            if v != before.item(0) {
+                me.port.write(x.put[me.thread as usize], v)?;
+                me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
+            }
+        } else if key != 0 {
+            never("map");
+        }
+        nlock::rel(me, &x.lock)?;
+        if (key == 0) && (before.item(0) != BOT) {
+            Ok(true)
+        } else if key == 0 {
+            Ok(false)
+        } else {
+            never("map");
+        }
+    }
+
+    /// `Delete(x, key)` if the key has a value; returns whether it had one.
+    pub fn delete<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..1 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..1 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if (key == 0) && (before.item(0) != BOT) {
+            if BOT != before.item(0) {
+                me.port.write(x.put[me.thread as usize], BOT)?;
+                me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
+            }
+        } else if key != 0 {
+            never("map");
+        }
+        nlock::rel(me, &x.lock)?;
+        if (key == 0) && (before.item(0) != BOT) {
+            Ok(true)
+        } else if key == 0 {
+            Ok(false)
+        } else {
+            never("map");
+        }
+    }
+
+    /// `Lookup(x, key)`: the value or bottom.
+    pub fn lookup<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64) -> Result<i64, P::Fault> {
+        let world = me.world;
+        nlock::acq(me, &x.lock)?;
+        for k in 0..1 {
+            me.port.get(x.got[(k * (world.threads() + 1) + me.thread) as usize], x.word[k as usize], x.d)?;
+        }
+        me.port.wait(x.d)?;
+        let mut before = List::none();
+        for k_2 in 0..1 {
+            before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
+        }
+        if key != 0 {
+            never("map");
+        }
+        nlock::rel(me, &x.lock)?;
+        if key == 0 {
+            Ok(before.item(0))
+        } else {
+            never("map");
         }
     }
 }

@@ -200,9 +200,21 @@ impl<'a> RustFunction<'a> {
         let condition = converted(self.expr(condition)?, Type::Bool)?;
         self.line(&format!("if {condition} {{"));
         self.block(|this| this.statement(yes, target))?;
-        if let Some(no) = no {
-            self.line("} else {");
-            self.block(|this| this.statement(no, target))?;
+        let begins = self.out.len();
+        match no {
+            // `else if`.
+            Some(no) if matches!(no.stmt(), Stmt::If(..)) => {
+                self.statement(no, target)?;
+                if self.out.len() > begins {
+                    self.out.insert_str(begins + 4 * self.depth, "} else ");
+                    return Ok(());
+                }
+            }
+            Some(no) => {
+                self.line("} else {");
+                self.block(|this| this.statement(no, target))?;
+            }
+            None => {}
         }
         self.line("}");
         Ok(())
@@ -393,8 +405,9 @@ impl<'a> RustFunction<'a> {
         let mut at = String::new();
         for (position, index) in indices.iter().enumerate() {
             let index = self.number(*index)?;
-            at = match position {
-                0 => index,
+            at = match (position, &*at) {
+                (0, _) | (_, "0") => index,
+                (_, "1") => format!("{} + {}", self.size(&extents[position], of)?, wrapped(index)),
                 _ => format!("{} * {} + {}", wrapped(at), wrapped(self.size(&extents[position], of)?), wrapped(index)),
             };
         }
@@ -454,8 +467,16 @@ impl<'a> RustFunction<'a> {
     fn negated(&mut self, of: Expr) -> Result<String, NoForm> {
         match of.term() {
             ExprTerm::Op(Op::Lt, one, other) => Ok(format!("{} >= {}", self.term(*one)?, self.term(*other)?)),
+            ExprTerm::Op(Op::Eq, one, other) if self.are_numbers(*one, *other)? => {
+                Ok(format!("{} != {}", self.term(*one)?, self.term(*other)?))
+            }
             _ => Ok(format!("!{}", self.operand(of, Type::Bool)?)),
         }
+    }
+
+    fn are_numbers(&self, one: Expr, other: Expr) -> Result<bool, NoForm> {
+        let is_number = |of| matches!(of, Type::Number | Type::Bottom);
+        Ok(is_number(self.types.expr(one)?) && is_number(self.types.expr(other)?))
     }
 
     fn operation(&mut self, op: Op, one: Expr, other: Expr) -> Result<String, NoForm> {
@@ -477,9 +498,12 @@ impl<'a> RustFunction<'a> {
                 format!("{} == {}", wrapped(converted(a, Type::List)?), wrapped(converted(b, Type::List)?))
             }
             (Op::Eq, Type::Bool, Type::Bool) if b.text == "true" => a.text,
-            (Op::Eq, Type::Number | Type::Bottom, Type::Number | Type::Bottom)
-            | (Op::Eq, Type::Bool, Type::Bool)
-            | (Op::Eq, Type::Nodes, Type::Nodes) => format!("{} == {}", wrapped(a.text), wrapped(b.text)),
+            (Op::Eq, Type::Number | Type::Bottom, Type::Number | Type::Bottom) => {
+                format!("{} == {}", self.term(one)?, self.term(other)?)
+            }
+            (Op::Eq, Type::Bool, Type::Bool) | (Op::Eq, Type::Nodes, Type::Nodes) => {
+                format!("{} == {}", wrapped(a.text), wrapped(b.text))
+            }
             (Op::With, Type::Nodes, _) => format!("{} | {}", wrapped(a.text), nodes(b)?),
             (Op::Without, Type::Nodes, _) => format!("{} & !{}", wrapped(a.text), nodes(b)?),
             (Op::Without, Type::List, Type::Number) => format!("{}.without({})", wrapped(a.text), b.text),

@@ -13,6 +13,7 @@ use mowgli_core::parts::PartTerm;
 use mowgli_rdma::wait::WAIT;
 
 use crate::emit::library::{Emitted, Given, described, given_to, has_word, role, word};
+use crate::emit::text::wrapped;
 use crate::emit::types::{NoForm, Signatures, Type};
 use function::RustFunction;
 use names::{function_name, structure, type_name};
@@ -148,8 +149,11 @@ fn arrays(
             .map(|extent| function.size(extent, object))
             .collect::<Result<Vec<_>, _>>()?;
         if !sizes.is_empty() {
-            let count = sizes.iter().map(|size| if sizes.len() == 1 { size.clone() } else { format!("({size})") });
-            let count = function::index(count.collect_vec().join(" * "));
+            let count = match &*sizes {
+                [one] => one.clone(),
+                _ => sizes.into_iter().map(wrapped).join(" * "),
+            };
+            let count = function::index(count);
             found.push((role, format!("vec![{}::default(); {count}]", structure(part.object.library))));
         }
     }
