@@ -59,7 +59,7 @@ pub fn in_rust(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<Strin
     Ok(format!(
         "//! Written by `mowgli emit rust {}`.\n//!\n\
          //! Do not edit: change the library, check it, and write this again.\n\n\
-         // A program need not make every call.\n#![allow(dead_code)]\n\n{}{text}",
+         // A program need not make every call, and statements are those of the checked bodies.\n#![allow(dead_code, clippy::all)]\n\n{}{text}",
         names(wanted),
         rust::head(&all)
     ))

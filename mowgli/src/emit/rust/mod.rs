@@ -149,9 +149,11 @@ fn arrays(
             .map(|extent| function.size(extent, object))
             .collect::<Result<Vec<_>, _>>()?;
         if !sizes.is_empty() {
-            let count = match &*sizes {
-                [one] => one.clone(),
-                _ => sizes.into_iter().map(wrapped).join(" * "),
+            let factors = sizes.iter().filter(|size| *size != "1").collect_vec();
+            let count = match &*factors {
+                [] => "1".to_owned(),
+                [one] => (*one).clone(),
+                _ => factors.into_iter().cloned().map(wrapped).join(" * "),
             };
             let count = function::index(count);
             found.push((role, format!("vec![{}::default(); {count}]", structure(part.object.library))));
