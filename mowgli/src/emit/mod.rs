@@ -56,13 +56,15 @@ pub fn in_c(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<String, 
 pub fn in_rust(entries: &[Entry], wanted: &[(&Entry, &Variant)]) -> Result<String, InputError> {
     let all = stack(entries, wanted)?;
     let text = written(&all, rust::text)?;
-    Ok(format!(
-        "//! Written by `mowgli emit rust {}`.\n//!\n\
-         //! Do not edit: change the library, check it, and write this again.\n\n\
-         // A program need not make every call, and statements are those of the checked bodies.\n#![allow(dead_code, clippy::all)]\n\n{}{text}",
-        names(wanted),
-        rust::head(&all)
-    ))
+    let head = [
+        &format!("//! Written by `mowgli emit rust {}`.", names(wanted)),
+        "//!",
+        "//! Do not edit: change the library, check it, and write this again.",
+        "",
+        "// A program need not make every call, and statements are those of the checked bodies.",
+        "#![allow(dead_code, clippy::all)]",
+    ];
+    Ok(format!("{}\n\n{}{text}", head.join("\n"), rust::head(&all)))
 }
 
 /// Returns the arguments of the command for these libraries.
