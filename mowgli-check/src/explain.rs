@@ -336,6 +336,9 @@ impl Explained {
             let shown = self.test.shown.iter().map(|(name, _)| name.clone());
             let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
             out.push_str(&witness(&outcome, implemented, &scene));
+            if let Model::RdmaTso(_) = self.test.model {
+                out.extend(show::weak_cycle(&scene));
+            }
         }
         if self.vacuous {
             out.push_str(&format!("\n{}", vacuous()));

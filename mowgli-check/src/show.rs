@@ -11,6 +11,7 @@ use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
+use mowgli_rdma::robust::{ScEdge, sc_cycle};
 use mowgli_rdma::tso;
 use serde::Serialize;
 
@@ -206,6 +207,25 @@ fn name(execution: &Execution, names: &Names, s: usize) -> String {
 pub fn pairs(execution: &Execution, names: &Names, pairs: &Pairs) -> String {
     let name = |s| name(execution, names, s);
     reduced(pairs).iter().map(|&(a, b)| format!("    {} -> {}\n", name(a), name(b))).collect()
+}
+
+/// Prints the cycle for which an execution over a memory model is not sequentially consistent, as sentences. Returns `None` if it
+/// is.
+#[must_use]
+pub fn weak_cycle(scene: &Scene<'_>) -> Option<String> {
+    let sentence = |(a, relation, b): ScEdge| {
+        let [a, b] = [a, b].map(|s| name(scene.execution, scene.names, s));
+        let how = match relation {
+            "po" => "comes before",
+            "rf" => "is read by",
+            "rb" => "reads a value older than that of",
+            _ => "is overwritten by",
+        };
+        format!("    {a} {how} {b}  ({relation})\n")
+    };
+    let cycle = sc_cycle(scene.libraries, scene.execution)?;
+    let sentences: String = cycle.into_iter().map(sentence).collect();
+    Some(format!("  It is not sequentially consistent, as this cycle shows:\n{sentences}"))
 }
 
 /// Prints the choices of an execution and what they imply: reads-from and the orders, without pairs that follow from

@@ -20,6 +20,23 @@ fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
 }
 
+/// Of store buffering, the execution that no interleaving has comes with its cycle.
+#[test]
+fn an_explained_execution_shows_why_it_is_weak() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = |outcome: &str| {
+        let text = format!(
+            "RDMA_TSO sb\n{{ x@1 = 0; y@1 = 0; }}\n P1@1 | P2@1 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed ({outcome})\n"
+        );
+        mowgli(&["explain", &file(folder.path(), "sb.litmus", &text)]).out
+    };
+    let cycle = "  It is not sequentially consistent, as this cycle shows:\n    P1 Write(x, 1) comes before P1 Read(y) = 0  (po)\n    \
+        P1 Read(y) = 0 reads a value older than that of P2 Write(y, 1)  (rb)\n    P2 Write(y, 1) comes before P2 Read(x) = 0  (po)\n    \
+        P2 Read(x) = 0 reads a value older than that of P1 Write(x, 1)  (rb)\n";
+    assert!(explained("a=0 /\\ b=0").ends_with(cycle), "{}", explained("a=0 /\\ b=0"));
+    assert!(!explained("a=1 /\\ b=0").contains("sequentially consistent"));
+}
+
 /// A library is printed with its objects, methods, own relations and bodies; a variant with its edits.
 #[test]
 fn a_library_is_shown_as_the_papers_write_it() {
