@@ -424,7 +424,7 @@ fn each_memory_region_has_relaxed_ordering_or_not() {
     }
 }
 
-/// Each round of the loop makes a list, and looks at a word that nobody writes, or that the other thread writes.
+/// Each round of the loop makes a list, and reads a word that nobody writes, or that the other thread writes.
 fn a_loop_that_writes_its_own_memory_waits() {
     let folder = tempfile::tempdir().unwrap();
     file(folder.path(), "node.h", include_str!("../examples/verbs/node.h"));

@@ -29,8 +29,8 @@ pub(super) fn last_of(role: &Role, call: &Term) -> Term {
     }
 }
 
-/// Returns the last writes of a call, before a read, to the same word of its own thread: one, or one for each way of
-/// its event. A read in an iteration has those of this iteration.
+/// Returns the last writes of a call, before a read, to the same word of its own thread. There is one for each way of its event.
+/// A read in an iteration has those of this iteration.
 fn puts_before<'k>(kind: &'k Kind, role: &Role) -> Vec<&'k Role> {
     let is_alike = |r: &Role| r.each == role.each && matches!(r.each, None | Some(Each::Rounds));
     let is_of_thread = role.cell.as_ref().is_some_and(|cell| cell.leaves.contains(&Leaf::Thread));
