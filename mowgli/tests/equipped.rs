@@ -14,6 +14,7 @@ use mowgli_libraries::catalogue::catalogue;
 use serde_json::json;
 
 mod cluster;
+mod emitted;
 mod explored;
 mod herd;
 mod pages;
@@ -131,6 +132,7 @@ fn main() -> ExitCode {
         trials(&processes, Layer::Long, LIBFABRIC),
         trials(&programs, Layer::Quick, VERBS),
         trials(&devices, Layer::Long, READABLE),
+        emitted::trials(),
         explored::trials(),
         herd::trials(),
         pages::trials(),
@@ -1002,6 +1004,7 @@ fn emitted_c_compiles() {
             let out = folder.path().join(name.replace(':', "-"));
             let printed = mowgli(&["emit", "c", &name, "--out", &out.display().to_string()]);
             if printed.code == 2 {
+                assert!(printed.err.starts_with("error[unsupported]"), "{name}: {}", printed.err);
                 refused.push(name);
                 continue;
             }

@@ -1,0 +1,328 @@
+//! Libraries in C, explored: clients of the code that `mowgli emit c` writes have the outcomes that they have over the
+//! term of the body.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use mowgli::emit::{C_PORT, in_c};
+use mowgli_c::{Ask, ProgramCommand, Toolchain, explore};
+use mowgli_check::litmus::run::implement;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Library;
+use mowgli_core::method::Returns;
+use mowgli_core::problem::{Found, Limits, Problem};
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, Client, well_formed};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_rdma::probes::WaitProbes;
+use mowgli_rdma::wait::{WAIT, Wait};
+use mowgli_rdma::{Network, Switches};
+use tempfile::TempDir;
+
+use crate::explored::COMPILER;
+use crate::needs::{Layer, trial};
+use crate::ran::{file, mowgli};
+
+/// Lists the tests.
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial("emitted_barriers_locks_and_rings_have_the_outcomes_of_their_terms", Layer::Quick, COMPILER, || {
+            for library in ["bal", "slock", "rbl"] {
+                let entry = entry_of(library);
+                let [whole, cut] = compared(&entry, "published", &some_clients(&entry, 1));
+                assert!(whole > 2 && cut == 0, "{library}: {whole} {cut}");
+            }
+        }),
+        trial("an_emitted_variant_that_is_broken_has_more_outcomes", Layer::Long, COMPILER, || {
+            let entry = entry_of("sc-rmw");
+            let [published, broken] = ["published", "read-no-wait"].map(|variant| chain(&entry, variant));
+            let mut clients = some_clients(&entry, 4);
+            clients.retain(|of| over_the_term(&entry, &published, of) != over_the_term(&entry, &broken, of));
+            clients.sort_by_key(|(_, client)| client.len());
+            clients.truncate(1);
+            assert_eq!(compared(&entry, "read-no-wait", &clients), [1, 0]);
+        }),
+        trial("emitted_libraries_have_the_outcomes_of_their_terms", Layer::Long, COMPILER, || {
+            let all = emitted_variants();
+            assert!(all.len() > 30, "{all:?}");
+            let counts = all.into_iter().map(|(library, variant)| {
+                let entry = entry_of(&library);
+                compared(&entry, &variant, &some_clients(&entry, 1))
+            });
+            let [whole, cut] = counts.fold([0, 0], |[a, b], [c, d]| [a + c, b + d]);
+            assert!(whole > 9 * cut, "{whole} clients were explored, and {cut} in part");
+        }),
+    ]
+}
+
+fn entry_of(library: &str) -> Entry {
+    catalogue().into_iter().find(|entry| entry.name == library).expect("a library")
+}
+
+/// Lists the libraries and variants that have a form in C.
+fn emitted_variants() -> Vec<(String, String)> {
+    let entries = catalogue();
+    let all = entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)));
+    let is_emitted = |(entry, variant): &(&Entry, &Variant)| in_c(&entries, &[(entry, variant)]).is_ok();
+    all.filter(is_emitted).map(|(entry, variant)| (entry.name.to_owned(), variant.name.to_owned())).collect()
+}
+
+/// Compares clients of a variant of a library with those of its term. Returns the number of clients that were explored as a whole, and
+/// that of the others. Their outcomes have to be among those of the term.
+fn compared(entry: &Entry, variant: &str, clients: &[(World, Client)]) -> [usize; 2] {
+    let emitted = EmittedClients::new(entry, variant, clients);
+    let chain = chain(entry, variant);
+    let mut counts = [0, 0];
+    for (number, of) in clients.iter().enumerate() {
+        let (expected, found) = (over_the_term(entry, &chain, of), emitted.explored(number));
+        let outcomes = found.so_far().0;
+        let is_whole = found.so_far().1.is_none();
+        let agree = if is_whole { *outcomes == expected } else { outcomes.is_subset(&expected) };
+        assert!(agree, "{}:{variant} {:?}: {found:?}, not {expected:?}\n{}", entry.name, of.1, emitted.text);
+        counts[usize::from(!is_whole)] += 1;
+    }
+    counts
+}
+
+/// The number of extensions of a client.
+const PROBES: usize = 4;
+
+/// Clients of two threads with a call each at least, spread over those within a bound. Each comes with some extensions that
+/// see through memory what its calls promise.
+fn some_clients(entry: &Entry, count: usize) -> Vec<(World, Client)> {
+    let bound = Bound { threads: 2, nodes: 2, calls: 2, total: Some(4), ..Bound::default() };
+    let (mut all, _) = well_formed(entry.library().unwrap(), &*entry.subject, &[bound], &|| false).all().unwrap();
+    all.retain(|(world, client)| world.threads.len() == 2 && client.threads.iter().all(|calls| !calls.is_empty()));
+    let step = (all.len() / count).max(1);
+    let chosen = all.into_iter().rev().step_by(step).take(count);
+    let probes = entry.probes.iter().map(|p| &**p).next();
+    let of_memory = WaitProbes { loopback: false, gets: false };
+    let with_probes = |(world, client): (World, Client)| {
+        let extended = probes.unwrap_or(&of_memory).extend(&world, &client, 0);
+        let step = (extended.len() / PROBES).max(1);
+        extended.into_iter().skip(step / 2).step_by(step).take(PROBES).chain([(world, client)])
+    };
+    chosen.flat_map(with_probes).collect()
+}
+
+/// Returns the implementations of a library and of all that it stands on.
+fn chain(entry: &Entry, variant: &str) -> Vec<Arc<dyn Implementation>> {
+    let entries = catalogue();
+    let mut all = vec![(entry, entry.variant(variant).unwrap())];
+    let mut at = 0;
+    while let Some((entry, _)) = all.get(at).copied() {
+        for name in entry.below.names().filter(|name| entry.memory.libraries.get(*name).is_none()) {
+            let next = named(&entries, name.text()).unwrap();
+            all.push((next, next.default_variant().unwrap()));
+        }
+        at += 1;
+    }
+    all.into_iter().map(|(_, variant)| Arc::clone(&variant.implementation)).collect()
+}
+
+/// The results of calls, by thread and position, as the C program records them.
+type Results = BTreeMap<String, i64>;
+
+fn result_name(thread: usize, call: usize) -> String {
+    format!("P{}_{call}", thread + 1)
+}
+
+fn over_the_term(
+    entry: &Entry,
+    chain: &[Arc<dyn Implementation>],
+    (world, client): &(World, Client),
+) -> BTreeSet<Results> {
+    let mut world = world.clone();
+    let implementations = implement(&mut world, chain);
+    let programs = client.programs();
+    let limits = Limits::default();
+    let libraries = &entry.memory.libraries;
+    let problem = Problem { implementations: &implementations, limits, ..Problem::of(libraries, &world, &programs) };
+    let of_outcome = |outputs: &[Val]| {
+        let of_thread = |(thread, output): (usize, &Val)| {
+            let Val::Tuple(parts) = output else { panic!("a thread has a result for each call") };
+            let recorded = parts.parts().iter().enumerate().filter_map(|(call, v)| Some((call, recorded(*v)?)));
+            recorded.map(|(call, v)| (result_name(thread, call), v)).collect::<Vec<_>>()
+        };
+        outputs.iter().enumerate().flat_map(of_thread).collect()
+    };
+    problem.results().all().unwrap().iter().map(|outcome| of_outcome(&outcome.outputs)).collect()
+}
+
+/// Returns the number with which the C program records a value.
+fn recorded(value: Val) -> Option<i64> {
+    match value {
+        Val::Unit => None,
+        Val::Bool(is) => Some(is.into()),
+        Val::Int(v) => Some(v),
+        Val::Bot => Some(i64::MIN),
+        Val::Tuple(parts) => Some(parts.parts().iter().fold(0, |all, v| all * 100 + v.int().expect("a number"))),
+        other => panic!("{other} is no value of a program in C"),
+    }
+}
+
+/// A program with several clients, of which its argument chooses one.
+struct EmittedClients {
+    text: String,
+    program: PathBuf,
+    /// The program is gone without it.
+    _folder: TempDir,
+}
+
+impl EmittedClients {
+    fn new(entry: &Entry, variant: &str, clients: &[(World, Client)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let library = format!("{}:{variant}", entry.name);
+        let ran = mowgli(&["emit", "c", &library, "--out", &folder.path().display().to_string()]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        file(folder.path(), "client.h", include_str!("device/client.h"));
+        let header = std::fs::read_to_string(folder.path().join(format!("{}.h", entry.name))).unwrap();
+        let text = InC { library: entry.library().unwrap(), header: C_PORT.1.to_owned() + &header }.program(clients);
+        let source = file(folder.path(), "clients.c", &text);
+        let program = folder.path().join("clients");
+        let toolchain = Toolchain::new(OsStr::new("cc"), OsStr::new("c++")).unwrap();
+        let flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror"].map(OsString::from);
+        toolchain.compile(&[source.into()], &program, &flags).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        Self { text, program, _folder: folder }
+    }
+
+    /// Returns the outcomes of a client under every execution of RDMA_TSO.
+    fn explored(&self, client: usize) -> Found<BTreeSet<Results>> {
+        let found = explore(&Ask {
+            programs: &[ProgramCommand { program: self.program.clone(), args: vec![client.to_string()] }],
+            per_node: false,
+            switches: Switches { network: Network::RC, ..Switches::OFF },
+            states: 50_000,
+            time: Duration::from_secs(20),
+            executions: false,
+            races: false,
+        });
+        let found = found.unwrap();
+        assert!(found.failures.is_empty(), "client {client}: {found:?}\n{}", self.text);
+        let outcomes = found.outcomes.into_keys().map(|recorded| recorded.into_iter().collect()).collect();
+        Found::new(outcomes, found.stop.map(|_| Stop::Time))
+    }
+}
+
+/// The notation of clients in C, with the prototypes of the emitted header.
+struct InC<'a> {
+    library: &'a dyn Library,
+    header: String,
+}
+
+impl InC<'_> {
+    fn program(&self, clients: &[(World, Client)]) -> String {
+        let mut text = format!("#include \"{}.h\"\n#include \"client.h\"\n", self.library.name());
+        let mut choices = String::new();
+        for (number, (world, client)) in clients.iter().enumerate() {
+            self.objects(&mut text, number, world);
+            let args = client.threads.iter().flatten().flat_map(|call| call.args.iter().copied());
+            let identifiers: BTreeSet<Val> = args.filter(|v| matches!(v, Val::Wid(_))).collect();
+            let identifiers: Vec<Val> = identifiers.into_iter().collect();
+            for (thread, calls) in client.threads.iter().enumerate() {
+                let _ = writeln!(text, "static void *thread_{number}_{thread}(void *none)\n{{");
+                let _ = writeln!(text, "\tstruct mw_thread *me = &threads[{}];\n\t(void)none;", thread + 1);
+                for (position, call) in calls.iter().enumerate() {
+                    let _ = writeln!(
+                        text,
+                        "\t{};",
+                        self.call(call, (number, &identifiers), &result_name(thread, position))
+                    );
+                }
+                text += "\treturn NULL;\n}\n";
+            }
+            let of: Vec<String> = world.threads.iter().map(|n| n.to_string()).collect();
+            let many = world.threads.len();
+            let _ = writeln!(
+                choices,
+                "\tcase {number}:\n\t\tset_up({}, {many}, (int[]){{ 0, {} }});",
+                world.nodes,
+                of.join(", ")
+            );
+            let _ = writeln!(choices, "\t\tfor (int n = 1; n <= {}; n++) make_{number}(n);", world.nodes);
+            for (thread, node) in world.threads.iter().enumerate() {
+                let _ = writeln!(choices, "\t\tmowgli_node({node}, thread_{number}_{thread}, NULL);");
+            }
+            choices += "\t\tbreak;\n";
+        }
+        text + "int main(int count, char **args)\n{\n\tif (count != 2) return 2;\n\tswitch (atoi(args[1])) {\n"
+            + &choices
+            + "\t}\n\tmowgli_join();\n\treturn 0;\n}\n"
+    }
+
+    /// Declares the objects of a client, and writes the function that makes them on a node.
+    fn objects(&self, text: &mut String, number: usize, world: &World) {
+        let mut made = String::new();
+        for (x, object) in &world.objects {
+            let prefix = prefix(object.library);
+            let word = if object.library == WAIT { "_word" } else { "" };
+            let _ = writeln!(text, "static struct {prefix}{word} {x}_{number}[MOST];");
+            let members: Vec<String> = object.members.iter().map(|t| (t.index() + 1).to_string()).collect();
+            let new = format!("{prefix}{word}_new");
+            let given = self.parameters(&new).into_iter().skip(2).map(|parameter| {
+                match parameter.rsplit(' ').next().unwrap() {
+                    "node" => object.node.expect("a node").to_string(),
+                    "initial" => object.init.to_string(),
+                    "size" => object.size.to_string(),
+                    "members" => format!("mw_threads({}, {})", members.len(), members.join(", ")),
+                    other => panic!("{new} takes {other}"),
+                }
+            });
+            let given: Vec<String> = given.collect();
+            let all = [&[format!("&nodes[n], &{x}_{number}[n]")], &given[..]].concat();
+            let _ = writeln!(made, "\t{new}({});", all.join(", "));
+        }
+        let _ = writeln!(text, "static void make_{number}(int n)\n{{\n{made}}}");
+    }
+
+    /// Returns a call as a statement. Its result has this name.
+    fn call(&self, call: &Call, (number, identifiers): (usize, &[Val]), result: &str) -> String {
+        let method = format!("{}_{}", prefix(call.library), call.method.text().to_lowercase());
+        let parameters = self.parameters(&method);
+        let object = |x: Loc| format!("&{x}_{number}[me->node]");
+        let argument = |(v, parameter): (&Val, &String)| match *v {
+            Val::Loc(x) => object(x),
+            Val::NoWid => "0".to_owned(),
+            // The identifiers of objects come first.
+            Val::Wid(_) => format!("MW_IDS - {}", 1 + identifiers.iter().position(|d| d == v).expect("one of them")),
+            Val::Nodes(ns) if ns.is_empty() => "0".to_owned(),
+            Val::Nodes(ns) => ns.iter().map(|n| format!("mw_only({n})")).collect::<Vec<_>>().join(" | "),
+            Val::Int(v) if parameter.starts_with("struct mw_list") => format!("mw_one({v})"),
+            Val::Tuple(parts) => {
+                let all: Vec<String> = parts.parts().iter().map(Val::to_string).collect();
+                format!("mw_threads({}, {})", all.len(), all.join(", "))
+            }
+            other => other.to_string(),
+        };
+        let args = call.args.iter().zip(parameters.iter().skip(1)).map(argument);
+        let called =
+            format!("{method}({})", std::iter::once("me".to_owned()).chain(args).collect::<Vec<_>>().join(", "));
+        let methods = if call.library == WAIT { Wait.methods() } else { self.library.methods() };
+        let returns = methods.iter().find(|m| m.name == call.method.text()).map(|m| m.returns);
+        if returns == Some(Returns::Nothing) { called } else { format!("RECORD(\"{result}\", {called})") }
+    }
+
+    /// Returns the parameters of a function of the header, as in its prototype.
+    fn parameters(&self, function: &str) -> Vec<String> {
+        let start = format!(" {function}(");
+        let found =
+            self.header.lines().filter(|line| line.starts_with("MW_FN")).find_map(|line| line.split_once(&start));
+        let (_, rest) = found.unwrap_or_else(|| panic!("{function} is not in the header"));
+        rest.trim_end_matches(')').split(", ").map(str::to_owned).collect()
+    }
+}
+
+/// Returns the first part of the names of a library in C.
+fn prefix(library: Name) -> String {
+    if library == WAIT { "mw".to_owned() } else { library.text().replace('-', "_") }
+}
