@@ -20,7 +20,7 @@ fn usual_slips_in_litmus_tests_are_reported_how_it_is_written() {
     says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
 }
 
-/// Of store buffering, the execution that no interleaving has comes with its cycle.
+/// Store buffering has an execution that no interleaving has. It comes with its cycle.
 #[test]
 fn an_explained_execution_shows_why_it_is_weak() {
     let folder = tempfile::tempdir().unwrap();

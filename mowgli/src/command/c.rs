@@ -1,5 +1,6 @@
 //! `mowgli cc`, `mowgli explore` and `mowgli replay`: programs in C and C++ over libibverbs.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,11 @@ use mowgli_c::{
     ProgramRace, RacingAccess, RandomRuns, StuckThreads, Toolchain,
 };
 use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
 use mowgli_rdma::tso::Method;
 use mowgli_rdma::way::Way;
 use mowgli_rdma::{Network, Switches};
@@ -24,7 +27,7 @@ use super::network::On;
 use super::out::{reported_in, save, text_of};
 use crate::error::{Code, InputError};
 use crate::litmus::print;
-use crate::litmus::test::Model;
+use crate::litmus::test::{Model, element};
 
 #[derive(Args)]
 #[command(
@@ -345,7 +348,7 @@ fn text(name: &str, explored: &ExploredProgram, has_races: bool) -> String {
 /// Returns the execution of a failure as a litmus test of the words that its calls name.
 ///
 /// # Errors
-/// If it has an operation of several words, because a litmus test has these on arrays only.
+/// If an operation of several words has words that are no part of an array.
 fn litmus(
     name: &str,
     explored: &ExploredProgram,
@@ -353,26 +356,70 @@ fn litmus(
     switches: Switches,
 ) -> Result<String, InputError> {
     let calls = &failure.execution.calls;
-    if let Some((call, _)) = calls.iter().flatten().find(|(call, _)| call.method.text().ends_with("Words")) {
-        let why =
-            format!("a litmus test has operations of several words on arrays only, and this execution has {call}");
-        return Err(InputError::new(Code::Unsupported, why));
-    }
     let is_unsignalled = |way: &Val| matches!(Way::of(*way), Ok(Way { signalled: false, .. }));
     let args = || calls.iter().flatten().flat_map(|(call, _)| call.args.iter());
     let switches = Switches { unsignalled: args().any(is_unsignalled), ..switches };
     let mut world = explored.world.clone();
-    world.objects.retain(|x, _| args().any(|arg| *arg == Val::Loc(*x)));
+    world.objects.retain(|x, _| args().any(|arg| locs(*arg).contains(x)));
     // By the first queue pair a call has its short form, which more commands know.
     let short = |call: &Call| match Method::of(call).usual() {
         (usual, way) if way == Way::USUAL => usual.into(),
         _ => call.clone(),
     };
-    let threads = calls.iter().map(|calls| calls.iter().map(|(call, _)| short(call)).collect()).collect();
+    let mut threads: Vec<Vec<Call>> =
+        calls.iter().map(|calls| calls.iter().map(|(call, _)| short(call)).collect()).collect();
+    with_arrays(&mut world, &mut threads)?;
     let results = calls.iter().map(|calls| Val::tuple(&calls.iter().map(|(_, v)| *v).collect::<Vec<_>>()));
     let outcome = Outcome { outputs: results.collect(), finals: Vec::new() };
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     Ok(print::allowed(Model::RdmaTso(switches), &name, &world, &Client { threads }, &outcome))
+}
+
+/// Returns the words that an argument names.
+fn locs(argument: Val) -> Vec<Loc> {
+    match argument {
+        Val::Loc(x) => vec![x],
+        Val::Tuple(parts) => parts.parts().iter().filter_map(|v| v.loc()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Takes the name of a word apart: the memory, and the offset in it. `record_16` is at offset 16 of `record`.
+fn memory_of(x: Loc) -> (&'static str, u64) {
+    let name = x.0.text();
+    let parts = name.rsplit_once('_').and_then(|(memory, offset)| Some((memory, offset.parse().ok()?)));
+    parts.unwrap_or((name, 0))
+}
+
+/// Makes arrays of the memory that operations of several words use, because a litmus test has these on arrays only.
+fn with_arrays(world: &mut World, threads: &mut [Vec<Call>]) -> Result<(), InputError> {
+    let several = || threads.iter().flatten().flat_map(|call| &call.args).filter(|v| matches!(v, Val::Tuple(_)));
+    let memories: BTreeSet<&str> = several().flat_map(|v| locs(*v)).map(|x| memory_of(x).0).collect();
+    let mut elements: BTreeMap<Loc, (&str, usize)> = BTreeMap::new();
+    for memory in memories {
+        let words = world.objects.keys().copied().filter(|x| memory_of(*x).0 == memory);
+        let words = words.sorted_by_key(|x| memory_of(*x).1).enumerate();
+        elements.extend(words.map(|(at, x)| (x, (memory, at))));
+    }
+    let follows = |x: Loc, y: Loc| {
+        let ((one, at), (other, next)) = (elements[&x], elements[&y]);
+        (one, at + 1, world.home(x)) == (other, next, world.home(y))
+    };
+    let is_whole = |v: &Val| locs(*v).iter().tuple_windows().all(|(x, y)| follows(*x, *y));
+    if let Some(v) = several().find(|v| !is_whole(v)) {
+        let why = format!("a litmus test has operations of several words on arrays only, and {v} is no part of one");
+        return Err(InputError::new(Code::Unsupported, why));
+    }
+    let renamed = |x: Loc| elements.get(&x).map_or(x, |&(memory, at)| element(Name::new(memory), at as i64));
+    world.objects = std::mem::take(&mut world.objects).into_iter().map(|(x, object)| (renamed(x), object)).collect();
+    for v in threads.iter_mut().flatten().flat_map(|call| &mut call.args) {
+        *v = match *v {
+            Val::Loc(x) => renamed(x).into(),
+            Val::Tuple(_) => Val::tuple(&locs(*v).into_iter().map(|x| renamed(x).into()).collect::<Vec<Val>>()),
+            other => other,
+        };
+    }
+    Ok(())
 }
 
 fn line(place: &mowgli_c::SourcePlace) -> serde_json::Value {
