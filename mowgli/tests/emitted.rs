@@ -53,7 +53,9 @@ pub fn trials() -> Vec<Trial> {
             assert_eq!(compared(&entry, "read-no-wait", &clients), [1, 0]);
         }),
         trial("emitted_libraries_have_the_outcomes_of_their_terms", Layer::Long, COMPILER, || {
-            let all = emitted_variants();
+            // Clients of the other two take minutes each.
+            let is_small = |(library, _): &(String, String)| !["queue", "map"].contains(&library.as_str());
+            let all: Vec<_> = emitted_variants().into_iter().filter(is_small).collect();
             assert!(all.len() > 30, "{all:?}");
             let counts = all.into_iter().map(|(library, variant)| {
                 let entry = entry_of(&library);
