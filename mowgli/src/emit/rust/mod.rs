@@ -26,7 +26,7 @@ pub(super) fn head(all: &[Emitted<'_>]) -> String {
     let own = all.iter().filter(|library| library.has_own()).map(|library| &library.owner.word).collect_vec();
     let fields = own.iter().map(|word| format!("    /// Those of `{word}`.\n    pub {word}: {word}::Own,\n")).join("");
     let values = own.iter().map(|word| format!("{word}: {word}::Own::new(world)")).join(", ");
-    let (open, close) = if own.is_empty() { ("", "") } else { ("\n", "") };
+    let open = if own.is_empty() { "" } else { "\n" };
     let (world, made) =
         if own.is_empty() { ("_", "Self {}".to_owned()) } else { ("world", format!("Self {{ {values} }}")) };
     format!(
@@ -35,7 +35,7 @@ pub(super) fn head(all: &[Emitted<'_>]) -> String {
          pub type Me<'a, P> = Thread<'a, P, Own>;\n\n\
          /// The parts of the libraries that belong to none of their objects.\n\
          #[derive(Clone, Debug, Default)]\n\
-         pub struct Own {{{open}{fields}{close}}}\n\n\
+         pub struct Own {{{open}{fields}}}\n\n\
          impl Own {{\n    \
              /// Makes them: on every node, before all objects.\n    \
              pub fn new({world}: &mut World) -> Self {{\n        {made}\n    }}\n\
