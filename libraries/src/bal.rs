@@ -91,7 +91,7 @@ impl Library for Bal {
 
 impl Hints for Bal {
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

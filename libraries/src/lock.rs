@@ -110,7 +110,7 @@ impl Hints for Lock {
     }
 
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

@@ -139,7 +139,7 @@ impl Hints for Rbl {
     }
 
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

@@ -99,7 +99,7 @@ impl Hints for Sv {
     }
 
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::Bound;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Memory, Variant, bound};
@@ -102,7 +103,8 @@ impl Catalogue {
                 return Err(InputError::new(Code::Library, message).help("check it by `mowgli_check::check::check`"));
             }
             guarded(entry.name, || fault(entry, &bound(2, 2, 1), &|| false))?;
-            guarded(entry.name, || hints::check(entry, &bound(2, 2, 1), EXECUTIONS, &|| false))?;
+            let two_values = Bound { values: vec![1, 2], ..bound(2, 2, 1) };
+            guarded(entry.name, || hints::check(entry, &two_values, EXECUTIONS, &|| false))?;
         }
         let known = Self::of(own);
         known.without_clash().map(|()| known)

@@ -644,7 +644,7 @@ impl Checked {
         let Report { generated, ill_formed, renamed, clients, vacuous, probed, stats, .. } = &self.report;
         let dropped = [
             (*ill_formed, "that the specification says nothing of"),
-            (*renamed, "others renamed"),
+            (*renamed, "others renamed, or with equal values"),
             (self.not_asked(), "left when the check ended"),
         ];
         let dropped = dropped.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!(", less {n} {why}")).join("");

@@ -1,4 +1,4 @@
-//! Executions in which two threads, two nodes or two integers have changed places.
+//! Executions in which two threads, two nodes or two integers have changed places, or two integers are one.
 //!
 //! **Computes** the image of an execution under an exchange. The shapes of its events are those that the libraries give to
 //! the exchanged events: the ones with the same subevents up to their cells. **Example**: T1 calls `write(x, 1)`, and T2
@@ -21,6 +21,8 @@ pub(crate) enum Exchange {
     Nodes(Node, Node),
     /// Two integers.
     Integers(i64, i64),
+    /// The first integer takes the place of the second one, too. This is no exchange, and other definitions allow it.
+    Merged(i64, i64),
 }
 
 /// Returns the other one of two, or a third one itself.
@@ -46,6 +48,7 @@ impl Exchange {
     fn value(self, v: Val) -> Val {
         match (self, v) {
             (Self::Integers(a, b), Val::Int(i)) => Val::Int(other(i, a, b)),
+            (Self::Merged(a, b), Val::Int(i)) => Val::Int(if i == b { a } else { i }),
             (_, Val::Node(n)) => Val::Node(self.node(n)),
             (_, Val::Nodes(ns)) => Val::Nodes(ns.iter().map(|n| self.node(n)).collect()),
             (_, Val::Thread(t)) => Val::Thread(self.thread(t)),

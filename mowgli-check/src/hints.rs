@@ -2,14 +2,14 @@
 //!
 //! **Computes**: the first event of a consistent execution that a hint calls dispensable, although the execution
 //! without it is not consistent. Also the first consistent execution that is not consistent any more when two threads, nodes or
-//! integers change places, which [`Hints::equivariance`] rules out. **Correct because** this is how [`Hints::only_looks`] and [`Hints::is_remembered`]
-//! are defined. The search leaves out iterations of loops by them, so a wrong hint loses executions and makes *sound*
-//! wrong. **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do
+//! integers change places, or two integers become one. [`Hints::equivariance`] rules this out. **Correct because** this is how
+//! [`Hints::only_looks`] and [`Hints::is_remembered`] are defined. The search leaves out iterations of loops by them, so a wrong
+//! hint loses executions and makes *sound* wrong. **Example**: a barrier whose calls "only look" leaves an execution with one call of two, which its rounds do
 //! not admit. **Cost**: the executions of small clients, at most as many as asked for, each judged once for each such
 //! event.
 
 use mowgli_core::algebra::ChoiceRole;
-use mowgli_core::event::Event;
+use mowgli_core::event::{Call, Event};
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::judge::judge;
@@ -17,7 +17,9 @@ use mowgli_core::library::{Equivariance, Hints, Libraries};
 use mowgli_core::problem::Problem;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::independence::Independence;
 use mowgli_core::soundness::symmetry::Symmetry;
+use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 
@@ -33,6 +35,7 @@ pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bo
     let library = entry.library()?;
     let libraries = entry.specification.and(&entry.memory.libraries);
     let exchanges = exchanges(&libraries, library);
+    let independence = Independence::of_library(&libraries, library.name());
     let (mut executions, mut left_out) = (0, 0);
     for (world, client) in entry.clients(bound, expired).unwrap_or_default() {
         if executions >= most || expired() {
@@ -43,7 +46,8 @@ pub fn check(entry: &Entry, bound: &Bound, most: usize, expired: &dyn Fn() -> bo
             executions += 1;
             wrong = in_execution(&libraries, library, execution, &mut left_out);
             if wrong.is_ok() {
-                wrong = exchanges.iter().try_for_each(|e| is_equivariant(&libraries, library, execution, *e));
+                let allowed = exchanges.iter().filter(|e| is_allowed(**e, execution, &independence));
+                wrong = allowed.into_iter().try_for_each(|e| is_equivariant(&libraries, library, execution, *e));
             }
             wrong.is_ok() && executions < most
         });
@@ -99,10 +103,30 @@ fn exchanges(libraries: &Libraries, library: &dyn Hints) -> Vec<Exchange> {
     let symmetry = Symmetry::of_library(libraries, library.name());
     match library.equivariance() {
         Equivariance::Unknown => Vec::new(),
-        Equivariance::NamesAndData if [1, 2].iter().all(|i| symmetry.renames(*i)) => {
-            names.into_iter().chain([Exchange::Integers(1, 2)]).collect()
+        Equivariance::Names => names.into(),
+        data => {
+            let merged = Some(Exchange::Merged(1, 2)).filter(|_| data == Equivariance::DataIndependent);
+            let renamed = Some(Exchange::Integers(1, 2)).filter(|_| [1, 2].iter().all(|i| symmetry.renames(*i)));
+            names.into_iter().chain(renamed).chain(merged).collect()
         }
-        _ => names.into(),
+    }
+}
+
+/// Whether an exchange applies to an execution. Integers may become equal where they are only moved.
+fn is_allowed(exchange: Exchange, execution: &Execution, independence: &Independence) -> bool {
+    let Exchange::Merged(_, gone) = exchange else { return true };
+    let is_moved = |call: &Call| {
+        let mut args = (0..call.args.len()).filter(|&at| mentions(call.args[at], gone));
+        args.all(|at| independence.has(call, at))
+    };
+    execution.events.iter().all(|e| is_moved(&e.call))
+}
+
+fn mentions(v: Val, integer: i64) -> bool {
+    match v {
+        Val::Int(i) => i == integer,
+        Val::Tuple(parts) => parts.parts().iter().any(|&v| mentions(v, integer)),
+        _ => false,
     }
 }
 
@@ -115,7 +139,7 @@ fn is_equivariant(
 ) -> Result<(), InputError> {
     let wrong = |what: String| {
         let message = format!(
-            "{} says more than is true: Hints::equivariance is {:?}, and {what} when two change places: {exchange:?}",
+            "{} says more than is true: Hints::equivariance is {:?}, and {what} after {exchange:?}",
             library.name(),
             library.equivariance()
         );
@@ -124,7 +148,7 @@ fn is_equivariant(
     let named = match exchange {
         Exchange::Threads(_, b) => execution.world.tids().any(|t| t == b),
         Exchange::Nodes(_, b) => execution.world.all_nodes().contains(b),
-        Exchange::Integers(..) => true,
+        Exchange::Integers(..) | Exchange::Merged(..) => true,
     };
     if !named {
         return Ok(());
@@ -156,9 +180,11 @@ mod tests {
     use mowgli_core::ids::Name;
     use mowgli_core::library::Library;
     use mowgli_core::method::Method;
+    use mowgli_core::shape::Shapes;
     use mowgli_libraries::bal::{self, Bal};
     use mowgli_libraries::catalogue::catalogue;
     use mowgli_libraries::entry::bound;
+    use mowgli_libraries::sv::{self, Sv};
     use mowgli_libraries::x86;
 
     /// A barrier with the hint that its calls only look.
@@ -246,11 +272,52 @@ mod tests {
         assert!(why.message.contains("Hints::equivariance is Names, and BAR("), "{why}");
     }
 
+    /// Shared variables to which no value is written twice.
+    struct Distinct;
+
+    impl Library for Distinct {
+        fn name(&self) -> Name {
+            Sv.name()
+        }
+
+        fn methods(&self) -> &'static [Method] {
+            Sv.methods()
+        }
+
+        fn shape_terms(&self) -> Option<&Shapes> {
+            Sv.shape_terms()
+        }
+
+        fn admits(&self, _: &World, events: &[&Event]) -> bool {
+            let writes = || events.iter().filter(|e| e.call.method.text() == "Write").map(|e| e.call.args[1]);
+            writes().all(|v| writes().filter(|w| *w == v).count() == 1)
+        }
+
+        fn spec(&self) -> Spec {
+            Sv.spec()
+        }
+    }
+
+    impl Hints for Distinct {
+        fn equivariance(&self) -> Equivariance {
+            Equivariance::DataIndependent
+        }
+    }
+
+    #[test]
+    fn a_library_that_compares_data_is_not_independent_of_it() {
+        let entry = sv::entry();
+        let specification = Libraries::like(&entry.memory.libraries).with(Distinct);
+        let small = Bound { values: vec![1, 2], total: Some(2), ..bound(1, 1, 2) };
+        let why = check(&Entry { specification, ..entry }, &small, 1000, &|| false).unwrap_err();
+        assert!(why.message.contains("after Merged(1, 2)"), "{why}");
+    }
+
     #[test]
     fn the_hints_of_all_libraries_are_true() {
         let mut left_out = 0;
         for entry in catalogue().iter().chain(&x86::catalogue()) {
-            let small = Bound { total: Some(3), ..bound(2, 2, 2) };
+            let small = Bound { total: Some(3), values: vec![1, 2], ..bound(2, 2, 2) };
             left_out += check(entry, &small, 200, &|| false).unwrap_or_else(|why| panic!("{why}"));
         }
         assert!(left_out > 1000, "{left_out}");

@@ -95,7 +95,7 @@ impl<M: Methods> Hints for Simple<M> {
     }
 
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

@@ -35,6 +35,9 @@ pub enum Equivariance {
     Names,
     /// The same holds for integers of clients: they are compared with each other, and never computed with.
     NamesAndData,
+    /// The same holds if different integers of clients become equal, as far as shapes and bodies do not compare them: this is data
+    /// independence.
+    DataIndependent,
 }
 
 /// A library: its calls, the locations that they touch, their shapes, and the executions that are consistent.

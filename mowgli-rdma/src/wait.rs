@@ -231,7 +231,7 @@ impl Hints for Wait {
     }
 
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

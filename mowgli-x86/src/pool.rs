@@ -62,6 +62,6 @@ impl Hints for Pool {
         records(call.loc(0), thread).nth(gone).into_iter().collect()
     }
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }

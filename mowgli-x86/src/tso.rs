@@ -118,7 +118,7 @@ impl Hints for X86Tso {
     }
 
     fn equivariance(&self) -> Equivariance {
-        Equivariance::NamesAndData
+        Equivariance::DataIndependent
     }
 }
 

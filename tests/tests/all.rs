@@ -9,6 +9,7 @@ mod core_rma;
 mod corpus;
 mod faults;
 mod flow;
+mod independence;
 mod language;
 mod machine;
 mod models;

@@ -24,7 +24,7 @@ use mowgli_libraries::sv::Method as Sv;
 use mowgli_libraries::x86;
 
 /// A question about a variant of an entry.
-fn question<'a>(entry: &'a Entry, variant: &Variant, bound: &Bound) -> Question<'a> {
+pub(crate) fn question<'a>(entry: &'a Entry, variant: &Variant, bound: &Bound) -> Question<'a> {
     Question {
         library: entry.library().unwrap().name(),
         specification: entry.specification.clone(),
@@ -43,16 +43,16 @@ fn question<'a>(entry: &'a Entry, variant: &Variant, bound: &Bound) -> Question<
 }
 
 /// Asks about a client with its calls implemented.
-fn implemented<T>(
+pub(crate) fn implemented<T>(
     question: &Question<'_>,
     (world, client): &(World, Client),
     ask: impl FnOnce(&Problem<'_>) -> T,
 ) -> T {
     let mut world = world.clone();
-    add_parts(&*question.chain[0], &mut world);
-    let implementations: Implementations = [(question.library, question.chain[0].clone())].into_iter().collect();
+    question.chain.iter().for_each(|i| add_parts(&**i, &mut world));
+    let implementations: Implementations = question.chain.iter().map(|i| (i.target(), i.clone())).collect();
     let (programs, limits) = (client.programs(), Limits { rounds: 1, ..Limits::default() });
-    ask(&Problem { implementations: &implementations, limits, ..Problem::of(&question.below, &world, &programs) })
+    ask(&Problem { implementations: &implementations, limits, ..Problem::of(&question.in_force(), &world, &programs) })
 }
 
 /// Returns the number of classes of executions, and whether one of them has no g.
@@ -74,7 +74,7 @@ fn all_classes(question: &Question<'_>, client: &(World, Client)) -> Vec<u64> {
 }
 
 /// All entries, also those over x86-TSO.
-fn entries() -> Vec<Entry> {
+pub(crate) fn entries() -> Vec<Entry> {
     catalogue().into_iter().chain(x86::catalogue()).collect()
 }
 
@@ -95,13 +95,20 @@ fn left_out_of<T: PartialEq + std::fmt::Debug>(
     bound: &Bound,
     found: fn(&Question<'_>, &(World, Client)) -> T,
 ) -> (usize, usize) {
-    let question = question(entry, variant, bound);
-    let clients = entry.clients(bound, &|| false).unwrap();
-    let orbits = Orbits::of(&question, &clients);
+    left_out_among(&question(entry, variant, bound), &entry.clients(bound, &|| false).unwrap(), found)
+}
+
+fn left_out_among<T: PartialEq + std::fmt::Debug>(
+    question: &Question<'_>,
+    clients: &[(World, Client)],
+    found: fn(&Question<'_>, &(World, Client)) -> T,
+) -> (usize, usize) {
+    let orbits = Orbits::of(question, clients);
     for orbit in orbits.iter().filter(|orbit| orbit.len() > 1) {
-        let first = found(&question, &clients[orbit[0]]);
+        let first = found(question, &clients[orbit[0]]);
         for &i in &orbit[1..] {
-            assert_eq!(found(&question, &clients[i]), first, "{} {}: {:?}", entry.name, variant.name, clients[i]);
+            let edits = question.chain[0].edits();
+            assert_eq!(found(question, &clients[i]), first, "{} {edits:?}: {:?}", question.library, clients[i]);
         }
     }
     assert_eq!(orbits.iter().map(<[usize]>::len).sum::<usize>(), clients.len());
@@ -163,6 +170,29 @@ fn variants_agree(is_wanted: &dyn Fn(&str) -> bool, calls: usize) {
             left_out_of((entry, variant), &Bound { total: Some(2), ..bound(&[0, 1, 2], calls) }, all_classes);
         }
     }
+}
+
+/// Clients whose bodies call bodies, and clients that also read and write memory.
+#[test]
+fn what_is_left_out_of_stacks_and_of_extended_clients_has_the_executions_of_what_is_not() {
+    let all = entries();
+    let (sc_rmw, nlock, sv) =
+        (named(&all, "sc-rmw").unwrap(), named(&all, "nlock").unwrap(), named(&all, "sv").unwrap());
+    let small = Bound { total: Some(2), ..bound(&[1], 1) };
+    let mut through = question(sc_rmw, &sc_rmw.variants[0], &small);
+    through.chain.push(nlock.variants[0].implementation.clone());
+    through.below = nlock.below.clone();
+    let (left_out, clients) = left_out_among(&through, &sc_rmw.clients(&small, &|| false).unwrap(), all_classes);
+    assert!(left_out * 2 > clients, "{left_out} of {clients}");
+    let of_sv = question(sv, &sv.variants[0], &small);
+    let probes = (sv.memory.probes)(false);
+    let extended = |(world, client): (World, Client)| {
+        (0..probes.stages()).flat_map(|stage| probes.extend(&world, &client, stage)).collect::<Vec<_>>()
+    };
+    let one = Bound { total: Some(1), ..small.clone() };
+    let clients: Vec<_> = sv.clients(&one, &|| false).unwrap().into_iter().flat_map(extended).collect();
+    let (left_out, clients) = left_out_among(&of_sv, &clients, all_classes);
+    assert!(left_out * 3 > clients, "{left_out} of {clients}");
 }
 
 /// Every single edit of every call of some bodies: other arguments, nodes and threads, in another order.

@@ -24,13 +24,14 @@ mod complete;
 mod decide;
 mod forbid;
 mod propagate;
+mod steps;
 
 use serde::{Deserialize, Serialize};
 
 use super::compile::{Compiled, UnfilledChoice, compile};
 use super::forbidden::Forbidden;
 use super::network::{Conflict, RelationId};
-use super::values::{Domains, Values, prepare};
+use super::values::{Domains, StepValues, Values, prepare};
 use crate::event::{Cell, Event};
 use crate::graph::Graph;
 use crate::library::Libraries;
@@ -157,19 +158,36 @@ impl<'a> Solver<'a> {
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
-        let init = |s: usize| match graph.subs[s].sub.cell {
+        let init = |graph: &Graph<'_>, s: usize| match graph.subs[s].sub.cell {
             Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
             None => Val::Unit,
         };
         let step = |event: &Event, read: Val| libraries.of(&event.call).step(event, read);
-        let (values, domains) = prepare(&graph, init, step).ok_or(Stop::Values)?;
+        if let Some(values) = prepare(&graph, init, &step, &StepValues::AllOrders) {
+            return Ok(Self::with(graph, values, libraries, observed, expired));
+        }
+        let open = prepare(&graph, init, &step, &StepValues::Any).ok_or(Stop::Values)?;
+        let mut solver = Self::with(graph, open, libraries, observed, expired);
+        let made = solver.made_by_steps(&step).ok_or(Stop::Values)?;
+        let values = prepare(&solver.graph, init, &step, &StepValues::These(made)).ok_or(Stop::Values)?;
+        (solver.values, solver.domains) = values;
+        Ok(solver)
+    }
+
+    fn with(
+        graph: Graph<'a>,
+        (values, domains): (Values, Domains),
+        libraries: &Libraries,
+        observed: &[Cell],
+        expired: &'a dyn Fn() -> bool,
+    ) -> Self {
         let compiled = compile(&graph, libraries);
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = Forbidden::of(&compiled.net);
         let sources = vec![Source::Open; graph.len()];
         let rank = vec![0; graph.len()];
         let rounds = graph.rounds();
-        Ok(Self {
+        Self {
             graph,
             stats: Stats::default(),
             compiled,
@@ -182,7 +200,7 @@ impl<'a> Solver<'a> {
             rank,
             thorough: false,
             expired,
-        })
+        }
     }
 
     /// Visits every class of consistent executions once.

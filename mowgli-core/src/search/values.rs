@@ -134,15 +134,26 @@ pub struct Domains {
     pub writes: Vec<Vals>,
 }
 
+/// The values that steps make.
+pub enum StepValues {
+    /// Those that they make in any order.
+    AllOrders,
+    /// These.
+    These(BTreeSet<Val>),
+    /// Any: a written value does not depend on the one that is read.
+    Any,
+}
+
 /// Returns the initial domains of a graph; `None` if there are too many values. `init` returns the initial value of a
 /// subevent's cell, and `step` is [`crate::library::Library::step`].
 pub fn prepare(
     graph: &Graph<'_>,
-    init: impl Fn(usize) -> Val,
-    step: impl Fn(&Event, Val) -> Option<Val>,
+    init: impl Fn(&Graph<'_>, usize) -> Val,
+    step: &dyn Fn(&Event, Val) -> Option<Val>,
+    steps: &StepValues,
 ) -> Option<(Values, Domains)> {
     let mut numbering = Numbering::default();
-    let initial = (0..graph.len()).map(|s| numbering.bit(init(s))).collect();
+    let initial = (0..graph.len()).map(|s| numbering.bit(init(graph, s))).collect();
     for skeleton in &graph.skeletons {
         for sub in skeleton.runs.iter().flat_map(|r| r.shapes.iter().flatten()) {
             if let Some(Reads::Is(v) | Reads::IsNot(v)) = sub.reads {
@@ -153,23 +164,30 @@ pub fn prepare(
             }
         }
     }
-    add_steps(graph, &step, &mut numbering);
+    match steps {
+        StepValues::Any => {}
+        StepValues::AllOrders => add_steps(graph, step, &mut numbering),
+        StepValues::These(made) => made.iter().for_each(|&v| _ = numbering.bit(v)),
+    }
     if numbering.values.len() > LIMIT {
         return None;
     }
     let rows = graph.skeletons.iter().map(|s| s.runs.iter().map(|run| row(run, &mut numbering)).collect()).collect();
     let links = (0..graph.len()).filter_map(|s| link(graph, s)).collect();
     let starts = graph.starts.clone();
-    let of_thread = |(s, &start): (&&Skeleton, &usize)| {
-        s.runs.iter().map(|run| steps(run, start, &step, &numbering)).collect::<Vec<_>>()
+    let dependencies = |run: &Run, start: usize| match steps {
+        StepValues::Any => Vec::new(),
+        _ => dependencies(run, start, step, &numbering),
     };
+    let of_thread =
+        |(s, &start): (&&Skeleton, &usize)| s.runs.iter().map(|run| dependencies(run, start)).collect::<Vec<_>>();
     let steps = graph.skeletons.iter().zip(&starts).map(of_thread).collect();
     let domains = Domains { reads: vec![Vals::MAX; graph.len()], writes: vec![Vals::MAX; graph.len()] };
     Some((Values { numbering, init: initial, rows, links, steps, starts }, domains))
 }
 
 /// Numbers every value that steps can make. Each step happens once, so as many passes as there are steps are enough.
-fn add_steps(graph: &Graph<'_>, step: &impl Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
+fn add_steps(graph: &Graph<'_>, step: &dyn Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
     let is_step = |sub: &Sub| matches!(sub.writes, Some(Writes::Step(_)));
     let runs = graph.skeletons.iter().flat_map(|s| &s.runs);
     let calls = runs.flat_map(|run| run.trace.events.iter().zip(&run.shapes));
@@ -185,10 +203,10 @@ fn add_steps(graph: &Graph<'_>, step: &impl Fn(&Event, Val) -> Option<Val>, numb
     }
 }
 
-fn steps(
+fn dependencies(
     run: &Run,
     start: usize,
-    step: &impl Fn(&Event, Val) -> Option<Val>,
+    step: &dyn Fn(&Event, Val) -> Option<Val>,
     numbering: &Numbering,
 ) -> Vec<Dependency> {
     let mut all = Vec::new();

@@ -3,6 +3,8 @@
 //! A line about a client depends only on the client. So any process with all lines reports the same as a single process, however the clients were dealt
 //! (`shares`). It repeats the search only where a line has an execution to show.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::local::{ConcretisationText, LocalResult};
@@ -70,6 +72,9 @@ pub struct ClientLine {
     /// Counts of the search.
     #[serde(default)]
     pub stats: Stats,
+    /// Whether these are counted with another client, whose search answers for this one.
+    #[serde(default)]
+    pub copied: bool,
     /// Ways for all calls to return.
     #[serde(default)]
     pub outcomes: u64,
@@ -85,7 +90,7 @@ pub struct ClientLine {
 }
 
 impl ClientLine {
-    pub(super) fn of_client(work: Work, local: &LocalResult, progress: &Progress) -> Self {
+    pub(super) fn of_client(work: Work, local: &LocalResult, progress: &Progress, copied: bool) -> Self {
         let words = local.concretisation.iter();
         let words = words.map(|((method, stamp), words)| (*method, stamp.clone(), words.iter().cloned().collect()));
         let open = if let Progress::Undecided(stop) = progress { Some(stop.clone()) } else { None };
@@ -94,6 +99,7 @@ impl ClientLine {
             fails: local.violation.is_some(),
             stop: local.explored.stop.clone(),
             stats: local.explored.stats,
+            copied,
             outcomes: local.outcomes,
             concretisation: words.collect(),
             stays: matches!(progress, Progress::Blocks(..) | Progress::Stuck(..)),
@@ -107,6 +113,7 @@ impl ClientLine {
             fails,
             stop,
             stats: Stats::default(),
+            copied: false,
             outcomes: 0,
             concretisation: Vec::new(),
             stays: false,
@@ -120,6 +127,7 @@ impl ClientLine {
         LocalResult {
             explored: Explored { stats: self.stats, stop: self.stop, traces: 0 },
             outcomes: self.outcomes,
+            ends: BTreeSet::new(),
             concretisation: words
                 .map(|(key, words)| (key, words.into_iter().collect()))
                 .collect::<ConcretisationText>(),

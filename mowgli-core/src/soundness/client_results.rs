@@ -15,6 +15,10 @@ pub(super) struct ClientResults {
     pub(super) progress: Progress,
     /// Whether another process found that it does not end. Then its progress is not here.
     pub(super) stays: bool,
+    /// Whether something is stuck where the specification cannot go on either.
+    pub(super) is_refused: bool,
+    /// Whether another client has the same results from the same search.
+    pub(super) is_copied: bool,
 }
 
 impl Question<'_> {
@@ -24,11 +28,18 @@ impl Question<'_> {
             let runs = if asks_progress { problem.runs_and_idle() } else { problem.runs() };
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
+            let mut is_refused = false;
             let progress = self.with_specification((world, client), limits, |specified| match &local.explored.stop {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
                 Some(stop) => Progress::Undecided(stop.clone()),
                 None if !asks_progress => Progress::Undecided(Stop::NotAsked),
-                None if local.explored.stats.classes > 0 => specified.stuck(|matters| problem.stuck(&runs, matters)),
+                None if local.explored.stats.classes > 0 => specified.stuck(|matters| {
+                    problem.stuck(&runs, &mut |returned| {
+                        let goes_on = matters(returned);
+                        is_refused |= !goes_on;
+                        goes_on
+                    })
+                }),
                 None => match specified.lets_all_return() {
                     Ok(true) => {
                         let found = problem.stuck(&runs, &mut |_| true);
@@ -41,7 +52,7 @@ impl Question<'_> {
                     Err(stop) => Progress::Undecided(stop),
                 },
             });
-            ClientResults { local, progress, stays: false }
+            ClientResults { local, progress, stays: false, is_refused, is_copied: false }
         })
     }
 
@@ -56,19 +67,24 @@ impl Question<'_> {
         ask(&SpecifiedClient { libraries: &self.specification, world, client, prefixes: &prefixes, limits })
     }
 
+    /// Whether the log has a line of a client.
+    pub(super) fn is_known(&self, work: Work) -> bool {
+        self.log.is_some_and(|log| log.line(work).is_some())
+    }
+
     /// Returns the line of a client from the log, or else the result of `look`. The line of a failed client does not
     /// suffice, because it has no execution.
     pub(super) fn known_or(&self, work: Work, look: impl FnOnce() -> ClientResults) -> ClientResults {
         let Some(log) = self.log else { return look() };
         if let Some(mut line) = log.line(work).filter(|line| !line.fails) {
             let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);
-            let stays = line.stays;
-            return ClientResults { local: line.local(), progress, stays };
+            let (stays, is_copied) = (line.stays, line.copied);
+            return ClientResults { local: line.local(), progress, stays, is_refused: false, is_copied };
         }
         let looked = look();
         // After the deadline the result may be incomplete.
         if !(self.expired)() {
-            log.keep(ClientLine::of_client(work, &looked.local, &looked.progress));
+            log.keep(ClientLine::of_client(work, &looked.local, &looked.progress, looked.is_copied));
         }
         looked
     }

@@ -41,7 +41,7 @@ use crate::flow::Runs;
 use crate::graph::Graph;
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::outcome::Explored;
+use crate::outcome::{Explored, Outcome};
 use crate::problem::Problem;
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
@@ -67,6 +67,8 @@ pub struct LocalResult {
     pub explored: Explored,
     /// The number of ways for all calls to return.
     pub outcomes: u64,
+    /// These ways, unless another process has found them.
+    pub ends: BTreeSet<Outcome>,
     /// The concretisations found.
     pub concretisation: ConcretisationText,
     /// The first execution without one.
@@ -150,8 +152,8 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
         explored.stop.get_or_insert(stop);
         violation = None;
     }
-    let outcomes = outcomes.into_inner().len() as u64;
-    LocalResult { explored, outcomes, concretisation: words, violation }
+    let ends = outcomes.into_inner();
+    LocalResult { explored, outcomes: ends.len() as u64, ends, concretisation: words, violation }
 }
 
 impl<'a> Prover<'a> {

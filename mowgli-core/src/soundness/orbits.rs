@@ -24,7 +24,8 @@ impl Orbits {
     pub fn of(question: &Question<'_>, clients: &[(World, Client)]) -> Self {
         let symmetry = Symmetry::of(question, clients);
         let alone = || (0..clients.len()).map(|i| vec![i]).collect();
-        let members = if symmetry.is_trivial() { alone() } else { symmetric(&symmetry, question, clients) };
+        let members =
+            if symmetry.is_trivial() { alone() } else { symmetric(&symmetry, &question.bound.values, clients).0 };
         let class = members.iter().enumerate().map(|(number, all)| (all[0], number)).collect();
         Self { members, class }
     }
@@ -45,9 +46,13 @@ impl Orbits {
     }
 }
 
-/// Returns the orbits: the classes of equal canonical forms, split by the renamings that are allowed.
-fn symmetric(symmetry: &Symmetry, question: &Question<'_>, clients: &[(World, Client)]) -> Vec<Vec<usize>> {
-    let values = &question.bound.values;
+/// Returns the orbits: the classes of equal canonical forms, split by the renamings that are allowed. Also returns the renaming
+/// of each client to its form. Integers other than `values` stay.
+pub(super) fn symmetric(
+    symmetry: &Symmetry,
+    values: &[i64],
+    clients: &[(World, Client)],
+) -> (Vec<Vec<usize>>, Vec<Renaming>) {
     // Permute the threads only of one client in each class that is equal without that, because permutations are
     // expensive.
     let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
@@ -67,7 +72,8 @@ fn symmetric(symmetry: &Symmetry, question: &Question<'_>, clients: &[(World, Cl
         classes = of_narrow.iter().map(all).collect();
     }
     classes.par_iter_mut().for_each(|members| members.sort_unstable());
-    classes.par_iter().flat_map_iter(|members| split(symmetry, members, clients, &to_form)).collect()
+    let orbits = classes.par_iter().flat_map_iter(|members| split(symmetry, members, clients, &to_form)).collect();
+    (orbits, to_form)
 }
 
 /// Splits a class into orbits. Allowed renamings can be composed and inverted, so it suffices to compare with one member of

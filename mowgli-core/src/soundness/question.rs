@@ -175,8 +175,8 @@ pub struct Report {
     pub ill_formed: usize,
     /// The number of clients with a result: those that the check searched, and those symmetric to them.
     pub clients: usize,
-    /// The number of those that are symmetric to another one by threads, nodes, objects or values, as a comparison has
-    /// shown.
+    /// The number of those without a search. They are symmetric to another one by threads, nodes, objects or values, or
+    /// differ from it by equal values that are only moved.
     pub renamed: usize,
     /// The number of classes of consistent executions of all of them.
     pub executions: u64,
@@ -222,11 +222,12 @@ impl Report {
         }
     }
 
-    /// Adds the results of a client, and of this number of symmetric ones.
-    pub(super) fn add(&mut self, client: &Client, local: LocalResult, renamed: usize) {
+    /// Adds the results of a client, and of this number of symmetric ones. If they are copied, the statistics are those of
+    /// another client.
+    pub(super) fn add(&mut self, client: &Client, local: LocalResult, is_copied: bool, renamed: usize) {
         let (explored, alike) = (local.explored, 1 + renamed as u64);
         self.clients += 1 + renamed;
-        self.renamed += renamed;
+        self.renamed += renamed + usize::from(is_copied);
         self.executions += explored.stats.classes * alike;
         self.outcomes += local.outcomes * alike;
         if explored.stats.classes > 0 {
@@ -235,7 +236,7 @@ impl Report {
             });
         }
         self.vacuous += if explored.stats.classes == 0 && explored.stop.is_none() { 1 + renamed } else { 0 };
-        self.stats += explored.stats;
+        self.stats += if is_copied { Stats::default() } else { explored.stats };
         for (key, words) in local.concretisation {
             self.concretisation.entry(key).or_default().extend(words);
         }

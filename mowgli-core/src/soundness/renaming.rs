@@ -120,13 +120,18 @@ impl Renaming {
         self.values.iter().map(|(&v, &w)| (v, w)).filter(|(v, w)| v != w)
     }
 
+    /// Returns the image of an integer.
+    pub(super) fn integer(&self, v: i64) -> i64 {
+        *self.values.get(&v).unwrap_or(&v)
+    }
+
     pub(super) fn node(&self, n: Node) -> Node {
         self.nodes[usize::from(n.0) - 1]
     }
 
     fn image(&self, v: Val, loc: &dyn Fn(Loc) -> Loc) -> Val {
         match v {
-            Val::Int(i) => Val::Int(*self.values.get(&i).unwrap_or(&i)),
+            Val::Int(i) => Val::Int(self.integer(i)),
             Val::Loc(x) => Val::Loc(loc(x)),
             Val::Node(n) => Val::Node(self.node(n)),
             Val::Nodes(ns) => Val::Nodes(ns.iter().map(|n| self.node(n)).collect()),

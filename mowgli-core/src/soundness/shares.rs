@@ -1,24 +1,27 @@
 //! The distribution of the clients of a check over the processes that share it.
 //!
-//! Symmetric clients stay together, because one search covers all of them. The distribution does not affect the report.
+//! Symmetric clients stay together, and so do those with one general client, because one search covers all of them. The
+//! distribution does not affect the report.
 
 use itertools::Itertools;
 
 use super::client::Client;
 use super::client_log::Shard;
+use super::generals::Generals;
 use super::orbits::Orbits;
 use crate::ids::Name;
 use crate::value::Val;
 use crate::world::World;
 
-/// Returns which of the clients a shard searches: the first ones of its orbits. All are dealt in turn, light ones first, and
+/// Returns which of the clients a shard searches: the first ones of its orbits. The leaders are dealt in turn, light ones first, and
 /// clients with the same calls one after another. So heavy clients, and clients that take about as long, go to different
 /// shards.
-pub(super) fn dealt(shard: Shard, clients: &[(World, Client)], orbits: &Orbits) -> Vec<bool> {
+pub(super) fn dealt(shard: Shard, clients: &[(World, Client)], orbits: &Orbits, generals: &Generals) -> Vec<bool> {
     let key = |i: &usize| (weight(&clients[*i].1), shape(&clients[*i].1), *i);
     let mut is_here = vec![false; clients.len()];
-    let firsts = orbits.firsts().sorted_by_cached_key(key);
-    firsts.enumerate().filter(|(place, _)| shard.has(*place)).for_each(|(_, i)| is_here[i] = true);
+    let leaders = orbits.firsts().filter(|&i| generals.leader(i) == i).sorted_by_cached_key(key);
+    leaders.enumerate().filter(|(place, _)| shard.has(*place)).for_each(|(_, i)| is_here[i] = true);
+    orbits.firsts().for_each(|i| is_here[i] = is_here[generals.leader(i)]);
     is_here
 }
 

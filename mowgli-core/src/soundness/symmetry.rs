@@ -42,11 +42,16 @@ impl Symmetry {
         let mut terms = Terms::default();
         // The first member may have a role of its own in a Rust function.
         terms.kept.threads.members = true;
-        let libraries = [&question.below, &question.specification];
+        let libraries = [&question.below, &question.specification, &question.beside];
         for set in libraries {
             for library in set.names().filter_map(|name| set.get(name)) {
                 terms.methods.extend(library.methods().iter().map(|m| ((library.name(), m.name), m)));
             }
+        }
+        // Bodies call the methods of implementations further down.
+        for implementation in &question.chain {
+            let methods = implementation.bodies().into_iter().flat_map(|bodies| bodies.by_method());
+            terms.methods.extend(methods.map(|(m, _)| ((implementation.target(), m.name), m)));
         }
         for implementation in &question.chain {
             implemented(&mut terms, &**implementation, clients);
@@ -110,7 +115,6 @@ fn implemented(terms: &mut Terms, implementation: &dyn Implementation, clients: 
         terms.kept.all = true;
         return;
     };
-    terms.methods.extend(bodies.by_method().map(|(m, _)| ((implementation.target(), m.name), m)));
     bodies.by_method().for_each(|(method, body)| terms.body(method, body));
     match implementation.parts() {
         Some(parts) => terms.parts(parts),
@@ -130,7 +134,7 @@ fn of_library(terms: &mut Terms, set: &Libraries, name: Name, nodes: u8) {
     match library.equivariance() {
         Equivariance::Unknown => terms.kept.all = true,
         Equivariance::Names => terms.kept.data = true,
-        Equivariance::NamesAndData => {}
+        Equivariance::NamesAndData | Equivariance::DataIndependent => {}
     }
     shapes(terms, library);
     match library.initial() {

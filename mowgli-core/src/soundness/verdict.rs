@@ -6,6 +6,7 @@
 
 use super::client_log::{ClientLog, Work};
 use super::client_results::ClientResults;
+use super::generals::Generals;
 use super::groups::{groups, until_first};
 use super::orbits::Orbits;
 pub use super::outcomes::WrongOutcome;
@@ -61,15 +62,21 @@ pub fn local(question: &Question<'_>) -> Report {
     (report.generated, report.ill_formed) = (generated, generated - all.len());
     report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
     let orbits = Orbits::of(question, &all);
-    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(shard, &all, &orbits));
+    let mut generals = Generals::of(question, &all, &orbits);
+    let is_here = question.log.and_then(ClientLog::shard).map(|shard| dealt(shard, &all, &orbits, &generals));
     let positions: Vec<usize> = orbits.firsts().filter(|&i| is_here.as_ref().is_none_or(|here| here[i])).collect();
     for group in groups(&positions) {
         // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let ask =
-            |i: &usize| question.known_or(Work::Client(*i, asks_progress), || question.local(&all[*i], asks_progress));
+        let open: Vec<usize> =
+            group.iter().copied().filter(|&i| !question.is_known(Work::Client(i, asks_progress))).collect();
+        generals.search(question, &open, asks_progress);
+        let ask = |&i: &usize| {
+            let search = || generals.results(i).unwrap_or_else(|| question.local(&all[i], asks_progress));
+            question.known_or(Work::Client(i, asks_progress), search)
+        };
         let looked = until_first(group, ask, |looked| looked.local.violation.is_some());
-        for (&i, ClientResults { mut local, mut progress, stays }) in group.iter().zip(looked) {
+        for (&i, ClientResults { mut local, mut progress, stays, is_copied, .. }) in group.iter().zip(looked) {
             let (world, client) = &all[i];
             if stays && !matches!(report.progress, Progress::Blocks(..) | Progress::Stuck(..)) {
                 progress = question.local(&all[i], asks_progress).progress;
@@ -78,7 +85,7 @@ pub fn local(question: &Question<'_>) -> Report {
             report.progress = report.progress.and(progress);
             // The limit that stopped one search would stop the others.
             let has_result = stop.is_none() && violation.is_none();
-            report.add(client, local, if has_result { orbits.of_first(i).len() - 1 } else { 0 });
+            report.add(client, local, is_copied, if has_result { orbits.of_first(i).len() - 1 } else { 0 });
             if let Some(stop) = stop.filter(|_| violation.is_none()) {
                 report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
                 if matches!(stop, Stop::IllDefined(_)) {
