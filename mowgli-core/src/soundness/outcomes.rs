@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 
+use super::asked::Asked;
 use super::client::{self, Client};
 use super::client_log::{ClientLine, ClientLog, Work};
 use super::crashes::{has_returned, returned};
@@ -54,12 +55,12 @@ impl Question<'_> {
         shared: Option<&dyn ClientLog>,
         otherwise: Verdict,
     ) -> Verdict {
-        let mut queue: Vec<(World, Client)> = Vec::new();
+        let (mut queue, mut asked): (Vec<(World, Client)>, _) = (Vec::new(), Asked::default());
         let probed = self.probed(clients);
         let all = probed.len();
         for (done, larger) in probed.enumerate() {
             (self.progress)(done, all);
-            queue.extend(larger);
+            queue.extend(larger.into_iter().filter(|client| asked.is_new(self, client)));
             while queue.len() >= PROBED {
                 let rest = queue.split_off(PROBED);
                 if let Some(found) = self.first_wrong(&queue, report, shared) {
