@@ -30,8 +30,8 @@ use crate::world::World;
 /// The integers of general clients come after this one: far from what bodies count.
 const LAST: i64 = 1 << 20;
 
-/// A client as the image of a general one.
-struct Image {
+/// A client, made of a general one by equal integers.
+struct MergedClient {
     /// The number of the general client.
     of: usize,
     /// The integers of the general client that stand for other ones.
@@ -45,7 +45,7 @@ struct Image {
 pub(super) struct Generals {
     clients: Vec<(World, Client)>,
     /// By the number of a client that is the first of its orbit.
-    images: BTreeMap<usize, Image>,
+    images: BTreeMap<usize, MergedClient>,
     /// The results of general clients that answer for their images; `None` for one that does not.
     results: BTreeMap<usize, Option<ClientResults>>,
 }
@@ -75,9 +75,9 @@ impl Generals {
             let of = class_of[&own];
             let renaming = to_form[of].and_back(&to_form[own]);
             let integers = stands_for.keys().map(|&v| (v, stands_for[&renaming.integer(v)])).collect();
-            (*i, Image { of, integers, leader: *leaders.entry(of).or_insert(*i) })
+            (*i, MergedClient { of, integers, leader: *leaders.entry(of).or_insert(*i) })
         };
-        let mut images: BTreeMap<usize, Image> = all.iter().map(image).collect();
+        let mut images: BTreeMap<usize, MergedClient> = all.iter().map(image).collect();
         // A client that is the only one is searched itself.
         let counts = images.values().counts_by(|image| image.of);
         images.retain(|_, image| counts[&image.of] > 1);
@@ -126,7 +126,7 @@ fn answers(results: &ClientResults) -> bool {
     local.violation.is_none() && local.explored.stop.is_none() && local.explored.stats.classes > 0 && !may_stay
 }
 
-impl Image {
+impl MergedClient {
     fn outcome(&self, outcome: &Outcome) -> Outcome {
         let outputs = outcome.outputs.iter().map(|&v| self.value(v)).collect();
         Outcome { outputs, ..outcome.clone() }
