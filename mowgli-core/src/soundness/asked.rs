@@ -17,11 +17,11 @@ use crate::value::Val;
 use crate::world::World;
 
 /// The methods that a client calls, with the kinds of their arguments.
-type Called = BTreeSet<(Name, Name, Vec<Kind>)>;
+type Called = BTreeSet<(Name, Name, Vec<ValueKind>)>;
 
 /// The kind of an argument. Names in data may come back as names, so symmetry depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ValueKind {
     Integer,
     Location,
     Node,
@@ -29,7 +29,7 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl ValueKind {
     /// `None` for a tuple, which has several.
     fn of(v: &Val) -> Option<Self> {
         Some(match v {
@@ -62,7 +62,7 @@ impl Asked {
     pub(super) fn is_new(&mut self, question: &Question<'_>, client: &(World, Client)) -> bool {
         let calls = client.1.threads.iter().flatten();
         let of_call = |call: &Call| {
-            let kinds: Option<Vec<Kind>> = call.args.iter().map(Kind::of).collect();
+            let kinds: Option<Vec<ValueKind>> = call.args.iter().map(ValueKind::of).collect();
             kinds.map(|kinds| (call.library, call.method, kinds))
         };
         let called: Option<Called> = calls.map(of_call).collect();

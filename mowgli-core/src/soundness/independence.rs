@@ -86,20 +86,20 @@ impl Independence {
 type Labels = u64;
 
 /// The role of a location among the parts of an object; `None` if it may be any.
-type Role = Option<&'static str>;
+type PartRole = Option<&'static str>;
 
 /// The role of the objects themselves.
-const OBJECT: Role = Some("");
+const OBJECT: PartRole = Some("");
 
 /// An argument of the method whose term is visited.
 #[derive(Clone, Copy)]
 struct PassedArgument {
     labels: Labels,
-    role: Role,
+    role: PartRole,
 }
 
 /// A library whose methods may be called.
-struct Known<'q> {
+struct CalledLibrary<'q> {
     library: &'q dyn Hints,
     /// Whether its Rust functions only move data.
     is_trusted: bool,
@@ -107,7 +107,7 @@ struct Known<'q> {
     compared: BTreeSet<usize>,
 }
 
-impl<'q> Known<'q> {
+impl<'q> CalledLibrary<'q> {
     fn of(libraries: &'q Libraries, name: Name) -> Option<Self> {
         let (library, spec) = (libraries.get(name)?, libraries.spec(name)?);
         let (mut of_sets, mut of_keys, mut compared) = (false, false, BTreeSet::new());
@@ -135,11 +135,11 @@ fn is_function(set: &Set) -> bool {
 
 /// The way that the integers of arguments take through terms.
 struct Moves<'q> {
-    libraries: BTreeMap<Name, Known<'q>>,
+    libraries: BTreeMap<Name, CalledLibrary<'q>>,
     /// All arguments of the library's methods that are values. The position is the bit.
     arguments: Vec<(&'static str, usize)>,
     /// The arguments that words with a role may hold. Those of unknown words are under `None`.
-    words: BTreeMap<Role, Labels>,
+    words: BTreeMap<PartRole, Labels>,
     /// The arguments that are not only moved.
     used: Labels,
     vars: BTreeMap<usize, Labels>,
@@ -155,7 +155,8 @@ impl<'q> Moves<'q> {
     /// `None` if the first library has no such name, or too many arguments.
     fn of(libraries: [&'q Libraries; 2], target: Name) -> Option<Self> {
         let names = libraries.into_iter().flat_map(|set| set.names().map(move |name| (set, name)));
-        let known: BTreeMap<_, _> = names.filter_map(|(set, name)| Some((name, Known::of(set, name)?))).collect();
+        let known: BTreeMap<_, _> =
+            names.filter_map(|(set, name)| Some((name, CalledLibrary::of(set, name)?))).collect();
         let of = known.get(&target).filter(|of| of.is_trusted)?;
         let values = |m: &Method| {
             let values = m.takes.iter().enumerate().filter(|(_, (_, kind))| *kind == ArgumentKind::Value);
@@ -275,7 +276,7 @@ impl<'q> Moves<'q> {
         let compared = self.args.iter().enumerate().filter(|(at, _)| known.compared.contains(at));
         self.used |= compared.fold(0, |all, (_, a)| all | a.labels);
         let Some(shape) = of.shape_terms().and_then(|shapes| shapes.get(method)) else {
-            let roles: Vec<Role> = self.args.iter().map(|a| a.role).collect();
+            let roles: Vec<PartRole> = self.args.iter().map(|a| a.role).collect();
             self.used |= passed | roles.into_iter().fold(0, |all, role| all | self.held(role));
             return 0;
         };
@@ -373,16 +374,16 @@ impl<'q> Moves<'q> {
     }
 
     /// The arguments that a word with a role may hold.
-    fn held(&self, role: Role) -> Labels {
-        let of = |role: Role| self.words.get(&role).copied().unwrap_or(0);
+    fn held(&self, role: PartRole) -> Labels {
+        let of = |role: PartRole| self.words.get(&role).copied().unwrap_or(0);
         if role.is_none() { self.words.values().fold(0, |all, labels| all | labels) } else { of(role) | of(None) }
     }
 
-    fn store(&mut self, role: Role, labels: Labels) {
+    fn store(&mut self, role: PartRole, labels: Labels) {
         *self.words.entry(role).or_default() |= labels;
     }
 
-    fn role(&self, e: Expr) -> Role {
+    fn role(&self, e: Expr) -> PartRole {
         match e.term() {
             ExprTerm::Part(_, role, _) => Some(role),
             ExprTerm::Arg(position, _) => self.args.get(*position)?.role,
