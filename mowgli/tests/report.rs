@@ -142,6 +142,24 @@ fn texts_and_controls_stand_out_in_light_and_in_dark() {
     assert!(faded >= 3.0, "a faded edge: {faded:.2}");
 }
 
+/// Pages that take minutes are in the site if options ask for them, for some libraries or all. The next site keeps them.
+#[test]
+fn a_site_has_a_report_and_networks_if_they_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (solver, out) = (file(folder.path(), "a.wasm", "\0asm"), folder.path().join("site"));
+    let args = ["site", "--out", &out.display().to_string(), "--solver", &solver];
+    let ran = mowgli(&[&args[..], &["--report", "--networks", "--only", "sv,treiber"]].concat());
+    assert!(ran.code == 0 && ran.out.contains("efa"), "{}{}", ran.out, ran.err);
+    let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let (report, networks) = (text("report/index.html"), text("networks/index.html"));
+    assert!(report.contains("\"library\":\"sv\"") && report.contains("\"library\":\"treiber\""));
+    assert!(networks.contains("\"columns\":[\"sv\"]"), "x86-TSO has no networks");
+    assert!([report, networks].iter().all(|page| page.contains("<a href=\"../index.html\">Playground</a>")));
+    assert!(mowgli(&args).code == 0);
+    let links = "<a href=\"report/index.html\">The libraries</a> <a href=\"networks/index.html\">The networks</a> <span class=\"soft\">Not";
+    assert!(text("index.html").contains(links) && text("networks.html").contains("book.css"));
+}
+
 #[test]
 fn a_site_has_the_playground_and_the_book_with_one_solver() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,21 +168,22 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     let ran = mowgli(&[&args[..], &[&solver]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    assert!(text("index.html").contains("<a href=\"book.html\">The book</a></nav><script src=\"solver.js\">"));
+    let missing = "The book</a> <span class=\"soft\">Not in this site: The libraries (<code>mowgli site --report</code>), \
+                   The networks (<code>mowgli site --networks</code>), The gallery (<code>cargo run --release -p mowgli-gallery";
+    assert!(text("index.html").contains(missing));
     assert!(text("solver.js").starts_with("const SOLVER = \"") && text("book.html").contains("\"weak.html\""));
     assert!(text("index.html").contains("<script src=\"editor.js\">") && text("editor.js").contains("MIT License"));
     let page = text("weak.html");
     for shared in ["solver.js", "page.js", "page.css", "book.js", "book.css"] {
         assert!(page.contains(&format!("\"{shared}\"")) && out.join(shared).exists(), "{shared}");
     }
-    file(&out, "networks.html", "");
     let public = mowgli(&[&args[..], &[&solver, "--address", "https://example.org/"]].concat());
-    assert!(text("index.html").contains("book</a> <a href=\"networks.html\">The networks</a></nav>"));
     assert!(public.code == 0 && text("index.html").contains(r#""address":"https://example.org/""#), "{}", public.err);
     is_bad(
         &[&args[..], &[&solver, "--address", "example.org"]].concat(),
         &["example.org is not the address of a page", "https://example.org/mowgli/"],
     );
+    is_bad(&[&args[..], &[&solver, "--report", "--only", "svv"]].concat(), &["svv", "sv"]);
     let text = file(folder.path(), "b.wasm", "(module)");
     is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo build --profile web"]);
 }

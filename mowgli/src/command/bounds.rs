@@ -25,9 +25,10 @@ pub(super) fn budget(text: &str) -> Result<Duration, String> {
 }
 
 /// The ways in which clients may reach memory of their own node.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(super) enum Placement {
     /// Also through the network.
+    #[default]
     Any,
     /// Not through the network.
     Remote,

@@ -31,7 +31,10 @@ use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
 use crate::terminal::columns;
 
-#[derive(Args)]
+/// Seconds for one library or test on one network.
+const LIMIT: u64 = 60;
+
+#[derive(Args, Default)]
 #[command(
     after_help = "Examples:\n  mowgli networks\n  mowgli networks --list\n  mowgli networks sv slock --network rc --network cxi\n  mowgli networks bal --calls 2 --json\n  mowgli networks sv rbl --repair --html networks.html\n  mowgli networks mp.litmus --repair"
 )]
@@ -65,13 +68,21 @@ pub(super) struct NetworksArgs {
     #[arg(long)]
     json: bool,
     /// Seconds for one library or test on one network, and for a repair of one body.
-    #[arg(long, value_name = "S", default_value_t = 60)]
+    #[arg(long, value_name = "S", default_value_t = LIMIT)]
     timeout: u64,
     #[command(flatten)]
     shared: SharedArgs,
+    /// The links above the page.
+    #[arg(skip)]
+    links: &'static str,
 }
 
 impl NetworksArgs {
+    /// Returns the arguments for a page about these libraries, with links above it.
+    pub(super) fn page_of(names: Vec<String>, html: PathBuf, links: &'static str) -> Self {
+        Self { names, html: Some(html), links, timeout: LIMIT, ..Self::default() }
+    }
+
     /// Returns the share of the verdicts to find, and the file for its lines.
     pub(super) fn shard(&self) -> Option<(Shard, PathBuf)> {
         self.shared.share()
@@ -182,7 +193,7 @@ pub(super) fn networks(args: &NetworksArgs, catalogue: Catalogue, log: Option<&S
         print!("{}{}", table(&shown, (!args.wide).then(columns)), repairs(&shown));
     }
     if let Some(file) = &args.html {
-        save(file, &page(&of_tests, &cells).html())?;
+        save(file, &Page { links: args.links, ..page(&of_tests, &cells) }.html())?;
         eprintln!("written to {}", file.display());
     }
     Ok(code)

@@ -23,7 +23,7 @@ use super::out::{files, parsed, reported, text_of, worst};
 use super::stages::check_bounds;
 
 /// The sources of a page.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(
     after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page\n  mowgli report sv --network cxi --repair --out page"
 )]
@@ -52,21 +52,15 @@ pub(super) struct ReportArgs {
     /// Seconds for each implementation and each test.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
+    /// The links above the page.
+    #[arg(skip)]
+    links: &'static str,
 }
 
 impl ReportArgs {
-    /// The arguments for a page about all libraries in this folder.
-    pub(super) fn of_all(out: PathBuf) -> Self {
-        Self {
-            what: Vec::new(),
-            out: Some(out),
-            json: false,
-            variants: false,
-            repair: false,
-            placement: Placement::Any,
-            on: On::default(),
-            timeout: None,
-        }
+    /// Returns the arguments for a page in a folder about what these names stand for, with links above it.
+    pub(super) fn page_of(what: Vec<String>, out: PathBuf, links: &'static str) -> Self {
+        Self { what, out: Some(out), links, ..Self::default() }
     }
 }
 
@@ -76,8 +70,13 @@ type ReportRequest<'a> = (&'a ReportArgs, &'a Catalogue);
 /// Writes the page. Returns 0 on success, 2 if something that the arguments name could not be shown, 3 if a limit left
 /// something open.
 pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, InputError> {
-    let catalogue = &args.on.of(catalogue)?;
-    let mut page = Page { title: "Mowgli".to_owned(), made: Some(Made::now()), ..Page::default() };
+    reported_page(args, &args.on.of(catalogue)?)
+}
+
+/// Writes the page about libraries that are on their network.
+pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
+    let mut page =
+        Page { title: "Mowgli".to_owned(), made: Some(Made::now()), links: args.links, ..Page::default() };
     let mut code = 0;
     let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
     for name in &names {

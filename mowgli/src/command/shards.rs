@@ -41,7 +41,7 @@ impl Share {
 }
 
 /// The same, for a command that writes no other file.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(super) struct SharedArgs {
     #[command(flatten)]
     share: Share,

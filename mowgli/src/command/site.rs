@@ -1,10 +1,13 @@
-//! The `site` command: the playground, the book and a report as files, which need no server.
+//! The `site` command: the playground, the book, reports and the table of networks as files, which need no server.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use mowgli_libraries::entry::Entry;
 
-use super::report::{ReportArgs, report};
+use super::networks::{NetworksArgs, networks};
+use super::out::worst;
+use super::report::{ReportArgs, reported_page};
 use crate::book;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
@@ -13,12 +16,16 @@ use crate::report::{EDITOR, Page, Playground, SCRIPT, STYLE, solver_script};
 /// The bytes with which every file of WebAssembly begins.
 const MAGIC: &[u8] = b"\0asm";
 
-/// The page that `--report` writes.
-const REPORT: &str = "report/index.html";
+/// The pages that take minutes: the folder, the title, and the command that adds it.
+const LONG_PAGES: [(&str, &str, &str); 3] = [
+    ("report", "The libraries", "mowgli site --report"),
+    ("networks", "The networks", "mowgli site --networks"),
+    ("gallery", "The gallery", "cargo run --release -p mowgli-gallery -- site --report"),
+];
 
-/// The pages of other commands that a site links to if its folder has them.
-const PAGES: [(&str, &str); 3] =
-    [(REPORT, "The libraries"), ("networks.html", "The networks"), ("gallery/index.html", "The gallery")];
+/// The links above a page in a folder of its own.
+const BACK: &str =
+    "<nav aria-label=\"The site\"><a href=\"../index.html\">Playground</a> <a href=\"../book.html\">The book</a></nav>";
 
 /// The folder, and the solver.
 #[derive(Args)]
@@ -32,9 +39,15 @@ pub(super) struct SiteArgs {
     /// The WebAssembly of the crate `mowgli-web`.
     #[arg(long, value_name = "FILE")]
     solver: PathBuf,
-    /// Check all libraries, too, and write the report about them to report/.
+    /// Check all libraries, too, and write the report about them to report/, and that about libraries of your own to gallery/.
     #[arg(long)]
     report: bool,
+    /// Check the libraries on all networks, too, and write the table to networks/.
+    #[arg(long)]
+    networks: bool,
+    /// The libraries for --report and --networks; all if not given.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    only: Vec<String>,
     /// The public address of the playground, for links: the page's own address otherwise.
     #[arg(long, value_name = "URL", value_parser = public_address)]
     address: Option<String>,
@@ -53,6 +66,70 @@ pub(super) fn public_address(text: &str) -> Result<String, InputError> {
     Ok(text.to_owned())
 }
 
+impl SiteArgs {
+    /// Returns the names of those of the entries that the pages are about.
+    ///
+    /// # Errors
+    /// If a name is no library.
+    fn chosen(&self, catalogue: &Catalogue, entries: &[&Entry]) -> Result<Vec<String>, InputError> {
+        if let Some(unknown) = self.only.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
+            return Err(catalogue.no_library(unknown).into());
+        }
+        let names = entries.iter().map(|entry| entry.name.to_owned());
+        Ok(names.filter(|name| self.only.is_empty() || self.only.contains(name)).collect())
+    }
+
+    /// Returns the libraries for each page of [`LONG_PAGES`]; none for a page that is not to be written.
+    fn subjects(&self, catalogue: &Catalogue) -> Result<[Vec<String>; 3], InputError> {
+        let (own, builtin) = catalogue.entries().split_at(catalogue.own().len());
+        let on_networks = catalogue.entries().iter().filter(|entry| entry.memory.switches.is_some());
+        let of = |is_asked: bool, entries: Vec<&Entry>| {
+            self.chosen(catalogue, if is_asked { &entries } else { &[] })
+        };
+        Ok([
+            of(self.report, builtin.iter().collect())?,
+            of(self.networks, on_networks.collect())?,
+            of(self.report, own.iter().collect())?,
+        ])
+    }
+}
+
+/// Returns the links above the playground, and the commands that add the pages which are missing.
+fn links(args: &SiteArgs, subjects: &[Vec<String>; 3]) -> String {
+    let (mut here, mut missing) = (vec!["<a href=\"book.html\">The book</a>".to_owned()], Vec::new());
+    for ((folder, title, command), subjects) in LONG_PAGES.iter().zip(subjects) {
+        let page = format!("{folder}/index.html");
+        if subjects.is_empty() && !args.out.join(&page).exists() {
+            missing.push(format!("{title} (<code>{command}</code>)"));
+        } else {
+            here.push(format!("<a href=\"{page}\">{title}</a>"));
+        }
+    }
+    if !missing.is_empty() {
+        here.push(format!("<span class=\"soft\">Not in this site: {}.</span>", missing.join(", ")));
+    }
+    format!("<nav aria-label=\"The site\">{}</nav>", here.join(" "))
+}
+
+/// Writes the pages of [`LONG_PAGES`] that have subjects. Returns 3 if a limit left something open.
+fn write_long_pages(args: &SiteArgs, subjects: [Vec<String>; 3], catalogue: Catalogue) -> Result<u8, InputError> {
+    let mut code = 0;
+    let [libraries, on_networks, own] = subjects;
+    for (what, folder) in [(libraries, "report"), (own, "gallery")] {
+        if !what.is_empty() {
+            let report = ReportArgs::page_of(what, args.out.join(folder), BACK);
+            code = worst(code, reported_page(&report, &catalogue)?);
+        }
+    }
+    if !on_networks.is_empty() {
+        let folder = args.out.join("networks");
+        std::fs::create_dir_all(&folder).map_err(|e| InputError::file(&folder, e))?;
+        let table = NetworksArgs::page_of(on_networks, folder.join("index.html"), BACK);
+        code = worst(code, networks(&table, catalogue, None)?);
+    }
+    Ok(code)
+}
+
 /// Writes the site. Its pages solve tests in the browser.
 pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputError> {
     let solver = std::fs::read(&args.solver).map_err(|e| InputError::file(&args.solver, e))?;
@@ -62,16 +139,13 @@ pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputErr
     }
     let playground = Some(Playground::new(&catalogue, args.timeout, args.address.clone()));
     let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
-    let is_there = |page: &str| args.out.join(page).exists() || (args.report && page == REPORT);
-    let links = PAGES.iter().filter(|(page, _)| is_there(page));
-    let links = links.map(|(page, title)| format!(" <a href=\"{page}\">{title}</a>")).collect::<String>();
-    let links = format!("<nav aria-label=\"The site\"><a href=\"book.html\">The book</a>{links}</nav>");
+    let subjects = args.subjects(&catalogue)?;
     let write = |name: &str, text: &str| {
         let file = args.out.join(name);
         std::fs::write(&file, text).map_err(|e| InputError::file(&file, e))
     };
     std::fs::create_dir_all(&args.out).map_err(|e| InputError::file(&args.out, e))?;
-    write("index.html", &page.html_in_site(&links))?;
+    write("index.html", &page.html_in_site(&links(args, &subjects)))?;
     write("solver.js", &solver_script(&solver))?;
     write("editor.js", EDITOR)?;
     write("page.css", STYLE)?;
@@ -80,5 +154,5 @@ pub(super) fn site(args: &SiteArgs, catalogue: Catalogue) -> Result<u8, InputErr
         write(&name, &text)?;
     }
     eprintln!("written to {}", args.out.join("index.html").display());
-    if args.report { report(&ReportArgs::of_all(args.out.join("report")), catalogue) } else { Ok(0) }
+    write_long_pages(args, subjects, catalogue)
 }

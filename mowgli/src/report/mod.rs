@@ -84,6 +84,9 @@ pub struct Page {
     pub made: Option<Made>,
     /// A converted test, to offer in place of one that could not be parsed.
     pub offer: Option<String>,
+    /// The HTML of the links above the page.
+    #[serde(skip)]
+    pub links: &'static str,
 }
 
 /// The origin of a page.
@@ -741,7 +744,7 @@ impl Page {
     /// Never: what is shown consists of strings and numbers.
     #[must_use]
     pub fn html(&self) -> String {
-        self.written("", if self.playground.is_some() { AnswerSource::Server } else { AnswerSource::None })
+        self.written(self.links, if self.playground.is_some() { AnswerSource::Server } else { AnswerSource::None })
     }
 
     /// Returns the page as HTML for a site, with links to other pages of the site. It answers questions without a server,
