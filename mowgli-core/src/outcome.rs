@@ -1,5 +1,6 @@
 //! All outcomes of a concurrent program, `outcome_Lambda(P)` (LOCO §3.3), and the executions behind them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
@@ -199,25 +200,36 @@ impl Problem<'_> {
 
     /// Computes all outcomes.
     pub fn outcomes(&self) -> Outcomes {
-        self.outcomes_of(self.runs())
+        self.outcomes_as_found(&mut |_| {})
+    }
+
+    /// Computes all outcomes, and reports each as soon as an execution has it.
+    pub fn outcomes_as_found(&self, report: &mut dyn FnMut(&Outcome)) -> Outcomes {
+        self.outcomes_of(self.runs(), report)
     }
 
     /// Computes all outcomes by guessing values, however many. It is the plain twin of [`Self::outcomes_by_flow`].
     pub fn outcomes_by_guessing(&self) -> Outcomes {
-        self.outcomes_of(self.guessed_runs(self.limits.traces))
+        self.outcomes_of(self.guessed_runs(self.limits.traces), &mut |_| {})
     }
 
     /// Computes all outcomes by letting values flow: each thread goes on only with results that are there. Returns
     /// `None` if the libraries allow values out of thin air, because the search could then miss some outcomes.
     #[must_use]
     pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
-        Some(self.outcomes_of(flow::runs(self, false)?))
+        Some(self.outcomes_of(flow::runs(self, false)?, &mut |_| {}))
     }
 
-    fn outcomes_of(&self, runs: Runs) -> Outcomes {
+    fn outcomes_of(&self, runs: Runs, report: &mut dyn FnMut(&Outcome)) -> Outcomes {
         let mut found = BTreeMap::new();
         let explored = self.explore_runs(&runs, &mut |_| Decision::Continue, &mut |solver| {
-            *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
+            match found.entry(self.outcome_of(solver)) {
+                Entry::Occupied(mut known) => *known.get_mut() += 1,
+                Entry::Vacant(new) => {
+                    report(new.key());
+                    new.insert(1);
+                }
+            }
             Flow::Continue
         });
         Outcomes { found, explored }

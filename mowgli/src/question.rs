@@ -1,6 +1,10 @@
 //! Questions of the page about a test, and their answers: the interface between the page and the solver.
 
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
 use mowgli_core::problem::Limits;
+use mowgli_core::value::Val;
 use mowgli_rdma::Network;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +14,13 @@ use crate::error::InputError;
 use crate::litmus::machine;
 use crate::litmus::notation::completions;
 use crate::litmus::parse::{on_network, over, parse_in};
+use crate::litmus::run::decides;
 use crate::litmus::test::Test;
 use crate::litmus::x86;
-use crate::report::{Drawn, Page, TestRow};
+use crate::report::{Drawn, FoundOutcomes, Page, TestRow};
+
+/// Milliseconds between two reports of outcomes, because a page draws each of them.
+const BATCH: f64 = 250.0;
 
 /// The random runs for one question.
 const RUNS: u64 = 25;
@@ -54,14 +62,57 @@ pub struct PlayQuestion {
     pub to: Vec<String>,
 }
 
+/// Answers a question in JSON within some seconds, also in JSON. `now` counts milliseconds. While a search runs, `send` gets
+/// pages with the outcomes that it has found.
+///
+/// ```
+/// # use mowgli::catalogue::Catalogue;
+/// let question = r#"{ "test": "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n x := 1 ;\nallowed (x=1)" }"#;
+/// let answer = |question| mowgli::question::answered(question, Catalogue::builtin(), None, 1.0, &|| 0.0, &|_| {});
+/// assert!(answer(question).contains(r#""holds":true"#));
+/// assert!(answer("{}").contains(r#""errors":["error"#));
+/// ```
+#[must_use]
+pub fn answered(
+    question: &str,
+    catalogue: &Catalogue,
+    network: Option<Network>,
+    seconds: f64,
+    now: &dyn Fn() -> f64,
+    send: &dyn Fn(&str),
+) -> String {
+    let (begin, found) = (now(), RefCell::new(FoundOutcomes::default()));
+    let last = Cell::new(begin);
+    // The search asks often whether the time is up, so what waits is sent soon, though no outcome comes after it.
+    let expired = || {
+        let time = now();
+        if time - last.get() >= BATCH && !found.borrow().outcomes.is_empty() {
+            last.set(time);
+            send(&Page { found: Some(found.take()), ..Page::default() }.json());
+        }
+        time - begin >= 1000.0 * seconds
+    };
+    let limits = Limits { expired: &expired, ..Limits::default() };
+    let page = match serde_json::from_str::<PageQuestion>(question) {
+        Ok(question) => question.answer(catalogue, network, limits, &found),
+        Err(error) => Page { errors: vec![format!("the request is not a question: {error}")], ..Page::default() },
+    };
+    page.json()
+}
+
 impl PageQuestion {
-    /// Answers the question: a page with the test, or with the error in it.
-    #[must_use]
-    pub fn answer(&self, catalogue: &Catalogue, network: Option<Network>, limits: Limits<'_>) -> Page {
+    /// Answers the question: a page with the test, or with the error in it. Outcomes are in `found` as soon as they are known.
+    fn answer(
+        &self,
+        catalogue: &Catalogue,
+        network: Option<Network>,
+        limits: Limits<'_>,
+        found: &RefCell<FoundOutcomes>,
+    ) -> Page {
         if let Some(units) = self.complete {
             return Page { completions: completions(catalogue, &self.test, self.byte(units)), ..Page::default() };
         }
-        self.solved(catalogue, network, limits).unwrap_or_else(|error| {
+        self.solved(catalogue, network, limits, found).unwrap_or_else(|error| {
             let is_herd = self.test.trim_start().starts_with("X86");
             let offer = is_herd.then(|| x86::from_herd(NAME, &self.test).ok()).flatten();
             let place = error.place.as_deref().filter(|place| place.file == NAME);
@@ -80,7 +131,13 @@ impl PageQuestion {
         passed.map(char::len_utf8).sum()
     }
 
-    fn solved(&self, catalogue: &Catalogue, network: Option<Network>, limits: Limits<'_>) -> Result<Page, InputError> {
+    fn solved(
+        &self,
+        catalogue: &Catalogue,
+        network: Option<Network>,
+        limits: Limits<'_>,
+        found: &RefCell<FoundOutcomes>,
+    ) -> Result<Page, InputError> {
         let text = if self.over.is_empty() { self.test.clone() } else { over(&self.test, self.over.parse()?) };
         let chosen = if self.network.is_empty() { None } else { Some(Network::named(&self.network)?) };
         let text = chosen.or(network).map_or_else(|| Ok(text.clone()), |network| on_network(NAME, &text, network))?;
@@ -93,9 +150,29 @@ impl PageQuestion {
         if let Some(play) = &self.play {
             return Ok(play.played(&test, limits.expired));
         }
-        let row = TestRow::new(catalogue, &test, &text, &self.implemented, Drawn::Only(self.draw), limits)?;
+        let report = &mut reporter(&test, found);
+        let row = TestRow::new(catalogue, &test, &text, &self.implemented, Drawn::Only(self.draw), limits, report)?;
         let row = if self.repair { row.with_repair(&test, &self.implemented, limits) } else { row };
         Ok(Page { tests: vec![row], ..Page::default() })
+    }
+}
+
+/// Returns a function that adds new outcomes of a test to `found`, with the assertions that they decide.
+fn reporter(test: &Test, found: &RefCell<FoundOutcomes>) -> impl FnMut(Vec<Val>) {
+    let (mut known, mut open) = (BTreeSet::new(), vec![true; test.assertions.len()]);
+    move |values| {
+        if known.contains(&values) {
+            return;
+        }
+        let mut found = found.borrow_mut();
+        found.names = test.shown.iter().map(|(name, _)| name.clone()).collect();
+        found.outcomes.push(values.iter().map(ToString::to_string).collect());
+        for (assertion, open) in test.assertions.iter().zip(&mut open).filter(|(_, open)| **open) {
+            let holds = decides(assertion, &values);
+            found.decided.extend(holds.map(|holds| (assertion.to_string(), holds)));
+            *open = holds.is_none();
+        }
+        known.insert(values);
     }
 }
 

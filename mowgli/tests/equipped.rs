@@ -523,7 +523,7 @@ fn played_by(args: &[&str], test: &str, script: &str) -> Vec<String> {
     let [solved, repaired] = [false, true].map(|repair| answer(&served, &json!({ "test": test, "repair": repair })));
     let script = format!(
         "const asked = [], press = text => [...document.querySelectorAll('button')].find(b => b.textContent === text).click();\
-         window.fetch = async (what, of) => {{ const q = JSON.parse(of.body); asked.push(q); return {{ json: async () => q.repair ? {repaired} : {solved} }}; }};\
+         window.fetch = async (what, of) => {{ const q = JSON.parse(of.body); asked.push(q); return new Response(JSON.stringify(q.repair ? {repaired} : {solved}) + '\\n'); }};\
          const editor = () => document.querySelector('textarea'), after = ms => new Promise(done => setTimeout(done, ms));\
          (async () => {{ await after(300); editor().value = {test:?}; press('solve (Ctrl-Enter)'); await after(300); const out = []; try {{ {script} }} catch (e) {{ out.push(e.stack); }}\
            const printed = document.createElement('pre'); printed.id = 'printed'; printed.textContent = out.join('\\n'); document.body.append(printed); }})();"
@@ -586,7 +586,7 @@ fn the_editor_colours_marks_completes_and_undoes() {
         .map(|question| answer(&served, &question));
     let refused = answer(&served, &json!({ "test": wrong }));
     let script = format!(
-        r"window.fetch = async (_, of) => {{ const q = JSON.parse(of.body); return {{ json: async () => q.complete !== undefined ? {completed} : q.test === {wrong:?} ? {refused} : {solved} }}; }};
+        r"window.fetch = async (_, of) => {{ const q = JSON.parse(of.body); return new Response(JSON.stringify(q.complete !== undefined ? {completed} : q.test === {wrong:?} ? {refused} : {solved}) + '\n'); }};
         const press = text => [...document.querySelectorAll('button')].find(b => b.textContent === text).click(), after = ms => new Promise(done => setTimeout(done, ms));
         const content = () => document.querySelector('.cm-content'), written = () => [...document.querySelectorAll('.cm-line')].map(l => l.textContent).join('\n');
         const key = (key, more) => content().dispatchEvent(new KeyboardEvent('keydown', {{ key, keyCode: key === 'Enter' ? 13 : 90, bubbles: true, cancelable: true, ...more }}));
@@ -632,7 +632,7 @@ fn runs_show_what_a_search_has_not_found() {
     let stopped = asked(json!({}));
     assert!(stopped.contains("\"stopped\":\"") && stopped.contains("\"holds\":null"), "{stopped}");
     let script = format!(
-        r"const plays = [{}]; window.fetch = async (_, of) => {{ const q = JSON.parse(of.body); return {{ json: async () => q.play ? plays[q.play.choices.length] : q.runs !== undefined ? {runs} : {stopped} }}; }};
+        r"const plays = [{}]; window.fetch = async (_, of) => {{ const q = JSON.parse(of.body); return new Response(JSON.stringify(q.play ? plays[q.play.choices.length] : q.runs !== undefined ? {runs} : {stopped}) + '\n'); }};
         press('solve (Ctrl-Enter)'); await after(500);
         out.push([...document.querySelectorAll('.item p')].map(p => p.textContent).filter(t => t.includes('(z=')).join(' ; '), document.querySelector('.item').textContent.includes('0 outcomes'));
         const details = document.querySelector('.machine-of'), said = () => details.querySelector('[aria-live]').textContent; details.open = true; await after(200);

@@ -115,7 +115,8 @@ impl Answer {
 }
 
 /// Returns whether an assertion holds, if this outcome decides it.
-pub(super) fn decides(assertion: &Assertion, outcome: &[Val]) -> Option<bool> {
+#[must_use]
+pub fn decides(assertion: &Assertion, outcome: &[Val]) -> Option<bool> {
     let (settled_by, answer) = match assertion.quantifier {
         Quantifier::Allowed => (true, true),
         Quantifier::Forbidden | Quantifier::Vacuous => (true, false),

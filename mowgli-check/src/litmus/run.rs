@@ -19,7 +19,7 @@ use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, MachineRuns, MachineWalks, Step, WalkEnd};
 use serde::Serialize;
 
-pub use super::answer::{Answer, WHY_NONE, WitnessRun, WitnessRuns};
+pub use super::answer::{Answer, WHY_NONE, WitnessRun, WitnessRuns, decides};
 use super::core_rma;
 use super::stuck::{self, StuckKinds};
 use super::test::{Model, Test};
@@ -138,17 +138,44 @@ pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>)
 /// Solves a test of the libraries of a catalogue, with those of `chain` replaced by their implementations.
 #[must_use]
 pub fn solve_in(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    solve_as_found(catalogue, test, chain, limits, &mut |_| {})
+}
+
+/// Solves a test as [`solve_in`] does, and reports values that the test shows as soon as an execution has them. Outcomes
+/// that differ in other values have these twice. Outcomes of coreRMA are only in the answer.
+#[must_use]
+pub fn solve_as_found(
+    catalogue: &Catalogue,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+    report: ReportsValues<'_>,
+) -> Answer {
     match test.model {
         Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
-        model => solve_over(&catalogue.libraries(model), test, chain, limits),
+        model => solved_over(&catalogue.libraries(model), test, chain, limits, report),
     }
 }
+
+/// A function that gets the values which a test shows, while the search still runs.
+pub type ReportsValues<'f> = &'f mut dyn FnMut(Vec<Val>);
 
 /// Solves a test as [`solve`] does, over other libraries, or another stamp order, than those of the test's model.
 #[must_use]
 pub fn solve_over(libraries: &Libraries, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    solved_over(libraries, test, chain, limits, &mut |_| {})
+}
+
+fn solved_over(
+    libraries: &Libraries,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+    report: ReportsValues<'_>,
+) -> Answer {
     let (all, stuck) = with_problem(libraries, test, chain, limits, |problem| {
-        (problem.outcomes(), stuck::kinds(libraries, test, problem))
+        let all = problem.outcomes_as_found(&mut |outcome| report(test.values(outcome)));
+        (all, stuck::kinds(libraries, test, problem))
     });
     let mut outcomes = BTreeMap::new();
     // The answer keeps the limit that stopped the search.

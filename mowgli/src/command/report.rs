@@ -141,7 +141,7 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): ReportRequest<'_>) 
     }
     let text = on(file, &text, args.on.network)?;
     let test = parsed(catalogue, file, &text)?;
-    let row = TestRow::new(catalogue, &test, &text, &[], Drawn::All, limits)?;
+    let row = TestRow::new(catalogue, &test, &text, &[], Drawn::All, limits, &mut |_| {})?;
     let more = Deadline::after(args.timeout);
     let limits = Limits { expired: &|| more.expired(), ..limits };
     page.tests.push(if args.repair && row.is_wrong() { row.with_repair(&test, &[], limits) } else { row });

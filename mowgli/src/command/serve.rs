@@ -4,23 +4,21 @@
 
 mod http;
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use mowgli_core::problem::Limits;
 
 use self::http::Request;
 use super::network::On;
 use super::site::public_address;
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
-use crate::interrupt::Deadline;
-use crate::question::PageQuestion;
+use crate::question::answered;
 use crate::report::{EDITOR, Page, Playground};
 
 /// The longest test that is read, in bytes.
@@ -152,15 +150,16 @@ fn answer(stream: &mut TcpStream, request: &Request, port: u16, asked: (Bounds, 
         ("GET", "/editor.js") => http::write(stream, "200 OK", "text/javascript", EDITOR.as_bytes()),
         ("POST", "/answer") => {
             let Some(_slot) = asked.1.take(stream) else { return };
-            let page = solved(stream, request, asked.0).unwrap_or_else(|e| failed(&e.to_string()));
-            http::write(stream, "200 OK", "application/json", page.as_bytes());
+            http::begin(stream, "200 OK", "application/x-ndjson", "");
+            solved(stream, request, asked.0).unwrap_or_else(|e| http::line(stream, &failed(&e.to_string())));
         }
         _ => http::write(stream, "404 Not Found", "text/plain", b"there is only one page"),
     }
 }
 
-/// Answers the question in a request: returns the page's data as JSON.
-fn solved(stream: &TcpStream, request: &Request, bounds: Bounds) -> Result<String, InputError> {
+/// Answers the question in a request by pages as JSON, each in a line. The last is the answer; those before it have outcomes
+/// that the search finds while it runs.
+fn solved(stream: &TcpStream, request: &Request, bounds: Bounds) -> Result<(), InputError> {
     let question = request
         .body
         .as_deref()
@@ -174,12 +173,11 @@ fn system(error: std::io::Error) -> InputError {
 }
 
 fn failed(message: &str) -> String {
-    let page = Page { errors: vec![message.to_owned()], ..Page::default() };
-    serde_json::to_string(&page).expect("strings")
+    Page { errors: vec![message.to_owned()], ..Page::default() }.json()
 }
 
 /// Solves a test in a process of its own, and kills it when nobody waits for the answer any more.
-fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<String, InputError> {
+fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<(), InputError> {
     let own = std::env::current_exe().map_err(system)?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let network = bounds.on.network.map(|network| format!("--network={network}"));
@@ -191,17 +189,25 @@ fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<S
         .stderr(Stdio::null())
         .spawn()
         .map_err(system)?;
-    let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let (mut stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let (print, printed) = mpsc::channel();
     thread::scope(|scope| {
         // Each pipe has a thread of its own, because the child may write before it has read all, and a pipe holds
         // little.
         scope.spawn(move || stdin.write_all(question));
-        let output = scope.spawn(move || {
-            let mut output = String::new();
-            stdout.read_to_string(&mut output).map(|_| output)
+        // A child that is killed may leave a part of a line, which counts for nothing.
+        scope.spawn(move || {
+            let (mut stdout, mut line) = (BufReader::new(stdout), String::new());
+            while stdout.read_line(&mut line).is_ok() && line.ends_with('\n') {
+                let _ = print.send(std::mem::take(&mut line));
+            }
         });
+        let relay = || printed.try_iter().for_each(|line| http::line(stream, line.trim_end()));
         // The child's own limit comes first. This one is for work that does not check the clock.
-        let status = ended(&mut child, Duration::from_secs(bounds.timeout + 2), || http::is_closed(stream));
+        let status = ended(&mut child, Duration::from_secs(bounds.timeout + 2), || {
+            relay();
+            http::is_closed(stream)
+        });
         let status = status?.ok_or_else(|| {
             InputError::new(Code::Argument, format!("this test needs more than {} s", bounds.timeout))
         })?;
@@ -211,7 +217,8 @@ fn solved_apart(stream: &TcpStream, question: &[u8], bounds: Bounds) -> Result<S
                 format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory),
             ));
         }
-        output.join().expect("reads only").map_err(system)
+        printed.iter().for_each(|line| http::line(stream, line.trim_end()));
+        Ok(())
     })
 }
 
@@ -239,17 +246,10 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     let _ = bytes;
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(system)?;
-    let question: PageQuestion = match serde_json::from_str(&text) {
-        Ok(question) => question,
-        Err(error) => {
-            println!("{}", failed(&format!("the request is not a question: {error}")));
-            return Ok(0);
-        }
-    };
-    let deadline = Deadline::after(Some(args.bounds.timeout));
-    let expired = || deadline.expired();
-    let limits = Limits { expired: &expired, ..Limits::default() };
-    let page = question.answer(catalogue, args.bounds.on.network, limits);
-    println!("{}", serde_json::to_string(&page).expect("strings and numbers"));
+    let begin = Instant::now();
+    let now = || 1000.0 * begin.elapsed().as_secs_f64();
+    let send = |page: &str| println!("{page}");
+    let (network, seconds) = (args.bounds.on.network, args.bounds.timeout as f64);
+    send(&answered(&text, catalogue, network, seconds, &now, &send));
     Ok(0)
 }

@@ -128,7 +128,7 @@ fn case(
         return Ok(case);
     }
     if ask.rows {
-        case.row = Some(TestRow::new(ask.catalogue, test, text, &[], Drawn::Only(None), ask.limits)?);
+        case.row = Some(TestRow::new(ask.catalogue, test, text, &[], Drawn::Only(None), ask.limits, &mut |_| {})?);
     }
     if ask.repair {
         let limit = Limit { repairs: 1, ..Limit::default() };

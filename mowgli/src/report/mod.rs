@@ -35,7 +35,7 @@ use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
 use crate::litmus::machine::PlayedRun;
 use crate::litmus::notation::{Notation, WORDS};
-use crate::litmus::run::{WitnessRuns, idle, replaced, solve_in, with_problem};
+use crate::litmus::run::{ReportsValues, WitnessRuns, idle, replaced, solve_as_found, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
 use crate::markup::escaped;
@@ -77,6 +77,9 @@ pub struct Page {
     /// Random runs, if a question asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<WitnessRuns>,
+    /// Outcomes that a search has found while it still runs; nothing else is on such a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<FoundOutcomes>,
     /// A run that is played by hand, if a question asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub play: Option<PlayedRun>,
@@ -87,6 +90,17 @@ pub struct Page {
     /// The HTML of the links above the page.
     #[serde(skip)]
     pub links: &'static str,
+}
+
+/// Outcomes that a search has found while it still runs.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FoundOutcomes {
+    /// The names of the values.
+    pub names: Vec<String>,
+    /// The values of each outcome that was not reported before.
+    pub outcomes: Vec<Vec<String>>,
+    /// The assertions that these outcomes decide, and whether they hold.
+    pub decided: Vec<(String, bool)>,
 }
 
 /// The origin of a page.
@@ -589,7 +603,7 @@ fn reasons_over(
 
 impl TestRow {
     /// Solves and explains a test: all outcomes with a witness each, and why its assertions hold or fail. The libraries
-    /// in `implemented` run by their implementations.
+    /// in `implemented` run by their implementations. `report` gets outcomes while the search runs.
     ///
     /// # Errors
     /// If an implementation does not exist; the message lists those that do.
@@ -600,9 +614,10 @@ impl TestRow {
         implemented: &[String],
         drawn: Drawn,
         limits: Limits<'_>,
+        report: ReportsValues<'_>,
     ) -> Result<Self, InputError> {
         let chain = replaced(catalogue, test, implemented)?;
-        let answer = solve_in(catalogue, test, &chain, limits);
+        let answer = solve_as_found(catalogue, test, &chain, limits, report);
         let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
         let found = match drawn {
             Drawn::All => graphs(catalogue, test, &chain, &|_| true, limits),

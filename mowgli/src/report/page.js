@@ -10,16 +10,18 @@ const inflated = text => unpacked(text).json();
 /* The solver as WebAssembly, if the site has it: each question has a worker of its own, whose end gives the question up. */
 const wasm = typeof SOLVER === "string" ? SOLVER : null;
 const WORKER = `onmessage = async ({ data: { solver, question, seconds } }) => {
-  const { exports } = await WebAssembly.instantiate(solver, { page: { now: () => performance.now() } });
+  const read = (at, length) => new TextDecoder().decode(new Uint8Array(exports.memory.buffer, at, length));
+  const { exports } = await WebAssembly.instantiate(solver, { page: { now: () => performance.now(), found: (at, length) => postMessage(read(at, length)) } });
   const bytes = new TextEncoder().encode(question);
   // Each call may move the memory, so its buffer comes after it.
   const room = exports.room(bytes.length);
   new Uint8Array(exports.memory.buffer, room, bytes.length).set(bytes);
-  const length = exports.answer(seconds), text = exports.text();
-  postMessage(new TextDecoder().decode(new Uint8Array(exports.memory.buffer, text, length)));
+  const length = exports.answer(seconds);
+  postMessage(read(exports.text(), length));
 };`;
 let solver = null;
-async function solved_here(question, seconds, signal) {
+/* `found` gets outcomes while the search runs. */
+async function solved_here(question, seconds, signal, found) {
   solver = solver || unpacked(wasm).arrayBuffer().then(bytes => WebAssembly.compile(bytes));
   const module = await solver;
   return new Promise((done, fail) => {
@@ -28,10 +30,21 @@ async function solved_here(question, seconds, signal) {
     const cancelled = () => { end(); fail(new DOMException("cancelled", "AbortError")); };
     if (signal && signal.aborted) { cancelled(); return; }
     if (signal) signal.addEventListener("abort", cancelled);
-    worker.onmessage = ({ data }) => { end(); done(JSON.parse(data)); };
+    worker.onmessage = ({ data }) => { const page = JSON.parse(data); if (!page.found) { end(); done(page); } else if (found) found(page.found); };
     worker.onerror = e => { end(); fail(new Error(`this test needs more memory than the browser gives, or Mowgli failed (${e.message})`)); };
     worker.postMessage({ solver: module, question, seconds });
   });
+}
+/* The answer of the server is its last line. */
+async function solved_there(question, signal, found) {
+  const { body } = await fetch("answer", { method: "POST", body: question, signal }), lines = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let more = await lines.read(); !more.done; more = await lines.read()) {
+    const all = (text + more.value).split("\n");
+    text = all.pop();
+    for (const line of all) { const page = JSON.parse(line); if (!page.found) return page; if (found) found(page.found); }
+  }
+  throw new Error("its answer is cut off");
 }
 function make(tag, attributes, ...children) {
   const e = document.createElement(tag);
@@ -493,6 +506,19 @@ function plain_editor({ parent, text, label, changed, solve }) {
 function best_editor(of) {
   try { return CODEMIRROR.create(of); } catch { of.parent.replaceChildren(); return plain_editor(of); }
 }
+/* The outcomes that a search has found while it still runs. */
+function so_far(where) {
+  const rows = [], head = make("p", {}), decided = make("div", {}), view = make("div", {});
+  const show = state => { head.textContent = `${count(rows.length, "outcome")} so far${where}; ${state}`; };
+  const add = found => {
+    rows.push(...found.outcomes);
+    decided.append(...found.decided.map(([text, holds]) => make("p", {}, verdict(holds ? "Ok" : "No", holds), ` ${text}`, make("span", { class: "soft" }, ": the search has found an outcome that decides it"))));
+    show("the search still runs, so there may be more.");
+    const more = rows.length > ROWS ? [make("p", { class: "soft" }, `and ${rows.length - ROWS} more`)] : [];
+    view.replaceChildren(head, decided, table(found.names, rows.slice(0, ROWS)), ...more);
+  };
+  return { view, add, stopped: () => { if (rows.length) show("the search did not end, so there may be more."); } };
+}
 /* Random runs find outcomes while a search still looks for all of them. They show what they decide, and keep it by assertion. */
 function random_runs(ask, shown) {
   const seen = new Map();
@@ -543,9 +569,9 @@ async function playground(into, { seconds, address, models, networks, implementa
   const result = make("div", { class: "beside" }), status = make("p", { class: "hidden", role: "status" });
   let running = null, solved = "test", begin = first && first.play || null, played = begin;
   const names = () => by.value.split(",").map(name => name.trim()).filter(Boolean);
-  const send = async (asked, signal) => {
+  const send = async (asked, signal, found) => {
     const question = JSON.stringify({ test: text.get(), over: over.value, network: network.value, implemented: names(), ...asked });
-    return wasm ? solved_here(question, seconds, signal) : (await fetch("answer", { method: "POST", body: question, signal })).json();
+    return wasm ? solved_here(question, seconds, signal, found) : solved_there(question, signal, found);
   };
   const hash = async () => "#z=" + await deflated(JSON.stringify(chosen()));
   /* Other people can open the public address, and the page's own one if it is on a web server. */
@@ -567,11 +593,11 @@ async function playground(into, { seconds, address, models, networks, implementa
     const said = make("span", {}, meanwhile), cancel = make("button", { type: "button", onclick: () => own.abort() }, "cancel");
     const clock = setInterval(() => { said.textContent = `${meanwhile} ${Math.round((Date.now() - begun) / 1000)} s of at most ${seconds} s.`; }, 1000);
     status.textContent = meanwhile;
-    result.replaceChildren(make("p", {}, said, " ", cancel), early);
-    const all = [asked, ...(beside.value ? [{ ...asked, over: beside.value }] : [])];
+    const all = [asked, ...(beside.value ? [{ ...asked, over: beside.value }] : [])], found = all.map(one => so_far(beside.value ? ` ${one.over ? "over " + one.over : "over its own model"}` : ""));
+    result.replaceChildren(make("div", {}, make("p", {}, said, " ", cancel), early), ...found.map(one => one.view));
     let answer;
     try {
-      const pages = await Promise.all(all.map(one => send({ ...one, ...more }, own.signal)));
+      const pages = await Promise.all(all.map((one, i) => send({ ...one, ...more }, own.signal, found[i].add)));
       searching = false;
       const row = pages[0].tests[0], is_open = () => row.assertions.some((a, i) => a.holds === null && !seen.has(i));
       if (row && row.stopped && !no_machine(row)) {
@@ -592,7 +618,7 @@ async function playground(into, { seconds, address, models, networks, implementa
         status.textContent = pages.map(summary).join(" Beside it: ");
         text.mark(marks(pages[0]));
       };
-    } catch (e) { answer = () => { status.textContent = e.name === "AbortError" ? "Cancelled." : "No answer."; result.replaceChildren(make("p", { class: "bad" }, e.name === "AbortError" ? "Cancelled." : wasm ? `There is no answer: ${e.message}` : `The server does not answer: ${e}`)); }; }
+    } catch (e) { answer = () => { status.textContent = e.name === "AbortError" ? "Cancelled." : "No answer."; found.forEach(one => one.stopped()); result.replaceChildren(make("div", {}, make("p", { class: "bad" }, e.name === "AbortError" ? "Cancelled." : wasm ? `There is no answer: ${e.message}` : `The server does not answer: ${e}`), early), ...found.map(one => one.view)); }; }
     clearInterval(clock);
     if (running !== own) return;
     const focused = document.activeElement === cancel;

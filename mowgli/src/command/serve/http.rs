@@ -100,15 +100,25 @@ fn parsed(bytes: &[u8]) -> Option<Option<(RequestHead, usize)>> {
     Some(Some((RequestHead { request, length, asks: field("Expect").is_some() }, end)))
 }
 
-/// Writes an answer, after which the connection is closed. A client that has gone needs none. A page has its policy in its
-/// head. Browsers take one part only from here: no other page may show it in a frame.
+/// Writes an answer, after which the connection is closed. A client that has gone needs none.
 pub(super) fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &[u8]) {
-    let length = text.len();
+    begin(stream, status, kind, &format!("Content-Length: {}\r\n", text.len()));
+    let _ = stream.write_all(text).and_then(|()| stream.flush());
+}
+
+/// Begins an answer whose end is that of the connection, or that `length` gives. A page has its policy in its head. Browsers
+/// take one part only from here: no other page may show it in a frame.
+pub(super) fn begin(stream: &mut TcpStream, status: &str, kind: &str, length: &str) {
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nCache-Control: no-store\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{length}Cache-Control: no-store\r\n\
          Content-Security-Policy: frame-ancestors 'none'\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
     );
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(text)).and_then(|()| stream.flush());
+    let _ = stream.write_all(head.as_bytes());
+}
+
+/// Writes a line of an answer that has begun.
+pub(super) fn line(mut stream: &TcpStream, line: &str) {
+    let _ = stream.write_all(line.as_bytes()).and_then(|()| stream.write_all(b"\n")).and_then(|()| stream.flush());
 }
 
 /// True if the client has closed the connection: it has sent all of its request, so what it still sends counts for nothing.
