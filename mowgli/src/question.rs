@@ -143,9 +143,12 @@ impl PageQuestion {
         let text = chosen.or(network).map_or_else(|| Ok(text.clone()), |network| on_network(NAME, &text, network))?;
         let test = parse_in(catalogue, NAME, &text)?;
         if let Some(seed) = self.runs {
-            let open = vec![true; test.assertions.len()];
-            let (runs, _) = machine::witness_runs(&test, &open, seed..seed.saturating_add(RUNS), limits.expired)?;
-            return Ok(Page { runs: Some(runs), ..Page::default() });
+            // One more than the assertions, so that the runs go on when these are decided.
+            let open = vec![true; test.assertions.len() + 1];
+            let seeds = seed..seed.saturating_add(RUNS);
+            let (runs, outcomes) = machine::witness_runs(&test, &open, seeds, limits.expired)?;
+            outcomes.into_iter().for_each(reporter(&test, found));
+            return Ok(Page { runs: Some(runs), found: Some(found.take()), ..Page::default() });
         }
         if let Some(play) = &self.play {
             return Ok(play.played(&test, limits.expired));
@@ -193,5 +196,45 @@ impl PlayQuestion {
             Ok(run) => Page { play: Some(run), errors: missed.into_iter().collect(), ..Page::default() },
             Err(failure) => Page { errors: vec![failure.to_string()], ..Page::default() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use itertools::Itertools as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Answers a question. Each look at the clock takes a second.
+    fn asked(question: &Value) -> (Vec<Value>, Value) {
+        let (time, sent) = (Cell::new(0.0), RefCell::new(Vec::new()));
+        let now = || time.replace(time.get() + 1000.0);
+        let parsed = |page: &str| serde_json::from_str(page).expect("a page");
+        let send = |page: &str| sent.borrow_mut().push(parsed(page));
+        let answer = answered(&question.to_string(), Catalogue::builtin(), None, 1e9, &now, &send);
+        (sent.into_inner(), parsed(&answer))
+    }
+
+    const BUFFERED: &str =
+        "X86_TSO sb { x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
+
+    #[test]
+    fn outcomes_are_sent_once_each_while_the_search_runs() {
+        let (sent, answer) = asked(&json!({ "test": BUFFERED }));
+        let found = sent.iter().flat_map(|page| page["found"]["outcomes"].as_array().expect("outcomes")).collect_vec();
+        let all = answer["tests"][0]["outcomes"].as_array().expect("outcomes");
+        assert!(sent.len() >= 3 && all.len() == 4, "{sent:?}");
+        assert!(found.iter().all_unique() && found.iter().all(|values| all.iter().any(|o| o["values"] == **values)));
+        let decided = sent.iter().flat_map(|page| page["found"]["decided"].as_array().expect("a list")).collect_vec();
+        assert_eq!(decided, [&json!(["allowed (a=0 /\\ b=0)", true])]);
+        assert!(sent.iter().all(|page| page["found"]["names"] == json!(["a", "b"])));
+    }
+
+    #[test]
+    fn random_runs_go_on_for_outcomes_when_assertions_are_decided() {
+        let test = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\n";
+        let (_, page) = asked(&json!({ "test": test, "runs": 0 }));
+        assert_eq!((&page["runs"]["runs"], &page["found"]["outcomes"]), (&json!(25), &json!([["0"], ["1"]])));
     }
 }

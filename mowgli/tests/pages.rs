@@ -22,6 +22,7 @@ pub fn trials() -> Vec<Trial> {
     let of = |name: &'static str, need: Need, test: fn()| trial(name, Layer::Long, need, test);
     vec![
         of("the_site_is_small_quick_and_silent", WASM, the_site_is_small_quick_and_silent),
+        of("outcomes_appear_while_the_search_runs", WASM, outcomes_appear_while_the_search_runs),
         of("examples_have_their_other_versions_beside_them", CHROMIUM, examples_have_their_other_versions_beside_them),
         of("axe_has_no_finding_on_the_playground", AXE, axe_has_no_finding_on_the_playground),
         of("axe_has_no_finding_on_a_report", AXE, axe_has_no_finding_on_a_report),
@@ -358,6 +359,27 @@ fn the_site_is_small_quick_and_silent() {
     assert!(size < 1_500_000, "{size} bytes");
     assert!(said[0].parse::<u32>().expect("milliseconds") < 5000, "a second where nothing else runs: {said:?}");
     assert_eq!(said[1..], ["0"]);
+}
+
+/// Outcomes appear while the search runs, one of them decides an assertion, and cancelling keeps them on the page.
+fn outcomes_appear_while_the_search_runs() {
+    let row = |of: &dyn Fn(usize) -> String, between: &str| (0..6).map(of).collect::<Vec<_>>().join(between);
+    let (words, heads) = (row(&|i| format!("x{i}@{} = 0;", i + 1), " "), row(&|i| format!("P{i}@{}", i + 1), " | "));
+    let puts = |by: usize| row(&|i| format!("put(x{}, x{i})", (i + by) % 6), " | ");
+    let (writes, reads) = (row(&|i| format!("x{i} := {}", i + 1), " | "), row(&|i| format!("b{i} := x{i}"), " | "));
+    let test = format!(
+        "RDMA_TSO six\n{{ {words} }}\n {heads} ;\n {writes} ;\n {} ;\n {} ;\n {reads} ;\nallowed (b0=1)\n",
+        puts(1),
+        puts(2)
+    );
+    let script = format!(
+        r"await says('allowed (z=1)'); await write({test:?}); press('solve (Ctrl-Enter)');
+        const main = () => document.querySelector('main').textContent, found = () => Number((main().match(/(\d+) outcomes? so far/) || [0, 0])[1]);
+        await until(() => found() > 1); out.push(main().includes('the search still runs, so there may be more'), main().includes('Ok allowed (b0=1): '), button('cancel') !== undefined);
+        press('cancel'); await says('Cancelled.'); out.push(found() > 1, main().includes('the search did not end, so there may be more'), main().includes('0 outcomes'));"
+    );
+    let said = live(Pages::Folder(site().path()), Theme::Light, "/index.html", &script);
+    assert_eq!(said, ["true", "true", "true", "true", "true", "false"]);
 }
 
 /// The model is read by the parser. A link and a file have the text as it is written, solved or not.

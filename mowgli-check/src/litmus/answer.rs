@@ -1,6 +1,6 @@
 //! The answer to a litmus test: its outcomes, and the assertions that hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_core::outcome::Explored;
 use mowgli_core::problem::Found;
@@ -82,7 +82,7 @@ impl Answer {
     }
 
     /// Adds outcomes that random runs have; each has one class of executions at least.
-    pub(super) fn with_runs(mut self, test: &Test, runs: WitnessRuns, outcomes: Vec<Vec<Val>>) -> Self {
+    pub(super) fn with_runs(mut self, test: &Test, runs: WitnessRuns, outcomes: BTreeSet<Vec<Val>>) -> Self {
         outcomes.into_iter().for_each(|outcome| _ = self.outcomes.entry(outcome).or_insert(1));
         let complete = self.explored.stop.is_none();
         self.holds = test.assertions.iter().map(|a| holds(test, a, &self.outcomes, complete)).collect();

@@ -3,6 +3,7 @@
 //! An outcome of a run is one of the model, because the machine has no others (SYNC Theorem 7). So a run decides that an
 //! outcome is possible, and never that it is not.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use itertools::Itertools as _;
@@ -54,7 +55,7 @@ fn visit_runs(
     Ok(all)
 }
 
-/// Looks in random runs for outcomes that decide assertions. Those that are not `open` count as decided.
+/// Looks in random runs for outcomes that decide assertions, as long as one is `open`. Also returns all outcomes of the runs.
 ///
 /// # Errors
 /// If the model has no machine.
@@ -63,25 +64,25 @@ pub fn witness_runs(
     open: &[bool],
     seeds: Range<u64>,
     expired: &dyn Fn() -> bool,
-) -> Result<(WitnessRuns, Vec<Vec<Val>>), InputError> {
-    let (mut open, mut seen, mut outcomes) = (open.to_vec(), Vec::new(), Vec::new());
+) -> Result<(WitnessRuns, BTreeSet<Vec<Val>>), InputError> {
+    let (mut open, mut seen, mut outcomes) = (open.to_vec(), Vec::new(), BTreeSet::new());
     let mut visit = |seed, outcome: Vec<Val>, choices: Vec<usize>| {
         for (at, assertion) in test.assertions.iter().enumerate().filter(|(at, _)| open[*at]).collect_vec() {
             if let Some(holds) = decides(assertion, &outcome) {
                 open[at] = false;
                 let text = assertion.to_string();
                 seen.push(WitnessRun { assertion: at, text, holds, seed, choices: choices.clone() });
-                outcomes.push(outcome.clone());
             }
         }
+        outcomes.insert(outcome);
         open.contains(&true)
     };
     let runs = visit_runs(test, &[], seeds, &mut visit, expired)?;
     Ok((WitnessRuns { runs, seen }, outcomes))
 }
 
-/// Adds to an incomplete answer the outcomes of random runs that decide its open assertions. Other answers, and those
-/// of a model without a machine, stay the same.
+/// Adds to an incomplete answer with open assertions the outcomes of random runs, which may decide them. Other answers, and
+/// those of a model without a machine, stay the same.
 #[must_use]
 pub fn with_witness_runs(test: &Test, answer: Answer, expired: &dyn Fn() -> bool) -> Answer {
     let open = answer.holds.iter().map(Option::is_none).collect_vec();

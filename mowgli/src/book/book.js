@@ -17,7 +17,7 @@ function runnable(block) {
     try { page = await asked({}, own.signal, early.add); } catch (e) { reason = e.name === "AbortError" ? "Cancelled." : `There is no answer: ${e.message}`; }
     if (running !== own) return;
     const focused = document.activeElement === cancel;
-    if (page) fill(result, page, { asked, put: text => { location.href = at(text); } }); else { early.stopped(); result.replaceChildren(make("p", { class: "bad" }, reason), early.view); }
+    if (page) fill(result, page, { asked, put: text => { location.href = at(text); } }); else { early.stop(); result.replaceChildren(make("p", { class: "bad" }, reason), early.view); }
     status.textContent = page ? summary(page) : reason;
     const why = [...result.querySelectorAll("details")].find(d => d.firstChild.textContent.startsWith("Why"));
     if (explained && why) { why.open = true; why.firstChild.focus(); } else if (focused) run.focus();

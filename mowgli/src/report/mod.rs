@@ -77,7 +77,7 @@ pub struct Page {
     /// Random runs, if a question asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<WitnessRuns>,
-    /// Outcomes that a search has found while it still runs; nothing else is on such a page.
+    /// Outcomes that a search has found while it still runs, or that random runs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<FoundOutcomes>,
     /// A run that is played by hand, if a question asked for it.
@@ -92,7 +92,7 @@ pub struct Page {
     pub links: &'static str,
 }
 
-/// Outcomes that a search has found while it still runs.
+/// Outcomes that are possible, perhaps not all.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FoundOutcomes {
     /// The names of the values.

@@ -20,7 +20,8 @@ const WORKER = `onmessage = async ({ data: { solver, question, seconds } }) => {
   postMessage(read(exports.text(), length));
 };`;
 let solver = null;
-/* `found` gets outcomes while the search runs. */
+/* Other pages have outcomes of a search that still runs: `found` gets them. */
+const is_answer = page => !page.found || page.runs;
 async function solved_here(question, seconds, signal, found) {
   solver = solver || unpacked(wasm).arrayBuffer().then(bytes => WebAssembly.compile(bytes));
   const module = await solver;
@@ -30,7 +31,7 @@ async function solved_here(question, seconds, signal, found) {
     const cancelled = () => { end(); fail(new DOMException("cancelled", "AbortError")); };
     if (signal && signal.aborted) { cancelled(); return; }
     if (signal) signal.addEventListener("abort", cancelled);
-    worker.onmessage = ({ data }) => { const page = JSON.parse(data); if (!page.found) { end(); done(page); } else if (found) found(page.found); };
+    worker.onmessage = ({ data }) => { const page = JSON.parse(data); if (is_answer(page)) { end(); done(page); } else if (found) found(page.found); };
     worker.onerror = e => { end(); fail(new Error(`this test needs more memory than the browser gives, or Mowgli failed (${e.message})`)); };
     worker.postMessage({ solver: module, question, seconds });
   });
@@ -42,7 +43,7 @@ async function solved_there(question, signal, found) {
   for (let more = await lines.read(); !more.done; more = await lines.read()) {
     const all = (text + more.value).split("\n");
     text = all.pop();
-    for (const line of all) { const page = JSON.parse(line); if (!page.found) return page; if (found) found(page.found); }
+    for (const line of all) { const page = JSON.parse(line); if (is_answer(page)) return page; if (found) found(page.found); }
   }
   throw new Error("its answer is cut off");
 }
@@ -351,13 +352,14 @@ function check(row, i) {
 /* A picture of an execution with an outcome: the one that is there, or one that is asked for when it is opened. */
 function execution(row, outcome, number, editor) {
   const title = "An execution with " + row.names.map((n, k) => `${n}=${outcome.values[k]}`).join(", ");
-  if (outcome.graph || !editor) return outcome.graph ? opened(title, outcome.graph) : null;
+  if (outcome.graph || !editor || outcome.by_chance) return outcome.graph ? opened(title, outcome.graph) : null;
   const details = make("details", {}, make("summary", {}, title));
   details.addEventListener("toggle", async () => {
     if (details.dataset.filled) return;
     details.dataset.filled = "yes";
-    const page = await editor.asked({ draw: number }), graph = page.tests.length ? page.tests[0].outcomes[number].graph : null;
-    details.append(graph ? draw(graph) : make("p", { class: "bad" }, page.errors[0] || page.tests[0].stopped || "There is none."));
+    const page = await editor.asked({ draw: number }), graph = page.tests.flatMap(t => t.outcomes).filter(o => o.values.join() === outcome.values.join()).map(o => o.graph)[0];
+    // A search that stops finds other outcomes each time.
+    details.append(graph ? draw(graph) : make("p", { class: "bad" }, page.errors[0] || `The search did not find it again: ${page.tests[0].stopped}`));
   });
   return details;
 }
@@ -388,7 +390,7 @@ function test(row, i, editor) {
   if (!row.outcomes.length && !row.stopped) item.append(make("p", { class: "bad" }, "Vacuous: no execution ends: a thread waits for what never happens, or makes a call that cannot be."));
   const drawn = make("div", {}), built = [];
   const execution_of = k => built[k] = built[k] || execution(row, row.outcomes[k], k, editor);
-  if (row.outcomes.length) item.append(table([...row.names, "executions"], row.outcomes.map(o => [...o.values, o.executions]), some => drawn.replaceChildren(...some.map(execution_of).filter(Boolean))), drawn);
+  if (row.outcomes.length) item.append(table([...row.names, row.stopped ? "executions found" : "executions"], row.outcomes.map(o => [...o.values, o.executions]), some => drawn.replaceChildren(...some.map(execution_of).filter(Boolean))), drawn);
   if (editor && editor.kept) item.append(no_machine(row) ? make("p", { class: "soft" }, no_machine(row)) : machine_of(row, editor, editor.begin));
   if (row.stuck.length) {
     item.append(make("h3", {}, "Executions that are stuck"));
@@ -506,30 +508,37 @@ function plain_editor({ parent, text, label, changed, solve }) {
 function best_editor(of) {
   try { return CODEMIRROR.create(of); } catch { of.parent.replaceChildren(); return plain_editor(of); }
 }
-/* The outcomes that a search has found while it still runs. */
+/* The outcomes that are known while a search still runs, and the assertions that they decide. */
 function so_far(where) {
-  const rows = [], head = make("p", {}), decided = make("div", {}), view = make("div", {});
-  const show = state => { head.textContent = `${count(rows.length, "outcome")} so far${where}; ${state}`; };
-  const add = found => {
-    rows.push(...found.outcomes);
-    decided.append(...found.decided.map(([text, holds]) => make("p", {}, verdict(holds ? "Ok" : "No", holds), ` ${text}`, make("span", { class: "soft" }, ": the search has found an outcome that decides it"))));
-    show("the search still runs, so there may be more.");
-    const more = rows.length > ROWS ? [make("p", { class: "soft" }, `and ${rows.length - ROWS} more`)] : [];
-    view.replaceChildren(head, decided, table(found.names, rows.slice(0, ROWS)), ...more);
+  const rows = new Map(), texts = new Set(), head = make("p", {}), decided = make("div", {}), all = make("pre", { hidden: true });
+  const show = state => { head.textContent = `${count(rows.size, "outcome")} so far${where}; ${state}`; };
+  const decide = (text, holds, how) => {
+    if (!texts.has(text)) decided.append(make("p", {}, verdict(holds ? "Ok" : "No", holds), ` ${text}`, make("span", { class: "soft" }, `: ${how}`)));
+    texts.add(text);
   };
-  return { view, add, stopped: () => { if (rows.length) show("the search did not end, so there may be more."); } };
+  const add = found => {
+    for (const values of found.outcomes) rows.set(values.join(), values);
+    for (const [text, holds] of found.decided) decide(text, holds, "an outcome that the search has found");
+    show("the search still runs, so there may be more.");
+    const lines = [...rows.values()].slice(0, ROWS).map(values => found.names.map((name, k) => `${name}=${values[k]}`).join(", "));
+    all.textContent = [...lines, ...(rows.size > ROWS ? [`and ${rows.size - ROWS} more`] : [])].join("\n");
+    all.hidden = !rows.size;
+  };
+  const stop = () => { if (rows.size) show("the search did not end, so there may be more."); };
+  return { view: make("div", {}, decided, head, all), rows, decide, add, stop };
 }
-/* Random runs find outcomes while a search still looks for all of them. They show what they decide, and keep it by assertion. */
-function random_runs(ask, shown) {
+/* Random runs find outcomes while a search still looks for all of them. Those that decide assertions are kept by assertion. */
+function random_runs(ask, known) {
   const seen = new Map();
   const look = async (until, most) => {
     for (let seed = 0; until() && seed < most;) {
-      const { runs } = await ask({ runs: seed });
+      const { runs, found } = await ask({ runs: seed });
       if (!runs || !runs.runs) return;
       for (const run of runs.seen.filter(run => !seen.has(run.assertion))) {
-        shown.append(make("p", {}, verdict(run.holds ? "Ok" : "No", run.holds), ` ${run.text}`, make("span", { class: "soft" }, ": seen in a random run")));
+        known.decide(run.text, run.holds, "seen in a random run");
         seen.set(run.assertion, run);
       }
+      known.add({ ...found, decided: [] });
       seed += runs.runs;
     }
   };
@@ -587,21 +596,24 @@ async function playground(into, { seconds, address, models, networks, implementa
     draft.set(text.get());
     played = begin;
     hash().then(to => history.replaceState(null, "", to));
-    const early = make("div", {}), { seen, look } = random_runs(what => send({ ...asked, ...what }, own.signal), early);
+    const all = [asked, ...(beside.value ? [{ ...asked, over: beside.value }] : [])], known = all.map(one => so_far(beside.value ? ` over ${one.over || "its own model"}` : ""));
+    const { seen, look } = random_runs(what => send({ ...asked, ...what }, own.signal), known[0]);
     let searching = true;
     const walking = more.repair ? Promise.resolve() : new Promise(done => setTimeout(done, PATIENCE)).then(() => look(() => searching && running === own, Infinity)).catch(() => {});
     const said = make("span", {}, meanwhile), cancel = make("button", { type: "button", onclick: () => own.abort() }, "cancel");
     const clock = setInterval(() => { said.textContent = `${meanwhile} ${Math.round((Date.now() - begun) / 1000)} s of at most ${seconds} s.`; }, 1000);
     status.textContent = meanwhile;
-    const all = [asked, ...(beside.value ? [{ ...asked, over: beside.value }] : [])], found = all.map(one => so_far(beside.value ? ` ${one.over ? "over " + one.over : "over its own model"}` : ""));
-    result.replaceChildren(make("div", {}, make("p", {}, said, " ", cancel), early), ...found.map(one => one.view));
+    const panes = (...first) => known.map((one, i) => make("div", {}, ...(i ? [] : first), one.view));
+    result.replaceChildren(...panes(make("p", {}, said, " ", cancel)));
     let answer;
     try {
-      const pages = await Promise.all(all.map((one, i) => send({ ...one, ...more }, own.signal, found[i].add)));
+      const pages = await Promise.all(all.map((one, i) => send({ ...one, ...more }, own.signal, known[i].add)));
       searching = false;
       const row = pages[0].tests[0], is_open = () => row.assertions.some((a, i) => a.holds === null && !seen.has(i));
       if (row && row.stopped && !no_machine(row)) {
         if (is_open()) await look(is_open, RUNS);
+        const found = new Set(row.outcomes.map(o => o.values.join()));
+        for (const [key, values] of known[0].rows) if (!found.has(key)) row.outcomes.push({ values, executions: 1, graph: null, by_chance: true });
         row.assertions.forEach((a, i) => { if (a.holds === null && seen.has(i)) { a.holds = seen.get(i).holds; a.seen = seen.get(i).choices; } });
       }
       answer = () => {
@@ -618,7 +630,7 @@ async function playground(into, { seconds, address, models, networks, implementa
         status.textContent = pages.map(summary).join(" Beside it: ");
         text.mark(marks(pages[0]));
       };
-    } catch (e) { answer = () => { status.textContent = e.name === "AbortError" ? "Cancelled." : "No answer."; found.forEach(one => one.stopped()); result.replaceChildren(make("div", {}, make("p", { class: "bad" }, e.name === "AbortError" ? "Cancelled." : wasm ? `There is no answer: ${e.message}` : `The server does not answer: ${e}`), early), ...found.map(one => one.view)); }; }
+    } catch (e) { answer = () => { status.textContent = e.name === "AbortError" ? "Cancelled." : "No answer."; known.forEach(one => one.stop()); result.replaceChildren(...panes(make("p", { class: "bad" }, e.name === "AbortError" ? "Cancelled." : wasm ? `There is no answer: ${e.message}` : `The server does not answer: ${e}`))); }; }
     clearInterval(clock);
     if (running !== own) return;
     const focused = document.activeElement === cancel;
