@@ -23,6 +23,7 @@ pub fn trials() -> Vec<Trial> {
     vec![
         of("the_site_is_small_quick_and_silent", WASM, the_site_is_small_quick_and_silent),
         of("outcomes_appear_while_the_search_runs", WASM, outcomes_appear_while_the_search_runs),
+        of("first_tasks_take_few_actions", WASM, first_tasks_take_few_actions),
         of("examples_have_their_other_versions_beside_them", CHROMIUM, examples_have_their_other_versions_beside_them),
         of("axe_has_no_finding_on_the_playground", AXE, axe_has_no_finding_on_the_playground),
         of("axe_has_no_finding_on_a_report", AXE, axe_has_no_finding_on_a_report),
@@ -380,6 +381,27 @@ fn outcomes_appear_while_the_search_runs() {
     );
     let said = live(Pages::Folder(site().path()), Theme::Light, "/index.html", &script);
     assert_eq!(said, ["true", "true", "true", "true", "true", "false"]);
+}
+
+/// Four tasks of somebody who sees the page for the first time, each with its actions, on a site from files. Whether a completed
+/// PUT is visible, why the barrier without its fence is wrong, a test of three nodes, and a run step by step.
+fn first_tasks_take_few_actions() {
+    let script = r"await says('allowed (z=1)');
+        let actions = 0, begun = 0;
+        const act = what => { actions++; what(); }, task = async (what, done) => { actions = 0; begun = performance.now(); what(); await until(done); out.push(actions); times.push(Math.round(performance.now() - begun)); };
+        const times = [], open = text => all('summary').find(s => s.textContent.startsWith(text)).click(), main = () => document.querySelector('main').textContent;
+        const example = name => { act(() => choose('examples', all('option').find(o => o.textContent === name).value)); act(() => press('show')); };
+        await task(() => example('complete-and-not-visible'), () => main().includes('No. It means that the source was read') && main().includes('b=0) can happen') && !button('cancel'));
+        await task(() => example('barrier-without-its-fence'), () => all('.why li').length && all('.drawing svg text').some(t => t.textContent.includes('aGF_2: promised, missing')));
+        out.push(document.querySelector('.others').textContent.includes('implemented by bal'));
+        await task(() => { act(() => open('how a test is written')); act(() => press('write this test')); }, () => main().includes('three-nodes (RDMA_TSO)') && !button('cancel'));
+        out.push(main().includes('Ok allowed (b=1)'), document.querySelector('[aria-label=implementations]').value);
+        await task(() => { act(() => open('Step by step')); }, () => button('next') && all('.machine .sentence')[0].textContent);
+        await task(() => { act(() => press('next')); }, () => all('.machine .sentence')[0].textContent.startsWith('1: '));
+        out.push('times ' + times.join());";
+    let said = live(Pages::Folder(site().path()), Theme::Light, "/index.html", script);
+    eprintln!("milliseconds for each task: {}", said.last().expect("times"));
+    assert_eq!(said[..said.len() - 1], ["2", "2", "true", "2", "true", "", "1", "1"], "{said:?}");
 }
 
 /// The model is read by the parser. A link and a file have the text as it is written, solved or not.

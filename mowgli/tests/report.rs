@@ -156,7 +156,7 @@ fn a_site_has_a_report_and_networks_if_they_are_wanted() {
     assert!(networks.contains("\"columns\":[\"slock\"]"), "x86-TSO has no networks");
     assert!([report, networks].iter().all(|page| page.contains("<a href=\"../index.html\">Playground</a>")));
     assert!(mowgli(&args).code == 0);
-    let links = "<a href=\"report/index.html\">The libraries</a> <a href=\"networks/index.html\">The networks</a> <span class=\"soft\">Not";
+    let links = "<a href=\"report/index.html\">The libraries</a> <a href=\"networks/index.html\">The networks</a><details>";
     assert!(text("index.html").contains(links) && text("networks.html").contains("book.css"));
 }
 
@@ -168,8 +168,9 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
     let ran = mowgli(&[&args[..], &[&solver]].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-    let missing = "The book</a> <span class=\"soft\">Not in this site: The libraries (<code>mowgli site --report</code>), \
-                   The networks (<code>mowgli site --networks</code>), The gallery (<code>cargo run --release -p mowgli-gallery";
+    let missing = "The book</a><details><summary>What this site lacks, and what adds it</summary><ul>\
+                   <li>The libraries: <code>mowgli site --report</code></li><li>The networks: <code>mowgli site --networks</code></li>\
+                   <li>The gallery: <code>cargo run --release -p mowgli-gallery";
     assert!(text("index.html").contains(missing));
     assert!(text("solver.js").starts_with("const SOLVER = \"") && text("book.html").contains("\"weak.html\""));
     assert!(text("index.html").contains("<script src=\"editor.js\">") && text("editor.js").contains("MIT License"));

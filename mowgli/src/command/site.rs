@@ -100,15 +100,16 @@ fn links(args: &SiteArgs, subjects: &[Vec<String>; 3]) -> String {
     for ((folder, title, command), subjects) in LONG_PAGES.iter().zip(subjects) {
         let page = format!("{folder}/index.html");
         if subjects.is_empty() && !args.out.join(&page).exists() {
-            missing.push(format!("{title} (<code>{command}</code>)"));
+            missing.push(format!("<li>{title}: <code>{command}</code></li>"));
         } else {
             here.push(format!("<a href=\"{page}\">{title}</a>"));
         }
     }
-    if !missing.is_empty() {
-        here.push(format!("<span class=\"soft\">Not in this site: {}.</span>", missing.join(", ")));
-    }
-    format!("<nav aria-label=\"The site\">{}</nav>", here.join(" "))
+    let missing = match missing.concat() {
+        none if none.is_empty() => none,
+        list => format!("<details><summary>What this site lacks, and what adds it</summary><ul>{list}</ul></details>"),
+    };
+    format!("<nav aria-label=\"The site\">{}{missing}</nav>", here.join(" "))
 }
 
 /// Writes the pages of [`LONG_PAGES`] that have subjects. Returns 3 if a limit left something open.

@@ -169,6 +169,8 @@ pub struct Playground {
     /// The implementations of all libraries, as `--implemented` takes them.
     implementations: Vec<String>,
     examples: Vec<ExampleTest>,
+    /// A test with comments, to begin with.
+    template: &'static str,
     grammar: &'static str,
     /// The words that an editor colours as keywords.
     keywords: Vec<&'static str>,
@@ -207,6 +209,7 @@ impl Playground {
             networks: PRESETS.iter().map(|(network, _)| network.to_string()).collect(),
             implementations: implementations(catalogue),
             examples: [examples(QUESTIONS), of_barrier().to_vec(), of_papers].concat(),
+            template: TEMPLATE,
             grammar: GRAMMAR.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap_or_default(),
         }
     }
@@ -241,6 +244,7 @@ fn implementations(catalogue: &Catalogue) -> Vec<String> {
     catalogue.entries().iter().flat_map(of).collect()
 }
 
+const TEMPLATE: &str = include_str!("template.litmus");
 const QUESTIONS: &str = include_str!("../../data/book/questions.md");
 const GRAMMAR: &str = include_str!("../../data/book/grammar.md");
 static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/data/papers");

@@ -198,10 +198,11 @@ function machine(row, editor, begin, kept) {
   const move = by => { stop(); at = Math.max(0, Math.min(points.length - 1, at + by)); show(); };
   const stop = () => { clearInterval(timer); timer = null; player.textContent = "play"; };
   /* Goes on as chosen before, and then by chance. */
+  const forward = () => { const all = points[at].possible; if (all.length) choose(at < points.length - 1 ? choices[at] : Math.floor(Math.random() * all.length)); };
   const play = () => {
     if (timer) { stop(); return; }
     player.textContent = "pause";
-    timer = setInterval(() => { const all = points[at].possible; if (!all.length || !view.isConnected) stop(); else choose(at < points.length - 1 ? choices[at] : Math.floor(Math.random() * all.length)); }, 900);
+    timer = setInterval(() => { if (!points[at].possible.length || !view.isConnected) stop(); else forward(); }, 900);
   };
   const outcome = make("select", { "aria-label": "an outcome to go to" }, ...row.outcomes.slice(0, ROWS).map((o, i) => make("option", { value: i }, row.names.map((n, k) => `${n}=${o.values[k]}`).join(", "))));
   if (row.outcomes.length > ROWS) outcome.append(make("option", { disabled: true }, `and ${row.outcomes.length - ROWS} more`));
@@ -211,16 +212,16 @@ function machine(row, editor, begin, kept) {
     if (await ask({ choices: choices.slice(0, at), to: row.outcomes[outcome.value].values })) { at = Math.min(from + 1, points.length - 1); show(); said.textContent = `${count(points.length - 1 - from, "step")} lead to ${outcome.selectedOptions[0].textContent}: next goes on. ` + said.textContent; }
   };
   const back = button("step back", () => move(-1)), player = button("play", play);
-  const view = make("div", { class: "machine" }, make("div", { class: "controls" }, button("to the beginning", () => move(-points.length)), back, button("next", () => move(1)), player, ...(row.outcomes.length ? [button("take me to", go), outcome] : [])),
+  const view = make("div", { class: "machine" }, make("div", { class: "controls" }, button("to the beginning", () => move(-points.length)), back, button("next", () => { stop(); forward(); }), player, ...(row.outcomes.length ? [button("take me to", go), outcome] : [])),
     said, next, memory, buffers, make("details", {}, make("summary", {}, "the steps so far"), taken));
   const first = begin && begin.length;
   ask({ choices }).then(fine => { if (fine) { at = first ? points.length - 1 : 0; show(); if (first && choices.length < begin.length) said.textContent = `This test has only ${choices.length} of the ${begin.length} steps of the link. ` + said.textContent; } });
   return view;
 }
 /* Why the machine cannot run a test; null if it can. */
-const no_machine = row => !row.model.startsWith("RDMA_TSO") ? `${row.model} is defined by axioms and has no machine to play. RDMA_TSO has one.` : row.implemented.some(name => !row.idle.includes(name)) ? "The machine plays the test without implementations only." : null;
+const no_machine = row => !row.model.startsWith("RDMA_TSO") ? `${row.model} is defined by axioms and has no machine to play. RDMA_TSO has one. Below the picture of an execution is a run, step by step.` : row.implemented.some(name => !row.idle.includes(name)) ? "The machine plays the test without implementations only." : null;
 function machine_of(row, editor, begin) {
-  const details = make("details", { class: "machine-of" }, make("summary", {}, "The machine, played by hand"));
+  const details = make("details", { class: "machine-of" }, make("summary", {}, "Step by step: the machine, played by hand"));
   details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(machine(row, editor, begin, editor.kept)); });
   if (begin) details.open = true;
   return details;
@@ -382,16 +383,16 @@ function test(row, i, editor) {
     const answer = a.holds === true ? "Ok" : a.holds === false ? "No" : unsettled(row);
     item.append(make("p", {}, verdict(answer, a.holds), ` ${a.kind} (${a.condition})`, make("span", { class: "soft" }, meaning(a) + (a.seen ? ", seen in a random run" : ""))));
     if (a.seen) item.append(machine_of(row, editor, a.seen));
-    if (a.graph || a.explanation) item.append(opened(`Why: ${a.kind} (${a.condition})`, a.graph, a.explanation));
+    if (a.graph || a.explanation) item.append(opened(`Why: ${a.kind} (${a.condition})`, a.graph, a.explanation, a.holds === false));
   }
   if (row.repair) item.append(repair(row.repair, row.name, editor && editor.put));
   for (const [claim, holds] of row.liveness) item.append(make("p", {}, verdict(holds === true ? "Ok" : holds === false ? "No" : "Undecided", holds), ` ${claim}`));
+  if (editor && editor.kept) item.append(no_machine(row) ? make("p", { class: "soft" }, no_machine(row)) : machine_of(row, editor, editor.begin));
   item.append(make("h3", {}, outcomes(row)));
   if (!row.outcomes.length && !row.stopped) item.append(make("p", { class: "bad" }, "Vacuous: no execution ends: a thread waits for what never happens, or makes a call that cannot be."));
   const drawn = make("div", {}), built = [];
   const execution_of = k => built[k] = built[k] || execution(row, row.outcomes[k], k, editor);
   if (row.outcomes.length) item.append(table([...row.names, row.stopped ? "executions found" : "executions"], row.outcomes.map(o => [...o.values, o.executions]), some => drawn.replaceChildren(...some.map(execution_of).filter(Boolean))), drawn);
-  if (editor && editor.kept) item.append(no_machine(row) ? make("p", { class: "soft" }, no_machine(row)) : machine_of(row, editor, editor.begin));
   if (row.stuck.length) {
     item.append(make("h3", {}, "Executions that are stuck"));
     if (row.unspoken) item.append(make("p", { class: "bad" }, "Of these the test says nothing: add ends, may hang, hangs (P1) or stuck (condition)."));
@@ -547,7 +548,7 @@ function random_runs(ask, known) {
 /* The menu of examples. One of a question has the question and its short answer above the editor, and its other versions beside it. */
 function example_menu(examples, use) {
   const about = make("p", { hidden: true }), others = make("div", { class: "others", hidden: true }), groups = [...new Set(examples.map(e => e.group))];
-  const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "examples"),
+  const choice = make("select", { "aria-label": "examples" }, make("option", { value: "" }, "questions and examples"),
     ...groups.map(group => make("optgroup", { label: group }, ...examples.filter(e => e.group === group).map(e => make("option", { value: examples.indexOf(e) }, e.name)))));
   const asked = e => {
     const versions = e.answer ? examples.filter(other => other.group === e.group && other !== e) : [];
@@ -555,14 +556,14 @@ function example_menu(examples, use) {
     // Of Markdown's links their words are left.
     about.replaceChildren(make("strong", {}, e.group), " ", e.answer.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
     others.hidden = !versions.length;
-    others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => put(other)), make("pre", {}, other.text.trim()))));
+    others.replaceChildren(...versions.map(other => make("div", {}, button(`show ${other.name}`, () => put(other)), other.implemented ? ` implemented by ${other.implemented}` : "", make("pre", {}, other.text.trim()))));
   };
   const put = e => { asked(e); return use(e); };
   /* A choice alone changes nothing, because arrow keys choose too. */
   const show = button("show", () => { if (choice.value) put(examples[choice.value]); });
-  return { about, others, choice, show, asked };
+  return { about, others, choice, show, asked, put };
 }
-async function playground(into, { seconds, address, models, networks, implementations, examples, grammar, keywords }) {
+async function playground(into, { seconds, address, models, networks, implementations, examples, template, grammar, keywords }) {
   const first = await carried(), place = make("div", { class: "editor" });
   const text = best_editor({
     parent: place, text: first && first.test || draft.get() || examples[0].text, label: "a litmus test", keywords, changed: draft.set, solve: () => again(),
@@ -642,14 +643,14 @@ async function playground(into, { seconds, address, models, networks, implementa
   const remember = async () => { const now = await hash(); history.replaceState(null, "", now); history.pushState(null, "", now); };
   const offer = async of => { await remember(); text.put(of); again(); };
   const load = make("input", { type: "file", accept: ".litmus", "aria-label": "open a file", onchange: async () => offer(await load.files[0].text()) });
-  const { about, others, choice, show, asked } = example_menu(examples, async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); again(); });
+  const { about, others, choice, show, asked, put } = example_menu(examples, async e => { await remember(); by.value = e.implemented; over.value = ""; network.value = ""; text.put(e.text); again(); });
   const copied = button("copy link", copy), shown = make("input", { hidden: true, readonly: true, size: 34, "aria-label": "the link" });
   const start = button("solve (Ctrl-Enter)", again);
   const take = state => { text.put(state.test || text.get()); by.value = state.implemented || ""; over.value = state.over || ""; network.value = state.network || ""; beside.value = state.beside || ""; begin = state.play || null; };
   take(first || {});
   if (!location.hash && !draft.get()) asked(examples[0]);
-  into.append(about, make("div", { class: "beside" }, place, others), make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), choice, show, over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
-    copied, shown, button("save", () => save(text.get(), solved)), load), make("details", {}, make("summary", {}, "how a test is written"), make("pre", {}, grammar)), status, result);
+  into.append(make("div", { class: "controls" }, choice, show), about, make("div", { class: "beside" }, place, others), make("div", { class: "controls" }, start, button("repair", () => solve("Repairing.", { repair: true })), over, network, beside, by, make("datalist", { id: "implementations" }, ...implementations.map(value => make("option", { value }))),
+    copied, shown, button("save", () => save(text.get(), solved)), load), make("details", {}, make("summary", {}, "how a test is written"), button("write this test", () => put({ text: template, implemented: "", answer: "" })), make("pre", {}, template), make("pre", {}, grammar)), status, result);
   if (first === null) result.append(make("p", { class: "bad" }, "The address carries a test that is broken: it was cut off, or changed on its way. This is an example instead."));
   else again();
   window.addEventListener("popstate", async () => { const now = await carried(); if (now && now.test) { take(now); again(); } });
