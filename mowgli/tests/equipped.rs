@@ -16,6 +16,7 @@ use serde_json::json;
 mod cluster;
 mod emitted;
 mod explored;
+mod extension;
 mod herd;
 mod pages;
 mod slurm;
@@ -134,6 +135,7 @@ fn main() -> ExitCode {
         trials(&devices, Layer::Long, READABLE),
         emitted::trials(),
         explored::trials(),
+        extension::trials(),
         herd::trials(),
         pages::trials(),
         vec![cluster::trial()],
