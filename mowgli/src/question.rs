@@ -216,8 +216,7 @@ mod tests {
         (sent.into_inner(), parsed(&answer))
     }
 
-    const BUFFERED: &str =
-        "X86_TSO sb { x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
+    const BUFFERED: &str = "X86_TSO sb { x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
 
     #[test]
     fn outcomes_are_sent_once_each_while_the_search_runs() {

@@ -16,7 +16,7 @@ use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
-use super::out::{files, reported_in, save, text_of, worst};
+use super::out::{files, is_path, reported_in, save, text_of, worst};
 use super::shards::{Done, SharedArgs, is_shard};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
@@ -107,7 +107,7 @@ impl NetworksArgs {
     /// # Errors
     /// If a name is neither.
     fn split(&self, catalogue: &Catalogue) -> Result<(Vec<&String>, Vec<&String>), InputError> {
-        let (paths, names): (Vec<&String>, Vec<&String>) = self.names.iter().partition(|name| Path::new(name).exists());
+        let (paths, names): (Vec<&String>, Vec<&String>) = self.names.iter().partition(|name| is_path(catalogue, name));
         match names.iter().find(|name| !catalogue.names().contains(&name.as_str())) {
             Some(unknown) => Err(catalogue.no_library(unknown).into()),
             None => Ok((paths, names)),

@@ -73,6 +73,11 @@ pub(super) fn warnings(test: &Test) -> String {
     test.warnings.iter().map(|w| diagnostic::warning(w, colours()) + "\n").collect()
 }
 
+/// True if a name is a path and not a library: where `bal` is both, `./bal` is the path.
+pub(super) fn is_path(catalogue: &Catalogue, name: &str) -> bool {
+    !catalogue.names().contains(&name) && Path::new(name).exists()
+}
+
 /// Returns the files that a path stands for: itself, or the files of a directory with one of these extensions.
 pub(super) fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, InputError> {
     if !path.is_dir() {

@@ -19,7 +19,7 @@ use mowgli_rdma::Network;
 
 use super::bounds::Placement;
 use super::network::{On, on};
-use super::out::{files, parsed, reported, text_of, worst};
+use super::out::{files, is_path, parsed, reported, text_of, worst};
 use super::stages::check_bounds;
 
 /// The sources of a page.
@@ -75,8 +75,7 @@ pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, Inpu
 
 /// Writes the page about libraries that are on their network.
 pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    let mut page =
-        Page { title: "Mowgli".to_owned(), made: Some(Made::now()), links: args.links, ..Page::default() };
+    let mut page = Page { title: "Mowgli".to_owned(), made: Some(Made::now()), links: args.links, ..Page::default() };
     let mut code = 0;
     let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
     for name in &names {
@@ -85,9 +84,8 @@ pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<
             code = worst(code, 3);
             continue;
         }
-        let path = Path::new(name);
-        let added = if path.exists() {
-            add_files(&mut page, path, (args, catalogue))
+        let added = if is_path(catalogue, name) {
+            add_files(&mut page, Path::new(name), (args, catalogue))
         } else {
             add_library(&mut page, name, (args, catalogue))
         };

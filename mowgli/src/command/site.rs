@@ -83,9 +83,7 @@ impl SiteArgs {
     fn subjects(&self, catalogue: &Catalogue) -> Result<[Vec<String>; 3], InputError> {
         let (own, builtin) = catalogue.entries().split_at(catalogue.own().len());
         let on_networks = catalogue.entries().iter().filter(|entry| entry.memory.switches.is_some());
-        let of = |is_asked: bool, entries: Vec<&Entry>| {
-            self.chosen(catalogue, if is_asked { &entries } else { &[] })
-        };
+        let of = |is_asked: bool, entries: Vec<&Entry>| self.chosen(catalogue, if is_asked { &entries } else { &[] });
         Ok([
             of(self.report, builtin.iter().collect())?,
             of(self.networks, on_networks.collect())?,

@@ -125,7 +125,7 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     let first = test.assertions.first().map_or("Allowed", |a| kind(a.quantifier));
     let _ = writeln!(out, "Test {} {first}", test.name);
     let states = match (answer.outcomes.len(), &answer.explored.stop) {
-        (0, Some(_)) => "unknown".to_owned(),
+        (0, Some(_)) => "unknown: the search ended before it found an outcome".to_owned(),
         (states, Some(_)) => format!("at least {states}"),
         (states, None) => states.to_string(),
     };

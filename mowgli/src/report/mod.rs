@@ -227,8 +227,9 @@ fn of_barrier() -> [ExampleTest; 2] {
         ExampleTest {
             group: "Why does a barrier need a fence?".to_owned(),
             name: name.to_owned(),
-            answer: "A put before the barrier may otherwise arrive after it. \"Why\" shows the cycle that forbids this."
-                .to_owned(),
+            answer:
+                "A put before the barrier may otherwise arrive after it. \"Why\" shows the cycle that forbids this."
+                    .to_owned(),
             text: text.unwrap_or_default().to_owned(),
             implemented,
         }

@@ -365,7 +365,7 @@ function execution(row, outcome, number, editor) {
   return details;
 }
 /* How many outcomes there are: of a search that stopped, only that there are so many. */
-const outcomes = row => !row.stopped ? count(row.outcomes.length, "outcome") : row.outcomes.length ? `at least ${count(row.outcomes.length, "outcome")}` : "outcomes not known";
+const outcomes = row => !row.stopped ? count(row.outcomes.length, "outcome") : row.outcomes.length ? `at least ${count(row.outcomes.length, "outcome")}` : "the search ended before it found an outcome";
 const unsettled = row => row.vacuous ? "Vacuous" : row.unspoken ? "Stuck" : "Undecided";
 /* What the answer to an assertion means. */
 function meaning(a) {
