@@ -155,7 +155,11 @@ fn a_site_has_a_report_and_networks_if_they_are_wanted() {
     assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("efa"), "{ran:?}");
     let text = |name: &str| std::fs::read_to_string(out.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
     let (report, networks) = (text("report/index.html"), text("networks/index.html"));
-    assert!(report.contains("\"library\":\"slock\"") && report.contains("\"library\":\"spinlock\""));
+    assert!(
+        report.contains("<title>The libraries</title>")
+            && report.contains("\"library\":\"slock\"")
+            && report.contains("\"library\":\"spinlock\"")
+    );
     assert!(networks.contains("\"columns\":[\"slock\"]"), "x86-TSO has no networks");
     assert!([report, networks].iter().all(|page| page.contains("<a href=\"../index.html\">Playground</a>")));
     assert!(mowgli(&args).code == 0);

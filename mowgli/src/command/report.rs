@@ -52,15 +52,17 @@ pub(super) struct ReportArgs {
     /// Seconds for each implementation and each test.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
+    #[arg(skip = "Mowgli")]
+    title: &'static str,
     /// The links above the page.
     #[arg(skip)]
     links: &'static str,
 }
 
 impl ReportArgs {
-    /// Returns the arguments for a page in a folder about what these names stand for, with links above it.
-    pub(super) fn page_of(what: Vec<String>, out: PathBuf, links: &'static str) -> Self {
-        Self { what, out: Some(out), links, ..Self::default() }
+    /// Returns the arguments for a page in a folder about these libraries, with links above it.
+    pub(super) fn page_of(what: Vec<String>, out: PathBuf, title: &'static str, links: &'static str) -> Self {
+        Self { what, out: Some(out), title, links, ..Self::default() }
     }
 }
 
@@ -75,7 +77,7 @@ pub(super) fn report(args: &ReportArgs, catalogue: Catalogue) -> Result<u8, Inpu
 
 /// Writes the page about libraries that are on their network.
 pub(super) fn reported_page(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, InputError> {
-    let mut page = Page { title: "Mowgli".to_owned(), made: Some(Made::now()), links: args.links, ..Page::default() };
+    let mut page = Page { title: args.title.to_owned(), made: Some(Made::now()), links: args.links, ..Page::default() };
     let mut code = 0;
     let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
     for name in &names {

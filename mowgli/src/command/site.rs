@@ -114,9 +114,9 @@ fn links(args: &SiteArgs, subjects: &[Vec<String>; 3]) -> String {
 fn write_long_pages(args: &SiteArgs, subjects: [Vec<String>; 3], catalogue: Catalogue) -> Result<u8, InputError> {
     let mut code = 0;
     let [libraries, on_networks, own] = subjects;
-    for (what, folder) in [(libraries, "report"), (own, "gallery")] {
+    for (what, (folder, title, _)) in [(libraries, LONG_PAGES[0]), (own, LONG_PAGES[2])] {
         if !what.is_empty() {
-            let report = ReportArgs::page_of(what, args.out.join(folder), BACK);
+            let report = ReportArgs::page_of(what, args.out.join(folder), title, BACK);
             code = worst(code, reported_page(&report, &catalogue)?);
         }
     }

@@ -169,14 +169,15 @@ fn drawn(edge: &PlacedEdge, has_cycle: bool) -> String {
 fn named(edge: &PlacedEdge, has_cycle: bool) -> String {
     let Some((x, y)) = edge.label else { return String::new() };
     let (look, _, mark) = shown(edge);
-    let halo = format!("paint-order=\"stroke\" stroke=\"#{LANE}\" stroke-width=\"3\" stroke-linejoin=\"round\"");
+    // The ground of the text is a text of its own, because CairoSVG does not know the attribute `paint-order`.
+    let ground = format!(
+        "fill=\"#{LANE}\" stroke=\"#{LANE}\" stroke-width=\"3\" stroke-linejoin=\"round\" aria-hidden=\"true\""
+    );
     let name = |x: f64, anchor: &str, size: u8| {
-        format!(
-            "<text class=\"name\" x=\"{x:.1}\" y=\"{:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" fill=\"#{}\" {halo}>{}</text>",
-            y + 3.5,
-            look.colour,
-            escaped(&edge.name)
-        )
+        let at =
+            format!("class=\"name\" x=\"{x:.1}\" y=\"{:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\"", y + 3.5);
+        let text = escaped(&edge.name);
+        format!("<text {at} {ground}>{text}</text><text {at} fill=\"#{}\">{text}</text>", look.colour)
     };
     match edge.of {
         EdgeMeaning::Step(step) => {
