@@ -1,5 +1,5 @@
-//! The extension for VS Code, run by Node.js. VS Code itself and its client of language servers are replaced: what the
-//! extension asks of them is recorded, and the server that it names is started.
+//! The extension for VS Code, run by Node.js. VS Code itself and its client of language servers are replaced. The test
+//! records what the extension asks of them, and starts the server that it names.
 
 use std::path::Path;
 use std::process::Command;
