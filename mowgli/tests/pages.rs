@@ -384,9 +384,9 @@ fn outcomes_appear_while_the_search_runs() {
     assert_eq!(said, ["true", "true", "true", "true", "true", "false"]);
 }
 
-/// Four tasks of somebody who sees the page for the first time, each with its actions, on a site from files.
-/// Two are questions: is a completed PUT visible, and why is the barrier without its fence wrong? Two are acts: write a test
-/// of three nodes, and see a run step by step.
+/// Four tasks of somebody who sees the page for the first time, each with its actions, on a site from files. They ask
+/// whether a completed PUT is visible, and why the barrier without its fence is wrong. They write a test of three nodes, and
+/// see a run step by step.
 fn first_tasks_take_few_actions() {
     let script = r"await says('allowed (z=1)');
         let actions = 0, begun = 0;
