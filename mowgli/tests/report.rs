@@ -193,6 +193,11 @@ fn a_site_has_the_playground_and_the_book_with_one_solver() {
         &["example.org is not the address of a page", "https://example.org/mowgli/"],
     );
     is_bad(&[&args[..], &[&solver, "--report", "--only", "svv"]].concat(), &["svv", "sv"]);
+    is_bad(
+        &[&args[..], &[&solver, "--networks", "--only", "spinlock"]].concat(),
+        &["no library of --only is over RDMA", "--networks"],
+    );
+    is_bad(&[&args[..], &[&solver, "--only", "sv"]].concat(), &["--report"]);
     let text = file(folder.path(), "b.wasm", "(module)");
     is_bad(&[&args[..], &[&text]].concat(), &["b.wasm is not WebAssembly", "cargo build --profile web"]);
 }

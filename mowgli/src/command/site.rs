@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use mowgli_libraries::entry::Entry;
 
 use super::networks::{NetworksArgs, networks};
@@ -30,6 +30,7 @@ const BACK: &str =
 /// The folder, and the solver.
 #[derive(Args)]
 #[command(
+    group(ArgGroup::new("checks").args(["report", "networks"]).multiple(true)),
     after_help = "Example:\n  cargo build --profile web --target wasm32-unknown-unknown -p mowgli-web\n  mowgli site --solver target/wasm32-unknown-unknown/web/mowgli_web.wasm --out site"
 )]
 pub(super) struct SiteArgs {
@@ -46,7 +47,7 @@ pub(super) struct SiteArgs {
     #[arg(long)]
     networks: bool,
     /// The libraries for --report and --networks; all if not given.
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "checks")]
     only: Vec<String>,
     /// The public address of the playground, for links: the page's own address otherwise.
     #[arg(long, value_name = "URL", value_parser = public_address)]
@@ -84,11 +85,12 @@ impl SiteArgs {
         let (own, builtin) = catalogue.entries().split_at(catalogue.own().len());
         let on_networks = catalogue.entries().iter().filter(|entry| entry.memory.switches.is_some());
         let of = |is_asked: bool, entries: Vec<&Entry>| self.chosen(catalogue, if is_asked { &entries } else { &[] });
-        Ok([
-            of(self.report, builtin.iter().collect())?,
-            of(self.networks, on_networks.collect())?,
-            of(self.report, own.iter().collect())?,
-        ])
+        let on_networks = of(self.networks, on_networks.collect())?;
+        if self.networks && on_networks.is_empty() {
+            let error = InputError::new(Code::Argument, "no library of --only is over RDMA, so none has networks");
+            return Err(error.help("leave out --networks, or name another library"));
+        }
+        Ok([of(self.report, builtin.iter().collect())?, on_networks, of(self.report, own.iter().collect())?])
     }
 }
 
