@@ -448,7 +448,8 @@ function fill(into, page, editor) {
     name("test", page.tests, r => r.name);
     name("finding", page.findings, r => r.title);
   }
-  if (page.made && page.checks.length + page.tests.length > 1) into.append(totals(page, into));
+  // A table of networks has only the checks that found something.
+  if (page.made && !page.matrix && page.checks.length + page.tests.length > 1) into.append(totals(page, into));
   if (page.errors.length) into.append(make("section", { class: "item", role: "alert" }, make("h2", { class: "bad" }, "Not shown"), make("pre", {}, page.errors.join("\n"))));
   if (page.offer && editor) into.append(make("button", { type: "button", onclick: () => editor.put(page.offer) }, "convert this test of herd's to Mowgli's language"));
   const link = (kind, i, text) => make("a", { href: "#" + anchor(kind, i) }, text);
