@@ -137,8 +137,9 @@ pub enum Decision {
     Continue,
     /// The search branches on the direction of this pair of an order first.
     Branch(RelationId, usize, usize),
-    /// The state is a leaf: nothing depends on its open decisions, so its executions are one class, if any is consistent.
-    Leaf,
+    /// The state is a leaf: nothing depends on its open decisions. Its executions are one class, if this says that one is
+    /// consistent.
+    Leaf(bool),
     /// The search prunes the state, because the result of its executions is already known.
     Prune,
 }
@@ -238,9 +239,9 @@ impl<'a> Solver<'a> {
                     self.stats.leaves += 1;
                     return SearchEnd::Searched;
                 }
-                Decision::Leaf => {
+                Decision::Leaf(is_consistent) => {
                     self.stats.leaves += 1;
-                    self.stats.classes += u64::from(self.is_consistent());
+                    self.stats.classes += u64::from(is_consistent);
                     return SearchEnd::Searched;
                 }
             }

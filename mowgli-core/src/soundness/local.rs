@@ -124,11 +124,11 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
     let mut settled = |solver: &mut Solver<'_>| {
         let mut prover = prover.borrow_mut();
         if prover.prove(solver, None, FEW).is_ok() {
-            let outcome = problem.outcome_of(solver);
-            if !outcomes.borrow().contains(&outcome) && solver.is_consistent() {
-                outcomes.borrow_mut().insert(outcome);
+            let is_consistent = solver.is_consistent();
+            if is_consistent {
+                outcomes.borrow_mut().insert(problem.outcome_of(solver));
             }
-            return Decision::Leaf;
+            return Decision::Leaf(is_consistent);
         }
         prover.decide_next(solver)
     };
