@@ -164,15 +164,23 @@ impl Parts {
     /// # Panics
     /// If the name of a part is no location.
     pub fn declare(&self, library: Name, world: &mut World) {
-        let objects: Vec<[Val; 1]> = world.locations(library).into_iter().map(|x| [x.into()]).collect();
-        let mut found = Vec::new();
-        for part in &self.0 {
-            let once: &[[Val; 1]] = &[[Val::Unit]];
-            for object in if part.is_of_library() { once } else { &objects } {
-                part.declare(&part.each, &PartSurroundings { world, object, bound: None }, &mut found);
-            }
-        }
+        let owners = world.locations(library).into_iter().map(Some).chain([None]);
+        let found: Vec<(Loc, Object)> = owners.flat_map(|owner| self.of_object(world, owner)).collect();
         world.objects.extend(found);
+    }
+
+    /// Returns the parts of an object, or of the library itself, in the order in which they were given.
+    ///
+    /// # Panics
+    /// If the name of a part is no location.
+    #[must_use]
+    pub fn of_object(&self, world: &World, owner: Option<Loc>) -> Vec<(Loc, Object)> {
+        let mut found = Vec::new();
+        for part in self.0.iter().filter(|part| part.is_of_library() == owner.is_none()) {
+            let object = [owner.map_or(Val::Unit, Val::from)];
+            part.declare(&part.each, &PartSurroundings { world, object: &object, bound: None }, &mut found);
+        }
+        found
     }
 
     /// Returns the parts in the order in which they were given.

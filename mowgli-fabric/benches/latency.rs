@@ -1,7 +1,8 @@
-//! The latency of a barrier, a put and a get between processes of one machine. The same run measures libfabric alone
+//! The latency of a barrier, a put, a get and an addition between processes of one machine. The same run measures libfabric alone
 //! (`raw.c`) and Open MPI (`peers.c`). Mowgli's put and get are interpreted; the row below shows its back end without a
 //! program. A barrier of LOCO promises that earlier puts are placed, and one of MPI does not. So the bench also
-//! measures a put, its wait and a barrier together. It reports each comparison that cannot be compiled or run here.
+//! measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock, and
+//! `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. The bench reports each comparison that cannot be compiled or run here.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +36,8 @@ fn main() -> Result<(), String> {
         let company = Company::joined(LIMIT).expect("started for a company").map_err(|e| e.to_string())?;
         return measured(&company, provider(name)).map(|_| ()).map_err(|e| e.to_string());
     }
-    println!("{:<5} {:<34} {:>10} {:>16} {:>10} {:>10}", "", "ns", "barrier", "put and barrier", "put", "get");
+    let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there"];
+    println!("{:<5} {:<34} {}", "", "ns", columns.map(|column| format!("{column:>16}")).join(""));
     for provider in [Provider::Shm, Provider::Tcp] {
         for (rows, figures) in of_all(provider) {
             match figures {
@@ -48,9 +50,8 @@ fn main() -> Result<(), String> {
 }
 
 fn print(provider: Provider, row: &str, figures: &[Option<u64>]) {
-    let all: Vec<String> = figures.iter().map(|f| f.map_or("-".to_owned(), |f| f.to_string())).collect();
-    let [met, sent, put, got] = &all[..] else { return println!("{:<5} {row:<34} {all:?}", provider.name()) };
-    println!("{:<5} {row:<34} {met:>10} {sent:>16} {put:>10} {got:>10}", provider.name());
+    let figure = |f: &Option<u64>| format!("{:>16}", f.map_or("-".to_owned(), |f| f.to_string()));
+    println!("{:<5} {row:<34} {}", provider.name(), figures.iter().map(figure).collect::<String>());
 }
 
 /// A row for each measured thing, with the figures that it has.
@@ -99,8 +100,10 @@ fn faster(a: Result<Figures, String>, b: Result<Figures, String>) -> Result<Figu
 fn own(provider: Provider) -> Result<String, Fault> {
     let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
     let all = measured(&company, provider)?;
-    let [met, sent, put, got, put_alone, got_alone, put_waited] = all[..] else { return Ok(String::new()) };
-    Ok(format!("{met} {sent} {put} {got}\n- - {put_alone} {got_alone}\n- - {put_waited} -"))
+    let [met, sent, put, got, put_alone, got_alone, put_waited, here, there] = all[..] else {
+        return Ok(String::new());
+    };
+    Ok(format!("{met} {sent} {put} {got} {here} {there}\n- - {put_alone} {got_alone} - -\n- - {put_waited} - - -"))
 }
 
 /// Returns the time of one repetition in the fastest turn.
@@ -120,11 +123,13 @@ fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Durat
 /// there.
 ///
 /// The order is: barrier; put with barrier; put with its wait and get with its wait, as programs. Then follow
-/// operations of the back end: put, get with its wait, and put with its wait.
+/// operations of the back end: put, get with its wait, and put with its wait. The last two are additions to a word of the
+/// first node, and of the second.
 fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let barrier = group.barrier("b", &[0, 1]);
     let variables = [group.shared_var("x"), group.shared_var("y")];
+    let sums = [group.atomic("here", 1), group.atomic("there", 2)];
     let [own, far, over] =
         [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.object(name, word(Node(node))));
     let d = Val::Wid(Wid(Name::literal("d")));
@@ -157,8 +162,10 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
             least(times, || all(thread, &[get, wait]))?,
             least(times, || all(thread, &[put, wait]))?,
         ];
+        let added = sums.map(|sum| least(times, || sum.fetch_add(thread, 1).map(|_| ())));
         all(thread, &[Method::Write { x: own, v: Val::Int(1) }, Method::Put { x: over, y: own, d }, wait])?;
-        Ok([&[met, sent], &interpreted[..], &alone].concat().iter().map(Duration::as_nanos).collect())
+        let added = added.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok([&[met, sent], &interpreted[..], &alone, &added].concat().iter().map(Duration::as_nanos).collect())
     })?;
     Ok(measured.pop().unwrap_or_default())
 }

@@ -1,5 +1,5 @@
-// The latency of Open MPI between two processes: of MPI_Barrier, and of MPI_Put and MPI_Get of one word with a flush. A
-// barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
+// The latency of Open MPI between two processes: of MPI_Barrier, and of MPI_Put, MPI_Get and MPI_Fetch_and_op of one word
+// with a flush. A barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
 // a barrier together. `peers TIMES` prints the times in nanoseconds.
 
 #include <mpi.h>
@@ -30,6 +30,20 @@ static void get(void) {
     MPI_Win_flush(1, window);
 }
 
+static void add(int to) {
+    long one = 1;
+    MPI_Fetch_and_op(&one, &word, MPI_LONG, to, 0, MPI_SUM, window);
+    MPI_Win_flush(to, window);
+}
+
+static void add_here(void) {
+    add(0);
+}
+
+static void add_there(void) {
+    add(1);
+}
+
 static double measured(void (*act)(void), int times) {
     double least = 1e18;
     for (int turn = 0; turn < 500; turn++) {
@@ -44,17 +58,21 @@ static double measured(void (*act)(void), int times) {
 int main(int argc, char **argv) {
     int times = atoi(argv[argc - 1]);
     long *memory;
-    double results[4] = {0};
+    double results[6] = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Win_allocate(64, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     results[0] = measured(barrier, times);
     MPI_Win_lock_all(0, window);
     results[1] = measured(sent, times);
-    if (rank == 0) results[2] = measured(put, times), results[3] = measured(get, times);
+    if (rank == 0) {
+        results[2] = measured(put, times), results[3] = measured(get, times);
+        results[4] = measured(add_here, times), results[5] = measured(add_there, times);
+    }
     MPI_Win_unlock_all(window);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) printf("%.0f %.0f %.0f %.0f\n", results[0], results[1], results[2], results[3]);
+    if (rank == 0)
+        for (int i = 0; i < 6; i++) printf("%.0f%s", results[i], i < 5 ? " " : "\n");
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

@@ -1,5 +1,5 @@
-// The latency of libfabric alone: of a put of one word that is injected, of one with its completion, and of a get. One
-// process operates on another of the same machine, which only progresses the operations. `raw PROVIDER TIMES` prints
+// The latency of libfabric alone: of a put of one word that is injected, of one with its completion, of a get, and of an
+// addition. One process operates on another of the same machine, which only progresses the operations. `raw PROVIDER TIMES` prints
 // the times in nanoseconds, as rows of the table of `latency`.
 
 #include <stdio.h>
@@ -29,11 +29,12 @@ static int done(struct fabric_end *end) {
     return err;
 }
 
-enum what { INJECTED, PUT, GOT };
+enum what { INJECTED, PUT, GOT, ADDED };
 
 static int begun(struct fabric_end *end, uint64_t peer, struct hello *far, enum what what) {
     if (what == INJECTED) return fabric_put(end, 0, peer, far->base, far->key);
     if (what == GOT) return fabric_get(end, 0, 0, peer, far->base, far->key);
+    if (what == ADDED) return fabric_add(end, 0, 0, peer, far->base, far->key, 1);
     return fi_write(end->active->endpoint, end->node->begin, 8, fi_mr_desc(end->node->memory), peer, far->base, far->key, end->slots);
 }
 
@@ -86,8 +87,9 @@ int main(int argc, char **argv) {
         return 0;
     }
     double got = measured(end, peer, &far, times, GOT), put = measured(end, peer, &far, times, PUT);
+    double added = measured(end, peer, &far, times, ADDED);
     double injected = measured(end, peer, &far, times, INJECTED);
-    printf("- - %.0f %.0f\n- - %.0f -\n", injected, got, put);
+    printf("- - %.0f %.0f - %.0f\n- - %.0f - - -\n", injected, got, added, put);
     if (write(link, "", 1) != 1) return 1;
     waitpid(child, NULL, 0);
     return injected < 0 || put < 0 || got < 0;

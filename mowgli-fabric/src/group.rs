@@ -12,9 +12,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::sv::SV;
 use mowgli_rdma::Switches;
 
 use crate::company::Company;
+use crate::compiled::is_compiled;
 use crate::legal::held;
 use crate::local::LocalMemory;
 use crate::machine::MachineFabric;
@@ -22,6 +24,7 @@ use crate::ofi::{Ofi, Provider};
 use crate::port::{Fault, RemoteFabric};
 use crate::stack::Stack;
 use crate::thread::Thread;
+use crate::word::value;
 
 /// The fabric over which a group runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,10 +45,10 @@ const STEPS: u64 = 1_000_000;
 const LIMIT: Duration = Duration::from_secs(60);
 
 impl Fabric {
-    fn open(self, world: &World, switches: Switches) -> Result<Box<dyn RemoteFabric>, Fault> {
+    fn open(self, stack: &Stack, switches: Switches) -> Result<Box<dyn RemoteFabric>, Fault> {
         Ok(match self {
-            Self::Local => Box::new(LocalMemory::new(world)),
-            Self::Machine { seed } => Box::new(MachineFabric::new(world, switches, seed, STEPS)?),
+            Self::Local => Box::new(LocalMemory::new(stack.memory())),
+            Self::Machine { seed } => Box::new(MachineFabric::new(stack, switches, seed, STEPS)?),
         })
     }
 }
@@ -86,7 +89,7 @@ impl Stack {
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<(Vec<R>, Vec<Val>), Fault> {
         self.report();
-        let network = fabric.open(&self.world, switches)?;
+        let network = fabric.open(self, switches)?;
         let results = self.each(&*network, self.world.tids(), limit, body)?;
         Ok((results, self.last(&*network, limit, observed)?))
     }
@@ -116,15 +119,16 @@ impl Stack {
     fn last(&self, network: &dyn RemoteFabric, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
         network.settle();
         let value = |cell: &Cell| match self.reader(*cell)? {
-            None => looked_at(cell.loc, network.last(cell.loc)),
+            None => looked_at(cell.loc, network.last(self.word(cell.loc)?)),
             Some((t, read)) => Thread::new(self, t, network.port(t), limit).call(&read),
         };
         observed.iter().map(value).collect()
     }
 }
 
-/// Returns the last value of a word, or an error if words do not hold it.
-pub(crate) fn looked_at(x: Loc, v: Val) -> Result<Val, Fault> {
+/// Decodes the last content of a word, or returns an error if words do not hold it.
+pub(crate) fn looked_at(x: Loc, word: i64) -> Result<Val, Fault> {
+    let v = value(x, word)?;
     held(v).map_err(|why| Fault::Wrong(format!("at the end {x} is {v}: {why}")))?;
     Ok(v)
 }
@@ -135,6 +139,8 @@ pub struct Group {
     entries: Vec<Entry>,
     variants: BTreeMap<String, String>,
     limit: Duration,
+    /// True if no call is made by emitted code.
+    is_interpreted: bool,
 }
 
 impl Group {
@@ -147,7 +153,7 @@ impl Group {
         assert!(!nodes.contains(&0), "nodes are counted from 1");
         let threads: Vec<Node> = nodes.iter().map(|&n| Node(n)).collect();
         let world = World::new(nodes.iter().copied().max().unwrap_or(1), &threads);
-        Self { world, entries: catalogue(), variants: BTreeMap::new(), limit: LIMIT }
+        Self { world, entries: catalogue(), variants: BTreeMap::new(), limit: LIMIT, is_interpreted: false }
     }
 
     /// Adds a library. [`Group::object`] makes its objects, and [`Thread::call`] calls its methods.
@@ -176,6 +182,13 @@ impl Group {
     pub fn variant(mut self, library: &str, variant: &str) -> Self {
         self.variants.insert(library.to_owned(), variant.to_owned());
         self
+    }
+
+    /// Interprets the bodies of all methods. By default, calls of barriers, shared variables, rings, atomics and locks are
+    /// made by the code that `mowgli emit rust` writes, unless a variant of such a library is selected.
+    #[must_use]
+    pub fn interpreted(self) -> Self {
+        Self { is_interpreted: true, ..self }
     }
 
     /// Returns the threads of these numbers, counted from 0.
@@ -253,6 +266,9 @@ impl Group {
     }
 
     pub(crate) fn stack(&self) -> Result<Stack, Fault> {
-        Stack::new(&self.entries, self.world.clone(), [], &self.variants)
+        if self.is_interpreted || !is_compiled(&self.variants) {
+            return Stack::new(&self.entries, self.world.clone(), [], &self.variants);
+        }
+        Stack::new(&self.entries, self.world.clone(), [SV], &self.variants)?.compiled()
     }
 }

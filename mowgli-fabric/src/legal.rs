@@ -13,6 +13,8 @@ use mowgli_core::world::Object;
 use mowgli_rdma::wait::Method;
 use rustc_hash::FxHashMap;
 
+use crate::emitted::mowgli_port::Word;
+
 /// The integers that a word holds. A word has room for twice as many, so the sum of two of them never equals the
 /// encoding of another one.
 pub(crate) const INTEGERS: RangeInclusive<i64> = -(1 << 61)..=(1 << 61) - 1;
@@ -43,27 +45,27 @@ pub(crate) enum Illegal {
     TooLarge(i64),
 }
 
-/// The nodes of a group, and the node of each word.
+/// The nodes of a group, and the node and number of each word.
 pub(crate) struct Legal {
     nodes: u8,
-    homes: FxHashMap<Loc, Node>,
+    words: FxHashMap<Loc, Word>,
 }
 
 impl Legal {
-    /// Records the words of memory of a group with so many nodes.
+    /// Records the words of memory of a group with so many nodes. They get numbers in this order.
     ///
     /// # Errors
     /// If a word has no node or one that does not exist, or if words do not hold its initial integer.
     pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (Loc, &'w Object)>) -> Result<Self, Illegal> {
-        let placed = |(x, object): (Loc, &Object)| {
+        let placed = |(at, (x, object)): (usize, (Loc, &Object))| {
             let node = object.node.ok_or(Illegal::Homeless(x))?;
             if !(1..=nodes).contains(&node.0) {
                 return Err(Illegal::Outside { x, node, nodes });
             }
             held(object.init).map_err(|why| Illegal::Init { x, init: object.init, why: Box::new(why) })?;
-            Ok((x, node))
+            Ok((x, Word { node: node.0.into(), at }))
         };
-        Ok(Self { nodes, homes: words.map(placed).collect::<Result<_, _>>()? })
+        Ok(Self { nodes, words: words.enumerate().map(placed).collect::<Result<_, _>>()? })
     }
 
     /// Checks an operation of a thread on the node `here`.
@@ -89,18 +91,19 @@ impl Legal {
         if (1..=nodes).contains(&n.0) { Ok(()) } else { Err(Illegal::Node { node: n, nodes }) }
     }
 
-    fn home(&self, x: Loc) -> Result<Node, Illegal> {
-        self.homes.get(&x).copied().ok_or(Illegal::Word(x))
+    /// Returns a word.
+    pub(crate) fn word(&self, x: Loc) -> Result<Word, Illegal> {
+        self.words.get(&x).copied().ok_or(Illegal::Word(x))
     }
 
     fn own(&self, here: Node, x: Loc) -> Result<(), Illegal> {
-        let home = self.home(x)?;
-        if home == here { Ok(()) } else { Err(Illegal::Elsewhere { x, home, here }) }
+        let Word { node, .. } = self.word(x)?;
+        if node == i64::from(here.0) { Ok(()) } else { Err(Illegal::Elsewhere { x, home: Node(node as u8), here }) }
     }
 
     fn both(&self, here: Node, own: Loc, far: Loc) -> Result<(), Illegal> {
         self.own(here, own)?;
-        self.home(far).map(|_| ())
+        self.word(far).map(|_| ())
     }
 }
 

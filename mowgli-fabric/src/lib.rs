@@ -51,6 +51,8 @@
 
 mod bodies;
 mod company;
+mod compiled;
+mod emitted;
 mod explore;
 mod group;
 mod left;
@@ -58,15 +60,18 @@ mod legal;
 mod local;
 mod locks;
 mod machine;
+mod memory;
 mod objects;
 mod ofi;
-pub mod port;
+mod operations;
+mod port;
 mod rounds;
 #[cfg(test)]
 mod same;
 mod stack;
 mod tape;
 mod thread;
+mod watch;
 mod word;
 
 pub use self::company::Company;

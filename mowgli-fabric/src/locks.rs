@@ -9,6 +9,8 @@ use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::slock::SLOCK;
 use mowgli_libraries::wlock::WLOCK;
 
+use crate::compiled::Me;
+use crate::emitted::objects::{nlock, slock, wlock};
 use crate::group::Group;
 use crate::port::Fault;
 use crate::thread::Thread;
@@ -31,7 +33,7 @@ impl WeakLock {
     /// # Errors
     /// If the holder does not release the lock in time.
     pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken(WLOCK, self.0, thread)
+        taken::<wlock::Object>(self.0, thread)
     }
 }
 
@@ -41,7 +43,7 @@ impl StrongLock {
     /// # Errors
     /// If the holder does not release the lock in time.
     pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken(SLOCK, self.0, thread)
+        taken::<slock::Object>(self.0, thread)
     }
 }
 
@@ -51,20 +53,52 @@ impl NodeLock {
     /// # Errors
     /// If the holder does not release the lock in time.
     pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken(NLOCK, self.0, thread)
+        taken::<nlock::Object>(self.0, thread)
     }
 }
 
-fn taken<'t, 'a>(library: Name, lock: Loc, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-    thread.call(&Call::new(library, "Acq", &[lock.into()]))?;
-    Ok(LockGuard { library, lock, thread, is_held: true })
+/// A lock with emitted code.
+trait EmittedLock: Sized + 'static {
+    const LIBRARY: Name;
+    fn acq(me: &mut Me<'_>, x: &Self) -> Result<(), Fault>;
+    fn rel(me: &mut Me<'_>, x: &Self) -> Result<(), Fault>;
+}
+
+macro_rules! emitted_lock {
+    ($module:ident, $library:ident) => {
+        impl EmittedLock for $module::Object {
+            const LIBRARY: Name = $library;
+
+            fn acq(me: &mut Me<'_>, x: &Self) -> Result<(), Fault> {
+                $module::acq(me, x)
+            }
+
+            fn rel(me: &mut Me<'_>, x: &Self) -> Result<(), Fault> {
+                $module::rel(me, x)
+            }
+        }
+    };
+}
+
+emitted_lock!(wlock, WLOCK);
+emitted_lock!(slock, SLOCK);
+emitted_lock!(nlock, NLOCK);
+
+fn taken<'t, 'a, X: EmittedLock>(lock: Loc, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
+    thread.make(lock, X::acq, || Call::new(X::LIBRARY, "Acq", &[lock.into()]))?;
+    Ok(LockGuard { lock, thread, release: released::<X>, is_held: true })
+}
+
+fn released<X: EmittedLock>(lock: Loc, thread: &mut Thread<'_>) -> Result<(), Fault> {
+    thread.make(lock, X::rel, || Call::new(X::LIBRARY, "Rel", &[lock.into()]))
 }
 
 /// A thread that holds a lock. Dropping the guard releases the lock.
 pub struct LockGuard<'t, 'a> {
-    library: Name,
     lock: Loc,
     thread: &'t mut Thread<'a>,
+    /// The function that releases this kind of lock.
+    release: fn(Loc, &mut Thread<'_>) -> Result<(), Fault>,
     is_held: bool,
 }
 
@@ -79,7 +113,7 @@ impl LockGuard<'_, '_> {
 
     fn given_back(&mut self) -> Result<(), Fault> {
         self.is_held = false;
-        self.thread.call(&Call::new(self.library, "Rel", &[self.lock.into()])).map(|_| ())
+        (self.release)(self.lock, self.thread)
     }
 }
 

@@ -13,10 +13,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::operational::{Act, Driven, Step};
 use mowgli_rdma::tso::{Method as Tso, TSO};
-use mowgli_rdma::wait::{Method, home};
 use mowgli_rdma::{Qp, Switches};
 
-use crate::port::{Fault, ONE_QUEUE_PAIR, Port, RemoteFabric};
+use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 
 /// The state of a thread.
@@ -59,7 +59,7 @@ struct Core {
     span: Span,
     /// For each thread and node, the identifiers of the operations that polls have not taken, the oldest first. They
     /// are kept here because they outlive ports.
-    open: Vec<Vec<VecDeque<Val>>>,
+    open: Vec<Vec<VecDeque<Id>>>,
     /// The memory at the last moment at which nothing was under way and it had changed since the moment before.
     settled: Option<Vec<Val>>,
     /// For each thread, the number of iterations of loops that it has ended since then, while memory did not change.
@@ -71,18 +71,23 @@ struct Core {
 
 /// The machine.
 pub(crate) struct MachineFabric {
-    world: World,
+    /// The name of each word. The machine's words hold integers: the contents of the words.
+    words: Vec<Loc>,
+    nodes: u8,
     core: Mutex<Core>,
     /// For each thread, a signal that it has its result, or has to step the machine itself.
     changed: Vec<Condvar>,
 }
 
 impl MachineFabric {
-    /// Creates the machine for the words of a world. It stops with a fault after so many steps.
-    pub(crate) fn new(world: &World, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
+    /// Creates the machine for the words of a stack. It stops with a fault after so many steps.
+    pub(crate) fn new(stack: &Stack, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
+        let world = &stack.world;
         let mut words = World::new(world.nodes, &world.threads);
-        let of_machine = |o: &Object| Object { library: TSO, ..o.clone() };
-        words.objects.extend(Stack::words(world).map(|(x, o)| (x, of_machine(o))));
+        words.objects.extend(stack.memory().iter().map(|word| {
+            let object = &world.objects[&word.x];
+            (word.x, Object { library: TSO, init: word.initial.into(), ..object.clone() })
+        }));
         let core = Core {
             hardware: Driven::new(&words, switches).map_err(|e| Fault::Wrong(e.to_string()))?,
             threads: world.threads.iter().map(|_| At::Running).collect(),
@@ -96,7 +101,8 @@ impl MachineFabric {
             fault: None,
         };
         let changed = world.threads.iter().map(|_| Condvar::new()).collect();
-        Ok(Self { world: words, core: Mutex::new(core), changed })
+        let words = stack.memory().iter().map(|word| word.x).collect();
+        Ok(Self { words, nodes: world.nodes, core: Mutex::new(core), changed })
     }
 
     fn core(&self) -> MutexGuard<'_, Core> {
@@ -255,8 +261,8 @@ impl RemoteFabric for MachineFabric {
         }
     }
 
-    fn last(&self, x: Loc) -> Val {
-        self.core().hardware.memory(x)
+    fn last(&self, x: Word) -> i64 {
+        number(self.core().hardware.memory(self.words[x.at]))
     }
 }
 
@@ -267,8 +273,17 @@ struct MachinePort<'a> {
 
 impl MachinePort<'_> {
     /// Applies `with` to the identifiers of the operations towards a node that polls have not taken.
-    fn open<R>(&self, n: Node, with: impl FnOnce(&mut VecDeque<Val>) -> R) -> R {
-        with(&mut self.machine.core().open[self.thread.index()][usize::from(n.0) - 1])
+    fn open<R>(&self, n: i64, with: impl FnOnce(&mut VecDeque<Id>) -> R) -> R {
+        with(&mut self.machine.core().open[self.thread.index()][n as usize - 1])
+    }
+
+    fn at(&self, x: Word) -> Loc {
+        self.machine.words[x.at]
+    }
+
+    /// Makes a call that returns nothing.
+    fn done(&self, call: Tso) -> Result<(), Fault> {
+        self.ask(call).map(|_| ())
     }
 
     fn ask(&self, call: Tso) -> Result<Val, Fault> {
@@ -298,60 +313,93 @@ impl MachinePort<'_> {
         }
     }
 
-    fn begin(&mut self, call: Tso, far: Loc, d: Val) -> Result<Val, Fault> {
-        let node = home(&self.machine.world, far);
+    fn begin(&mut self, call: Tso, far: Word, d: Id) -> Result<(), Fault> {
         self.ask(call)?;
-        self.open(node, |open| open.push_back(d));
-        Ok(Val::Unit)
+        self.open(far.node, |open| open.push_back(d));
+        Ok(())
     }
 }
 
-impl Port for MachinePort<'_> {
-    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
-        match operation {
-            Method::Write { x, v } => self.ask(Tso::Write { x, v }),
-            Method::Read { x } => self.ask(Tso::Read { x }),
-            Method::CAS { x, v1, v2 } => self.ask(Tso::CAS { x, v1, v2 }),
-            Method::Xchg { x, v } => self.ask(Tso::Xchg { x, v }),
-            Method::FAA { x, v } => self.ask(Tso::FAA { x, v }),
-            Method::Mfence {} => self.ask(Tso::Mfence {}),
-            Method::Rfence { n } => self.ask(Tso::Rfence { n }),
-            Method::Get { x, y, d } => self.begin(Tso::Get { x, y }, y, d),
-            Method::Put { x, y, d } => self.begin(Tso::Put { x, y }, x, d),
-            Method::RCAS { x, y, v1, v2, d } => self.begin(Tso::RCAS { x, y, v1, v2 }, y, d),
-            Method::RFAA { x, y, v, d } => self.begin(Tso::RFAA { x, y, v }, y, d),
-            Method::RXchg { x, y, v, d } => self.begin(Tso::RXchg { x, y, v }, y, d),
-            // Operations that use another queue pair are not in the lists of open operations.
-            Method::GetBy { .. }
-            | Method::PutBy { .. }
-            | Method::RfenceBy { .. }
-            | Method::RCASBy { .. }
-            | Method::RFAABy { .. }
-            | Method::RXchgBy { .. }
-            | Method::GetWords { .. }
-            | Method::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
-            // Polls take the oldest operation first, as in SYNC Fig. 16.
-            Method::Wait { d } => {
-                for n in self.machine.world.all_nodes().iter() {
-                    while self.open(n, |open| open.contains(&d)) {
-                        self.poll(n)?;
-                    }
-                }
-                Ok(Val::Unit)
-            }
-        }
+/// Returns the content of a word.
+fn number(v: Val) -> i64 {
+    v.int().expect("words of the machine hold integers")
+}
+
+impl mowgli_port::Port for MachinePort<'_> {
+    type Fault = Fault;
+
+    fn read(&mut self, x: Word) -> Result<i64, Fault> {
+        self.ask(Tso::Read { x: self.at(x) }).map(number)
     }
 
-    fn again(&mut self) {
+    fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
+        self.done(Tso::Write { x: self.at(x), v: v.into() })
+    }
+
+    fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
+        self.ask(Tso::CAS { x: self.at(x), v1: old.into(), v2: new.into() }).map(number)
+    }
+
+    fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.ask(Tso::Xchg { x: self.at(x), v: v.into() }).map(number)
+    }
+
+    fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.ask(Tso::FAA { x: self.at(x), v: v.into() }).map(number)
+    }
+
+    fn mfence(&mut self) -> Result<(), Fault> {
+        self.done(Tso::Mfence {})
+    }
+
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.begin(Tso::Get { x: self.at(to), y: self.at(from) }, from, d)
+    }
+
+    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.begin(Tso::Put { x: self.at(to), y: self.at(from) }, to, d)
+    }
+
+    fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
+        let (x, y) = (self.at(to), self.at(on));
+        self.begin(Tso::RCAS { x, y, v1: old.into(), v2: new.into() }, on, d)
+    }
+
+    fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
+        self.begin(Tso::RFAA { x: self.at(to), y: self.at(on), v: v.into() }, on, d)
+    }
+
+    /// Polls take the oldest operation first, as in SYNC Fig. 16.
+    fn wait(&mut self, d: Id) -> Result<(), Fault> {
+        for n in 1..=self.machine.nodes.into() {
+            while self.open(n, |open| open.contains(&d)) {
+                self.poll(n)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn rfence(&mut self, n: i64) -> Result<(), Fault> {
+        self.done(Tso::Rfence { n: Node(n as u8) })
+    }
+
+    fn again(&mut self) -> Result<(), Fault> {
         let mut core = self.machine.core();
         core.round(self.thread);
         if core.fault.is_some() {
             self.machine.changed.iter().for_each(Condvar::notify_one);
         }
+        Ok(())
+    }
+}
+
+impl Port for MachinePort<'_> {
+    fn rxchg(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
+        self.begin(Tso::RXchg { x: self.at(to), y: self.at(on), v: v.into() }, on, d)
     }
 
-    fn poll(&mut self, n: Node) -> Result<(), Fault> {
-        self.ask(Tso::Poll { n })?;
+    fn poll(&mut self, n: i64) -> Result<(), Fault> {
+        self.done(Tso::Poll { n: Node(n as u8) })?;
         self.open(n, VecDeque::pop_front);
         Ok(())
     }

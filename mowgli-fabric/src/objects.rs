@@ -13,10 +13,13 @@ use mowgli_libraries::sc_rmw::{self, SC_RMW};
 use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
+use crate::compiled::Me;
+use crate::emitted::mowgli_port::{List, Nodes, only};
+use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::legal::held;
 use crate::port::Fault;
-use crate::thread::Thread;
+use crate::thread::{Answer, Thread};
 
 /// A barrier (BAL, LOCO §4).
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +31,8 @@ impl Barrier {
     /// # Errors
     /// If they do not come, or this thread does not take part.
     pub fn wait(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        done(thread, Call::new(BAL, "BAR", &[self.0.into()]))
+        let call = || Call::new(BAL, "BAR", &[self.0.into()]);
+        thread.make(self.0, |me, x: &code::bal::Object| code::bal::bar(me, x), call)
     }
 }
 
@@ -42,7 +46,8 @@ impl SharedVar {
     /// # Errors
     /// If the fabric fails.
     pub fn write(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
-        done(thread, sv::Method::Write { x: self.0, v: v.into() })
+        let call = || sv::Method::Write { x: self.0, v: v.into() }.into();
+        thread.make(self.0, |me, x: &code::sv::Object| code::sv::write(me, x, v), call)
     }
 
     /// Reads the copy of the thread's node.
@@ -50,7 +55,8 @@ impl SharedVar {
     /// # Errors
     /// If the fabric fails.
     pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
-        number(thread, sv::Method::Read { x: self.0 })
+        let call = || sv::Method::Read { x: self.0 }.into();
+        thread.make(self.0, |me, x: &code::sv::Object| code::sv::read(me, x), call)
     }
 
     /// Sends the copy of the thread's node to the others. It arrives some time later: at the latest after a barrier or
@@ -59,8 +65,10 @@ impl SharedVar {
     /// # Errors
     /// If the fabric fails.
     pub fn broadcast(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        let others = thread.others();
-        done(thread, sv::Method::Bcast { x: self.0, d: Val::NoWid, ns: others })
+        let ns = thread.others();
+        let call = || sv::Method::Bcast { x: self.0, d: Val::NoWid, ns }.into();
+        let code = |me: &mut Me<'_>, x: &code::sv::Object| code::sv::bcast(me, x, 0, others(me));
+        thread.make(self.0, code, call)
     }
 
     /// Waits until everything that this thread has sent, of any variable, is placed.
@@ -68,8 +76,9 @@ impl SharedVar {
     /// # Errors
     /// If the fabric fails.
     pub fn fence(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        let others = thread.others();
-        done(thread, sv::Method::GF { ns: others })
+        let ns = thread.others();
+        let code = |me: &mut Me<'_>, _: &code::sv::Object| code::sv::gf(me, others(me));
+        thread.make(self.0, code, || sv::Method::GF { ns }.into())
     }
 }
 
@@ -83,7 +92,9 @@ impl Ring {
     /// # Errors
     /// If this thread is not the writer.
     pub fn submit(&self, thread: &mut Thread<'_>, message: i64) -> Result<bool, Fault> {
-        truth(thread, Call::new(RBL, "Submit", &[self.0.into(), message.into()]))
+        let call = || Call::new(RBL, "Submit", &[self.0.into(), message.into()]);
+        let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, List::of(&[message]));
+        thread.make(self.0, code, call)
     }
 
     /// Receives the next message, if there is one.
@@ -91,7 +102,11 @@ impl Ring {
     /// # Errors
     /// If this thread is not a reader.
     pub fn receive(&self, thread: &mut Thread<'_>) -> Result<Option<i64>, Fault> {
-        Ok(thread.call(&Call::new(RBL, "Receive", &[self.0.into()]))?.int())
+        let code = |me: &mut Me<'_>, x: &code::rbl::Object| {
+            let message = code::rbl::receive(me, x)?;
+            Ok((!message.is_bot()).then(|| message.first()))
+        };
+        thread.make(self.0, code, || Call::new(RBL, "Receive", &[self.0.into()]))
     }
 }
 
@@ -105,7 +120,8 @@ impl Atomic {
     /// # Errors
     /// If the fabric fails.
     pub fn load(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
-        number(thread, sc_rmw::Method::Read { x: self.0 })
+        let call = || sc_rmw::Method::Read { x: self.0 }.into();
+        thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::read(me, x), call)
     }
 
     /// Writes the word.
@@ -113,7 +129,8 @@ impl Atomic {
     /// # Errors
     /// If the fabric fails.
     pub fn store(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
-        done(thread, sc_rmw::Method::Write { x: self.0, v: v.into() })
+        let call = || sc_rmw::Method::Write { x: self.0, v: v.into() }.into();
+        thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::write(me, x, v), call)
     }
 
     /// Adds to the word, and returns its old value.
@@ -121,7 +138,8 @@ impl Atomic {
     /// # Errors
     /// If the sum is not between -2^61 and 2^61 - 1, or the fabric fails.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
-        let old = number(thread, sc_rmw::Method::FAA { x: self.0, v: v.into() })?;
+        let call = || sc_rmw::Method::FAA { x: self.0, v: v.into() }.into();
+        let old: i64 = thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::faa(me, x, v), call)?;
         // The sum does not overflow, because both are less than 2^61 in size, or the call has failed.
         held((old + v).into()).map_err(|why| Fault::Wrong(format!("{} adds {v} to {}: {why}", thread.id(), self.0)))?;
         Ok(old)
@@ -132,7 +150,8 @@ impl Atomic {
     /// # Errors
     /// If the fabric fails.
     pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: i64, new: i64) -> Result<i64, Fault> {
-        number(thread, sc_rmw::Method::CAS { x: self.0, v1: old.into(), v2: new.into() })
+        let call = || sc_rmw::Method::CAS { x: self.0, v1: old.into(), v2: new.into() }.into();
+        thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::cas(me, x, old, new), call)
     }
 }
 
@@ -147,7 +166,7 @@ impl Map {
     /// # Errors
     /// If the others do not serve, or there is no such key.
     pub fn insert(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
-        truth(thread, Store::Insert { x: self.0, key: key.into(), v: v.into() })
+        interpreted(thread, Store::Insert { x: self.0, key: key.into(), v: v.into() })
     }
 
     /// Returns the value of a key, if it has one.
@@ -155,7 +174,7 @@ impl Map {
     /// # Errors
     /// If there is no such key.
     pub fn get(&self, thread: &mut Thread<'_>, key: i64) -> Result<Option<i64>, Fault> {
-        Ok(thread.call(&Store::Lookup { x: self.0, key: key.into() }.into())?.int())
+        interpreted(thread, Store::Lookup { x: self.0, key: key.into() })
     }
 
     /// Changes the value of a key that has one. Returns true if it did.
@@ -163,7 +182,7 @@ impl Map {
     /// # Errors
     /// If there is no such key.
     pub fn update(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
-        truth(thread, Store::Update { x: self.0, key: key.into(), v: v.into() })
+        interpreted(thread, Store::Update { x: self.0, key: key.into(), v: v.into() })
     }
 
     /// Removes the value of a key that has one. Returns true if it did.
@@ -171,7 +190,7 @@ impl Map {
     /// # Errors
     /// If the others do not serve, or there is no such key.
     pub fn remove(&self, thread: &mut Thread<'_>, key: i64) -> Result<bool, Fault> {
-        truth(thread, Store::Delete { x: self.0, key: key.into() })
+        interpreted(thread, Store::Delete { x: self.0, key: key.into() })
     }
 
     /// Waits for a change by a thread of another node, and acknowledges it.
@@ -179,7 +198,7 @@ impl Map {
     /// # Errors
     /// If such a change does not come.
     pub fn serve(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        done(thread, Store::Serve { x: self.0 })
+        interpreted(thread, Store::Serve { x: self.0 })
     }
 }
 
@@ -208,8 +227,7 @@ impl Word {
     /// # Errors
     /// If the fabric fails.
     pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
-        let v = thread.operation(Operation::Read { x: self.0 })?;
-        v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number")))
+        i64::of(thread.operation(Operation::Read { x: self.0 })?)
     }
 
     /// Writes the word, by the CPU.
@@ -270,7 +288,7 @@ impl Copying {
     /// # Errors
     /// If the fabric fails.
     pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        done(thread, msw::Method::Wait { d: self.0 })
+        interpreted(thread, msw::Method::Wait { d: self.0 })
     }
 }
 
@@ -281,7 +299,7 @@ impl Words {
     /// If the number of values is not the number of words.
     pub fn write(&self, thread: &mut Thread<'_>, values: &[i64]) -> Result<(), Fault> {
         let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
-        done(thread, msw::Method::Write { x: self.0, values: Val::tuple(&values) })
+        interpreted(thread, msw::Method::Write { x: self.0, values: Val::tuple(&values) })
     }
 
     /// Reads the words, by the CPU. Returns `None` if another thread is writing some of them, because they would not
@@ -302,7 +320,7 @@ impl Words {
     /// If the fabric fails, or one has more words than the other.
     pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Copying, Fault> {
         let d = thread.identifier();
-        done(thread, msw::Method::Put { x: self.0, y: from.0, d })?;
+        let () = interpreted(thread, msw::Method::Put { x: self.0, y: from.0, d })?;
         Ok(Copying(d))
     }
 
@@ -312,7 +330,7 @@ impl Words {
     /// If the fabric fails, or one has more words than the other.
     pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Copying, Fault> {
         let d = thread.identifier();
-        done(thread, msw::Method::Get { x: into.0, y: self.0, d })?;
+        let () = interpreted(thread, msw::Method::Get { x: into.0, y: self.0, d })?;
         Ok(Copying(d))
     }
 }
@@ -325,17 +343,14 @@ impl Thread<'_> {
     }
 }
 
-fn done(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<(), Fault> {
-    thread.call(&call.into()).map(|_| ())
+/// Makes a call of a library without emitted code.
+fn interpreted<R: Answer>(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<R, Fault> {
+    R::of(thread.call(&call.into())?)
 }
 
-fn truth(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<bool, Fault> {
-    Ok(thread.call(&call.into())? == Val::Bool(true))
-}
-
-fn number(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<i64, Fault> {
-    let v = thread.call(&call.into())?;
-    v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number")))
+/// Returns the nodes other than that of the thread.
+fn others(me: &Me<'_>) -> Nodes {
+    me.world.all_nodes() & !only(me.node)
 }
 
 impl Group {

@@ -1,11 +1,10 @@
-//! The interface of a fabric to a thread: the operations of RDMA-WAIT-RMW.
+//! The interface of a fabric to a thread: the operations of RDMA-WAIT-RMW on words that have numbers.
 
-use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::ids::Tid;
 use mowgli_core::unknown::Unknown;
-use mowgli_core::value::Val;
-use mowgli_rdma::wait::Method;
 use serde::{Deserialize, Serialize};
 
+use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::legal::Illegal;
 
 /// The error for operations that need several queue pairs.
@@ -50,38 +49,33 @@ impl From<Illegal> for Fault {
     }
 }
 
-/// The access of one thread to a fabric.
-pub trait Port {
-    /// Performs an operation of RDMA-WAIT-RMW, and returns its result.
+/// The access of one thread to a fabric: the operations that emitted code makes, and those that only interpreted programs
+/// make. A word holds any 64 bits.
+pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
+    /// Posts an exchange of the word `on`; `to` gets what was there.
     ///
     /// # Errors
     /// If it cannot be done.
-    fn make(&mut self, operation: Method) -> Result<Val, Fault>;
+    fn rxchg(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault>;
 
     /// Waits for the oldest operation towards a node that polls have not taken.
     ///
     /// # Errors
     /// If it cannot be done.
-    fn poll(&mut self, n: Node) -> Result<(), Fault>;
+    fn poll(&mut self, n: i64) -> Result<(), Fault>;
 
     /// Lets others run while the thread waits in a loop.
     fn relax(&mut self) {}
-
-    /// Ends an iteration of a loop whose iterations are alike. If nothing changed during it, the next one does the
-    /// same.
-    fn again(&mut self) {
-        self.relax();
-    }
 }
 
 /// A fabric with memory of its own.
-pub trait RemoteFabric: Sync {
+pub(crate) trait RemoteFabric: Sync {
     /// Returns the port of a thread. A thread has one port at a time.
     fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
 
     /// Delivers everything that is under way.
     fn settle(&self) {}
 
-    /// Returns the value of a word, which has to exist.
-    fn last(&self, x: Loc) -> Val;
+    /// Returns the content of a word.
+    fn last(&self, x: Word) -> i64;
 }

@@ -210,7 +210,10 @@ impl Batch<'_> {
     fn last(&self, copy: usize) -> Result<Vec<Option<Val>>, Fault> {
         let here = self.net.rank();
         let cell = |cell: &Cell| match self.stack.reader(*cell)? {
-            None if self.net.has(cell.loc) => looked_at(cell.loc, self.net.last_of(cell.loc, copy)?).map(Some),
+            None => {
+                let x = self.stack.word(cell.loc)?;
+                self.net.has(x).then(|| looked_at(cell.loc, self.net.last_of(x, copy))).transpose()
+            }
             Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
                 let port = self.net.port_of(t, copy);
                 match Thread::new(self.stack, t, Box::new(port), self.rounds.limit).call(&read) {

@@ -1,4 +1,5 @@
-//! Tests that a call of an object performs the operations of the default variant's body, one by one.
+//! Tests that a call of an object performs the operations of the default variant's body, one by one. Emitted code performs the
+//! calls of most objects, so this also compares the code with the interpreted body.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,39 +8,91 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{catalogue, named};
-use mowgli_rdma::wait::Method;
 
+use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::group::Group;
 use crate::local::LocalMemory;
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::thread::Thread;
 
-/// A port that records operations.
-struct Noted<'a>(Box<dyn Port + 'a>, Arc<Mutex<Vec<Method>>>);
+/// An operation: its name, its words by number, and its values.
+type Noted = (&'static str, Vec<usize>, Vec<i64>);
 
-impl Port for Noted<'_> {
-    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
-        self.1.lock().unwrap().push(operation);
-        self.0.make(operation)
+/// A port that records operations.
+struct NotingPort<'a> {
+    port: Box<dyn Port + 'a>,
+    noted: Arc<Mutex<Vec<Noted>>>,
+    /// The identifiers, in the order of their first use. Emitted code has other numbers for them than the interpreter.
+    ids: Vec<Id>,
+}
+
+impl NotingPort<'_> {
+    fn note(&mut self, name: &'static str, words: &[Word], values: &[i64]) {
+        let words = words.iter().map(|x| x.at).collect();
+        self.noted.lock().unwrap().push((name, words, values.to_vec()));
     }
 
-    fn poll(&mut self, n: Node) -> Result<(), Fault> {
-        self.0.poll(n)
+    /// Returns the position of an identifier among those in use; -1 for none.
+    fn id(&mut self, d: Id) -> i64 {
+        if d == 0 {
+            return -1;
+        }
+        if !self.ids.contains(&d) {
+            self.ids.push(d);
+        }
+        self.ids.iter().position(|other| *other == d).unwrap() as i64
+    }
+}
+
+/// Records an operation, and makes it.
+macro_rules! noting {
+    ($($name:ident($($x:ident: Word),*; $($v:ident: i64),*; $($d:ident)?) -> $of:ty;)*) => {
+        $(fn $name(&mut self, $($x: Word,)* $($v: i64,)* $($d: Id)?) -> Result<$of, Fault> {
+            let id: &[i64] = &[$(self.id($d))?];
+            self.note(stringify!($name), &[$($x),*], &[&[$($v),*], id].concat());
+            self.port.$name($($x,)* $($v,)* $($d)?)
+        })*
+    };
+}
+
+impl mowgli_port::Port for NotingPort<'_> {
+    type Fault = Fault;
+
+    noting! {
+        read(x: Word; ; ) -> i64;
+        write(x: Word; v: i64; ) -> ();
+        cas(x: Word; old: i64, new: i64; ) -> i64;
+        xchg(x: Word; v: i64; ) -> i64;
+        faa(x: Word; v: i64; ) -> i64;
+        mfence(; ; ) -> ();
+        get(to: Word, from: Word; ; d) -> ();
+        put(to: Word, from: Word; ; d) -> ();
+        rcas(to: Word, on: Word; old: i64, new: i64; d) -> ();
+        rfaa(to: Word, on: Word; v: i64; d) -> ();
+        wait(; ; d) -> ();
+        rfence(; n: i64; ) -> ();
+    }
+}
+
+impl Port for NotingPort<'_> {
+    noting! {
+        rxchg(to: Word, on: Word; v: i64; d) -> ();
+        poll(; n: i64; ) -> ();
     }
 }
 
 /// Returns the operations that the first thread performs, on new words.
-fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>) -> Vec<Method> {
+fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>) -> Vec<Noted> {
     let stack = group.stack().unwrap();
-    let (local, noted) = (LocalMemory::new(&stack.world), Arc::default());
+    let (local, noted) = (LocalMemory::new(stack.memory()), Arc::default());
     let thread = Tid::from_index(0);
-    let port = Noted(local.port(thread), Arc::clone(&noted));
+    let port = NotingPort { port: local.port(thread), noted: Arc::clone(&noted), ids: Vec::new() };
     act(&mut Thread::new(&stack, thread, Box::new(port), Duration::from_secs(5))).unwrap();
     noted.lock().unwrap().clone()
 }
 
 /// Returns the operations of these calls, made by the bodies of the default variants.
-fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Method> {
+fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Noted> {
     let world = group.stack().unwrap().world;
     operations(group, |thread| {
         calls.iter().try_for_each(|(library, method, args)| {

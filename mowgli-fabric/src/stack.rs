@@ -14,8 +14,12 @@ use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::{Method, WAIT};
+use rustc_hash::FxHashSet;
 
+use crate::compiled::Compiled;
+use crate::emitted::mowgli_port::Word;
 use crate::legal::Legal;
+use crate::memory::MemoryWord;
 use crate::port::Fault;
 
 /// A world with all parts of its objects, and the implementations that make their calls.
@@ -27,7 +31,10 @@ pub struct Stack {
     libraries: BTreeMap<Name, Arc<dyn Hints>>,
     /// The variant by which each library runs.
     running: BTreeMap<Name, Variant>,
+    /// The words of memory, by their numbers.
+    memory: Vec<MemoryWord>,
     legal: Legal,
+    compiled: Option<Compiled>,
 }
 
 impl Stack {
@@ -61,7 +68,37 @@ impl Stack {
         libraries: BTreeMap<Name, Arc<dyn Hints>>,
     ) -> Result<Self, Fault> {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
-        Ok(Self { legal: Legal::new(world.nodes, Self::words(&world))?, world, implementations, libraries, running })
+        let legal = Legal::new(world.nodes, Self::words(&world))?;
+        let memory = Self::words(&world).map(MemoryWord::new).collect::<Result<_, _>>()?;
+        Ok(Self { world, implementations, libraries, running, memory, legal, compiled: None })
+    }
+
+    /// Lets emitted code make the calls of the objects that have such code. Its words are those of the bodies, so that
+    /// interpreted calls of the same objects are possible too.
+    pub(crate) fn compiled(mut self) -> Result<Self, Fault> {
+        let (compiled, first) = Compiled::new(&self.world, &self.implementations);
+        let is_first: FxHashSet<Loc> = first.iter().copied().collect();
+        let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
+        let words: Vec<_> = first.iter().copied().chain(rest).map(|x| (x, &self.world.objects[&x])).collect();
+        self.legal = Legal::new(self.world.nodes, words.iter().copied())?;
+        self.memory = words.into_iter().map(MemoryWord::new).collect::<Result<_, _>>()?;
+        compiled.check(&self.memory);
+        self.compiled = Some(compiled);
+        Ok(self)
+    }
+
+    pub(crate) fn memory(&self) -> &[MemoryWord] {
+        &self.memory
+    }
+
+    /// Returns the objects with emitted code, if there are any.
+    pub(crate) fn with_code(&self) -> Option<&Compiled> {
+        self.compiled.as_ref()
+    }
+
+    /// Returns a word.
+    pub(crate) fn word(&self, x: Loc) -> Result<Word, Fault> {
+        Ok(self.legal.word(x)?)
     }
 
     /// Builds the implementations that `variants` names, and the specifications of all other libraries.

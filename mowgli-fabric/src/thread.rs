@@ -1,7 +1,7 @@
-//! The interpreter of method bodies, which runs a thread.
+//! A thread of a group: it makes calls by emitted code, or by interpreting the bodies of methods.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
@@ -13,38 +13,28 @@ use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
 use crate::bodies::BodyCache;
+use crate::compiled::{CallPort, Me};
 use crate::legal::held;
+use crate::operations::{self, UsedIds};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::{Stack, illegal};
 use crate::tape::{Tape, differs};
+use crate::watch::Watch;
 
 /// A thread of a group, as its code sees it.
 pub struct Thread<'a> {
     stack: &'a Stack,
     id: Tid,
     end: Backend<'a>,
-    /// The time that a call, or a loop that waits, may take.
-    limit: Duration,
-    /// The outermost call or loop that the thread is in.
-    wait: Option<OutermostWait>,
+    watch: Watch,
+    ids: UsedIds,
     /// The calls that are known to be legal: library, method, and object.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
     bodies: BodyCache,
-    /// The number of operations that it has made.
-    made: u64,
     /// The number of the last identifier.
     begun: u64,
     /// For each node, the number of operations towards it, and how many of them the thread has polled.
     polled: Vec<(usize, usize)>,
-}
-
-/// A call or loop of the thread's own code, which the time limit is for.
-#[derive(Clone, Copy)]
-struct OutermostWait {
-    /// The number of operations before it.
-    made: u64,
-    /// The time at which the clock was first read in it.
-    since: Option<Instant>,
 }
 
 /// The source of the results of a thread's operations.
@@ -54,9 +44,6 @@ enum Backend<'a> {
     /// The results are known, or the code is left.
     Tape(Box<Tape>),
 }
-
-/// The number of operations between two checks of the clock.
-const OFTEN: u64 = 64;
 
 /// The number of identifiers that a thread has for operations.
 const IDENTIFIERS: u64 = 256;
@@ -87,11 +74,10 @@ impl<'a> Thread<'a> {
             stack,
             id,
             end,
-            limit,
-            wait: None,
+            watch: Watch::new(limit),
+            ids: UsedIds::default(),
             allowed: FxHashSet::default(),
             bodies: BodyCache::default(),
-            made: 0,
             begun: 0,
             polled,
         }
@@ -136,21 +122,43 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// The error of the code.
     pub fn within<T>(&mut self, limit: Duration, code: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        let of_group = std::mem::replace(&mut self.limit, limit);
+        let of_group = std::mem::replace(&mut self.watch.limit, limit);
         let result = code(self);
-        self.limit = of_group;
+        self.watch.limit = of_group;
         result
     }
 
     /// Does the work of a call or of a loop that waits. The time limit begins here, unless this is a part of another one.
     fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        if self.wait.is_some() {
-            return work(self);
-        }
-        self.wait = Some(OutermostWait { made: self.made, since: None });
+        let is_outermost = self.watch.begin();
         let result = work(self);
-        self.wait = None;
+        if is_outermost {
+            self.watch.end();
+        }
         result
+    }
+
+    /// Makes a call of the object `x`: by `code` if it is an `X` with emitted code, and by the interpreter otherwise.
+    pub(crate) fn make<X: 'static, R: Answer>(
+        &mut self,
+        x: Loc,
+        code: impl FnOnce(&mut Me<'_>, &X) -> Result<R, Fault>,
+        call: impl Fn() -> Call,
+    ) -> Result<R, Fault> {
+        let compiled = self.stack.with_code().and_then(|compiled| Some((compiled, compiled.object(x)?)));
+        let (Some((compiled, object)), Backend::Fabric(port)) = (compiled, &mut self.end) else {
+            return R::of(self.call(&call())?);
+        };
+        let described = || format!("{} is still at {}", self.id, call());
+        self.watch.made += 1;
+        let is_outermost = self.watch.begin();
+        let late = self.watch.is_late().then(|| Fault::Late(described()));
+        let me = CallPort::new(&mut **port, &mut self.watch, &described);
+        let result = late.map_or_else(|| code(&mut compiled.me(self.id, me), object), Err);
+        if is_outermost {
+            self.watch.end();
+        }
+        result.map_err(|fault| self.stack.fault(self.id, &call()).map_or(fault, Fault::Wrong))
     }
 
     /// Makes an operation of RDMA-WAIT-RMW, without any library.
@@ -159,9 +167,9 @@ impl<'a> Thread<'a> {
     /// If it cannot be made.
     pub fn operation(&mut self, operation: Method) -> Result<Val, Fault> {
         self.stack.check(self.id, operation)?;
-        self.made += 1;
+        self.watch.made += 1;
         let result = match &mut self.end {
-            Backend::Fabric(port) => port.make(operation)?,
+            Backend::Fabric(port) => operations::made(&mut **port, self.stack, &mut self.ids, operation)?,
             Backend::Tape(tape) => tape.result(&operation.into())?,
         };
         held(result).map_err(|why| illegal(self.id, operation, &why))?;
@@ -187,15 +195,15 @@ impl<'a> Thread<'a> {
 
     fn repeated<T>(&mut self, round: impl Fn(&mut Self) -> Result<Option<T>, Fault>) -> Result<T, Fault> {
         loop {
-            let made = self.made;
+            let made = self.watch.made;
             if let Some(last) = round(self)? {
                 return Ok(last);
             }
-            if self.made == made {
+            if self.watch.made == made {
                 return Err(self.spins());
             }
             if let Backend::Fabric(port) = &mut self.end {
-                port.again();
+                port.again()?;
             }
         }
     }
@@ -240,7 +248,7 @@ impl<'a> Thread<'a> {
             return self.operation(Method::of(call));
         }
         if let Backend::Tape(tape) = &mut self.end {
-            self.made += 1;
+            self.watch.made += 1;
             return tape.result(call);
         }
         if call.library == TSO {
@@ -253,13 +261,7 @@ impl<'a> Thread<'a> {
 
     /// Checks the time limit now and then.
     fn on_time(&mut self, call: &Call) -> Result<(), Fault> {
-        let Some(wait) = &mut self.wait else { return Ok(()) };
-        let made = self.made - wait.made;
-        if made > 0 && made.is_multiple_of(OFTEN) && wait.since.get_or_insert_with(Instant::now).elapsed() > self.limit
-        {
-            return Err(Fault::Late(format!("{} is still at {call}", self.id)));
-        }
-        Ok(())
+        if self.watch.is_late() { Err(Fault::Late(format!("{} is still at {call}", self.id))) } else { Ok(()) }
     }
 
     /// Returns the body of a call.
@@ -279,7 +281,7 @@ impl<'a> Thread<'a> {
         // The continuation takes the program's place here instead of recursing, because programs may go on for long.
         let mut rest;
         let mut program = program;
-        let (mut made, mut idle) = (self.made, 0);
+        let (mut made, mut idle) = (self.watch.made, 0);
         loop {
             let next = match program {
                 Prog::Val(v) => return Ok((*v, 0)),
@@ -294,8 +296,8 @@ impl<'a> Thread<'a> {
             };
             rest = next;
             program = &rest;
-            idle = if self.made == made { idle + 1 } else { 0 };
-            made = self.made;
+            idle = if self.watch.made == made { idle + 1 } else { 0 };
+            made = self.watch.made;
             if idle > LONGEST {
                 return Err(self.spins());
             }
@@ -320,12 +322,12 @@ impl<'a> Thread<'a> {
             other if other.usual().1 != Way::USUAL => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             Tso::Poll { n } => {
                 self.stack.reachable(self.id, n)?;
-                self.made += 1;
+                self.watch.made += 1;
                 let (begun, polled) = self.polled[place(n)];
                 if polled >= begun {
                     return Err(Fault::Endless(format!("{} polls where nothing is under way", self.id)));
                 }
-                self.port()?.poll(n)?;
+                self.port()?.poll(n.0.into())?;
                 self.polled[place(n)].1 += 1;
                 Ok(tso::identifier(n.into(), polled))
             }
@@ -337,5 +339,35 @@ impl<'a> Thread<'a> {
                 Ok(tso::identifier(n.into(), self.polled[place(n)].0 - 1))
             }
         }
+    }
+}
+
+/// A result of a call, as Rust programs get it.
+pub(crate) trait Answer: Sized {
+    /// Returns the result of an interpreted call.
+    fn of(result: Val) -> Result<Self, Fault>;
+}
+
+impl Answer for () {
+    fn of(_: Val) -> Result<Self, Fault> {
+        Ok(())
+    }
+}
+
+impl Answer for bool {
+    fn of(result: Val) -> Result<Self, Fault> {
+        Ok(result == Val::Bool(true))
+    }
+}
+
+impl Answer for i64 {
+    fn of(result: Val) -> Result<Self, Fault> {
+        result.int().ok_or_else(|| Fault::Wrong(format!("{result} is no number")))
+    }
+}
+
+impl Answer for Option<i64> {
+    fn of(result: Val) -> Result<Self, Fault> {
+        Ok(result.int())
     }
 }

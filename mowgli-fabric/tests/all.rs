@@ -1,6 +1,7 @@
 //! The tests that need one process, as one program, so that the crates are linked once for them.
 
 mod applications;
+mod compiled;
 mod early;
 mod explore;
 mod library;

@@ -43,6 +43,19 @@ fn the_objects_are_those_that_the_command_writes() {
     );
 }
 
+/// The libraries whose objects `mowgli-fabric` runs by emitted code.
+const OF_FABRIC: [&str; 9] = ["emit", "rust", "sv", "bal", "wlock", "slock", "nlock", "sc-rmw", "rbl"];
+
+#[test]
+fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
+    let printed = mowgli(&OF_FABRIC);
+    let command = OF_FABRIC.join(" ");
+    assert!(
+        printed.out == include_str!("../../mowgli-fabric/src/emitted/objects.rs"),
+        "write it again: cargo run -- {command} > mowgli-fabric/src/emitted/objects.rs"
+    );
+}
+
 /// A step of a client: a few calls of one object.
 #[derive(Clone, Copy, Debug)]
 enum Action {

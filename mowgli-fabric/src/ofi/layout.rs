@@ -1,14 +1,9 @@
 //! The places of words in the memory of their nodes.
 
-use mowgli_core::ids::Loc;
-use mowgli_core::world::World;
-use mowgli_rdma::wait::{home, is_unread};
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::company::Company;
+use crate::emitted::mowgli_port::Word;
 use crate::port::Fault;
 use crate::stack::Stack;
-use crate::word::packed;
 
 /// The largest number of words of a node: 64 MiB of memory.
 const MOST: usize = 1 << 23;
@@ -29,38 +24,35 @@ pub(super) enum Control {
 }
 
 pub(super) struct Layout {
-    /// The node, counted from 0, and the place of a word among those of its node.
-    places: FxHashMap<Loc, (usize, usize)>,
+    /// The place of each word among those of its node.
+    places: Vec<usize>,
     /// The initial words of each node.
     initial: Vec<Vec<u64>>,
     copies: usize,
     own: usize,
-    /// The words that are never read, as their libraries declare.
-    unread: FxHashSet<Loc>,
+    /// For each word, true if its library declares that it is never read.
+    unread: Vec<bool>,
 }
 
 impl Layout {
-    pub(super) fn new(world: &World, company: &Company, copies: usize) -> Result<Self, Fault> {
+    pub(super) fn new(stack: &Stack, company: &Company, copies: usize) -> Result<Self, Fault> {
         let nodes = company.size();
-        if usize::from(world.nodes) > nodes {
-            let needed = world.nodes;
+        if usize::from(stack.world.nodes) > nodes {
+            let needed = stack.world.nodes;
             return Err(Fault::Wrong(format!("there are {needed} nodes, and {nodes} processes: each node needs one")));
         }
-        let unread = Stack::words(world).filter(|(_, object)| is_unread(object)).map(|(x, _)| x).collect();
-        let (places, initial) = (FxHashMap::default(), vec![Vec::new(); nodes]);
-        let mut layout = Self { places, initial, copies, own: company.rank(), unread };
-        for (x, object) in Stack::words(world) {
-            let node = usize::from(home(world, x).0) - 1;
-            let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
-            let word = packed(object.init).ok_or_else(unfit)?;
-            layout.places.insert(x, (node, layout.initial[node].len()));
-            layout.initial[node].push(word);
+        let (mut places, mut initial) = (Vec::new(), vec![Vec::new(); nodes]);
+        for word in stack.memory() {
+            let of_node = &mut initial[word.node - 1];
+            places.push(of_node.len());
+            of_node.push(word.initial as u64);
         }
-        let most = layout.initial.iter().map(Vec::len).max().unwrap_or(0) * copies;
+        let most = initial.iter().map(Vec::len).max().unwrap_or(0) * copies;
         if most > MOST {
             return Err(Fault::Wrong(format!("a node has {most} words of memory, and at most {MOST} are registered")));
         }
-        Ok(layout)
+        let unread = stack.memory().iter().map(|word| word.is_unread).collect();
+        Ok(Self { places, initial, copies, own: company.rank(), unread })
     }
 
     pub(super) fn nodes(&self) -> usize {
@@ -74,27 +66,26 @@ impl Layout {
         words
     }
 
-    /// Returns the node of a word, counted from 0, and the word's place there.
-    pub(super) fn place(&self, x: Loc, copy: usize) -> (usize, usize) {
-        let (node, word) = self.places[&x];
-        (node, word + copy * self.initial[node].len())
+    /// Returns the place of a word on its node.
+    pub(super) fn place(&self, x: Word, copy: usize) -> usize {
+        self.places[x.at] + copy * self.initial[x.node as usize - 1].len()
     }
 
     /// True if a word is on this node.
-    pub(super) fn has(&self, x: Loc) -> bool {
-        self.places[&x].0 == self.own
+    pub(super) fn has(&self, x: Word) -> bool {
+        x.node == self.own as i64 + 1
     }
 
     /// True if the library of a word declares that it is never read. A get may bring anything into such a word.
-    pub(super) fn is_unread(&self, x: Loc) -> bool {
-        self.unread.contains(&x)
+    pub(super) fn is_unread(&self, x: Word) -> bool {
+        self.unread[x.at]
     }
 
-    /// Returns the place of a word of this node. `Legal` has refused operations that need such a place for a word of
-    /// another node.
-    pub(super) fn own(&self, x: Loc, copy: usize) -> usize {
-        assert!(self.has(x), "{x} is on another node");
-        self.place(x, copy).1
+    /// Returns the place of a word of this node. `Legal` has refused operations of interpreted programs that need such a
+    /// place for a word of another node, and emitted code makes none.
+    pub(super) fn own(&self, x: Word, copy: usize) -> usize {
+        assert!(self.has(x), "word {} is on node {}", x.at, x.node);
+        self.place(x, copy)
     }
 
     /// Returns the place of a control word, in the memory of the process of a rank.

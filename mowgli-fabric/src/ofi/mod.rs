@@ -20,14 +20,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::value::Val;
+use mowgli_core::ids::Tid;
 
 use crate::company::Company;
+use crate::emitted::mowgli_port::Word;
 use crate::left;
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
-use crate::word::unpacked;
 use layout::{Control, Layout};
 use port::FabricPort;
 use queue::{OpQueue, PostedOp};
@@ -120,7 +119,7 @@ impl<'a> Ofi<'a> {
             stack.report();
         }
         let world = &stack.world;
-        let layout = Layout::new(world, company, copies)?;
+        let layout = Layout::new(stack, company, copies)?;
         let failed = |what: &str, why: raw::Error| Fault::Wrong(format!("{}: {what}: {}", provider.name(), why.text()));
         let source = provider.source(company.host());
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
@@ -233,14 +232,13 @@ impl<'a> Ofi<'a> {
     }
 
     /// True if a word is on this node.
-    pub(crate) fn has(&self, x: Loc) -> bool {
+    pub(crate) fn has(&self, x: Word) -> bool {
         self.layout.has(x)
     }
 
-    /// Returns the value of a word of this node, in a copy.
-    pub(crate) fn last_of(&self, x: Loc, copy: usize) -> Result<Val, Fault> {
-        let word = self.layout.own(x, copy);
-        of_word(x, self.node.words()[word].load(Ordering::SeqCst))
+    /// Returns the content of a word of this node, in a copy.
+    pub(crate) fn last_of(&self, x: Word, copy: usize) -> i64 {
+        self.node.words()[self.layout.own(x, copy)].load(Ordering::SeqCst) as i64
     }
 
     /// Resets all words to their initial values.
@@ -410,18 +408,12 @@ fn now() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Decodes a word.
-fn of_word(x: Loc, word: u64) -> Result<Val, Fault> {
-    unpacked(word)
-        .ok_or_else(|| Fault::Wrong(format!("what is in {x} is no value: an operation has added to what is no number")))
-}
-
 impl RemoteFabric for Ofi<'_> {
     fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
         Box::new(self.port_of(thread, 0))
     }
 
-    fn last(&self, x: Loc) -> Val {
-        self.last_of(x, 0).unwrap_or(Val::Top)
+    fn last(&self, x: Word) -> i64 {
+        self.last_of(x, 0)
     }
 }

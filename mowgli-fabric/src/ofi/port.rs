@@ -1,17 +1,15 @@
 //! The port of one thread in a network of processes.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::value::Val;
-use mowgli_rdma::wait::Method;
+use mowgli_core::ids::Tid;
 
 use super::queue::{OpKind, OpQueue, Operation, PostedOp};
 use super::raw::{Between, End, Error};
-use super::{Ofi, locked, of_word};
-use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
-use crate::word::{packed, unpacked};
+use super::{Ofi, locked};
+use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::port::{Fault, Port};
 
 /// The orders of loads and stores as in x86-TSO. On such a CPU every load acquires and every store releases. The CPU
 /// also keeps the order of stores, which the language does not promise for these orders. On other CPUs all accesses are
@@ -70,15 +68,33 @@ impl<'a> FabricPort<'a> {
         self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == by && of(o)))
     }
 
+    /// Begins an operation, whatever it is.
+    fn starts(&mut self) -> Result<(), Fault> {
+        self.net.fine()?;
+        self.delay();
+        Ok(())
+    }
+
+    /// Begins an operation other than a read.
+    fn acts(&mut self) -> Result<(), Fault> {
+        self.relaxed = 0;
+        self.starts()
+    }
+
+    /// Returns a word of the own node.
+    fn at(&self, x: Word) -> &AtomicU64 {
+        &self.net.node.words()[self.net.layout.own(x, self.copy)]
+    }
+
     /// Posts an operation between a word of the own node and one of another node.
     fn begin(
         &mut self,
-        (own, far, d): (Loc, Loc, Val),
+        (own, far, d): (Word, Word, Id),
         kind: OpKind,
         how: impl Fn(&mut End, Between) -> Result<(), Error>,
     ) -> Result<(), Fault> {
         let own = self.net.layout.own(own, self.copy);
-        let (node, far) = self.net.layout.place(far, self.copy);
+        let (node, far) = (rank_of(far), self.net.layout.place(far, self.copy));
         let peer = self.net.peers[node];
         if !self.net.node.orders_atomics() {
             self.order(node, kind)?;
@@ -87,29 +103,21 @@ impl<'a> FabricPort<'a> {
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
-    /// Performs a get at once if it need not travel, and if all earlier operations of this thread at its node are over.
-    /// A get from the own node need not travel, because over the network it would come back to this very thread. A get
-    /// into a word that is never read need not travel either, for example that of a fence.
+    /// Makes a fence instead of a get into a word that is never read, for example that of a fence, if all earlier
+    /// operations of this thread at the other node are over.
     ///
     /// This is correct because a get follows what its thread has posted at that node, and precedes what its thread does
     /// after the wait. If nothing is left there, the get may read and write at this very moment. The CPU keeps the rest
     /// of its order. The fence gives that earlier stores are in memory before the get reads (aCW is before aNRR). Later
     /// operations do not precede it (aNLW before aWT).
-    fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
-        let layout = &self.net.layout;
-        let (node, word) = layout.place(far, self.copy);
-        let is_here = node == self.net.rank();
-        let need_not_travel = is_here || layout.is_unread(own);
-        if !need_not_travel || !self.queue.is_over(node) {
-            return Ok(false);
+    fn is_got(&mut self, to: Word, from: Word, d: Id) -> bool {
+        let node = rank_of(from);
+        if !self.net.layout.is_unread(to) || !self.queue.is_over(node) {
+            return false;
         }
         std::sync::atomic::fence(Ordering::SeqCst);
-        if is_here {
-            let words = self.net.node.words();
-            words[layout.own(own, self.copy)].store(words[word].load(Ordering::SeqCst), Ordering::SeqCst);
-        }
         self.queue.done(PostedOp { d, by: self.by, ..PostedOp::get(node) });
-        Ok(true)
+        true
     }
 
     /// Orders an atomic operation, if the provider keeps only puts and gets in order. It waits for all earlier
@@ -132,77 +140,118 @@ impl<'a> FabricPort<'a> {
         reached.into_iter().try_for_each(|(node, _)| self.net.follow(&mut self.queue, node))?;
         self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
-
-    /// Adds to a word of the thread's node by the CPU, and returns the old value.
-    fn add(&self, x: Loc, v: Val) -> Result<Val, Fault> {
-        let at = &self.net.node.words()[self.net.layout.own(x, self.copy)];
-        let sum = |old: u64| packed(unpacked(old)?.plus(v.int()?)?);
-        match at.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sum) {
-            Ok(old) => of_word(x, old),
-            Err(old) => Err(Fault::Wrong(format!("{x} is {}, to which {v} cannot be added", of_word(x, old)?))),
-        }
-    }
 }
 
-fn word(v: Val) -> Result<u64, Fault> {
-    packed(v).ok_or_else(|| Fault::Wrong(format!("{v} does not fit into a word of 64 bits")))
+/// Returns the number of a word's node, counted from 0.
+fn rank_of(x: Word) -> usize {
+    x.node as usize - 1
+}
+
+/// The CPU performs the operations of a thread at its own node at once. Over the network they would come back to this very
+/// node, and no relation demands that they are late. They follow what the thread has done there, because all of that is
+/// over. They exclude atomics of other nodes, because both providers make those by locked instructions of the CPU here.
+impl mowgli_port::Port for FabricPort<'_> {
+    type Fault = Fault;
+
+    fn read(&mut self, x: Word) -> Result<i64, Fault> {
+        self.starts()?;
+        Ok(self.at(x).load(LOADS) as i64)
+    }
+
+    fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
+        self.acts()?;
+        self.at(x).store(v as u64, STORES);
+        Ok(())
+    }
+
+    fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
+        self.acts()?;
+        let was = self.at(x).compare_exchange(old as u64, new as u64, Ordering::SeqCst, Ordering::SeqCst);
+        Ok(was.unwrap_or_else(|was| was) as i64)
+    }
+
+    fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.acts()?;
+        Ok(self.at(x).swap(v as u64, Ordering::SeqCst) as i64)
+    }
+
+    fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        self.acts()?;
+        Ok(self.at(x).fetch_add(v as u64, Ordering::SeqCst) as i64)
+    }
+
+    fn mfence(&mut self) -> Result<(), Fault> {
+        self.acts()?;
+        std::sync::atomic::fence(Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.acts()?;
+        if self.net.layout.has(from) {
+            // Earlier stores are in memory before the get reads.
+            std::sync::atomic::fence(Ordering::SeqCst);
+            self.at(to).store(self.at(from).load(LOADS), STORES);
+        } else if !self.is_got(to, from, d) {
+            self.begin((to, from, d), OpKind::Get, End::get)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.acts()?;
+        if self.net.layout.has(to) {
+            self.at(to).store(self.at(from).load(LOADS), STORES);
+            return Ok(());
+        }
+        self.begin((from, to, d), OpKind::Put, End::put)
+    }
+
+    fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
+        if self.net.layout.has(on) {
+            let was = self.cas(on, old, new)?;
+            return self.write(to, was);
+        }
+        self.acts()?;
+        self.begin((to, on, d), OpKind::Swap, |end, between| end.swap(between, old as u64, new as u64))
+    }
+
+    fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
+        if self.net.layout.has(on) {
+            let was = self.faa(on, v)?;
+            return self.write(to, was);
+        }
+        self.acts()?;
+        self.begin((to, on, d), OpKind::Sum, |end, between| end.add(between, v as u64))
+    }
+
+    fn wait(&mut self, d: Id) -> Result<(), Fault> {
+        self.acts()?;
+        self.until_done(|| format!("operation {d}"), |o| o.begun.d == d)
+    }
+
+    /// Later operations at the node begin after the earlier ones have completed. The model would let the CPU continue
+    /// meanwhile.
+    fn rfence(&mut self, n: i64) -> Result<(), Fault> {
+        self.acts()?;
+        let node = n as usize - 1;
+        self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)
+    }
+
+    fn again(&mut self) -> Result<(), Fault> {
+        self.relax();
+        Ok(())
+    }
 }
 
 impl Port for FabricPort<'_> {
-    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
-        self.net.fine()?;
-        self.delay();
-        if !matches!(operation, Method::Read { .. }) {
-            self.relaxed = 0;
-        }
-        let words = self.net.node.words();
-        let at = |x| &words[self.net.layout.own(x, self.copy)];
-        match operation {
-            Method::Read { x } => return of_word(x, at(x).load(LOADS)),
-            Method::Write { x, v } => at(x).store(word(v)?, STORES),
-            Method::CAS { x, v1, v2 } => {
-                let old = at(x).compare_exchange(word(v1)?, word(v2)?, Ordering::SeqCst, Ordering::SeqCst);
-                return of_word(x, old.unwrap_or_else(|old| old));
-            }
-            Method::Xchg { x, v } => return of_word(x, at(x).swap(word(v)?, Ordering::SeqCst)),
-            Method::FAA { x, v } => return self.add(x, v),
-            Method::Mfence {} => std::sync::atomic::fence(Ordering::SeqCst),
-            Method::Get { x, y, d } if self.got_here((x, y, d))? => {}
-            Method::Get { x, y, d } => self.begin((x, y, d), OpKind::Get, End::get)?,
-            Method::Put { x, y, d } => self.begin((y, x, d), OpKind::Put, End::put)?,
-            Method::RCAS { x, y, v1, v2, d } => {
-                let (old, new) = (word(v1)?, word(v2)?);
-                self.begin((x, y, d), OpKind::Swap, |end, between| end.swap(between, old, new))?;
-            }
-            Method::RFAA { x, y, v, d } => {
-                let added = word(v)?;
-                v.int().ok_or_else(|| Fault::Wrong(format!("{v} cannot be added to {y}")))?;
-                self.begin((x, y, d), OpKind::Sum, |end, between| end.add(between, added))?;
-            }
-            Method::RXchg { y, .. } => {
-                return Err(Fault::Wrong(format!("an exchange at {y}: fabrics in processes have none; use rcas")));
-            }
-            Method::Wait { d } => self.until_done(|| d.to_string(), |o| o.begun.d == d)?,
-            Method::GetBy { .. }
-            | Method::PutBy { .. }
-            | Method::RfenceBy { .. }
-            | Method::RCASBy { .. }
-            | Method::RFAABy { .. }
-            | Method::RXchgBy { .. }
-            | Method::GetWords { .. }
-            | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
-            // Later operations at the node begin after the earlier ones have completed. The model would let the CPU
-            // continue meanwhile.
-            Method::Rfence { n } => {
-                let node = usize::from(n.0) - 1;
-                self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)?;
-            }
-        }
-        Ok(Val::Unit)
+    fn rxchg(&mut self, _: Word, _: Word, _: i64, _: Id) -> Result<(), Fault> {
+        Err(Fault::Wrong("an exchange over the network: fabrics in processes have none; use rcas".to_owned()))
     }
 
-    fn poll(&mut self, n: Node) -> Result<(), Fault> {
-        let node = usize::from(n.0) - 1;
+    fn poll(&mut self, n: i64) -> Result<(), Fault> {
+        self.acts()?;
+        let node = n as usize - 1;
         let number = self.polled[node];
         self.polled[node] += 1;
         self.until_done(|| format!("an operation at node {n}"), |o| o.begun.node == node && o.number == number)

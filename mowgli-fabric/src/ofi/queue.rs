@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mowgli_core::value::Val;
 
 use super::raw::{End, Error, Going, NodeMemory};
+use crate::emitted::mowgli_port::Id;
 use crate::legal::held;
 use crate::port::Fault;
 use crate::word::unpacked;
@@ -41,7 +42,7 @@ pub(super) struct PostedOp {
     pub(super) node: usize,
     pub(super) kind: OpKind,
     /// Its identifier.
-    pub(super) d: Val,
+    pub(super) d: Id,
     /// The number of the port that posts it.
     pub(super) by: u64,
     /// The place of the own word.
@@ -51,7 +52,7 @@ pub(super) struct PostedOp {
 impl PostedOp {
     /// Makes a put that does not belong to a run.
     pub(super) fn put(node: usize) -> Self {
-        Self { node, kind: OpKind::Put, d: Val::NoWid, by: NOBODY, own: 0 }
+        Self { node, kind: OpKind::Put, d: 0, by: NOBODY, own: 0 }
     }
 
     /// Makes a get that does not belong to a run.
@@ -187,11 +188,17 @@ impl OpQueue {
         reached.count - 1
     }
 
-    /// Returns a fault if an addition found a sum that words do not hold. Further additions would wrongly turn it into
-    /// an integer that words hold.
+    /// Returns a fault if an addition was to something else than an integer that words hold. Further additions would wrongly
+    /// turn it into one.
     fn added(&self, begun: PostedOp) -> Option<Fault> {
-        let was = (begun.kind == OpKind::Sum).then(|| unpacked(self.end.word(begun.own)))??;
-        let why = held(was).err()?;
+        if begun.kind != OpKind::Sum {
+            return None;
+        }
+        let was = self.end.word(begun.own) as i64;
+        let why = match unpacked(was) {
+            Some(v @ Val::Int(_)) => held(v).err()?.to_string(),
+            _ => "this is no number".to_owned(),
+        };
         Some(Fault::Wrong(format!("an addition at node {} was to {was}: {why}", begun.node + 1)))
     }
 

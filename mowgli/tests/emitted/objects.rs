@@ -145,7 +145,7 @@ pub mod bal {
                 }
             }
         } else {
-            never("bal");
+            return Err(me.port.never("bal"));
         }
         Ok(())
     }
@@ -192,7 +192,7 @@ pub mod bal_transitive {
                 }
             }
         } else {
-            never("bal-transitive");
+            return Err(me.port.never("bal-transitive"));
         }
         Ok(())
     }
@@ -493,7 +493,7 @@ pub mod rbl {
                 true
             }
         } else {
-            never("rbl");
+            return Err(me.port.never("rbl"));
         };
         if done {
             sv::gf(me, only(me.node))?;
@@ -527,7 +527,7 @@ pub mod rbl {
                 Ok(List::bot())
             }
         } else {
-            never("rbl");
+            return Err(me.port.never("rbl"));
         }
     }
 }
@@ -594,7 +594,7 @@ pub mod rbl_weak {
                 true
             }
         } else {
-            never("rbl-weak");
+            return Err(me.port.never("rbl-weak"));
         };
         if done {
             sv::gf(me, only(me.node))?;
@@ -628,7 +628,7 @@ pub mod rbl_weak {
                 Ok(List::bot())
             }
         } else {
-            never("rbl-weak");
+            return Err(me.port.never("rbl-weak"));
         }
     }
 }
@@ -694,13 +694,13 @@ pub mod counter {
                 me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
             }
         } else {
-            never("counter");
+            return Err(me.port.never("counter"));
         }
         nlock::rel(me, &x.lock)?;
         if before.item(0) == before.item(0) {
             Ok(before.item(0))
         } else {
-            never("counter");
+            return Err(me.port.never("counter"));
         }
     }
 
@@ -884,7 +884,7 @@ pub mod map {
                 me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
             }
         } else if key != 0 {
-            never("map");
+            return Err(me.port.never("map"));
         }
         nlock::rel(me, &x.lock)?;
         if (key == 0) && (before.item(0) == BOT) {
@@ -892,7 +892,7 @@ pub mod map {
         } else if key == 0 {
             Ok(false)
         } else {
-            never("map");
+            return Err(me.port.never("map"));
         }
     }
 
@@ -914,7 +914,7 @@ pub mod map {
                 me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
             }
         } else if key != 0 {
-            never("map");
+            return Err(me.port.never("map"));
         }
         nlock::rel(me, &x.lock)?;
         if (key == 0) && (before.item(0) != BOT) {
@@ -922,7 +922,7 @@ pub mod map {
         } else if key == 0 {
             Ok(false)
         } else {
-            never("map");
+            return Err(me.port.never("map"));
         }
     }
 
@@ -944,7 +944,7 @@ pub mod map {
                 me.port.put(x.word[0], x.put[me.thread as usize], 0)?;
             }
         } else if key != 0 {
-            never("map");
+            return Err(me.port.never("map"));
         }
         nlock::rel(me, &x.lock)?;
         if (key == 0) && (before.item(0) != BOT) {
@@ -952,7 +952,7 @@ pub mod map {
         } else if key == 0 {
             Ok(false)
         } else {
-            never("map");
+            return Err(me.port.never("map"));
         }
     }
 
@@ -969,13 +969,13 @@ pub mod map {
             before.push(me.port.read(x.got[(k_2 * (world.threads() + 1) + me.thread) as usize])?);
         }
         if key != 0 {
-            never("map");
+            return Err(me.port.never("map"));
         }
         nlock::rel(me, &x.lock)?;
         if key == 0 {
             Ok(before.item(0))
         } else {
-            never("map");
+            return Err(me.port.never("map"));
         }
     }
 }

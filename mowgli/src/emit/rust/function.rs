@@ -120,7 +120,7 @@ impl<'a> RustFunction<'a> {
             }
             Stmt::If(condition, yes, no) => self.branch(*condition, yes, no, target),
             Stmt::Loop(round) if is_nothing(round) => {
-                self.line(&format!("never(\"{}\");", self.library.name));
+                self.line(&format!("return Err(me.port.never(\"{}\"));", self.library.name));
                 Ok(())
             }
             Stmt::Loop(round) => self.repeat(round, target),

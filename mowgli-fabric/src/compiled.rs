@@ -1,0 +1,200 @@
+//! Objects whose calls are made by emitted code, and not by the interpreter.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::bal::BAL;
+use mowgli_libraries::nlock::NLOCK;
+use mowgli_libraries::rbl::RBL;
+use mowgli_libraries::sc_rmw::SC_RMW;
+use mowgli_libraries::slock::SLOCK;
+use mowgli_libraries::sv::SV;
+use mowgli_libraries::wlock::WLOCK;
+use mowgli_rdma::wait::WAIT;
+use rustc_hash::FxHashMap;
+
+use crate::emitted::mowgli_port::{self, BOT, Id, List, Word};
+use crate::emitted::objects::{self, Own, bal, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::legal::{INTEGERS, Illegal};
+use crate::memory::MemoryWord;
+use crate::port::{Fault, Port};
+use crate::watch::Watch;
+
+/// The libraries with emitted code, each as its default variant.
+const EMITTED: [Name; 7] = [SV, BAL, WLOCK, SLOCK, NLOCK, SC_RMW, RBL];
+
+/// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another
+/// variant than the default, all bodies are interpreted.
+pub(crate) fn is_compiled(variants: &BTreeMap<String, String>) -> bool {
+    !EMITTED.iter().any(|library| variants.contains_key(library.text()))
+}
+
+/// Objects with emitted code.
+pub(crate) struct Compiled {
+    pub(crate) world: mowgli_port::World,
+    own: Own,
+    objects: FxHashMap<Loc, Box<dyn Any + Send + Sync>>,
+}
+
+/// A thread in a call of emitted code.
+pub(crate) type Me<'t> = objects::Me<'t, CallPort<'t>>;
+
+impl Compiled {
+    /// Makes the objects of a world. Returns the name of each word that the emitted code has, by number.
+    pub(crate) fn new(world: &World, implementations: &Implementations) -> (Self, Vec<Loc>) {
+        let node_of: Vec<i64> = world.threads.iter().map(|n| n.0.into()).collect();
+        let mut made = mowgli_port::World::new(world.nodes.into(), &node_of);
+        let own = Own::new(&mut made);
+        let parts = PartOrder { world, implementations };
+        let mut words = Vec::new();
+        parts.add(SV, None, &mut words);
+        let mut all = FxHashMap::default();
+        for (&x, object) in world.objects.iter().filter(|(x, _)| !x.0.is_part()) {
+            let Some(object) = emitted(&mut made, object) else { continue };
+            parts.add(world.objects[&x].library, Some(x), &mut words);
+            all.insert(x, object);
+        }
+        (Self { world: made, own, objects: all }, words)
+    }
+
+    /// Checks that emitted code and bodies have the same words.
+    pub(crate) fn check(&self, memory: &[MemoryWord]) {
+        let expected = self.world.words.iter().copied();
+        let found = memory.iter().map(|word| (word.node as i64, word.initial));
+        assert!(expected.clone().eq(found.take(expected.len())), "the emitted objects are those of other bodies");
+    }
+
+    /// Returns the code's form of an object, if it has one.
+    pub(crate) fn object<X: 'static>(&self, x: Loc) -> Option<&X> {
+        self.objects.get(&x)?.downcast_ref()
+    }
+
+    /// Returns a thread in a call.
+    pub(crate) fn me<'t>(&'t self, thread: Tid, port: CallPort<'t>) -> Me<'t> {
+        mowgli_port::Thread::new(port, &self.world, &self.own, thread.index() as i64 + 1)
+    }
+}
+
+/// Makes the emitted form of an object, if its library has emitted code.
+fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn Any + Send + Sync>> {
+    let node = object.node.map_or(1, |Node(n)| n.into());
+    let initial = object.init.int().unwrap_or(0);
+    let members: Vec<i64> = object.members.iter().map(|t| t.index() as i64 + 1).collect();
+    let members = List::of(&members);
+    Some(match object.library {
+        SV => Box::new(sv::new(world, initial)),
+        BAL => Box::new(bal::new(world, members)),
+        WLOCK => Box::new(wlock::new(world, node)),
+        SLOCK => Box::new(slock::new(world, node)),
+        NLOCK => Box::new(nlock::new(world, node)),
+        SC_RMW => Box::new(sc_rmw::new(world, node, initial)),
+        RBL => Box::new(rbl::new(world, members, object.size as i64)),
+        _ => return None,
+    })
+}
+
+/// The parts of objects, in the order in which emitted code makes them.
+struct PartOrder<'a> {
+    world: &'a World,
+    implementations: &'a Implementations,
+}
+
+impl PartOrder<'_> {
+    /// Adds the words of an object, or of the library itself.
+    fn add(&self, library: Name, x: Option<Loc>, words: &mut Vec<Loc>) {
+        let parts = self.implementations.get(&library).and_then(|implementation| implementation.parts());
+        for (part, object) in parts.map(|parts| parts.of_object(self.world, x)).unwrap_or_default() {
+            if object.library == WAIT {
+                words.push(part);
+            } else {
+                self.add(object.library, Some(part), words);
+            }
+        }
+    }
+}
+
+/// The port of emitted code in one call. It refuses integers that words do not hold, and ends waits that take too long.
+pub(crate) struct CallPort<'t> {
+    port: &'t mut dyn Port,
+    watch: &'t mut Watch,
+    /// Describes the call.
+    call: &'t dyn Fn() -> String,
+}
+
+impl<'t> CallPort<'t> {
+    pub(crate) fn new(port: &'t mut dyn Port, watch: &'t mut Watch, call: &'t dyn Fn() -> String) -> Self {
+        Self { port, watch, call }
+    }
+}
+
+/// Returns a number that a word holds.
+fn held(v: i64) -> Result<i64, Fault> {
+    if v == BOT || INTEGERS.contains(&v) { Ok(v) } else { Err(Illegal::TooLarge(v).into()) }
+}
+
+impl mowgli_port::Port for CallPort<'_> {
+    type Fault = Fault;
+
+    fn read(&mut self, x: Word) -> Result<i64, Fault> {
+        held(self.port.read(x)?)
+    }
+
+    fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
+        self.port.write(x, held(v)?)
+    }
+
+    fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
+        held(self.port.cas(x, held(old)?, held(new)?)?)
+    }
+
+    fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        held(self.port.xchg(x, held(v)?)?)
+    }
+
+    fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
+        held(self.port.faa(x, held(v)?)?)
+    }
+
+    fn mfence(&mut self) -> Result<(), Fault> {
+        self.port.mfence()
+    }
+
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.port.get(to, from, d)
+    }
+
+    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        self.port.put(to, from, d)
+    }
+
+    fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
+        self.port.rcas(to, on, held(old)?, held(new)?, d)
+    }
+
+    fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
+        self.port.rfaa(to, on, held(v)?, d)
+    }
+
+    fn wait(&mut self, d: Id) -> Result<(), Fault> {
+        self.port.wait(d)
+    }
+
+    fn rfence(&mut self, n: i64) -> Result<(), Fault> {
+        self.port.rfence(n)
+    }
+
+    fn again(&mut self) -> Result<(), Fault> {
+        self.watch.made += 1;
+        if self.watch.is_late() {
+            return Err(Fault::Late((self.call)()));
+        }
+        self.port.again()
+    }
+
+    fn never(&mut self, _: &str) -> Fault {
+        Fault::Endless((self.call)())
+    }
+}

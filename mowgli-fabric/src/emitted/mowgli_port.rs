@@ -1,0 +1,308 @@
+//! The operations of RDMA-WAIT-RMW as a trait, for code that `mowgli emit rust` writes.
+//!
+//! Nodes and threads have the numbers 1, 2, ...; 0 is none. Each node makes the same objects in the same order, so that
+//! a word has the same number everywhere. Then each thread has a [`Port`]:
+//!
+//! ```ignore
+//! let mut world = World::new(2, &[1, 2]);                  // two nodes, and a thread on each
+//! let own = Own::new(&mut world);                          // before all objects
+//! let x = bal::new(&mut world, List::of(&[1, 2]));
+//! // The memory has a word for each of `world.words`.
+//! let mut me = Me::new(port, &world, &own, 1);             // thread 1
+//! bal::bar(&mut me, &x)?;
+//! ```
+
+// A program need not use everything.
+#![allow(dead_code)]
+
+/// The length of the longest list.
+pub const MOST: usize = 64;
+
+/// The value bottom where a number is expected.
+pub const BOT: i64 = i64::MIN;
+
+/// A set of nodes: bit n for node n.
+pub type Nodes = u64;
+
+/// An identifier of operations, for which a thread waits; 0 is none.
+pub type Id = u32;
+
+/// A word of memory, by its number in [`World::words`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Word {
+    /// The node that it lives on.
+    pub node: i64,
+    /// Its number.
+    pub at: usize,
+}
+
+/// The access of one thread to the words of all nodes.
+pub trait Port {
+    /// The reason why an operation fails.
+    type Fault;
+
+    /// Reads a word of the thread's node by the CPU.
+    fn read(&mut self, x: Word) -> Result<i64, Self::Fault>;
+    /// Writes a word of the thread's node by the CPU.
+    fn write(&mut self, x: Word, v: i64) -> Result<(), Self::Fault>;
+    /// Replaces `old` in a word of the thread's node, and returns what was there.
+    fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Self::Fault>;
+    /// Replaces a word of the thread's node, and returns what was there.
+    fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Self::Fault>;
+    /// Adds to a word of the thread's node, and returns what was there.
+    fn faa(&mut self, x: Word, v: i64) -> Result<i64, Self::Fault>;
+    /// Waits until the writes of the CPU are in memory.
+    fn mfence(&mut self) -> Result<(), Self::Fault>;
+    /// Posts a read of another node's word into one of the thread's node.
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Self::Fault>;
+    /// Posts a write of another node's word from one of the thread's node.
+    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Self::Fault>;
+    /// Posts a compare-and-swap of the word `on`; `to` gets what was there.
+    fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Self::Fault>;
+    /// Posts an addition to the word `on`; `to` gets what was there.
+    fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Self::Fault>;
+    /// Waits for the operations of this thread with an identifier.
+    fn wait(&mut self, d: Id) -> Result<(), Self::Fault>;
+    /// Lets later operations at a node begin after the reads and atomics before them.
+    fn rfence(&mut self, n: i64) -> Result<(), Self::Fault>;
+
+    /// Lets others run, because a thread begins another iteration of a loop. It fails to end a wait that takes too long.
+    fn again(&mut self) -> Result<(), Self::Fault> {
+        std::thread::yield_now();
+        Ok(())
+    }
+
+    /// Returns the fault of a call that its thread may not make, and that never returns.
+    fn never(&mut self, library: &str) -> Self::Fault {
+        panic!("{library}: this thread takes no part in the object")
+    }
+}
+
+/// The nodes, the threads, and what has been made.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The number of nodes.
+    pub nodes: i64,
+    /// The nodes of the threads, of thread 1 first.
+    pub node_of: Vec<i64>,
+    /// The node and the initial value of each word.
+    pub words: Vec<(i64, i64)>,
+    /// The number of identifiers.
+    pub ids: Id,
+}
+
+impl World {
+    /// Creates a world with threads on these nodes.
+    pub fn new(nodes: i64, node_of: &[i64]) -> Self {
+        Self { nodes, node_of: node_of.to_vec(), words: Vec::new(), ids: 0 }
+    }
+
+    /// Makes a word.
+    pub fn word(&mut self, node: i64, initial: i64) -> Word {
+        self.words.push((node, initial));
+        Word { node, at: self.words.len() - 1 }
+    }
+
+    /// Makes an identifier: for an object, or for a program.
+    pub fn id(&mut self) -> Id {
+        self.ids += 1;
+        self.ids
+    }
+
+    /// Returns the number of threads.
+    pub fn threads(&self) -> i64 {
+        self.node_of.len() as i64
+    }
+
+    /// Returns the node of a thread.
+    pub fn node_of(&self, thread: i64) -> i64 {
+        self.node_of[thread as usize - 1]
+    }
+
+    /// Returns the nodes of threads.
+    pub fn nodes_of(&self, threads: List) -> Nodes {
+        threads.into_iter().fold(0, |all, thread| all | only(self.node_of(thread)))
+    }
+
+    /// Returns all nodes.
+    pub fn all_nodes(&self) -> Nodes {
+        (only(self.nodes) << 1) - 2
+    }
+
+    /// Returns all threads.
+    pub fn all_threads(&self) -> List {
+        range(1, self.threads() + 1)
+    }
+}
+
+/// A thread: its port, and what all threads share.
+#[derive(Debug)]
+pub struct Thread<'a, P, O> {
+    /// The port.
+    pub port: P,
+    /// The nodes and threads.
+    pub world: &'a World,
+    /// The parts that belong to the libraries.
+    pub own: &'a O,
+    /// The number of the thread.
+    pub thread: i64,
+    /// Its node.
+    pub node: i64,
+}
+
+impl<'a, P: Port, O> Thread<'a, P, O> {
+    /// Creates a thread.
+    pub fn new(port: P, world: &'a World, own: &'a O, thread: i64) -> Self {
+        Self { port, world, own, thread, node: world.node_of(thread) }
+    }
+}
+
+/// Threads, nodes or values, in order; or the value bottom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct List {
+    /// The length; -1 for bottom.
+    n: i64,
+    at: [i64; MOST],
+}
+
+impl List {
+    /// Returns an empty list.
+    pub fn none() -> Self {
+        Self { n: 0, at: [0; MOST] }
+    }
+
+    /// Returns bottom.
+    pub fn bot() -> Self {
+        Self { n: -1, ..Self::none() }
+    }
+
+    /// Returns a list of these.
+    pub fn of(all: &[i64]) -> Self {
+        all.iter().copied().collect()
+    }
+
+    /// True for bottom.
+    pub fn is_bot(self) -> bool {
+        self.n < 0
+    }
+
+    /// Adds a value at the end.
+    pub fn push(&mut self, v: i64) {
+        assert!(self.size() < MOST as i64, "a list is longer than MOST");
+        self.at[self.n as usize] = v;
+        self.n += 1;
+    }
+
+    /// Returns the values.
+    pub fn as_slice(&self) -> &[i64] {
+        &self.at[..self.n.max(0) as usize]
+    }
+
+    /// Returns the length.
+    pub fn size(self) -> i64 {
+        self.n
+    }
+
+    /// Returns a value by its place, from 0.
+    pub fn item(self, k: i64) -> i64 {
+        self.as_slice()[k as usize]
+    }
+
+    /// Returns the first value.
+    pub fn first(self) -> i64 {
+        self.item(0)
+    }
+
+    /// Returns the values after the first.
+    pub fn rest(self) -> Self {
+        self.into_iter().skip(1).collect()
+    }
+
+    /// Returns the values in the opposite order.
+    pub fn reversed(self) -> Self {
+        self.as_slice().iter().rev().copied().collect()
+    }
+
+    /// True if a value is there.
+    pub fn has(self, v: i64) -> bool {
+        self.as_slice().contains(&v)
+    }
+
+    /// Returns the values that are not equal to `v`.
+    pub fn without(self, v: i64) -> Self {
+        self.into_iter().filter(|&other| other != v).collect()
+    }
+
+    /// Returns the values that are not in another list.
+    pub fn except(self, other: Self) -> Self {
+        self.into_iter().filter(|&v| !other.has(v)).collect()
+    }
+
+    /// Returns the least value.
+    pub fn min(self) -> i64 {
+        self.into_iter().fold(self.first(), i64::min)
+    }
+
+    /// Returns the greatest value.
+    pub fn max(self) -> i64 {
+        self.into_iter().fold(self.first(), i64::max)
+    }
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl FromIterator<i64> for List {
+    fn from_iter<I: IntoIterator<Item = i64>>(all: I) -> Self {
+        let mut list = Self::none();
+        all.into_iter().for_each(|v| list.push(v));
+        list
+    }
+}
+
+impl IntoIterator for List {
+    type Item = i64;
+    type IntoIter = std::iter::Take<std::array::IntoIter<i64, MOST>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.at.into_iter().take(self.n.max(0) as usize)
+    }
+}
+
+/// Returns the set of one node.
+pub fn only(n: i64) -> Nodes {
+    1 << n
+}
+
+/// True if a node is in a set.
+pub fn has(set: Nodes, n: i64) -> bool {
+    set >> n & 1 == 1
+}
+
+/// Returns the nodes of a set, in order.
+pub fn each(set: Nodes) -> impl Iterator<Item = i64> {
+    (1..64).filter(move |&n| has(set, n))
+}
+
+/// Returns the first node of a set; 0 if it is empty.
+pub fn least(set: Nodes) -> i64 {
+    each(set).next().unwrap_or(0)
+}
+
+/// Returns the integers from the first to before the second.
+pub fn range(from: i64, to: i64) -> List {
+    (from..to).collect()
+}
+
+/// Returns the quotient, rounded down.
+pub fn div(n: i64, k: i64) -> i64 {
+    if k == 0 { n } else { n.div_euclid(k) }
+}
+
+/// Returns the remainder, which is never negative.
+pub fn rem(n: i64, k: i64) -> i64 {
+    if k == 0 { n } else { n.rem_euclid(k) }
+}

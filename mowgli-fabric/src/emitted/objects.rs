@@ -1,0 +1,486 @@
+//! Written by `mowgli emit rust sv:published bal:published wlock:published slock:published nlock:published sc-rmw:published rbl:fenced`.
+//!
+//! Do not edit: change the library, check it, and write this again.
+
+// A program need not make every call, and statements are those of the checked bodies.
+#![allow(dead_code, clippy::all)]
+
+use super::mowgli_port::*;
+
+/// A thread that makes the calls of these libraries.
+pub type Me<'a, P> = Thread<'a, P, Own>;
+
+/// The parts of the libraries that belong to none of their objects.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// Those of `sv`.
+    pub sv: sv::Own,
+}
+
+impl Own {
+    /// Makes them: on every node, before all objects.
+    pub fn new(world: &mut World) -> Self {
+        Self { sv: sv::Own::new(world) }
+    }
+}
+
+/// `sv`, as its variant `published`: LOCO §3.4
+pub mod sv {
+    use super::*;
+
+    /// The parts that belong to the library, and to none of its objects.
+    #[derive(Clone, Debug, Default)]
+    pub struct Own {
+        /// `sv.bot[n] for n in all_nodes`
+        pub bot: Vec<Word>,
+        /// An identifier of operations.
+        pub d0: Id,
+    }
+
+    impl Own {
+        /// Makes them: see [`super::Own`].
+        pub fn new(world: &mut World) -> Self {
+            let mut own = Self { bot: vec![Word::default(); (world.nodes + 1) as usize], ..Self::default() };
+            for n in each(world.all_nodes()) {
+                own.bot[n as usize] = world.word(n, 0);
+            }
+            own.d0 = world.id();
+            own
+        }
+    }
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `initial(x)`
+        pub initial: i64,
+        /// `x.copy[n] for n in all_nodes`
+        pub copy: Vec<Word>,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, initial: i64) -> Object {
+        let mut x = Object { initial, ..Object::default() };
+        x.copy = vec![Word::default(); (world.nodes + 1) as usize];
+        for n in each(world.all_nodes()) {
+            x.copy[n as usize] = world.word(n, x.initial);
+        }
+        x
+    }
+
+    /// `Write(x, v)`: writes the copy of the thread's node.
+    pub fn write<P: Port>(me: &mut Me<'_, P>, x: &Object, v: i64) -> Result<(), P::Fault> {
+        me.port.write(x.copy[me.node as usize], v)?;
+        Ok(())
+    }
+
+    /// `Read(x)`: reads the copy of the thread's node.
+    pub fn read<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<i64, P::Fault> {
+        me.port.read(x.copy[me.node as usize])
+    }
+
+    /// `Bcast(x, d, ns)`: sends the copy of the thread's node to these nodes.
+    pub fn bcast<P: Port>(me: &mut Me<'_, P>, x: &Object, d: Id, ns: Nodes) -> Result<(), P::Fault> {
+        for n in each(ns) {
+            me.port.put(x.copy[n as usize], x.copy[me.node as usize], d)?;
+        }
+        Ok(())
+    }
+
+    /// `Wait(d)`: waits until the copy of the thread's node may be written again.
+    pub fn wait<P: Port>(me: &mut Me<'_, P>, d: Id) -> Result<(), P::Fault> {
+        me.port.wait(d)?;
+        Ok(())
+    }
+
+    /// `GF(ns)`: waits until everything towards these nodes has reached them.
+    pub fn gf<P: Port>(me: &mut Me<'_, P>, ns: Nodes) -> Result<(), P::Fault> {
+        let own = &me.own.sv;
+        for n in each(ns) {
+            me.port.get(own.bot[me.node as usize], own.bot[n as usize], own.d0)?;
+        }
+        me.port.wait(own.d0)?;
+        Ok(())
+    }
+}
+
+/// `bal`, as its variant `published`: LOCO §4.2
+pub mod bal {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `members(x)`
+        pub members: List,
+        /// `x.count[t] for t in members(x)`
+        pub count: Vec<sv::Object>,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, members: List) -> Object {
+        let mut x = Object { members, ..Object::default() };
+        x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        for t in x.members {
+            x.count[t as usize] = sv::new(world, 0);
+        }
+        x
+    }
+
+    /// `BAR(x)` returns when all participants have called it.
+    pub fn bar<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        if x.members.has(me.thread) {
+            sv::gf(me, world.nodes_of(x.members))?;
+            let v = sv::read(me, &x.count[me.thread as usize])?;
+            sv::write(me, &x.count[me.thread as usize], v + 1)?;
+            sv::bcast(me, &x.count[me.thread as usize], 0, world.nodes_of(x.members) & !only(me.node))?;
+            for t in x.members {
+                loop {
+                    let seen = sv::read(me, &x.count[t as usize])?;
+                    if v < seen {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+        } else {
+            return Err(me.port.never("bal"));
+        }
+        Ok(())
+    }
+}
+
+/// `wlock`, as its variant `published`: SYNC §4.1
+pub mod wlock {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.dispenser`
+        pub dispenser: Word,
+        /// `x.ticket[t] for t in all_threads`
+        pub ticket: Vec<Word>,
+        /// `x.passed[t] for t in all_threads`
+        pub passed: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
+        x.passed = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        x.dispenser = world.word(x.node, 0);
+        for t in world.all_threads() {
+            x.ticket[t as usize] = world.word(world.node_of(t), 0);
+        }
+        for t_2 in world.all_threads() {
+            x.passed[t_2 as usize] = sv::new(world, 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Acq(x)` of this kind of lock.
+    pub fn acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        me.port.rfaa(x.ticket[me.thread as usize], x.dispenser, 1, x.d)?;
+        me.port.wait(x.d)?;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        'found_1: loop {
+            for t in world.all_threads() {
+                let passed_on = sv::read(me, &x.passed[t as usize])?;
+                if passed_on == v {
+                    break 'found_1;
+                }
+            }
+            me.port.again()?;
+        }
+        Ok(())
+    }
+
+    /// `Rel(x)` of this kind of lock.
+    pub fn rel<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        sv::write(me, &x.passed[me.thread as usize], v + 1)?;
+        sv::bcast(me, &x.passed[me.thread as usize], 0, world.all_nodes() & !only(me.node))?;
+        Ok(())
+    }
+}
+
+/// `slock`, as its variant `published`: SYNC §4.2
+pub mod slock {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.weak`
+        pub weak: wlock::Object,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.weak = wlock::new(world, x.node);
+        x
+    }
+
+    /// `Acq(x)` of this kind of lock.
+    pub fn acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        wlock::acq(me, &x.weak)?;
+        Ok(())
+    }
+
+    /// `Rel(x)` of this kind of lock.
+    pub fn rel<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        sv::gf(me, world.all_nodes())?;
+        wlock::rel(me, &x.weak)?;
+        Ok(())
+    }
+}
+
+/// `nlock`, as its variant `published`: SYNC §4.3
+pub mod nlock {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.dispenser`
+        pub dispenser: Word,
+        /// `x.released`
+        pub released: Word,
+        /// `x.ticket[t] for t in all_threads`
+        pub ticket: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
+        x.dispenser = world.word(x.node, 0);
+        x.released = world.word(x.node, 0);
+        for t in world.all_threads() {
+            x.ticket[t as usize] = world.word(world.node_of(t), 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Acq(x)` of this kind of lock.
+    pub fn acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        me.port.rfaa(x.ticket[me.thread as usize], x.dispenser, 1, x.d)?;
+        me.port.wait(x.d)?;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        loop {
+            me.port.get(x.ticket[me.thread as usize], x.released, x.d)?;
+            me.port.wait(x.d)?;
+            let w = me.port.read(x.ticket[me.thread as usize])?;
+            if w == v {
+                break;
+            }
+            me.port.again()?;
+        }
+        me.port.write(x.ticket[me.thread as usize], v + 1)?;
+        Ok(())
+    }
+
+    /// `Rel(x)` of this kind of lock.
+    pub fn rel<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        me.port.rfence(x.node)?;
+        me.port.put(x.released, x.ticket[me.thread as usize], 0)?;
+        Ok(())
+    }
+}
+
+/// `sc-rmw`, as its variant `published`: SYNC §5
+pub mod sc_rmw {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `initial(x)`
+        pub initial: i64,
+        /// `x.word`
+        pub word: Word,
+        /// `x.lock`
+        pub lock: nlock::Object,
+        /// `x.got[t] for t in all_threads`
+        pub got: Vec<Word>,
+        /// `x.put[t] for t in all_threads`
+        pub put: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64, initial: i64) -> Object {
+        let mut x = Object { node, initial, ..Object::default() };
+        x.got = vec![Word::default(); (world.threads() + 1) as usize];
+        x.put = vec![Word::default(); (world.threads() + 1) as usize];
+        x.word = world.word(x.node, x.initial);
+        x.lock = nlock::new(world, x.node);
+        for t in world.all_threads() {
+            x.got[t as usize] = world.word(world.node_of(t), 0);
+        }
+        for t_2 in world.all_threads() {
+            x.put[t_2 as usize] = world.word(world.node_of(t_2), 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Write(x, v)`.
+    pub fn write<P: Port>(me: &mut Me<'_, P>, x: &Object, v: i64) -> Result<(), P::Fault> {
+        nlock::acq(me, &x.lock)?;
+        me.port.write(x.put[me.thread as usize], v)?;
+        me.port.put(x.word, x.put[me.thread as usize], 0)?;
+        nlock::rel(me, &x.lock)?;
+        Ok(())
+    }
+
+    /// `Read(x)`.
+    pub fn read<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<i64, P::Fault> {
+        nlock::acq(me, &x.lock)?;
+        me.port.get(x.got[me.thread as usize], x.word, x.d)?;
+        nlock::rel(me, &x.lock)?;
+        me.port.wait(x.d)?;
+        me.port.read(x.got[me.thread as usize])
+    }
+
+    /// `CAS(x, v1, v2)`, which returns the old value.
+    pub fn cas<P: Port>(me: &mut Me<'_, P>, x: &Object, v1: i64, v2: i64) -> Result<i64, P::Fault> {
+        nlock::acq(me, &x.lock)?;
+        me.port.rcas(x.got[me.thread as usize], x.word, v1, v2, x.d)?;
+        nlock::rel(me, &x.lock)?;
+        me.port.wait(x.d)?;
+        me.port.read(x.got[me.thread as usize])
+    }
+
+    /// `FAA(x, v)`, which returns the old value.
+    pub fn faa<P: Port>(me: &mut Me<'_, P>, x: &Object, v: i64) -> Result<i64, P::Fault> {
+        nlock::acq(me, &x.lock)?;
+        me.port.rfaa(x.got[me.thread as usize], x.word, v, x.d)?;
+        nlock::rel(me, &x.lock)?;
+        me.port.wait(x.d)?;
+        me.port.read(x.got[me.thread as usize])
+    }
+}
+
+/// `rbl`, as its variant `fenced`: a submit ends with a fence of the own node
+pub mod rbl {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `members(x)`
+        pub members: List,
+        /// `size(x)`
+        pub size: i64,
+        /// `x.head`
+        pub head: sv::Object,
+        /// `x.word[k] for k in 0..size(x)`
+        pub word: Vec<sv::Object>,
+        /// `x.tail[t] for t in rest(members(x))`
+        pub tail: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, members: List, size: i64) -> Object {
+        let mut x = Object { members, size, ..Object::default() };
+        x.word = vec![sv::Object::default(); x.size as usize];
+        x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        x.head = sv::new(world, 0);
+        for k in 0..x.size {
+            x.word[k as usize] = sv::new(world, 0);
+        }
+        for t in x.members.rest() {
+            x.tail[t as usize] = sv::new(world, 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Submit(x, message)`, which returns whether there was room.
+    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: List) -> Result<bool, P::Fault> {
+        let world = me.world;
+        let done = if List::of(&[x.members.first()]).has(me.thread) {
+            let v = sv::read(me, &x.head)?;
+            let at = v;
+            let mut tails = List::none();
+            for t in x.members.rest() {
+                tails.push(sv::read(me, &x.tail[t as usize])?);
+            }
+            if x.size < at - tails.min() + message.size() + 1 {
+                false
+            } else {
+                sv::write(me, &x.word[rem(at, x.size) as usize], message.size())?;
+                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                for k in 0..message.size() {
+                    sv::write(me, &x.word[rem(at + 1 + k, x.size) as usize], message.item(k))?;
+                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                }
+                sv::wait(me, x.d)?;
+                sv::write(me, &x.head, at + message.size() + 1)?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                true
+            }
+        } else {
+            return Err(me.port.never("rbl"));
+        };
+        if done {
+            sv::gf(me, only(me.node))?;
+        }
+        Ok(done)
+    }
+
+    /// `Receive(x)`, which returns the next message or bottom.
+    pub fn receive<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
+        let world = me.world;
+        if x.members.rest().has(me.thread) {
+            let v = sv::read(me, &x.tail[me.thread as usize])?;
+            let at = v;
+            let v_2 = sv::read(me, &x.head)?;
+            let end = v_2;
+            if at < end {
+                let v_3 = sv::read(me, &x.word[rem(at, x.size) as usize])?;
+                let length = v_3;
+                let mut words = List::none();
+                for k in 1..length + 1 {
+                    words.push(sv::read(me, &x.word[rem(at + k, x.size) as usize])?);
+                }
+                sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(List::of(&[x.members.first()])) & !only(me.node))?;
+                if words.size() == 1 {
+                    Ok(List::of(&[words.first()]))
+                } else {
+                    Ok(words)
+                }
+            } else {
+                Ok(List::bot())
+            }
+        } else {
+            return Err(me.port.never("rbl"));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The words of memory of a group, as fabrics see them: by number.
+
+use mowgli_core::ids::Loc;
+use mowgli_core::world::Object;
+use mowgli_rdma::wait::is_unread;
+
+use crate::port::Fault;
+use crate::word::packed;
+
+/// A word of memory.
+pub(crate) struct MemoryWord {
+    pub(crate) x: Loc,
+    /// The node, counted from 1.
+    pub(crate) node: usize,
+    /// The content at first.
+    pub(crate) initial: i64,
+    /// True if its library declares that it is never read. A get may bring anything into such a word.
+    pub(crate) is_unread: bool,
+}
+
+impl MemoryWord {
+    /// Describes a word that `Legal` has accepted.
+    pub(crate) fn new((x, object): (Loc, &Object)) -> Result<Self, Fault> {
+        let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
+        let initial = packed(object.init).ok_or_else(unfit)?;
+        let node = object.node.map_or(1, |node| usize::from(node.0));
+        Ok(Self { x, node, initial, is_unread: is_unread(object) })
+    }
+}

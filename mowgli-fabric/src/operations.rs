@@ -1,0 +1,60 @@
+//! The operations of interpreted programs: they name words and identifiers, and words hold values.
+
+use mowgli_core::ids::Loc;
+use mowgli_core::value::Val;
+use mowgli_rdma::wait::Method;
+use rustc_hash::FxHashMap;
+
+use crate::emitted::mowgli_port::Id;
+use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
+use crate::stack::Stack;
+use crate::word::{value, word};
+
+/// The numbers of the identifiers that a thread's programs have used.
+#[derive(Default)]
+pub(crate) struct UsedIds(FxHashMap<Val, Id>);
+
+impl UsedIds {
+    /// Returns the number of an identifier: 0 for none, and otherwise another one than emitted code has.
+    fn number(&mut self, stack: &Stack, d: Val) -> Id {
+        if d == Val::NoWid {
+            return 0;
+        }
+        let next = stack.with_code().map_or(0, |code| code.world.ids) + self.0.len() as Id + 1;
+        *self.0.entry(d).or_insert(next)
+    }
+}
+
+/// Makes an operation, which is legal.
+pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operation: Method) -> Result<Val, Fault> {
+    let at = |x: Loc| stack.word(x);
+    let number = |v: Val| v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number, and cannot be added")));
+    let mut id = |d: Val| ids.number(stack, d);
+    match operation {
+        Method::Read { x } => return value(x, port.read(at(x)?)?),
+        Method::CAS { x, v1, v2 } => return value(x, port.cas(at(x)?, word(v1)?, word(v2)?)?),
+        Method::Xchg { x, v } => return value(x, port.xchg(at(x)?, word(v)?)?),
+        Method::FAA { x, v } => {
+            let was = value(x, port.faa(at(x)?, number(v)?)?)?;
+            return number(was).map(Val::Int);
+        }
+        Method::Write { x, v } => port.write(at(x)?, word(v)?)?,
+        Method::Mfence {} => port.mfence()?,
+        Method::Get { x, y, d } => port.get(at(x)?, at(y)?, id(d))?,
+        Method::Put { x, y, d } => port.put(at(x)?, at(y)?, id(d))?,
+        Method::RCAS { x, y, v1, v2, d } => port.rcas(at(x)?, at(y)?, word(v1)?, word(v2)?, id(d))?,
+        Method::RFAA { x, y, v, d } => port.rfaa(at(x)?, at(y)?, number(v)?, id(d))?,
+        Method::RXchg { x, y, v, d } => port.rxchg(at(x)?, at(y)?, word(v)?, id(d))?,
+        Method::Wait { d } => port.wait(id(d))?,
+        Method::Rfence { n } => port.rfence(n.0.into())?,
+        Method::GetBy { .. }
+        | Method::PutBy { .. }
+        | Method::RfenceBy { .. }
+        | Method::RCASBy { .. }
+        | Method::RFAABy { .. }
+        | Method::RXchgBy { .. }
+        | Method::GetWords { .. }
+        | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+    }
+    Ok(Val::Unit)
+}

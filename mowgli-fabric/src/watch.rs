@@ -1,0 +1,52 @@
+//! The time that a call, or a loop that waits, may take.
+
+use std::time::{Duration, Instant};
+
+/// The number of operations between two checks of the clock.
+const OFTEN: u64 = 64;
+
+/// The time limit of a thread, and the operations that it has made.
+pub(crate) struct Watch {
+    /// The time that a call, or a loop that waits, may take.
+    pub(crate) limit: Duration,
+    /// The number of operations that the thread has made.
+    pub(crate) made: u64,
+    /// The outermost call or loop that the thread is in.
+    wait: Option<OutermostWait>,
+}
+
+/// A call or loop of the thread's own code, which the time limit is for.
+#[derive(Clone, Copy)]
+struct OutermostWait {
+    /// The number of operations before it.
+    made: u64,
+    /// The time at which the clock was first read in it.
+    since: Option<Instant>,
+}
+
+impl Watch {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, made: 0, wait: None }
+    }
+
+    /// Begins a call or a loop. Returns true if it is the outermost one, which has to end it, too.
+    pub(crate) fn begin(&mut self) -> bool {
+        let is_outermost = self.wait.is_none();
+        if is_outermost {
+            self.wait = Some(OutermostWait { made: self.made, since: None });
+        }
+        is_outermost
+    }
+
+    /// Ends the outermost call or loop.
+    pub(crate) fn end(&mut self) {
+        self.wait = None;
+    }
+
+    /// True if the time is up. It reads the clock now and then.
+    pub(crate) fn is_late(&mut self) -> bool {
+        let Some(wait) = &mut self.wait else { return false };
+        let made = self.made - wait.made;
+        made > 0 && made.is_multiple_of(OFTEN) && wait.since.get_or_insert_with(Instant::now).elapsed() > self.limit
+    }
+}

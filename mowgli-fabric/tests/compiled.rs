@@ -1,0 +1,182 @@
+//! Objects with emitted code, beside the same objects with interpreted bodies.
+
+use std::process::Command;
+
+use mowgli_fabric::{Atomic, Barrier, Fabric, Fault, Group, NodeLock, Ring, SharedVar, StrongLock, Thread, WeakLock};
+
+/// An object of each kind.
+struct Objects {
+    barrier: Barrier,
+    variable: SharedVar,
+    weak: WeakLock,
+    strong: StrongLock,
+    node: NodeLock,
+    atomic: Atomic,
+    ring: Ring,
+}
+
+/// A call, or a section of a lock.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    Meet,
+    Share(i64),
+    Look,
+    Send,
+    Flush,
+    /// Each adds to the shared variable of its node, in a section of one of the locks.
+    Locked(u32),
+    Store(i64),
+    Load,
+    Add(i64),
+    Swap(i64, i64),
+    /// The first thread submits, and the others receive.
+    Pass(i64),
+}
+
+impl Objects {
+    fn add(group: &mut Group, threads: &[usize]) -> Self {
+        Self {
+            barrier: group.barrier("b", threads),
+            variable: group.shared_var("x"),
+            weak: group.weak_lock("w", 1),
+            strong: group.strong_lock("s", 2),
+            node: group.node_lock("n", 1),
+            atomic: group.atomic("a", 2),
+            ring: group.ring("r", 0, &threads[1..], 4),
+        }
+    }
+
+    fn act(&self, thread: &mut Thread<'_>, action: Action) -> Result<Option<i64>, Fault> {
+        match action {
+            Action::Meet => self.barrier.wait(thread).map(|()| None),
+            Action::Share(v) => self.variable.write(thread, v).map(|()| None),
+            Action::Look => self.variable.read(thread).map(Some),
+            Action::Send => self.variable.broadcast(thread).map(|()| None),
+            Action::Flush => self.variable.fence(thread).map(|()| None),
+            Action::Locked(lock) => {
+                let mut section = match lock {
+                    0 => self.weak.lock(thread)?,
+                    1 => self.strong.lock(thread)?,
+                    _ => self.node.lock(thread)?,
+                };
+                let seen = self.variable.read(&mut section)?;
+                self.variable.write(&mut section, seen + 1)?;
+                section.release()?;
+                Ok(Some(seen))
+            }
+            Action::Store(v) => self.atomic.store(thread, v).map(|()| None),
+            Action::Load => self.atomic.load(thread).map(Some),
+            Action::Add(v) => self.atomic.fetch_add(thread, v).map(Some),
+            Action::Swap(old, new) => self.atomic.compare_and_swap(thread, old, new).map(Some),
+            Action::Pass(v) if thread.id().index() == 0 => Ok(Some(self.ring.submit(thread, v)?.into())),
+            Action::Pass(_) => self.ring.receive(thread),
+        }
+    }
+}
+
+/// Returns the calls of each thread: all meet after each round.
+fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
+    let action = |random: &mut fastrand::Rng| match random.u32(..11) {
+        0 => Action::Share(random.i64(1..5)),
+        1 => Action::Look,
+        2 => Action::Send,
+        3 => Action::Flush,
+        4 => Action::Locked(random.u32(..3)),
+        5 => Action::Store(random.i64(1..5)),
+        6 => Action::Load,
+        7 => Action::Add(random.i64(1..5)),
+        8 => Action::Swap(random.i64(0..3), random.i64(1..5)),
+        _ => Action::Pass(random.i64(1..5)),
+    };
+    let round = |random: &mut fastrand::Rng| {
+        let mut all: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random)).collect();
+        all.push(Action::Meet);
+        all
+    };
+    (0..threads).map(|_| (0..2).flat_map(|_| round(random)).collect()).collect()
+}
+
+/// Runs a client over the machine. Returns the results of each thread.
+fn run(group: Group, seed: u64, client: &[Vec<Action>]) -> Result<Vec<Vec<Option<i64>>>, Fault> {
+    let (mut group, threads) = (group, (0..client.len()).collect::<Vec<_>>());
+    let objects = Objects::add(&mut group, &threads);
+    group.run(Fabric::Machine { seed }, |thread| {
+        client[thread.id().index()].iter().map(|action| objects.act(thread, *action)).collect()
+    })
+}
+
+/// Compares clients, each with one seed. Returns how many have other results with the next seed, and how many with a
+/// barrier that lacks a fence.
+fn compared(clients: u64) -> (usize, usize) {
+    let (mut by_seed, mut by_variant) = (0, 0);
+    for seed in 0..clients {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let nodes = [&[1, 2][..], &[1, 2, 1], &[1, 2, 3]][random.usize(..3)];
+        let client = client(&mut random, nodes.len());
+        let known = run(Group::new(nodes).interpreted(), seed, &client);
+        assert!(known.is_ok(), "{client:?}: {known:?}");
+        assert_eq!(run(Group::new(nodes), seed, &client), known, "seed {seed}: {client:?}");
+        by_seed += usize::from(run(Group::new(nodes), seed + 1, &client) != known);
+        by_variant += usize::from(run(Group::new(nodes).variant("bal", "no-fence"), seed, &client) != known);
+    }
+    (by_seed, by_variant)
+}
+
+#[test]
+fn objects_have_the_results_of_interpreted_bodies() {
+    let (by_seed, by_variant) = compared(40);
+    // The results depend on the schedule and on each operation.
+    assert!(by_seed > 10 && by_variant > 5, "{by_seed} {by_variant}");
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn objects_have_the_results_of_interpreted_bodies_for_1000_clients() {
+    let (by_seed, by_variant) = compared(1000);
+    assert!(by_seed > 250 && by_variant > 125, "{by_seed} {by_variant}");
+}
+
+/// Returns the resident memory of this process, in pages.
+fn resident() -> i64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap()
+}
+
+/// Makes calls with so many different values, and returns by how many pages the memory of this process grows.
+fn growth(mut group: Group, values: i64) -> i64 {
+    let objects = Objects::add(&mut group, &[0, 1]);
+    let grown = group.run(Fabric::Local, |thread| {
+        if thread.id().index() > 0 {
+            return Ok(0);
+        }
+        let mut before = 0;
+        for v in 0..values {
+            // The first calls fill what is kept once.
+            if v == values / 10 {
+                before = resident();
+            }
+            objects.atomic.fetch_add(thread, v)?;
+            objects.variable.write(thread, v)?;
+            objects.ring.submit(thread, v)?;
+        }
+        Ok(resident() - before)
+    });
+    grown.unwrap()[0]
+}
+
+/// The process of this test runs no other test, because all share its memory.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_does_not_grow_with_the_values() {
+    const ALONE: &str = "MOWGLI_TEST_ALONE";
+    let name = "compiled::memory_does_not_grow_with_the_values";
+    if std::env::var_os(ALONE).is_none() {
+        let program = std::env::current_exe().unwrap();
+        let ran = Command::new(program).args(["--exact", name]).env(ALONE, "1").output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+        return;
+    }
+    // Half a megabyte is less than two bytes for a value.
+    let pages = growth(Group::new(&[1, 2]), 300_000);
+    assert!(pages < 128, "{pages} pages");
+}
