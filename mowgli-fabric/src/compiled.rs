@@ -16,12 +16,12 @@ use mowgli_libraries::wlock::WLOCK;
 use mowgli_rdma::wait::WAIT;
 use rustc_hash::FxHashMap;
 
-use crate::emitted::mowgli_port::{self, BOT, Id, List, Word};
+use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::emitted::objects::{self, Own, bal, nlock, rbl, sc_rmw, slock, sv, wlock};
-use crate::legal::{INTEGERS, Illegal};
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
+use crate::word::packed;
 
 /// The libraries with emitted code, each as its default variant.
 const EMITTED: [Name; 7] = [SV, BAL, WLOCK, SLOCK, NLOCK, SC_RMW, RBL];
@@ -36,7 +36,8 @@ pub(crate) fn is_compiled(variants: &BTreeMap<String, String>) -> bool {
 pub(crate) struct Compiled {
     pub(crate) world: mowgli_port::World,
     own: Own,
-    objects: FxHashMap<Loc, Box<dyn Any + Send + Sync>>,
+    /// The objects by the addresses of their names. Equal names that are made at run time have one address.
+    objects: FxHashMap<usize, Box<dyn Any + Send + Sync>>,
 }
 
 /// A thread in a call of emitted code.
@@ -50,12 +51,12 @@ impl Compiled {
         let own = Own::new(&mut made);
         let parts = PartOrder { world, implementations };
         let mut words = Vec::new();
-        parts.add(SV, None, &mut words);
+        parts.add_parts(SV, None, &mut words);
         let mut all = FxHashMap::default();
         for (&x, object) in world.objects.iter().filter(|(x, _)| !x.0.is_part()) {
             let Some(object) = emitted(&mut made, object) else { continue };
-            parts.add(world.objects[&x].library, Some(x), &mut words);
-            all.insert(x, object);
+            parts.add_object(x, &world.objects[&x], &mut words);
+            all.insert(address(x), object);
         }
         (Self { world: made, own, objects: all }, words)
     }
@@ -67,9 +68,9 @@ impl Compiled {
         assert!(expected.clone().eq(found.take(expected.len())), "the emitted objects are those of other bodies");
     }
 
-    /// Returns the code's form of an object, if it has one.
+    /// Returns the code's form of an object, if it has one. Without one, the interpreter makes the same calls.
     pub(crate) fn object<X: 'static>(&self, x: Loc) -> Option<&X> {
-        self.objects.get(&x)?.downcast_ref()
+        self.objects.get(&address(x))?.downcast_ref()
     }
 
     /// Returns a thread in a call.
@@ -78,13 +79,18 @@ impl Compiled {
     }
 }
 
+fn address(x: Loc) -> usize {
+    x.0.text().as_ptr() as usize
+}
+
 /// Makes the emitted form of an object, if its library has emitted code.
 fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn Any + Send + Sync>> {
     let node = object.node.map_or(1, |Node(n)| n.into());
-    let initial = object.init.int().unwrap_or(0);
+    let initial = packed(object.init)?;
     let members: Vec<i64> = object.members.iter().map(|t| t.index() as i64 + 1).collect();
     let members = List::of(&members);
     Some(match object.library {
+        WAIT => Box::new(world.word(node, initial)),
         SV => Box::new(sv::new(world, initial)),
         BAL => Box::new(bal::new(world, members)),
         WLOCK => Box::new(wlock::new(world, node)),
@@ -103,20 +109,25 @@ struct PartOrder<'a> {
 }
 
 impl PartOrder<'_> {
-    /// Adds the words of an object, or of the library itself.
-    fn add(&self, library: Name, x: Option<Loc>, words: &mut Vec<Loc>) {
+    /// Adds the words of an object.
+    fn add_object(&self, x: Loc, object: &Object, words: &mut Vec<Loc>) {
+        if object.library == WAIT {
+            words.push(x);
+        } else {
+            self.add_parts(object.library, Some(x), words);
+        }
+    }
+
+    /// Adds the words of the parts of an object, or of the library itself.
+    fn add_parts(&self, library: Name, owner: Option<Loc>, words: &mut Vec<Loc>) {
         let parts = self.implementations.get(&library).and_then(|implementation| implementation.parts());
-        for (part, object) in parts.map(|parts| parts.of_object(self.world, x)).unwrap_or_default() {
-            if object.library == WAIT {
-                words.push(part);
-            } else {
-                self.add(object.library, Some(part), words);
-            }
+        for (x, object) in parts.map(|parts| parts.of_object(self.world, owner)).unwrap_or_default() {
+            self.add_object(x, &object, words);
         }
     }
 }
 
-/// The port of emitted code in one call. It refuses integers that words do not hold, and ends waits that take too long.
+/// The port of emitted code in one call. It ends waits that take too long.
 pub(crate) struct CallPort<'t> {
     port: &'t mut dyn Port,
     watch: &'t mut Watch,
@@ -130,32 +141,27 @@ impl<'t> CallPort<'t> {
     }
 }
 
-/// Returns a number that a word holds.
-fn held(v: i64) -> Result<i64, Fault> {
-    if v == BOT || INTEGERS.contains(&v) { Ok(v) } else { Err(Illegal::TooLarge(v).into()) }
-}
-
 impl mowgli_port::Port for CallPort<'_> {
     type Fault = Fault;
 
     fn read(&mut self, x: Word) -> Result<i64, Fault> {
-        held(self.port.read(x)?)
+        self.port.read(x)
     }
 
     fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
-        self.port.write(x, held(v)?)
+        self.port.write(x, v)
     }
 
     fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
-        held(self.port.cas(x, held(old)?, held(new)?)?)
+        self.port.cas(x, old, new)
     }
 
     fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
-        held(self.port.xchg(x, held(v)?)?)
+        self.port.xchg(x, v)
     }
 
     fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
-        held(self.port.faa(x, held(v)?)?)
+        self.port.faa(x, v)
     }
 
     fn mfence(&mut self) -> Result<(), Fault> {
@@ -171,11 +177,11 @@ impl mowgli_port::Port for CallPort<'_> {
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
-        self.port.rcas(to, on, held(old)?, held(new)?, d)
+        self.port.rcas(to, on, old, new, d)
     }
 
     fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
-        self.port.rfaa(to, on, held(v)?, d)
+        self.port.rfaa(to, on, v, d)
     }
 
     fn wait(&mut self, d: Id) -> Result<(), Fault> {

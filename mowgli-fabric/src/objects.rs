@@ -17,9 +17,8 @@ use crate::compiled::Me;
 use crate::emitted::mowgli_port::{List, Nodes, only};
 use crate::emitted::objects as code;
 use crate::group::Group;
-use crate::legal::held;
 use crate::port::Fault;
-use crate::thread::{Answer, Thread};
+use crate::thread::{Answer, Posted, Thread};
 
 /// A barrier (BAL, LOCO §4).
 #[derive(Clone, Copy, Debug)]
@@ -133,16 +132,13 @@ impl Atomic {
         thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::write(me, x, v), call)
     }
 
-    /// Adds to the word, and returns its old value.
+    /// Adds to the word, and returns its old value. A sum of more than 64 bits wraps around.
     ///
     /// # Errors
-    /// If the sum is not between -2^61 and 2^61 - 1, or the fabric fails.
+    /// If the fabric fails, or the bodies are interpreted and the sum is not between -2^61 and 2^61 - 1.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
         let call = || sc_rmw::Method::FAA { x: self.0, v: v.into() }.into();
-        let old: i64 = thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::faa(me, x, v), call)?;
-        // The sum does not overflow, because both are less than 2^61 in size, or the call has failed.
-        held((old + v).into()).map_err(|why| Fault::Wrong(format!("{} adds {v} to {}: {why}", thread.id(), self.0)))?;
-        Ok(old)
+        thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::faa(me, x, v), call)
     }
 
     /// Writes `new` if the word is `old`, and returns its old value.
@@ -202,14 +198,14 @@ impl Map {
     }
 }
 
-/// A word of memory on a node. The threads of that node read and write it. Operations over the network copy it from or
-/// to a word of the calling thread's node (RDMA-WAIT-RMW, SYNC §3).
+/// A word of memory on a node: an integer of 64 bits. The threads of that node read and write it. Operations over the network copy
+/// it from or to a word of the calling thread's node (RDMA-WAIT-RMW, SYNC §3).
 #[derive(Clone, Copy, Debug)]
 pub struct Word(Loc);
 
 /// An operation over the network that was posted. It may be under way until a wait returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun(Val);
+pub struct Begun(Posted);
 
 impl Begun {
     /// Waits until the operation completes. A put completes when its source was read, perhaps before it is placed.
@@ -217,7 +213,7 @@ impl Begun {
     /// # Errors
     /// If the fabric fails.
     pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        thread.operation(Operation::Wait { d: self.0 }).map(|_| ())
+        thread.complete(self.0)
     }
 }
 
@@ -227,7 +223,8 @@ impl Word {
     /// # Errors
     /// If the fabric fails.
     pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
-        i64::of(thread.operation(Operation::Read { x: self.0 })?)
+        let by_name = |thread: &mut Thread<'_>| i64::of(thread.operation(Operation::Read { x: self.0 })?);
+        thread.with_word(self.0, |port, x| port.read(x), by_name)
     }
 
     /// Writes the word, by the CPU.
@@ -235,7 +232,9 @@ impl Word {
     /// # Errors
     /// If the fabric fails.
     pub fn write(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
-        thread.operation(Operation::Write { x: self.0, v: v.into() }).map(|_| ())
+        let by_name =
+            |thread: &mut Thread<'_>| <()>::of(thread.operation(Operation::Write { x: self.0, v: v.into() })?);
+        thread.with_word(self.0, |port, x| port.write(x, v), by_name)
     }
 
     /// Posts a put of `from`, a word of the thread's node, into this word.
@@ -243,7 +242,8 @@ impl Word {
     /// # Errors
     /// If the fabric fails.
     pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Begun, Fault> {
-        thread.begin(|d| Operation::Put { x: self.0, y: from.0, d })
+        let by_name = |d| Operation::Put { x: self.0, y: from.0, d };
+        thread.begin((from.0, self.0), |port, from, to, d| port.put(to, from, d), by_name).map(Begun)
     }
 
     /// Posts a get of this word into `into`, a word of the thread's node.
@@ -251,16 +251,18 @@ impl Word {
     /// # Errors
     /// If the fabric fails.
     pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Begun, Fault> {
-        thread.begin(|d| Operation::Get { x: into.0, y: self.0, d })
+        let by_name = |d| Operation::Get { x: into.0, y: self.0, d };
+        thread.begin((into.0, self.0), |port, to, from, d| port.get(to, from, d), by_name).map(Begun)
     }
 
-    /// Posts an addition to this word by the network card. The old value goes into `into`, a word of the thread's node.
-    /// The card adds without a check: whoever reads a sum that is not between -2^61 and 2^61 - 1 gets an error.
+    /// Posts an addition to this word by the network card. The old value goes into `into`, a word of the thread's node. A sum of more
+    /// than 64 bits wraps around.
     ///
     /// # Errors
-    /// If `v` is not between these numbers, or the fabric fails.
+    /// If the fabric fails.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64, into: Self) -> Result<Begun, Fault> {
-        thread.begin(|d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d })
+        let by_name = |d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d };
+        thread.begin((into.0, self.0), |port, to, on, d| port.rfaa(to, on, v, d), by_name).map(Begun)
     }
 
     /// Posts a write of `new` by the network card, if this word is `old`. The old value goes into `into`, a word of the
@@ -269,7 +271,8 @@ impl Word {
     /// # Errors
     /// If the fabric fails.
     pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: i64, new: i64, into: Self) -> Result<Begun, Fault> {
-        thread.begin(|d| Operation::RCAS { x: into.0, y: self.0, v1: old.into(), v2: new.into(), d })
+        let by_name = |d| Operation::RCAS { x: into.0, y: self.0, v1: old.into(), v2: new.into(), d };
+        thread.begin((into.0, self.0), |port, to, on, d| port.rcas(to, on, old, new, d), by_name).map(Begun)
     }
 }
 
@@ -332,14 +335,6 @@ impl Words {
         let d = thread.identifier();
         let () = interpreted(thread, msw::Method::Get { x: into.0, y: self.0, d })?;
         Ok(Copying(d))
-    }
-}
-
-impl Thread<'_> {
-    fn begin(&mut self, operation: impl FnOnce(Val) -> Operation) -> Result<Begun, Fault> {
-        let d = self.identifier();
-        self.operation(operation(d))?;
-        Ok(Begun(d))
     }
 }
 

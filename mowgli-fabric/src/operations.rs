@@ -10,17 +10,18 @@ use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 use crate::word::{value, word};
 
-/// The numbers of the identifiers that a thread's programs have used.
+/// The numbers of the identifiers that a thread's programs have used. They count down from the largest one, because those of
+/// emitted code count up.
 #[derive(Default)]
 pub(crate) struct UsedIds(FxHashMap<Val, Id>);
 
 impl UsedIds {
-    /// Returns the number of an identifier: 0 for none, and otherwise another one than emitted code has.
-    fn number(&mut self, stack: &Stack, d: Val) -> Id {
+    /// Returns the number of an identifier; 0 for none.
+    fn number(&mut self, d: Val) -> Id {
         if d == Val::NoWid {
             return 0;
         }
-        let next = stack.with_code().map_or(0, |code| code.world.ids) + self.0.len() as Id + 1;
+        let next = Id::MAX - self.0.len() as Id;
         *self.0.entry(d).or_insert(next)
     }
 }
@@ -29,7 +30,7 @@ impl UsedIds {
 pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operation: Method) -> Result<Val, Fault> {
     let at = |x: Loc| stack.word(x);
     let number = |v: Val| v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number, and cannot be added")));
-    let mut id = |d: Val| ids.number(stack, d);
+    let mut id = |d: Val| ids.number(d);
     match operation {
         Method::Read { x } => return value(x, port.read(at(x)?)?),
         Method::CAS { x, v1, v2 } => return value(x, port.cas(at(x)?, word(v1)?, word(v2)?)?),

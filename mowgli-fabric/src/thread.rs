@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 
 use crate::bodies::BodyCache;
 use crate::compiled::{CallPort, Me};
+use crate::emitted::mowgli_port::{Id, Word};
 use crate::legal::held;
 use crate::operations::{self, UsedIds};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
@@ -208,6 +209,55 @@ impl<'a> Thread<'a> {
         }
     }
 
+    /// Makes an operation with `own`, if that is a word of this thread's node, by its number. Otherwise makes it by name, which also
+    /// refuses what is illegal.
+    pub(crate) fn with_word<R>(
+        &mut self,
+        own: Loc,
+        by_number: impl FnOnce(&mut dyn Port, Word) -> Result<R, Fault>,
+        by_name: impl FnOnce(&mut Self) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
+        let here = i64::from(self.node().0);
+        let word = self.stack.with_code().and_then(|code| code.object::<Word>(own)).filter(|x| x.node == here);
+        match (word, &mut self.end) {
+            (Some(x), Backend::Fabric(port)) => {
+                self.watch.made += 1;
+                by_number(&mut **port, *x)
+            }
+            _ => by_name(self),
+        }
+    }
+
+    /// Posts an operation between `own`, a word of this thread's node, and `far`.
+    pub(crate) fn begin(
+        &mut self,
+        (own, far): (Loc, Loc),
+        by_number: impl FnOnce(&mut dyn Port, Word, Word, Id) -> Result<(), Fault>,
+        by_name: impl FnOnce(Val) -> Method,
+    ) -> Result<Posted, Fault> {
+        let code = self.stack.with_code().and_then(|code| Some((code.world.ids, *code.object::<Word>(far)?)));
+        let by_name = |thread: &mut Self| {
+            let d = thread.identifier();
+            thread.operation(by_name(d)).map(|_| Posted::Named(d))
+        };
+        let Some((used, far)) = code else { return by_name(self) };
+        self.begun = (self.begun + 1) % IDENTIFIERS;
+        let d = used + 1 + self.begun as Id;
+        self.with_word(own, |port, own| by_number(port, own, far, d).map(|()| Posted::Numbered(d)), by_name)
+    }
+
+    /// Waits for an operation.
+    pub(crate) fn complete(&mut self, posted: Posted) -> Result<(), Fault> {
+        match (posted, &mut self.end) {
+            (Posted::Numbered(d), Backend::Fabric(port)) => {
+                self.watch.made += 1;
+                port.wait(d)
+            }
+            (Posted::Numbered(_), Backend::Tape(_)) => Err(differs()),
+            (Posted::Named(d), _) => self.operation(Method::Wait { d }).map(|_| ()),
+        }
+    }
+
     /// Returns an identifier for an operation. Far fewer operations are under way at once than there are identifiers. A
     /// thread that waits for a reused identifier waits for the earlier operation too.
     pub(crate) fn identifier(&mut self) -> Val {
@@ -340,6 +390,13 @@ impl<'a> Thread<'a> {
             }
         }
     }
+}
+
+/// The identifier of an operation that was posted: a number, or the name that interpreted programs have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Posted {
+    Numbered(Id),
+    Named(Val),
 }
 
 /// A result of a call, as Rust programs get it.

@@ -155,11 +155,25 @@ fn fetch_and_add_gives_each_number_once() {
 #[test]
 fn a_sum_that_no_word_holds_is_an_error() {
     for fabric in fabrics() {
-        let mut group = Group::new(&[1, 2]);
+        let mut group = Group::new(&[1, 2]).interpreted();
         let (atomic, own) = (group.atomic("a", 2), group.word("own", 1, 0));
         let word = group.word("w", 2, crate::refused::LARGEST);
         let ran = group.run(fabric, |thread| match thread.id().index() {
             0 => crate::refused::too_large(thread, atomic, word, own),
+            _ => Ok(()),
+        });
+        assert_eq!(ran, Ok(vec![(); 2]), "{fabric:?}");
+    }
+}
+
+/// Over processes the results are the same (`tests/processes.rs`).
+#[test]
+fn emitted_code_has_integers_of_64_bits() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2]);
+        let (atomic, word, own) = (group.atomic("a", 2), group.word("w", 2, 0), group.word("own", 1, 0));
+        let ran = group.run(fabric, |thread| match thread.id().index() {
+            0 => crate::refused::whole(thread, atomic, word, own),
             _ => Ok(()),
         });
         assert_eq!(ran, Ok(vec![(); 2]), "{fabric:?}");

@@ -49,7 +49,7 @@ const TOGETHER: [(&str, usize, Role); 13] = [
 ];
 
 /// The roles of single processes in tests of faults.
-const FAULTS: [(&str, Role); 18] = [
+const FAULTS: [(&str, Role); 19] = [
     ("by_default", |company, provider| fills(company, provider, None)),
     ("by_name", |company, provider| fills(company, provider, Some("published"))),
     ("other_words", other_words),
@@ -57,6 +57,7 @@ const FAULTS: [(&str, Role); 18] = [
     ("adds_ones", |company, provider| adds(company, provider, 1)),
     ("adds_thousands", |company, provider| adds(company, provider, 1000)),
     ("too_large", too_large),
+    ("whole", whole),
     ("twice_at_once", twice_at_once),
     ("misplaced", misplaced),
     ("on_no_node", |company, provider| {
@@ -80,7 +81,7 @@ const FAULTS: [(&str, Role); 18] = [
 type Test = fn(Provider);
 
 /// The tests in which a wrong result would be silent.
-const SILENT: [(&str, Test); 10] = [
+const SILENT: [(&str, Test); 11] = [
     ("an_unsound_variant_is_asked_for_by_name_and_reported_once", an_unsound_variant_is_reported_once),
     ("other_words_are_an_error_on_both_sides", other_words_are_an_error_on_both_sides),
     ("other_threads_are_an_error_on_both_sides", other_threads_are_an_error_on_both_sides),
@@ -88,6 +89,7 @@ const SILENT: [(&str, Test); 10] = [
     ("two_groups_at_once_share_no_word", two_groups_at_once_share_no_word),
     ("one_company_runs_one_group_at_a_time", one_company_runs_one_group_at_a_time),
     ("a_sum_that_no_word_holds_is_an_error", |provider| all_end_well("too_large", provider)),
+    ("emitted_code_has_integers_of_64_bits", |provider| all_end_well("whole", provider)),
     ("words_are_where_the_group_says", |provider| all_end_well("misplaced", provider)),
     ("words_are_on_nodes_of_the_group", |provider| all_end_well("on_no_node", provider)),
     ("a_panic_is_reported_to_all_at_once", a_panic_is_reported_to_all_at_once),
@@ -696,12 +698,24 @@ fn one_company_runs_one_group_at_a_time(provider: Provider) {
 
 /// Adds to the largest number that a word holds, by an atomic operation of the object, and by one of the network.
 fn too_large(company: &Company, provider: Provider) -> Result<(), Fault> {
-    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let mut group = Group::new(&[1, 2]).within(LIMIT).interpreted();
     let atomic = group.atomic("a", 2);
     let (word, own) = (group.word("w", 2, crate::refused::LARGEST), group.word("own", 1, 0));
     group.run_among(company, provider, |thread| {
         if thread.id().index() == 0 {
             crate::refused::too_large(thread, atomic, word, own)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn whole(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let (atomic, word, own) = (group.atomic("a", 2), group.word("w", 2, 0), group.word("own", 1, 0));
+    group.run_among(company, provider, |thread| {
+        if thread.id().index() == 0 {
+            crate::refused::whole(thread, atomic, word, own)?;
         }
         Ok(())
     })?;

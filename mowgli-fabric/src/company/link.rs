@@ -41,10 +41,13 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    #[inline]
     pub(super) fn fault(&self) -> Option<Fault> {
-        if !self.is_there.load(Ordering::Relaxed) {
-            return None;
-        }
+        if self.is_there.load(Ordering::Relaxed) { self.known() } else { None }
+    }
+
+    #[cold]
+    fn known(&self) -> Option<Fault> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 

@@ -121,7 +121,7 @@ impl World {
 
     /// Returns the nodes of threads.
     pub fn nodes_of(&self, threads: List) -> Nodes {
-        threads.into_iter().fold(0, |all, thread| all | only(self.node_of(thread)))
+        threads.as_slice().iter().fold(0, |all, thread| all | only(self.node_of(*thread)))
     }
 
     /// Returns all nodes.
@@ -182,7 +182,7 @@ impl List {
     }
 
     /// True for bottom.
-    pub fn is_bot(self) -> bool {
+    pub fn is_bot(&self) -> bool {
         self.n < 0
     }
 
@@ -199,17 +199,17 @@ impl List {
     }
 
     /// Returns the length.
-    pub fn size(self) -> i64 {
+    pub fn size(&self) -> i64 {
         self.n
     }
 
     /// Returns a value by its place, from 0.
-    pub fn item(self, k: i64) -> i64 {
+    pub fn item(&self, k: i64) -> i64 {
         self.as_slice()[k as usize]
     }
 
     /// Returns the first value.
-    pub fn first(self) -> i64 {
+    pub fn first(&self) -> i64 {
         self.item(0)
     }
 
@@ -219,12 +219,12 @@ impl List {
     }
 
     /// Returns the values in the opposite order.
-    pub fn reversed(self) -> Self {
+    pub fn reversed(&self) -> Self {
         self.as_slice().iter().rev().copied().collect()
     }
 
     /// True if a value is there.
-    pub fn has(self, v: i64) -> bool {
+    pub fn has(&self, v: i64) -> bool {
         self.as_slice().contains(&v)
     }
 
@@ -239,13 +239,13 @@ impl List {
     }
 
     /// Returns the least value.
-    pub fn min(self) -> i64 {
-        self.into_iter().fold(self.first(), i64::min)
+    pub fn min(&self) -> i64 {
+        self.as_slice().iter().copied().fold(self.first(), i64::min)
     }
 
     /// Returns the greatest value.
-    pub fn max(self) -> i64 {
-        self.into_iter().fold(self.first(), i64::max)
+    pub fn max(&self) -> i64 {
+        self.as_slice().iter().copied().fold(self.first(), i64::max)
     }
 }
 
@@ -283,8 +283,12 @@ pub fn has(set: Nodes, n: i64) -> bool {
 }
 
 /// Returns the nodes of a set, in order.
-pub fn each(set: Nodes) -> impl Iterator<Item = i64> {
-    (1..64).filter(move |&n| has(set, n))
+pub fn each(mut set: Nodes) -> impl Iterator<Item = i64> {
+    std::iter::from_fn(move || {
+        let n = i64::from(set.trailing_zeros());
+        set &= set.wrapping_sub(1);
+        (n < 64).then_some(n)
+    })
 }
 
 /// Returns the first node of a set; 0 if it is empty.

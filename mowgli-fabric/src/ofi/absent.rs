@@ -86,10 +86,6 @@ impl End {
         match self.0 {}
     }
 
-    pub(crate) fn word(&self, _: usize) -> u64 {
-        match self.0 {}
-    }
-
     pub(crate) fn put(&mut self, _: Between) -> Result<(), Error> {
         match self.0 {}
     }

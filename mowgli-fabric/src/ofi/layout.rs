@@ -67,11 +67,13 @@ impl Layout {
     }
 
     /// Returns the place of a word on its node.
+    #[inline]
     pub(super) fn place(&self, x: Word, copy: usize) -> usize {
         self.places[x.at] + copy * self.initial[x.node as usize - 1].len()
     }
 
     /// True if a word is on this node.
+    #[inline]
     pub(super) fn has(&self, x: Word) -> bool {
         x.node == self.own as i64 + 1
     }
@@ -83,6 +85,7 @@ impl Layout {
 
     /// Returns the place of a word of this node. `Legal` has refused operations of interpreted programs that need such a
     /// place for a word of another node, and emitted code makes none.
+    #[inline]
     pub(super) fn own(&self, x: Word, copy: usize) -> usize {
         assert!(self.has(x), "word {} is on node {}", x.at, x.node);
         self.place(x, copy)

@@ -49,6 +49,7 @@ impl<'a> FabricPort<'a> {
     }
 
     /// Waits for a random time.
+    #[inline]
     pub(crate) fn delay(&mut self) {
         if let Some(random) = &mut self.random {
             // Most delays are as short as the races that they are to hit. A few are long.
@@ -63,12 +64,17 @@ impl<'a> FabricPort<'a> {
     }
 
     /// Waits until such operations of this port have completed.
+    #[inline]
     fn until_done(&mut self, what: impl Fn() -> String, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
+        if self.queue.is_idle() {
+            return self.queue.fine();
+        }
         let by = self.by;
         self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == by && of(o)))
     }
 
     /// Begins an operation, whatever it is.
+    #[inline]
     fn starts(&mut self) -> Result<(), Fault> {
         self.net.fine()?;
         self.delay();
@@ -76,12 +82,14 @@ impl<'a> FabricPort<'a> {
     }
 
     /// Begins an operation other than a read.
+    #[inline]
     fn acts(&mut self) -> Result<(), Fault> {
         self.relaxed = 0;
         self.starts()
     }
 
     /// Returns a word of the own node.
+    #[inline]
     fn at(&self, x: Word) -> &AtomicU64 {
         &self.net.node.words()[self.net.layout.own(x, self.copy)]
     }
@@ -99,7 +107,7 @@ impl<'a> FabricPort<'a> {
         if !self.net.node.orders_atomics() {
             self.order(node, kind)?;
         }
-        let begun = PostedOp { node, kind, d, by: self.by, own };
+        let begun = PostedOp { node, kind, d, by: self.by };
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
@@ -189,9 +197,9 @@ impl mowgli_port::Port for FabricPort<'_> {
     fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
         self.acts()?;
         if self.net.layout.has(from) {
-            // Earlier stores are in memory before the get reads.
-            std::sync::atomic::fence(Ordering::SeqCst);
-            self.at(to).store(self.at(from).load(LOADS), STORES);
+            // Earlier stores are in memory before the get reads. An addition of nothing reads so, and is quicker than a fence.
+            let v = self.at(from).fetch_add(0, Ordering::SeqCst);
+            self.at(to).store(v, STORES);
         } else if !self.is_got(to, from, d) {
             self.begin((to, from, d), OpKind::Get, End::get)?;
         }

@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use mowgli_core::value::Val;
-
 use super::raw::{End, Error, Going, NodeMemory};
 use crate::emitted::mowgli_port::Id;
-use crate::legal::held;
 use crate::port::Fault;
-use crate::word::unpacked;
 
 /// The largest number of operations of a thread that are under way.
 const MOST: usize = 256;
@@ -45,14 +41,12 @@ pub(super) struct PostedOp {
     pub(super) d: Id,
     /// The number of the port that posts it.
     pub(super) by: u64,
-    /// The place of the own word.
-    pub(super) own: usize,
 }
 
 impl PostedOp {
     /// Makes a put that does not belong to a run.
     pub(super) fn put(node: usize) -> Self {
-        Self { node, kind: OpKind::Put, d: 0, by: NOBODY, own: 0 }
+        Self { node, kind: OpKind::Put, d: 0, by: NOBODY }
     }
 
     /// Makes a get that does not belong to a run.
@@ -188,23 +182,10 @@ impl OpQueue {
         reached.count - 1
     }
 
-    /// Returns a fault if an addition was to something else than an integer that words hold. Further additions would wrongly
-    /// turn it into one.
-    fn added(&self, begun: PostedOp) -> Option<Fault> {
-        if begun.kind != OpKind::Sum {
-            return None;
-        }
-        let was = self.end.word(begun.own) as i64;
-        let why = match unpacked(was) {
-            Some(v @ Val::Int(_)) => held(v).err()?.to_string(),
-            _ => "this is no number".to_owned(),
-        };
-        Some(Fault::Wrong(format!("an addition at node {} was to {was}: {why}", begun.node + 1)))
-    }
-
     /// Returns the fault of the operation that has failed, if one has.
+    #[inline]
     pub(super) fn fine(&self) -> Result<(), Fault> {
-        self.fault.clone().map_or(Ok(()), Err)
+        if self.fault.is_some() { self.fault.clone().map_or(Ok(()), Err) } else { Ok(()) }
     }
 
     /// Takes the completions that have arrived. After a failure, every call returns its fault.
@@ -223,7 +204,7 @@ impl OpQueue {
                 operation.begun
             });
             let failed = failure.map(|why| failed(begun.map(|begun| begun.node), why));
-            if let Some(fault) = failed.or_else(|| self.added(begun?)) {
+            if let Some(fault) = failed {
                 self.fault = Some(fault.clone());
                 return Err(fault);
             }

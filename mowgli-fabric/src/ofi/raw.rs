@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 /// An error code of libfabric: a negative number, for example `-11` for an operation that is to be tried again.
@@ -250,11 +250,6 @@ impl End {
 
     fn raw(&self) -> *mut FabricEnd {
         self.opened.raw.as_ptr()
-    }
-
-    /// Reads a word of the own memory.
-    pub(crate) fn word(&self, own: usize) -> u64 {
-        self.opened.node.words[own].load(Ordering::SeqCst)
     }
 
     /// Returns slot, offset in the own memory, and address at the other node, after a check of their bounds.
