@@ -1,5 +1,5 @@
-//! The cost of interpreting bodies. The bench times calls over shared memory of one process, per operation of
-//! RDMA-WAIT-RMW that they make, beside the same operations alone.
+//! The cost of a call: by emitted code, and by the interpreter of bodies. The bench times calls over shared memory of one process,
+//! beside the operations of RDMA-WAIT-RMW that they make, by name.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -27,49 +27,63 @@ fn each(mut act: impl FnMut() -> Result<(), Fault>) -> Result<Duration, Fault> {
     Ok(least)
 }
 
+/// A call: its name, its operations, and the time of one.
+type Row = (&'static str, usize, Duration);
+
 fn main() -> Result<(), Fault> {
-    let mut group = Group::new(&[1]);
+    let [alone, interpreted, emitted] = [
+        measured(Group::new(&[1]).interpreted(), true)?,
+        measured(Group::new(&[1]).interpreted(), false)?,
+        measured(Group::new(&[1]), false)?,
+    ];
+    println!("{:<24} {:>10} {:>14} {:>14} {:>10}", "ns", "operations", "they by name", "interpreted", "emitted");
+    for (((what, count, alone), (.., interpreted)), (.., emitted)) in alone.into_iter().zip(interpreted).zip(emitted) {
+        let [alone, interpreted, emitted] = [alone, interpreted, emitted].map(|time| time.as_nanos());
+        println!("{what:<24} {count:>10} {alone:>14} {interpreted:>14} {emitted:>10}");
+    }
+    Ok(())
+}
+
+/// Returns the time of each call in a group, or that of its operations alone.
+fn measured(mut group: Group, is_alone: bool) -> Result<Vec<Row>, Fault> {
     let (x, y) = (group.object("x", word(Node(1))), group.object("y", word(Node(1))));
     let (barrier, variable) = (group.barrier("b", &[0]), group.shared_var("v"));
     let (lock, sum) = (group.node_lock("l", 1), group.atomic("s", 1));
     let d = Val::Wid(Wid(Name::literal("d")));
     let v = Val::Int(1);
-    let raw = |thread: &mut Thread<'_>, methods: &[Method]| {
-        methods.iter().try_for_each(|&method| thread.operation(method).map(|v| _ = black_box(v)))
-    };
-    group.run(Fabric::Local, |thread| {
-        // The operations of the bodies, in order.
-        let locked = [
-            Method::RFAA { x, y, v, d },
-            Method::Wait { d },
-            Method::Read { x },
-            Method::Get { x, y, d },
-            Method::Wait { d },
-            Method::Read { x },
-            Method::Write { x, v },
-            Method::Rfence { n: Node(1) },
-            Method::Put { x: y, y: x, d: Val::NoWid },
-        ];
-        let added =
-            [&locked[..7], &[Method::RFAA { x, y, v, d }], &locked[7..], &[Method::Wait { d }, Method::Read { x }]];
-        let added = added.concat();
-        let (written, seen) = ([Method::Write { x, v }], [Method::Read { x }]);
-        let fenced = [Method::Get { x, y, d }, Method::Wait { d }];
-        let met = [&fenced[..], &[Method::Read { x }, Method::Write { x, v }, Method::Read { x }]].concat();
-        println!("{:<24} {:>10} {:>10} {:>10} {:>12}", "call", "operations", "raw ns", "call ns", "ns/operation");
-        let mut row = |what: &str, methods: &[Method], call: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>| {
-            let alone = each(|| raw(thread, methods))?;
-            let whole = each(|| call(thread))?;
-            let own = whole.saturating_sub(alone).as_nanos() / methods.len() as u128;
-            let (alone, whole) = (alone.as_nanos(), whole.as_nanos());
-            println!("{what:<24} {:>10} {alone:>10} {whole:>10} {own:>12}", methods.len());
-            Ok::<(), Fault>(())
+    // The operations of the bodies, in order.
+    let locked = [
+        Method::RFAA { x, y, v, d },
+        Method::Wait { d },
+        Method::Read { x },
+        Method::Get { x, y, d },
+        Method::Wait { d },
+        Method::Read { x },
+        Method::Write { x, v },
+        Method::Rfence { n: Node(1) },
+        Method::Put { x: y, y: x, d: Val::NoWid },
+    ];
+    let added = [&locked[..7], &[Method::RFAA { x, y, v, d }], &locked[7..], &[Method::Wait { d }, Method::Read { x }]];
+    let added = added.concat();
+    let (written, seen) = ([Method::Write { x, v }], [Method::Read { x }]);
+    let fenced = [Method::Get { x, y, d }, Method::Wait { d }];
+    let met = [&fenced[..], &[Method::Read { x }, Method::Write { x, v }, Method::Read { x }]].concat();
+    let mut all = group.run(Fabric::Local, |thread| {
+        let mut row = |what, methods: &[Method], call: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>| {
+            let mut make = |method: &Method| thread.operation(*method).map(|v| _ = black_box(v));
+            let time = match is_alone {
+                true => each(|| methods.iter().try_for_each(&mut make))?,
+                false => each(|| call(thread))?,
+            };
+            Ok::<Row, Fault>((what, methods.len(), time))
         };
-        row("SharedVar::write", &written, &|thread| variable.write(thread, 1))?;
-        row("SharedVar::read", &seen, &|thread| variable.read(thread).map(|_| ()))?;
-        row("Barrier::wait, alone", &met, &|thread| barrier.wait(thread))?;
-        row("NodeLock::lock, release", &locked, &|thread| lock.lock(thread)?.release())?;
-        row("Atomic::fetch_add", &added, &|thread| sum.fetch_add(thread, 1).map(|_| ()))
+        Ok(vec![
+            row("SharedVar::write", &written, &|thread| variable.write(thread, 1))?,
+            row("SharedVar::read", &seen, &|thread| variable.read(thread).map(|_| ()))?,
+            row("Barrier::wait, alone", &met, &|thread| barrier.wait(thread))?,
+            row("NodeLock::lock, release", &locked, &|thread| lock.lock(thread)?.release())?,
+            row("Atomic::fetch_add", &added, &|thread| sum.fetch_add(thread, 1).map(|_| ()))?,
+        ])
     })?;
-    Ok(())
+    Ok(all.pop().unwrap_or_default())
 }

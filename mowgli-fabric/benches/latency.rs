@@ -1,18 +1,14 @@
-//! The latency of a barrier, a put, a get and an addition between processes of one machine. The same run measures libfabric alone
-//! (`raw.c`) and Open MPI (`peers.c`). Mowgli's put and get are interpreted; the row below shows its back end without a
-//! program. A barrier of LOCO promises that earlier puts are placed, and one of MPI does not. So the bench also
-//! measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock, and
-//! `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. The bench reports each comparison that cannot be compiled or run here.
+//! The latency of a barrier, a put, a get and an addition between processes of one machine. The same run measures libfabric
+//! alone (`raw.c`) and Open MPI (`peers.c`). A barrier of LOCO promises that earlier puts are placed, and one of MPI does not.
+//! So the bench also measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock,
+//! and `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. The bench reports each comparison that
+//! cannot be compiled or run here.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mowgli_core::ids::{Name, Node, Wid};
-use mowgli_core::program::Prog;
-use mowgli_core::value::Val;
-use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
-use mowgli_rdma::wait::{Method, word};
+use mowgli_fabric::{Company, Fault, Group, Provider};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -60,9 +56,8 @@ type Figures = Vec<Vec<Option<u64>>>;
 /// The rows of a comparison, and the function that measures them.
 type Measured = (&'static [&'static str], fn(Provider) -> Result<String, String>);
 
-const OWN: Measured = (&["Mowgli", "Mowgli's back end alone", "the same, put with its wait"], |provider| {
-    own(provider).map_err(|e| e.to_string())
-});
+const OWN: Measured =
+    (&["Mowgli", "Mowgli, put without its wait"], |provider| own(provider).map_err(|e| e.to_string()));
 const RAW: Measured = (&["libfabric (raw.c)", "libfabric, put with completion"], raw);
 const OPEN_MPI: Measured = (&["Open MPI (peers.c)"], |provider| {
     let own = if provider == Provider::Tcp { "tcp,self" } else { "vader,self" };
@@ -100,10 +95,8 @@ fn faster(a: Result<Figures, String>, b: Result<Figures, String>) -> Result<Figu
 fn own(provider: Provider) -> Result<String, Fault> {
     let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
     let all = measured(&company, provider)?;
-    let [met, sent, put, got, put_alone, got_alone, put_waited, here, there] = all[..] else {
-        return Ok(String::new());
-    };
-    Ok(format!("{met} {sent} {put} {got} {here} {there}\n- - {put_alone} {got_alone} - -\n- - {put_waited} - - -"))
+    let [met, sent, put, got, unwaited, here, there] = all[..] else { return Ok(String::new()) };
+    Ok(format!("{met} {sent} {put} {got} {here} {there}\n- - {unwaited} - - -"))
 }
 
 /// Returns the time of one repetition in the fastest turn.
@@ -122,24 +115,14 @@ fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Durat
 /// Returns times in nanoseconds, measured by the first of two processes. The other one only progresses operations
 /// there.
 ///
-/// The order is: barrier; put with barrier; put with its wait and get with its wait, as programs. Then follow
-/// operations of the back end: put, get with its wait, and put with its wait. The last two are additions to a word of the
-/// first node, and of the second.
+/// The order is: barrier; put with barrier; put with its wait; get with its wait; put without its wait. The last two are additions to a
+/// word of the first node, and of the second.
 fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let barrier = group.barrier("b", &[0, 1]);
     let variables = [group.shared_var("x"), group.shared_var("y")];
     let sums = [group.atomic("here", 1), group.atomic("there", 2)];
-    let [own, far, over] =
-        [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.object(name, word(Node(node))));
-    let d = Val::Wid(Wid(Name::literal("d")));
-    let (put, get, wait) = (Method::Put { x: far, y: own, d }, Method::Get { x: own, y: far, d }, Method::Wait { d });
-    let unwaited = Method::Put { x: far, y: own, d: Val::NoWid };
-    let program = |methods: [Method; 2]| Prog::all(methods.map(|method| Prog::call(method.into())));
-    let [puts, gets] = [put, get].map(|begun| program([begun, wait]));
-    let all = |thread: &mut Thread<'_>, methods: &[Method]| {
-        methods.iter().try_for_each(|&method| thread.operation(method).map(|_| ()))
-    };
+    let [own, far, over] = [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.word(name, node, 0));
     let times = times(provider);
     let mut measured = group.run_among(company, provider, |thread| {
         barrier.wait(thread)?;
@@ -150,22 +133,18 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
             barrier.wait(thread)
         })?;
         if thread.id().index() == 1 {
-            while thread.operation(Method::Read { x: over })? != Val::Int(1) {
+            while over.read(thread)? != 1 {
                 thread.pause();
             }
             return Ok(Vec::new());
         }
-        let run = |thread: &mut Thread<'_>, program| thread.run(program).map(|_| ());
-        let interpreted = [least(times, || run(thread, &puts))?, least(times, || run(thread, &gets))?];
-        let alone = [
-            least(times, || all(thread, &[unwaited]))?,
-            least(times, || all(thread, &[get, wait]))?,
-            least(times, || all(thread, &[put, wait]))?,
-        ];
-        let added = sums.map(|sum| least(times, || sum.fetch_add(thread, 1).map(|_| ())));
-        all(thread, &[Method::Write { x: own, v: Val::Int(1) }, Method::Put { x: over, y: own, d }, wait])?;
-        let added = added.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok([&[met, sent], &interpreted[..], &alone, &added].concat().iter().map(Duration::as_nanos).collect())
+        let put = least(times, || far.put(thread, own)?.wait(thread))?;
+        let got = least(times, || far.get(thread, own)?.wait(thread))?;
+        let unwaited = least(times, || far.put(thread, own).map(|_| ()))?;
+        let [here, there] = sums.map(|sum| least(times, || sum.fetch_add(thread, 1).map(|_| ())));
+        own.write(thread, 1)?;
+        over.put(thread, own)?.wait(thread)?;
+        Ok([met, sent, put, got, unwaited, here?, there?].iter().map(Duration::as_nanos).collect())
     })?;
     Ok(measured.pop().unwrap_or_default())
 }

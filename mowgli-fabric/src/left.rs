@@ -1,5 +1,5 @@
-//! Names of the files that the provider `shm` has in shared memory, one for each endpoint. A process that is killed
-//! leaves its files there.
+//! The files that the provider `shm` has in shared memory, one for each endpoint: their names, and the room for them. A process
+//! that is killed leaves its files there.
 //!
 //! A name contains the PID namespace of the process, its number, and the time of its first name. So a later process
 //! with the same number does not clash with a file that was left. The file can be removed once its process has ended.
@@ -11,6 +11,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The folder of shared memory.
 const FOLDER: &str = "/dev/shm";
+
+/// The number of MiB that libfabric wants to be free there before it makes an endpoint.
+const ROOM: u64 = 32;
+
+/// Returns the reason why no endpoint can be made, if it is the room there.
+pub(crate) fn lacks_room() -> Option<String> {
+    too_little(rustix::fs::statvfs(FOLDER).map(|of| of.f_bavail * of.f_frsize).ok()? >> 20)
+}
+
+fn too_little(free: u64) -> Option<String> {
+    let why = format!(
+        "{FOLDER} has {free} MiB left, and an endpoint needs {ROOM}: remove files there, or mount it with more"
+    );
+    (free < ROOM).then_some(why)
+}
 
 /// Returns the prefix of all names in this PID namespace, or of those of one process.
 fn prefix(pid: Option<u32>) -> String {
@@ -52,5 +67,16 @@ fn remove(prefix: &str, is_over: impl Fn(&str) -> bool) {
         if next.is_some_and(&is_over) {
             _ = std::fs::remove_file(file.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_folder_is_named() {
+        assert!(too_little(20).is_some_and(|why| why.starts_with("/dev/shm has 20 MiB left")));
+        assert_eq!(too_little(ROOM), None);
     }
 }

@@ -1,5 +1,5 @@
 //! The cost of interpreting bodies, and of the code that `mowgli emit rust` writes. The bench times calls over shared
-//! memory of one process: interpreted, as emitted code over the same fabric, and as emitted code over plain atomics.
+//! memory of one process: interpreted, as objects of `mowgli-fabric`, and as emitted code over plain atomics.
 
 use std::fmt::Debug;
 use std::sync::atomic::AtomicI64;
@@ -14,14 +14,10 @@ mod mowgli_port;
 #[path = "../tests/emitted/objects.rs"]
 #[rustfmt::skip]
 mod objects;
-#[path = "../tests/common/port.rs"]
-#[allow(dead_code, reason = "tests convert values, too")]
-mod port;
 
 use memory::Memory;
 use mowgli_port::{List, Port, World};
 use objects::{Me, Own, nlock, rbl, sc_rmw};
-use port::{FabricNames, FabricThread};
 
 /// The number of calls in one turn, and the number of turns. The median turn counts.
 const TIMES: i64 = 2000;
@@ -49,8 +45,8 @@ enum Work {
     Send,
 }
 
-/// Does the work of a thread by interpreted bodies.
-fn interpreted(
+/// Does the work of a thread by objects of `mowgli-fabric`.
+fn by_objects(
     work: Work,
     thread: &mut mowgli_fabric::Thread<'_>,
     made: &(Atomic, NodeLock, Ring),
@@ -109,7 +105,7 @@ fn emitted<P: Port<Fault: Debug>>(work: Work, me: &mut Me<'_, P>, made: &Made) -
 }
 
 fn main() -> Result<(), Fault> {
-    println!("{:<32} {:>14} {:>18} {:>14}", "calls a second", "interpreted", "emitted, fabric", "emitted, bare");
+    println!("{:<32} {:>14} {:>18} {:>14}", "calls a second", "interpreted", "objects", "emitted, bare");
     for (what, work, nodes) in [
         ("sc-rmw FAA, one thread", Work::Add, &[1_u8][..]),
         ("nlock Acq and Rel, one thread", Work::Lock, &[1]),
@@ -118,11 +114,14 @@ fn main() -> Result<(), Fault> {
         ("rbl, from a thread to another", Work::Send, &[1, 2]),
     ] {
         let readers: Vec<usize> = (1..nodes.len()).collect();
-        let mut group = Group::new(nodes);
-        let objects = (group.atomic("s", 1), group.node_lock("l", 1), group.ring("r", 0, &readers, 64));
-        let by_interpreter = median(|| {
-            group.run(Fabric::Local, |thread| interpreted(work, thread, &objects)).expect("it ends");
-        });
+        let of_group = |mut group: Group| {
+            let objects = (group.atomic("s", 1), group.node_lock("l", 1), group.ring("r", 0, &readers, 64));
+            median(|| {
+                group.run(Fabric::Local, |thread| by_objects(work, thread, &objects)).expect("it ends");
+            })
+        };
+        let by_interpreter = of_group(Group::new(nodes).interpreted());
+        let by_objects = of_group(Group::new(nodes));
         let node_of: Vec<i64> = nodes.iter().map(|&n| n.into()).collect();
         let mut world = World::new(nodes.len() as i64, &node_of);
         let all = world.all_threads();
@@ -132,15 +131,6 @@ fn main() -> Result<(), Fault> {
             lock: nlock::new(&mut world, 1),
             ring: rbl::new(&mut world, all, 64),
         };
-        let mut group = Group::new(nodes);
-        let names = FabricNames::add(&mut group, &world);
-        let over_fabric = median(|| {
-            let ran = group.run(Fabric::Local, |thread| {
-                let number = thread.id().index() as i64 + 1;
-                emitted(work, &mut Me::new(FabricThread { thread, names: &names }, &world, &made.own, number), &made)
-            });
-            ran.expect("it ends");
-        });
         let bare = median(|| {
             let memory: Vec<AtomicI64> = world.words.iter().map(|(_, initial)| AtomicI64::new(*initial)).collect();
             std::thread::scope(|scope| {
@@ -154,7 +144,7 @@ fn main() -> Result<(), Fault> {
         // A message is one call of each of the two threads.
         let calls = TIMES * if matches!(work, Work::Send) { 1 } else { nodes.len() as i64 };
         let rate = |time: Duration| (calls as f64 / time.as_secs_f64()).round();
-        println!("{what:<32} {:>14} {:>18} {:>14}", rate(by_interpreter), rate(over_fabric), rate(bare));
+        println!("{what:<32} {:>14} {:>18} {:>14}", rate(by_interpreter), rate(by_objects), rate(bare));
     }
     Ok(())
 }

@@ -73,7 +73,13 @@ impl Provider {
     /// If this crate was built without libfabric, or libfabric does not have the provider here.
     pub fn check(self) -> Result<(), Fault> {
         let node = raw::NodeMemory::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
-        node.map(drop).map_err(|why| Fault::Wrong(format!("{}: {}", self.name(), why.text())))
+        node.map(drop).map_err(|why| self.failed("no endpoint", why))
+    }
+
+    /// Makes the fault for an endpoint that could not be opened.
+    fn failed(self, what: &str, why: raw::Error) -> Fault {
+        let room = (self == Self::Shm).then(left::lacks_room).flatten();
+        Fault::Wrong(format!("{}: {what}: {}", self.name(), room.unwrap_or_else(|| why.text())))
     }
 }
 
@@ -120,7 +126,7 @@ impl<'a> Ofi<'a> {
         }
         let world = &stack.world;
         let layout = Layout::new(stack, company, copies)?;
-        let failed = |what: &str, why: raw::Error| Fault::Wrong(format!("{}: {what}: {}", provider.name(), why.text()));
+        let failed = |what, why| provider.failed(what, why);
         let source = provider.source(company.host());
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
         let node = raw::NodeMemory::open(provider.full_name(), &source, words).map_err(|e| failed("no endpoint", e))?;
