@@ -33,7 +33,7 @@ pub(crate) fn is_compiled(variants: &BTreeMap<String, String>) -> bool {
 }
 
 /// Objects with emitted code.
-pub(crate) struct Compiled {
+pub(crate) struct CompiledObjects {
     pub(crate) world: mowgli_port::World,
     own: Own,
     /// The objects by the addresses of their names. Equal names that are made at run time have one address.
@@ -43,7 +43,7 @@ pub(crate) struct Compiled {
 /// A thread in a call of emitted code.
 pub(crate) type Me<'t> = objects::Me<'t, CallPort<'t>>;
 
-impl Compiled {
+impl CompiledObjects {
     /// Makes the objects of a world. Returns the name of each word that the emitted code has, by number.
     pub(crate) fn new(world: &World, implementations: &Implementations) -> (Self, Vec<Loc>) {
         let node_of: Vec<i64> = world.threads.iter().map(|n| n.0.into()).collect();

@@ -184,8 +184,8 @@ impl Group {
         self
     }
 
-    /// Interprets the bodies of all methods. By default, calls of barriers, shared variables, rings, atomics and locks are
-    /// made by the code that `mowgli emit rust` writes, unless a variant of such a library is selected.
+    /// Interprets the bodies of all methods. By default, the code that `mowgli emit rust` writes makes the calls of barriers, shared
+    /// variables, rings, atomics and locks. If a variant of such a library is selected, all bodies are interpreted, too.
     #[must_use]
     pub fn interpreted(self) -> Self {
         Self { is_interpreted: true, ..self }

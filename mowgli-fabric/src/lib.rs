@@ -1,9 +1,9 @@
-//! Execution of checked programs: the bodies of libraries that `check` and `prove` verify, interpreted over a fabric.
+//! Execution of checked programs: the bodies of libraries that `check` and `prove` verify, over a fabric.
 //!
 //! A [`Group`] has threads on nodes and objects. [`Group::run`] runs Rust code in each thread, over a [`Fabric`]: plain
 //! shared memory, or the machine of RDMA-TSO-RMW with a seed. The machine makes store buffers and network cards as late
-//! as they can be. Each method call interprets the body of the method ([`Thread::call`]), and the bodies that it calls,
-//! down to the operations of RDMA-WAIT-RMW ([`port::Port`]).
+//! as they can be. Each method call makes the operations of RDMA-WAIT-RMW that the body of the method makes. Code that
+//! `mowgli emit rust` has written makes them, or an interpreter of bodies ([`Thread::call`], [`Group::interpreted`]).
 //!
 //! ```
 //! use mowgli_fabric::{Fabric, Group};

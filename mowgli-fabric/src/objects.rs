@@ -18,7 +18,7 @@ use crate::emitted::mowgli_port::{List, Nodes, only};
 use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::port::Fault;
-use crate::thread::{Answer, Posted, Thread};
+use crate::thread::{CallResult, Posted, Thread};
 
 /// A barrier (BAL, LOCO §4).
 #[derive(Clone, Copy, Debug)]
@@ -339,7 +339,7 @@ impl Words {
 }
 
 /// Makes a call of a library without emitted code.
-fn interpreted<R: Answer>(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<R, Fault> {
+fn interpreted<R: CallResult>(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<R, Fault> {
     R::of(thread.call(&call.into())?)
 }
 

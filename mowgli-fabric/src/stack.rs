@@ -16,7 +16,7 @@ use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
-use crate::compiled::Compiled;
+use crate::compiled::CompiledObjects;
 use crate::emitted::mowgli_port::Word;
 use crate::legal::Legal;
 use crate::memory::MemoryWord;
@@ -34,7 +34,7 @@ pub struct Stack {
     /// The words of memory, by their numbers.
     memory: Vec<MemoryWord>,
     legal: Legal,
-    compiled: Option<Compiled>,
+    compiled: Option<CompiledObjects>,
 }
 
 impl Stack {
@@ -76,7 +76,7 @@ impl Stack {
     /// Lets emitted code make the calls of the objects that have such code. Its words are those of the bodies, so that
     /// interpreted calls of the same objects are possible too.
     pub(crate) fn compiled(mut self) -> Result<Self, Fault> {
-        let (compiled, first) = Compiled::new(&self.world, &self.implementations);
+        let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations);
         let is_first: FxHashSet<Loc> = first.iter().copied().collect();
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
         let words: Vec<_> = first.iter().copied().chain(rest).map(|x| (x, &self.world.objects[&x])).collect();
@@ -92,7 +92,7 @@ impl Stack {
     }
 
     /// Returns the objects with emitted code, if there are any.
-    pub(crate) fn with_code(&self) -> Option<&Compiled> {
+    pub(crate) fn with_code(&self) -> Option<&CompiledObjects> {
         self.compiled.as_ref()
     }
 

@@ -140,7 +140,7 @@ impl<'a> Thread<'a> {
     }
 
     /// Makes a call of the object `x`: by `code` if it is an `X` with emitted code, and by the interpreter otherwise.
-    pub(crate) fn make<X: 'static, R: Answer>(
+    pub(crate) fn make<X: 'static, R: CallResult>(
         &mut self,
         x: Loc,
         code: impl FnOnce(&mut Me<'_>, &X) -> Result<R, Fault>,
@@ -400,30 +400,30 @@ pub(crate) enum Posted {
 }
 
 /// A result of a call, as Rust programs get it.
-pub(crate) trait Answer: Sized {
+pub(crate) trait CallResult: Sized {
     /// Returns the result of an interpreted call.
     fn of(result: Val) -> Result<Self, Fault>;
 }
 
-impl Answer for () {
+impl CallResult for () {
     fn of(_: Val) -> Result<Self, Fault> {
         Ok(())
     }
 }
 
-impl Answer for bool {
+impl CallResult for bool {
     fn of(result: Val) -> Result<Self, Fault> {
         Ok(result == Val::Bool(true))
     }
 }
 
-impl Answer for i64 {
+impl CallResult for i64 {
     fn of(result: Val) -> Result<Self, Fault> {
         result.int().ok_or_else(|| Fault::Wrong(format!("{result} is no number")))
     }
 }
 
-impl Answer for Option<i64> {
+impl CallResult for Option<i64> {
     fn of(result: Val) -> Result<Self, Fault> {
         Ok(result.int())
     }

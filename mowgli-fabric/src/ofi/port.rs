@@ -111,8 +111,8 @@ impl<'a> FabricPort<'a> {
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
-    /// Makes a fence instead of a get into a word that is never read, for example that of a fence, if all earlier
-    /// operations of this thread at the other node are over.
+    /// Makes a fence of the CPU instead of a get into a word that is never read. It does so if all earlier operations of this
+    /// thread at the other node are over.
     ///
     /// This is correct because a get follows what its thread has posted at that node, and precedes what its thread does
     /// after the wait. If nothing is left there, the get may read and write at this very moment. The CPU keeps the rest
