@@ -24,7 +24,8 @@ const TURNS: u32 = 500;
 const PROCESSES: usize = 5;
 
 fn main() -> Result<(), String> {
-    let provider = |name: &str| if name == "tcp" { Provider::Tcp } else { Provider::Shm };
+    let all = [Provider::Memory, Provider::Shm, Provider::Tcp];
+    let provider = |name: &str| all.into_iter().find(|provider| provider.name() == name).expect("a provider");
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, role, name] = &arguments[..]
         && role == "role"
@@ -33,12 +34,12 @@ fn main() -> Result<(), String> {
         return measured(&company, provider(name)).map(|_| ()).map_err(|e| e.to_string());
     }
     let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there"];
-    println!("{:<5} {:<34} {}", "", "ns", columns.map(|column| format!("{column:>16}")).join(""));
-    for provider in [Provider::Shm, Provider::Tcp] {
+    println!("{:<6} {:<34} {}", "", "ns", columns.map(|column| format!("{column:>16}")).join(""));
+    for provider in all {
         for (rows, figures) in of_all(provider) {
             match figures {
                 Ok(figures) => rows.iter().zip(figures).for_each(|(row, figures)| print(provider, row, &figures)),
-                Err(why) => println!("{:<5} {:<34} {why}", provider.name(), rows[0]),
+                Err(why) => println!("{:<6} {:<34} {why}", provider.name(), rows[0]),
             }
         }
     }
@@ -47,7 +48,7 @@ fn main() -> Result<(), String> {
 
 fn print(provider: Provider, row: &str, figures: &[Option<u64>]) {
     let figure = |f: &Option<u64>| format!("{:>16}", f.map_or("-".to_owned(), |f| f.to_string()));
-    println!("{:<5} {row:<34} {}", provider.name(), figures.iter().map(figure).collect::<String>());
+    println!("{:<6} {row:<34} {}", provider.name(), figures.iter().map(figure).collect::<String>());
 }
 
 /// A row for each measured thing, with the figures that it has.
@@ -72,6 +73,7 @@ const OPEN_MPI_OVER_LIBFABRIC: Measured = (&["Open MPI over libfabric (peers.c)"
 /// counts.
 fn of_all(provider: Provider) -> Vec<(&'static [&'static str], Result<Figures, String>)> {
     let all: &[Measured] = match provider {
+        Provider::Memory => &[OWN, OPEN_MPI],
         Provider::Shm => &[OWN, RAW, OPEN_MPI],
         Provider::Tcp => &[OWN, RAW, OPEN_MPI, OPEN_MPI_OVER_LIBFABRIC],
     };

@@ -241,12 +241,16 @@ impl Group {
         let body = |thread: &mut Thread<'_>| company.reporting(thread.id(), || body(thread));
         let ran = self.stack().and_then(|stack| {
             let own = |t: &Tid| usize::from(stack.world.node_of(*t).0) == company.rank() + 1;
-            let net = Ofi::open(company, provider, &stack, 1, self.limit)?;
-            net.going_on(|| {
-                let results = stack.each(&net, stack.world.tids().filter(own), self.limit, body)?;
+            let work = |network: &dyn RemoteFabric| {
+                let results = stack.each(network, stack.world.tids().filter(own), self.limit, body)?;
                 company.gather("")?;
                 Ok(results)
-            })
+            };
+            if provider == Provider::Memory {
+                return work(&LocalMemory::among(company, &stack)?);
+            }
+            let net = Ofi::open(company, provider, &stack, 1, self.limit)?;
+            net.going_on(|| work(&net))
         });
         // Other processes wait for this one, so they receive the reason why it does not continue.
         ran.inspect_err(|fault| company.fail(fault))

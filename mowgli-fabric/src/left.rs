@@ -1,5 +1,5 @@
-//! The files that the provider `shm` has in shared memory, one for each endpoint: their names, and the room for them. A process
-//! that is killed leaves its files there.
+//! The files in shared memory: one for each endpoint of the provider `shm`, and one for words that processes map. A process that is
+//! killed leaves its files there.
 //!
 //! A name contains the PID namespace of the process, its number, and the time of its first name. So a later process
 //! with the same number does not clash with a file that was left. The file can be removed once its process has ended.
@@ -25,6 +25,26 @@ fn too_little(free: u64) -> Option<String> {
         "{FOLDER} has {free} MiB left, and an endpoint needs {ROOM}: remove files there, or mount it with more"
     );
     (free < ROOM).then_some(why)
+}
+
+/// Returns the path of a new file.
+pub(crate) fn path() -> String {
+    format!("{FOLDER}/{}", name())
+}
+
+/// Checks that the folder exists.
+pub(crate) fn check() -> Result<(), String> {
+    if Path::new(FOLDER).is_dir() { Ok(()) } else { Err(format!("memory: there is no folder {FOLDER}")) }
+}
+
+/// Describes the reason why a file there cannot be made or mapped.
+pub(crate) fn refused(why: &std::io::Error) -> String {
+    let advice = match why.kind() {
+        std::io::ErrorKind::StorageFull => "it is full: remove files there, or mount it with more room",
+        std::io::ErrorKind::NotFound => "let all processes run on one machine",
+        _ => "processes of one machine and of one user share memory there",
+    };
+    format!("memory: {FOLDER}: {why}; {advice}")
 }
 
 /// Returns the prefix of all names in this PID namespace, or of those of one process.

@@ -49,6 +49,7 @@
 //! # Ok::<(), mowgli_fabric::Fault>(())
 //! ```
 
+mod agreement;
 mod bodies;
 mod company;
 mod compiled;
@@ -60,6 +61,7 @@ mod legal;
 mod local;
 mod locks;
 mod machine;
+mod mapped;
 mod memory;
 mod objects;
 mod ofi;

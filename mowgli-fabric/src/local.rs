@@ -1,42 +1,106 @@
-//! A fabric of plain shared memory, which performs each operation at once. It needs no hardware and is fast, but it
-//! shows no weak behaviour.
+//! A fabric of plain shared memory, of one process or of those of one machine. It performs each operation at once. It needs
+//! no hardware and is fast, but it shows no weak behaviour.
 
+use std::path::Path;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
 use mowgli_core::ids::Tid;
 
+use crate::agreement;
+use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::left;
+use crate::mapped::{MappedWords, SharedFile};
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port, RemoteFabric};
+use crate::stack::Stack;
 
 /// Memory words. All accesses are sequentially consistent. Weaker orders would not suffice on every CPU, because a
 /// thread may read a put without having seen anything else of its sender.
-pub(crate) struct LocalMemory {
-    words: Vec<AtomicI64>,
+pub(crate) struct LocalMemory<'a> {
+    words: Storage,
+    /// The processes that share the words, if there are several.
+    company: Option<&'a Company>,
+    /// A guard. While it is held, the company does not open another network.
+    _only: Option<MutexGuard<'a, ()>>,
+    /// The number of iterations of a loop that waits between two yields of the processor.
+    spins: u32,
 }
 
-impl LocalMemory {
-    /// Allocates memory words.
-    pub(crate) fn new(memory: &[MemoryWord]) -> Self {
-        Self { words: memory.iter().map(|word| AtomicI64::new(word.initial)).collect() }
+enum Storage {
+    Own(Vec<AtomicI64>),
+    Mapped(MappedWords),
+}
+
+impl Storage {
+    fn words(&self) -> &[AtomicI64] {
+        match self {
+            Self::Own(words) => words,
+            Self::Mapped(mapped) => mapped.words(),
+        }
     }
 }
 
-impl RemoteFabric for LocalMemory {
+impl<'a> LocalMemory<'a> {
+    /// Allocates memory words.
+    pub(crate) fn new(memory: &[MemoryWord]) -> Self {
+        let words = memory.iter().map(|word| AtomicI64::new(word.initial)).collect();
+        Self { words: Storage::Own(words), company: None, _only: None, spins: 1 }
+    }
+
+    /// Maps the words of a stack in all processes of a company. Each has to make the call.
+    pub(crate) fn among(company: &'a Company, stack: &Stack) -> Result<Self, Fault> {
+        let only = company.only()?;
+        let memory = stack.memory();
+        let failed = |why: std::io::Error| Fault::Wrong(left::refused(&why));
+        let mut path = String::new();
+        let mut made = None;
+        if company.rank() == 0 {
+            stack.report();
+            path = left::path();
+            made = Some(SharedFile::create(Path::new(&path), memory.len()).map_err(failed)?);
+        }
+        let group: Vec<String> = ["mapped memory".to_owned()].into_iter().chain(stack.description()).collect();
+        let all = agreement::exchanged(company, &group, &path)?;
+        let mapped = MappedWords::open(Path::new(&all[0]), memory.len()).map_err(failed)?;
+        if company.rank() == 0 {
+            mapped.words().iter().zip(memory).for_each(|(at, word)| at.store(word.initial, SeqCst));
+        }
+        company.gather("")?;
+        drop(made);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let spins = if company.size() <= processors { 1024 } else { 32 };
+        Ok(Self { words: Storage::Mapped(mapped), company: Some(company), _only: Some(only), spins })
+    }
+}
+
+impl RemoteFabric for LocalMemory<'_> {
     fn port(&self, _: Tid) -> Box<dyn Port + '_> {
-        Box::new(LocalPort(self))
+        Box::new(LocalPort { words: self.words.words(), company: self.company, spins: self.spins, relaxed: 0 })
     }
 
     fn last(&self, x: Word) -> i64 {
-        self.words[x.at].load(SeqCst)
+        self.words.words()[x.at].load(SeqCst)
     }
 }
 
-struct LocalPort<'a>(&'a LocalMemory);
+struct LocalPort<'a> {
+    words: &'a [AtomicI64],
+    company: Option<&'a Company>,
+    spins: u32,
+    /// The number of times that it has waited in a loop.
+    relaxed: u32,
+}
 
 impl LocalPort<'_> {
-    fn at(&self, x: Word) -> &AtomicI64 {
-        &self.0.words[x.at]
+    /// Returns a word, unless another process has failed.
+    #[inline]
+    fn at(&self, x: Word) -> Result<&AtomicI64, Fault> {
+        match self.company.and_then(Company::fault) {
+            None => Ok(&self.words[x.at]),
+            Some(fault) => Err(fault),
+        }
     }
 }
 
@@ -45,24 +109,24 @@ impl mowgli_port::Port for LocalPort<'_> {
     type Fault = Fault;
 
     fn read(&mut self, x: Word) -> Result<i64, Fault> {
-        Ok(self.at(x).load(SeqCst))
+        Ok(self.at(x)?.load(SeqCst))
     }
 
     fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
-        self.at(x).store(v, SeqCst);
+        self.at(x)?.store(v, SeqCst);
         Ok(())
     }
 
     fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
-        Ok(self.at(x).compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|was| was))
+        Ok(self.at(x)?.compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|was| was))
     }
 
     fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
-        Ok(self.at(x).swap(v, SeqCst))
+        Ok(self.at(x)?.swap(v, SeqCst))
     }
 
     fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
-        Ok(self.at(x).fetch_add(v, SeqCst))
+        Ok(self.at(x)?.fetch_add(v, SeqCst))
     }
 
     fn mfence(&mut self) -> Result<(), Fault> {
@@ -95,6 +159,11 @@ impl mowgli_port::Port for LocalPort<'_> {
     fn rfence(&mut self, _: i64) -> Result<(), Fault> {
         Ok(())
     }
+
+    fn again(&mut self) -> Result<(), Fault> {
+        self.relax();
+        Ok(())
+    }
 }
 
 impl Port for LocalPort<'_> {
@@ -108,6 +177,11 @@ impl Port for LocalPort<'_> {
     }
 
     fn relax(&mut self) {
-        std::thread::yield_now();
+        self.relaxed = self.relaxed.wrapping_add(1);
+        if self.relaxed.is_multiple_of(self.spins) {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Groups with a process for each node, over libfabric, on the loopback device and in shared memory. If libfabric is
-//! missing, the tests are reported as ignored, not as passed. Each process of a test is this program again, with the
+//! Groups with a process for each node, over mapped memory, and over libfabric on the loopback device and in shared memory. If
+//! libfabric is missing, its tests are reported as ignored, not as passed. Each process of a test is this program again, with the
 //! name of its role.
 
 use std::io::{Read as _, Write as _};
@@ -99,7 +99,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Plays a role in a test of another process, over a provider.
 pub fn role(provider: &str, name: &str) -> ExitCode {
-    played(name, if provider == "tcp" { Provider::Tcp } else { Provider::Shm })
+    let all = [Provider::Tcp, Provider::Shm, Provider::Memory];
+    played(name, all.into_iter().find(|known| known.name() == provider).expect("a provider"))
 }
 
 /// Lists the tests with a process for each node.
@@ -115,23 +116,32 @@ pub fn trials() -> Vec<Trial> {
         ),
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
     ];
-    for provider in [Provider::Tcp, Provider::Shm] {
+    for provider in [Provider::Tcp, Provider::Shm, Provider::Memory] {
         let missing = match provider {
             Provider::Tcp => || Provider::Tcp.check().err().map(|fault| fault.to_string()),
             Provider::Shm => || Provider::Shm.check().err().map(|fault| fault.to_string()),
+            Provider::Memory => || Provider::Memory.check().err().map(|fault| fault.to_string()),
         };
-        let need = Need { tool: "libfabric", in_ci: true, missing };
-        let trial = |name: &str, test: Box<dyn FnOnce() + Send>| {
-            needs::trial(format!("{}::{name}", provider.name()), Layer::Long, need.clone(), test)
+        let (tool, quick) = match provider {
+            Provider::Memory => ("a folder of shared memory", Layer::Quick),
+            _ => ("libfabric", Layer::Long),
+        };
+        let need = Need { tool, in_ci: true, missing };
+        let in_layer = |layer, name: &str, test: Box<dyn FnOnce() + Send>| {
+            needs::trial(format!("{}::{name}", provider.name()), layer, need.clone(), test)
         };
         for (name, size, role) in TOGETHER {
-            trials.push(trial(name, Box::new(move || together(name, size, role, provider))));
+            trials.push(in_layer(quick, name, Box::new(move || together(name, size, role, provider))));
         }
+        let trial = |name: &str, test| in_layer(Layer::Long, name, test);
         for (name, expected) in [("killed", "signal: 9"), ("leaves", "exit status: 3")] {
             trials.push(trial(name, Box::new(move || one_leaves(name, expected, provider))));
         }
-        let fence = Box::new(move || a_fence_waits_for_what_was_put_and_for_nothing_else(provider));
-        trials.push(trial("a_fence_waits_for_what_was_put_and_for_nothing_else", fence));
+        // Over mapped memory no fence waits for another process.
+        if provider != Provider::Memory {
+            let fence = Box::new(move || a_fence_waits_for_what_was_put_and_for_nothing_else(provider));
+            trials.push(trial("a_fence_waits_for_what_was_put_and_for_nothing_else", fence));
+        }
         let killed = Box::new(move || what_killed_processes_leave_is_removed(provider));
         trials.push(trial("what_killed_processes_leave_is_removed", killed));
         trials.push(trial("late", Box::new(move || one_is_late(provider))));

@@ -20,8 +20,10 @@ pub enum Over {
     Local,
     /// A process for each node, over TCP.
     Tcp,
-    /// A process for each node, over shared memory.
+    /// A process for each node, over shared memory by libfabric.
     Shm,
+    /// A process for each node, over memory that all map.
+    Memory,
 }
 
 /// The reason why an example ends early.
@@ -128,6 +130,7 @@ impl Over {
         match self {
             Self::Tcp => Some(Provider::Tcp),
             Self::Shm => Some(Provider::Shm),
+            Self::Memory => Some(Provider::Memory),
             Self::Machine | Self::Local => None,
         }
     }

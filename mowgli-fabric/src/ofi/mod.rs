@@ -5,7 +5,6 @@
 
 #[cfg(not(libfabric))]
 mod absent;
-mod agreement;
 mod layout;
 mod port;
 mod queue;
@@ -22,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::ids::Tid;
 
+use crate::agreement;
 use crate::company::Company;
 use crate::emitted::mowgli_port::Word;
 use crate::left;
@@ -31,13 +31,15 @@ use layout::{Control, Layout};
 use port::FabricPort;
 use queue::{OpQueue, PostedOp};
 
-/// A provider of libfabric: the transport of operations.
+/// The transport of operations between processes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Provider {
-    /// Sockets.
+    /// Sockets, by libfabric.
     Tcp,
-    /// Shared memory between the processes of one machine.
+    /// Messages through shared memory between the processes of one machine, by libfabric.
     Shm,
+    /// Memory that the processes of one machine map. The CPU performs all operations, and libfabric is not needed.
+    Memory,
 }
 
 impl Provider {
@@ -47,32 +49,31 @@ impl Provider {
         match self {
             Self::Tcp => "tcp",
             Self::Shm => "shm",
+            Self::Memory => "memory",
         }
     }
 
-    /// Returns libfabric's name for it. `tcp` has connections only, and `ofi_rxm` builds endpoints on them that reach
-    /// every peer.
-    fn full_name(self) -> &'static str {
+    /// Returns libfabric's name for it, and the source of endpoint names: the address of the machine, or a name of this process.
+    /// `tcp` has connections only, and `ofi_rxm` builds endpoints on them that reach every peer.
+    fn of_libfabric(self, host: &str) -> Result<(&'static str, String), Fault> {
         match self {
-            Self::Tcp => "tcp;ofi_rxm",
-            Self::Shm => "shm",
-        }
-    }
-
-    /// Returns the source of endpoint names: the address of the machine, or a name of this process.
-    fn source(self, host: &str) -> String {
-        match self {
-            Self::Tcp => host.to_owned(),
-            Self::Shm => left::name(),
+            Self::Tcp => Ok(("tcp;ofi_rxm", host.to_owned())),
+            Self::Shm => Ok(("shm", left::name())),
+            Self::Memory => Err(Fault::Wrong("memory: this runs over tcp or shm".to_owned())),
         }
     }
 
     /// Checks that the provider can be used.
     ///
     /// # Errors
-    /// If this crate was built without libfabric, or libfabric does not have the provider here.
+    /// If there is no folder of shared memory, or libfabric is needed, and this crate was built without it or libfabric does not have
+    /// the provider here.
     pub fn check(self) -> Result<(), Fault> {
-        let node = raw::NodeMemory::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
+        if self == Self::Memory {
+            return left::check().map_err(Fault::Wrong);
+        }
+        let (name, source) = self.of_libfabric("127.0.0.1")?;
+        let node = raw::NodeMemory::open(name, &source, Box::new([AtomicU64::new(0)]));
         node.map(drop).map_err(|why| self.failed("no endpoint", why))
     }
 
@@ -106,9 +107,8 @@ fn locked(queue: &Mutex<OpQueue>) -> MutexGuard<'_, OpQueue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The description that a process sends of its node: the fingerprint of its group, its address in hexadecimal, and the
-/// key and base of its memory.
-type NodeDescription = (String, String, u64, u64);
+/// The description that a process sends of its node: its address in hexadecimal, and the key and base of its memory.
+type NodeDescription = (String, u64, u64);
 
 impl<'a> Ofi<'a> {
     /// Opens the network of a company, with so many copies of the words of a group, one for each run. Threads give up
@@ -127,9 +127,9 @@ impl<'a> Ofi<'a> {
         let world = &stack.world;
         let layout = Layout::new(stack, company, copies)?;
         let failed = |what, why| provider.failed(what, why);
-        let source = provider.source(company.host());
+        let (name, source) = provider.of_libfabric(company.host())?;
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
-        let node = raw::NodeMemory::open(provider.full_name(), &source, words).map_err(|e| failed("no endpoint", e))?;
+        let node = raw::NodeMemory::open(name, &source, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // Key 1 belongs to the memory.
         let queue = |key: u64, is_of_node| {
@@ -148,15 +148,10 @@ impl<'a> Ofi<'a> {
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
         let network = format!("{copies} copies of the words over {}", provider.name());
         let group: Vec<String> = [network].into_iter().chain(stack.description()).collect();
-        let said: NodeDescription = (agreement::fingerprint(&group), digits, key, base);
-        let all = company.gather(&serde_json::to_string(&said).expect("strings and numbers"))?;
+        let said: NodeDescription = (digits, key, base);
+        let all = agreement::exchanged(company, &group, &said)?;
         let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
-        let read = |(rank, text): (usize, &String)| serde_json::from_str(text).map_err(|_| unknown(rank));
-        let all = all.iter().enumerate().map(read).collect::<Result<Vec<NodeDescription>, _>>()?;
-        if all.iter().any(|(fingerprint, ..)| *fingerprint != said.0) {
-            return Err(agreement::difference(company, &group));
-        }
-        let known = |(_, digits, key, base): &NodeDescription| {
+        let known = |(digits, key, base): &NodeDescription| {
             let byte = |place| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
             let name = (0..digits.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?;
             Some(raw::Peer { address: node.know(&name).ok()?, key: *key, base: *base })

@@ -1,4 +1,4 @@
-//! The part of libfabric that is used, and the only module with `unsafe`. Its functions are safe to use, because they
+//! The part of libfabric that is used. Its functions are safe to use, because they
 //! check words and slots before they pass them on. Everything that an endpoint refers to lives as long as the endpoint.
 
 #![allow(unsafe_code, reason = "libfabric is a library of C")]

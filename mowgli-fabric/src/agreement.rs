@@ -1,11 +1,34 @@
 //! Agreement of processes on their group, before one of them accesses a word of another. Operations name words by
 //! places, which depend on the whole group.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::company::Company;
 use crate::port::Fault;
 
+/// Exchanges what processes say of their parts of a network, as JSON, after a check that their groups agree.
+///
+/// # Errors
+/// If the groups differ, or a process has gone or sends something else.
+pub(crate) fn exchanged<T: Serialize + DeserializeOwned>(
+    company: &Company,
+    group: &[String],
+    said: &T,
+) -> Result<Vec<T>, Fault> {
+    let own = fingerprint(group);
+    let all = company.gather(&serde_json::to_string(&(&own, said)).expect("strings and numbers"))?;
+    let unknown = |rank| Fault::Gone(format!("node {}: its part of the network is not understood", rank + 1));
+    let read = |(rank, text): (usize, &String)| serde_json::from_str(text).map_err(|_| unknown(rank));
+    let all = all.iter().enumerate().map(read).collect::<Result<Vec<(String, T)>, _>>()?;
+    if all.iter().any(|(fingerprint, _)| *fingerprint != own) {
+        return Err(difference(company, group));
+    }
+    Ok(all.into_iter().map(|(_, said)| said).collect())
+}
+
 /// Computes the fingerprint of a group: the 64-bit FNV-1a hash of its description. It is the same in each build.
-pub(super) fn fingerprint(group: &[String]) -> String {
+fn fingerprint(group: &[String]) -> String {
     let bytes = group.iter().flat_map(|line| line.bytes().chain(*b"\n"));
     let hash = bytes
         .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -13,7 +36,7 @@ pub(super) fn fingerprint(group: &[String]) -> String {
 }
 
 /// Describes how the groups of processes differ. Every process has to make the call, with the description of its group.
-pub(super) fn difference(company: &Company, group: &[String]) -> Fault {
+fn difference(company: &Company, group: &[String]) -> Fault {
     let all = match company.gather(&serde_json::to_string(group).expect("strings")) {
         Ok(all) => all,
         Err(fault) => return fault,
