@@ -1,7 +1,8 @@
 //! The latency of a barrier, a put, a get and an addition between processes of one machine. The same run measures libfabric
 //! alone (`raw.c`) and Open MPI (`peers.c`). A barrier of LOCO promises that earlier puts are placed, and one of MPI does not.
 //! So the bench also measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock,
-//! and `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. The bench reports each comparison that
+//! and `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. Messages have 64 bytes: the first process
+//! sends some in sequence, and the second one receives them. The bench reports each comparison that
 //! cannot be compiled or run here.
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ fn times(provider: Provider) -> u32 {
 
 const TURNS: u32 = 500;
 
+/// The number of messages in sequence, before the processes meet.
+const MESSAGES: u32 = 1000;
+
 /// The number of times that each program is started.
 const PROCESSES: usize = 5;
 
@@ -33,7 +37,7 @@ fn main() -> Result<(), String> {
         let company = Company::joined(LIMIT).expect("started for a company").map_err(|e| e.to_string())?;
         return measured(&company, provider(name)).map(|_| ()).map_err(|e| e.to_string());
     }
-    let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there"];
+    let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there", "message"];
     println!("{:<6} {:<34} {}", "", "ns", columns.map(|column| format!("{column:>16}")).join(""));
     for provider in all {
         for (rows, figures) in of_all(provider) {
@@ -97,8 +101,8 @@ fn faster(a: Result<Figures, String>, b: Result<Figures, String>) -> Result<Figu
 fn own(provider: Provider) -> Result<String, Fault> {
     let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
     let all = measured(&company, provider)?;
-    let [met, sent, put, got, unwaited, here, there] = all[..] else { return Ok(String::new()) };
-    Ok(format!("{met} {sent} {put} {got} {here} {there}\n- - {unwaited} - - -"))
+    let [met, sent, put, got, unwaited, here, there, message] = all[..] else { return Ok(String::new()) };
+    Ok(format!("{met} {sent} {put} {got} {here} {there} {message}\n- - {unwaited} - - - -"))
 }
 
 /// Returns the time of one repetition in the fastest turn.
@@ -117,14 +121,15 @@ fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Durat
 /// Returns times in nanoseconds, measured by the first of two processes. The other one only progresses operations
 /// there.
 ///
-/// The order is: barrier; put with barrier; put with its wait; get with its wait; put without its wait. The last two are additions to a
-/// word of the first node, and of the second.
+/// The order is: barrier; put with barrier; put with its wait; get with its wait; put without its wait. Then follow additions to a
+/// word of the first node, and of the second, and messages.
 fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let barrier = group.barrier("b", &[0, 1]);
     let variables = [group.shared_var("x"), group.shared_var("y")];
     let sums = [group.atomic("here", 1), group.atomic("there", 2)];
     let [own, far, over] = [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.word(name, node, 0));
+    let ring = group.ring("r", 0, &[1], 1024);
     let times = times(provider);
     let mut measured = group.run_among(company, provider, |thread| {
         barrier.wait(thread)?;
@@ -134,6 +139,20 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
             own_variable.broadcast(thread)?;
             barrier.wait(thread)
         })?;
+        let message = least(1, || {
+            for _ in 0..MESSAGES {
+                if thread.id().index() == 0 {
+                    while !ring.submit_words(thread, &[7; 8])? {
+                        thread.pause();
+                    }
+                } else {
+                    while ring.receive_words(thread)?.is_none() {
+                        thread.pause();
+                    }
+                }
+            }
+            barrier.wait(thread)
+        })? / MESSAGES;
         if thread.id().index() == 1 {
             while over.read(thread)? != 1 {
                 thread.pause();
@@ -146,7 +165,7 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
         let [here, there] = sums.map(|sum| least(times, || sum.fetch_add(thread, 1).map(|_| ())));
         own.write(thread, 1)?;
         over.put(thread, own)?.wait(thread)?;
-        Ok([met, sent, put, got, unwaited, here?, there?].iter().map(Duration::as_nanos).collect())
+        Ok([met, sent, put, got, unwaited, here?, there?, message].iter().map(Duration::as_nanos).collect())
     })?;
     Ok(measured.pop().unwrap_or_default())
 }

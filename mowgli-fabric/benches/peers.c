@@ -1,5 +1,5 @@
 // The latency of Open MPI between two processes: of MPI_Barrier, and of MPI_Put, MPI_Get and MPI_Fetch_and_op of one word
-// with a flush. A barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
+// with a flush, and of messages of 64 bytes in sequence. A barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
 // a barrier together. `peers TIMES` prints the times in nanoseconds.
 
 #include <mpi.h>
@@ -44,6 +44,18 @@ static void add_there(void) {
     add(1);
 }
 
+enum { MESSAGES = 1000 };
+
+static void messages(void) {
+    static long message[8];
+    for (int i = 0; i < MESSAGES; i++)
+        if (rank == 0)
+            MPI_Send(message, 8, MPI_LONG, 1, 0, MPI_COMM_WORLD);
+        else
+            MPI_Recv(message, 8, MPI_LONG, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static double measured(void (*act)(void), int times) {
     double least = 1e18;
     for (int turn = 0; turn < 500; turn++) {
@@ -58,11 +70,12 @@ static double measured(void (*act)(void), int times) {
 int main(int argc, char **argv) {
     int times = atoi(argv[argc - 1]);
     long *memory;
-    double results[6] = {0};
+    double results[7] = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Win_allocate(64, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     results[0] = measured(barrier, times);
+    results[6] = measured(messages, 1) / MESSAGES;
     MPI_Win_lock_all(0, window);
     results[1] = measured(sent, times);
     if (rank == 0) {
@@ -72,7 +85,7 @@ int main(int argc, char **argv) {
     MPI_Win_unlock_all(window);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        for (int i = 0; i < 6; i++) printf("%.0f%s", results[i], i < 5 ? " " : "\n");
+        for (int i = 0; i < 7; i++) printf("%.0f%s", results[i], i < 6 ? " " : "\n");
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

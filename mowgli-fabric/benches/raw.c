@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
     double got = measured(end, peer, &far, times, GOT), put = measured(end, peer, &far, times, PUT);
     double added = measured(end, peer, &far, times, ADDED);
     double injected = measured(end, peer, &far, times, INJECTED);
-    printf("- - %.0f %.0f - %.0f\n- - %.0f - - -\n", injected, got, added, put);
+    printf("- - %.0f %.0f - %.0f -\n- - %.0f - - - -\n", injected, got, added, put);
     if (write(link, "", 1) != 1) return 1;
     waitpid(child, NULL, 0);
     return injected < 0 || put < 0 || got < 0;

@@ -14,7 +14,7 @@ use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
 use crate::compiled::Me;
-use crate::emitted::mowgli_port::{List, Nodes, only};
+use crate::emitted::mowgli_port::{List, MOST, Nodes, only};
 use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::port::Fault;
@@ -81,7 +81,7 @@ impl SharedVar {
     }
 }
 
-/// A ring buffer from one thread to others (RBL, LOCO §5).
+/// A ring buffer from one thread to others (RBL, LOCO §5). A message of `n` words takes `n + 1` words of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring(Loc);
 
@@ -91,19 +91,51 @@ impl Ring {
     /// # Errors
     /// If this thread is not the writer.
     pub fn submit(&self, thread: &mut Thread<'_>, message: i64) -> Result<bool, Fault> {
-        let call = || Call::new(RBL, "Submit", &[self.0.into(), message.into()]);
-        let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, List::of(&[message]));
-        thread.make(self.0, code, call)
+        self.submit_words(thread, &[message])
     }
 
-    /// Receives the next message, if there is one.
+    /// Sends a message of several words to all readers, if there is room.
+    ///
+    /// # Errors
+    /// If this thread is not the writer, or such a message never has room.
+    pub fn submit_words(&self, thread: &mut Thread<'_>, message: &[i64]) -> Result<bool, Fault> {
+        if message.len() > MOST {
+            return Err(Fault::Wrong(format!("a message has at most {MOST} words, and not {}", message.len())));
+        }
+        let call = || {
+            let words: Vec<Val> = message.iter().map(|&v| v.into()).collect();
+            let message = if let [one] = words[..] { one } else { Val::tuple(&words) };
+            Call::new(RBL, "Submit", &[self.0.into(), message])
+        };
+        let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, List::of(message));
+        let has_room = thread.make(self.0, code, call)?;
+        if !has_room && message.len() >= thread.size(self.0) {
+            let (size, words) = (thread.size(self.0), message.len());
+            return Err(Fault::Wrong(format!("{} has {size} words, so a message of {words} never has room", self.0)));
+        }
+        Ok(has_room)
+    }
+
+    /// Receives the next message, if there is one. Of a message of several words it returns the first.
     ///
     /// # Errors
     /// If this thread is not a reader.
     pub fn receive(&self, thread: &mut Thread<'_>) -> Result<Option<i64>, Fault> {
+        Ok(self.next(thread)?.and_then(|message| message.as_slice().first().copied()))
+    }
+
+    /// Receives the words of the next message, if there is one.
+    ///
+    /// # Errors
+    /// If this thread is not a reader.
+    pub fn receive_words(&self, thread: &mut Thread<'_>) -> Result<Option<Vec<i64>>, Fault> {
+        Ok(self.next(thread)?.map(|message| message.as_slice().to_vec()))
+    }
+
+    fn next(&self, thread: &mut Thread<'_>) -> Result<Option<List>, Fault> {
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| {
             let message = code::rbl::receive(me, x)?;
-            Ok((!message.is_bot()).then(|| message.first()))
+            Ok((!message.is_bot()).then_some(message))
         };
         thread.make(self.0, code, || Call::new(RBL, "Receive", &[self.0.into()]))
     }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 
 use crate::bodies::BodyCache;
 use crate::compiled::{CallPort, Me};
-use crate::emitted::mowgli_port::{Id, Word};
+use crate::emitted::mowgli_port::{Id, List, Word};
 use crate::legal::held;
 use crate::operations::{self, UsedIds};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
@@ -100,6 +100,11 @@ impl<'a> Thread<'a> {
     #[must_use]
     pub fn others(&self) -> NodeSet {
         self.stack.world.other_nodes(self.id)
+    }
+
+    /// Returns the size of an object.
+    pub(crate) fn size(&self, x: Loc) -> usize {
+        self.stack.world.objects.get(&x).map_or(0, |object| object.size)
     }
 
     /// Makes a call, by the implementation of its library.
@@ -420,6 +425,16 @@ impl CallResult for bool {
 impl CallResult for i64 {
     fn of(result: Val) -> Result<Self, Fault> {
         result.int().ok_or_else(|| Fault::Wrong(format!("{result} is no number")))
+    }
+}
+
+impl CallResult for Option<List> {
+    fn of(result: Val) -> Result<Self, Fault> {
+        match result {
+            Val::Bot => Ok(None),
+            Val::Tuple(words) => Ok(Some(words.parts().iter().filter_map(|v| v.int()).collect())),
+            one => Ok(Some(List::of(&[i64::of(one)?]))),
+        }
     }
 }
 

@@ -68,8 +68,12 @@ impl Objects {
             Action::Load => self.atomic.load(thread).map(Some),
             Action::Add(v) => self.atomic.fetch_add(thread, v).map(Some),
             Action::Swap(old, new) => self.atomic.compare_and_swap(thread, old, new).map(Some),
-            Action::Pass(v) if thread.id().index() == 0 => Ok(Some(self.ring.submit(thread, v)?.into())),
-            Action::Pass(_) => self.ring.receive(thread),
+            Action::Pass(v) if thread.id().index() == 0 => {
+                Ok(Some(self.ring.submit_words(thread, &[v, 2 * v][..v as usize % 3])?.into()))
+            }
+            Action::Pass(_) => {
+                Ok(self.ring.receive_words(thread)?.map(|words| words.iter().fold(0, |all, v| 10 * all + v)))
+            }
         }
     }
 }
@@ -134,6 +138,36 @@ fn objects_have_the_results_of_interpreted_bodies() {
 fn objects_have_the_results_of_interpreted_bodies_for_1000_clients() {
     let (by_seed, by_variant) = compared(1000);
     assert!(by_seed > 250 && by_variant > 125, "{by_seed} {by_variant}");
+}
+
+/// Over each fabric, and by emitted code and interpreter alike.
+#[test]
+fn messages_have_several_words_up_to_the_size_of_the_ring() {
+    for interpreted in [true, false] {
+        let mut group = Group::new(&[1, 2]);
+        let ring = group.ring("r", 0, &[1], 9);
+        let group = if interpreted { group.interpreted() } else { group };
+        for fabric in [Fabric::Local, Fabric::Machine { seed: 3 }] {
+            let ran = group.run(fabric, |thread| {
+                let messages: [&[i64]; 4] = [&[], &[5], &[1, 2, 3, 4, 5, 6, 7, 8], &[7, 9]];
+                if thread.id().index() == 1 {
+                    return messages.iter().try_for_each(|message| {
+                        let received = thread.until(|thread| ring.receive_words(thread))?;
+                        assert_eq!(received, *message);
+                        Ok(())
+                    });
+                }
+                for (words, why) in [(9, "a message of 9 never has room"), (65, "at most 64 words")] {
+                    let refused = ring.submit_words(thread, &vec![0; words]);
+                    assert!(matches!(&refused, Err(Fault::Wrong(text)) if text.contains(why)), "{refused:?}");
+                }
+                messages.iter().try_for_each(|message| {
+                    thread.until(|thread| Ok(ring.submit_words(thread, message)?.then_some(())))
+                })
+            });
+            assert_eq!(ran, Ok(vec![(); 2]), "{interpreted} {fabric:?}");
+        }
+    }
 }
 
 /// Returns the resident memory of this process in kilobytes, without that of files.

@@ -235,7 +235,7 @@ impl mowgli_port::Port for FabricPort<'_> {
 
     fn wait(&mut self, d: Id) -> Result<(), Fault> {
         self.acts()?;
-        self.until_done(|| format!("operation {d}"), |o| o.begun.d == d)
+        self.until_done(|| "operations that it has begun".to_owned(), |o| o.begun.d == d)
     }
 
     /// Later operations at the node begin after the earlier ones have completed. The model would let the CPU continue
