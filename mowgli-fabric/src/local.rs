@@ -1,9 +1,9 @@
 //! A fabric of plain shared memory, of one process or of those of one machine. It performs each operation at once. It needs
-//! no hardware and is fast, but it shows no weak behaviour.
+//! no hardware and is fast, but it shows no weak behaviour except that of the CPU's store buffers.
 
 use std::path::Path;
 use std::sync::MutexGuard;
-use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst, fence};
 
 use mowgli_core::ids::Tid;
 
@@ -12,14 +12,16 @@ use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::left;
 use crate::mapped::{MappedWords, SharedFile};
-use crate::memory::MemoryWord;
+use crate::memory::{LOADS, MemoryWord, STORES};
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 
-/// Memory words. All accesses are sequentially consistent. Weaker orders would not suffice on every CPU, because a
-/// thread may read a put without having seen anything else of its sender.
+/// Memory words. A put is a store, so it may wait in a store buffer as those of the CPU may. A get first waits until earlier
+/// stores are in memory, because it does not pass a put.
 pub(crate) struct LocalMemory<'a> {
     words: Storage,
+    /// The place of each word. Those of a node lie together, because other nodes write them.
+    places: Vec<usize>,
     /// The processes that share the words, if there are several.
     company: Option<&'a Company>,
     /// A guard. While it is held, the company does not open another network.
@@ -42,51 +44,80 @@ impl Storage {
     }
 }
 
+/// The number of words in a line of the cache.
+const LINE: usize = 8;
+
+/// Returns the place of each word, and the number of places. Words of two nodes are in different lines.
+fn placed(memory: &[MemoryWord]) -> (Vec<usize>, usize) {
+    let nodes = memory.iter().map(|word| word.node).max().unwrap_or(0);
+    let (mut places, mut next) = (vec![0; memory.len()], 0_usize);
+    for node in 1..=nodes {
+        next = next.next_multiple_of(LINE);
+        for (place, _) in places.iter_mut().zip(memory).filter(|(_, word)| word.node == node) {
+            *place = next;
+            next += 1;
+        }
+    }
+    (places, next)
+}
+
 impl<'a> LocalMemory<'a> {
     /// Allocates memory words.
     pub(crate) fn new(memory: &[MemoryWord]) -> Self {
-        let words = memory.iter().map(|word| AtomicI64::new(word.initial)).collect();
-        Self { words: Storage::Own(words), company: None, _only: None, spins: 1 }
+        let (places, count) = placed(memory);
+        let words = Storage::Own((0..count).map(|_| AtomicI64::new(0)).collect());
+        Self { words, places, company: None, _only: None, spins: 1 }.initialised(memory)
+    }
+
+    /// Writes the initial values.
+    fn initialised(self, memory: &[MemoryWord]) -> Self {
+        let words = self.words.words();
+        self.places.iter().zip(memory).for_each(|(place, word)| words[*place].store(word.initial, SeqCst));
+        self
     }
 
     /// Maps the words of a stack in all processes of a company. Each has to make the call.
     pub(crate) fn among(company: &'a Company, stack: &Stack) -> Result<Self, Fault> {
         let only = company.only()?;
         let memory = stack.memory();
+        let (places, count) = placed(memory);
         let failed = |why: std::io::Error| Fault::Wrong(left::refused(&why));
         let mut path = String::new();
         let mut made = None;
         if company.rank() == 0 {
             stack.report();
             path = left::path();
-            made = Some(SharedFile::create(Path::new(&path), memory.len()).map_err(failed)?);
+            made = Some(SharedFile::create(Path::new(&path), count).map_err(failed)?);
         }
         let group: Vec<String> = ["mapped memory".to_owned()].into_iter().chain(stack.description()).collect();
         let all = agreement::exchanged(company, &group, &path)?;
-        let mapped = MappedWords::open(Path::new(&all[0]), memory.len()).map_err(failed)?;
+        let words = Storage::Mapped(MappedWords::open(Path::new(&all[0]), count).map_err(failed)?);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let spins = if company.size() <= processors { 1024 } else { 32 };
+        let mut opened = Self { words, places, company: Some(company), _only: Some(only), spins };
         if company.rank() == 0 {
-            mapped.words().iter().zip(memory).for_each(|(at, word)| at.store(word.initial, SeqCst));
+            opened = opened.initialised(memory);
         }
         company.gather("")?;
         drop(made);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let spins = if company.size() <= processors { 1024 } else { 32 };
-        Ok(Self { words: Storage::Mapped(mapped), company: Some(company), _only: Some(only), spins })
+        Ok(opened)
     }
 }
 
 impl RemoteFabric for LocalMemory<'_> {
     fn port(&self, _: Tid) -> Box<dyn Port + '_> {
-        Box::new(LocalPort { words: self.words.words(), company: self.company, spins: self.spins, relaxed: 0 })
+        let (words, places) = (self.words.words(), &*self.places);
+        Box::new(LocalPort { words, places, company: self.company, spins: self.spins, relaxed: 0 })
     }
 
     fn last(&self, x: Word) -> i64 {
-        self.words.words()[x.at].load(SeqCst)
+        self.words.words()[self.places[x.at]].load(SeqCst)
     }
 }
 
 struct LocalPort<'a> {
     words: &'a [AtomicI64],
+    places: &'a [usize],
     company: Option<&'a Company>,
     spins: u32,
     /// The number of times that it has waited in a loop.
@@ -98,7 +129,7 @@ impl LocalPort<'_> {
     #[inline]
     fn at(&self, x: Word) -> Result<&AtomicI64, Fault> {
         match self.company.and_then(Company::fault) {
-            None => Ok(&self.words[x.at]),
+            None => Ok(&self.words[self.places[x.at]]),
             Some(fault) => Err(fault),
         }
     }
@@ -109,11 +140,11 @@ impl mowgli_port::Port for LocalPort<'_> {
     type Fault = Fault;
 
     fn read(&mut self, x: Word) -> Result<i64, Fault> {
-        Ok(self.at(x)?.load(SeqCst))
+        Ok(self.at(x)?.load(LOADS))
     }
 
     fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
-        self.at(x)?.store(v, SeqCst);
+        self.at(x)?.store(v, STORES);
         Ok(())
     }
 
@@ -130,16 +161,18 @@ impl mowgli_port::Port for LocalPort<'_> {
     }
 
     fn mfence(&mut self) -> Result<(), Fault> {
+        fence(SeqCst);
         Ok(())
     }
 
-    fn get(&mut self, to: Word, from: Word, _: Id) -> Result<(), Fault> {
-        let v = self.read(from)?;
-        self.write(to, v)
+    fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        fence(SeqCst);
+        self.put(to, from, d)
     }
 
-    fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
-        self.get(to, from, d)
+    fn put(&mut self, to: Word, from: Word, _: Id) -> Result<(), Fault> {
+        let v = self.read(from)?;
+        self.write(to, v)
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, _: Id) -> Result<(), Fault> {

@@ -1,4 +1,6 @@
-//! The words of memory of a group, as fabrics see them: by number.
+//! The words of memory of a group, as fabrics see them: by number. Also the orders in which CPUs access them.
+
+use std::sync::atomic::Ordering;
 
 use mowgli_core::ids::Loc;
 use mowgli_core::world::Object;
@@ -6,6 +8,18 @@ use mowgli_rdma::wait::is_unread;
 
 use crate::port::Fault;
 use crate::word::packed;
+
+/// The orders of loads and stores as in x86-TSO. On such a CPU every load acquires and every store releases. The CPU
+/// also keeps the order of stores, which the language does not promise for these orders. On other CPUs all accesses are
+/// sequentially consistent.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const LOADS: Ordering = Ordering::Acquire;
+#[cfg(target_arch = "x86_64")]
+pub(crate) const STORES: Ordering = Ordering::Release;
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const LOADS: Ordering = Ordering::SeqCst;
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const STORES: Ordering = Ordering::SeqCst;
 
 /// A word of memory.
 pub(crate) struct MemoryWord {

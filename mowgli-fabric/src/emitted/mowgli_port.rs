@@ -178,7 +178,9 @@ impl List {
 
     /// Returns a list of these.
     pub fn of(all: &[i64]) -> Self {
-        all.iter().copied().collect()
+        let mut list = Self { n: all.len() as i64, ..Self::none() };
+        list.at[..all.len()].copy_from_slice(all);
+        list
     }
 
     /// True for bottom.
@@ -214,8 +216,8 @@ impl List {
     }
 
     /// Returns the values after the first.
-    pub fn rest(self) -> Self {
-        self.into_iter().skip(1).collect()
+    pub fn rest(&self) -> Self {
+        Self::of(self.as_slice().get(1..).unwrap_or_default())
     }
 
     /// Returns the values in the opposite order.

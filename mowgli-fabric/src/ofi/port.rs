@@ -9,19 +9,8 @@ use super::queue::{OpKind, OpQueue, Operation, PostedOp};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked};
 use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::memory::{LOADS, STORES};
 use crate::port::{Fault, Port};
-
-/// The orders of loads and stores as in x86-TSO. On such a CPU every load acquires and every store releases. The CPU
-/// also keeps the order of stores, which the language does not promise for these orders. On other CPUs all accesses are
-/// sequentially consistent.
-#[cfg(target_arch = "x86_64")]
-const LOADS: Ordering = Ordering::Acquire;
-#[cfg(target_arch = "x86_64")]
-const STORES: Ordering = Ordering::Release;
-#[cfg(not(target_arch = "x86_64"))]
-const LOADS: Ordering = Ordering::SeqCst;
-#[cfg(not(target_arch = "x86_64"))]
-const STORES: Ordering = Ordering::SeqCst;
 
 /// The port of a thread in one run.
 pub(crate) struct FabricPort<'a> {
