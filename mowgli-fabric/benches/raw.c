@@ -56,6 +56,13 @@ static double measured(struct fabric_end *end, uint64_t peer, struct hello *far,
     return least;
 }
 
+// Closes what is open, because files in shared memory would be left otherwise.
+static int closed(struct fabric_node *node, struct fabric_end *end) {
+    fabric_end_close(end);
+    fabric_node_close(node);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     if (argc != 3) return 2;
     int is_tcp = argv[1][0] == 't', both[2], times = atoi(argv[2]);
@@ -84,7 +91,7 @@ int main(int argc, char **argv) {
         char over;
         while (recv(link, &over, 1, MSG_DONTWAIT) < 0)
             for (int i = 0; i < 1000; i++) fabric_node_progress(node);
-        return 0;
+        return closed(node, end);
     }
     double got = measured(end, peer, &far, times, GOT), put = measured(end, peer, &far, times, PUT);
     double added = measured(end, peer, &far, times, ADDED);
@@ -92,5 +99,6 @@ int main(int argc, char **argv) {
     printf("- - %.0f %.0f - %.0f -\n- - %.0f - - - -\n", injected, got, added, put);
     if (write(link, "", 1) != 1) return 1;
     waitpid(child, NULL, 0);
+    closed(node, end);
     return injected < 0 || put < 0 || got < 0;
 }
