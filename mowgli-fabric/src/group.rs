@@ -24,7 +24,6 @@ use crate::ofi::{Ofi, Provider};
 use crate::port::{Fault, RemoteFabric};
 use crate::stack::Stack;
 use crate::thread::Thread;
-use crate::word::value;
 
 /// The fabric over which a group runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +118,7 @@ impl Stack {
     fn last(&self, network: &dyn RemoteFabric, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
         network.settle();
         let value = |cell: &Cell| match self.reader(*cell)? {
-            None => looked_at(cell.loc, network.last(self.word(cell.loc)?)),
+            None => looked_at(self, cell.loc, network.last(self.word(cell.loc)?)),
             Some((t, read)) => Thread::new(self, t, network.port(t), limit).call(&read),
         };
         observed.iter().map(value).collect()
@@ -127,8 +126,8 @@ impl Stack {
 }
 
 /// Decodes the last content of a word, or returns an error if words do not hold it.
-pub(crate) fn looked_at(x: Loc, word: i64) -> Result<Val, Fault> {
-    let v = value(x, word)?;
+pub(crate) fn looked_at(stack: &Stack, x: Loc, content: i64) -> Result<Val, Fault> {
+    let v = stack.decoded(x, content)?;
     held(v).map_err(|why| Fault::Wrong(format!("at the end {x} is {v}: {why}")))?;
     Ok(v)
 }

@@ -3,11 +3,13 @@
 use std::sync::atomic::Ordering;
 
 use mowgli_core::ids::Loc;
+use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 use mowgli_rdma::wait::is_unread;
 
+use crate::legal::Legal;
 use crate::port::Fault;
-use crate::word::packed;
+use crate::word::{packed, pointer};
 
 /// The orders of loads and stores as in x86-TSO. On such a CPU every load acquires and every store releases. The CPU
 /// also keeps the order of stores, which the language does not promise for these orders. On other CPUs all accesses are
@@ -34,10 +36,18 @@ pub(crate) struct MemoryWord {
 
 impl MemoryWord {
     /// Describes a word that `Legal` has accepted.
-    pub(crate) fn new((x, object): (Loc, &Object)) -> Result<Self, Fault> {
+    pub(crate) fn new((x, object): (Loc, &Object), legal: &Legal) -> Result<Self, Fault> {
         let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
-        let initial = packed(object.init).ok_or_else(unfit)?;
+        let initial = encoded(object.init, legal).ok_or_else(unfit)?;
         let node = object.node.map_or(1, |node| usize::from(node.0));
         Ok(Self { x, node, initial, is_unread: is_unread(object) })
+    }
+}
+
+/// Encodes a value, which may be the name of a word. Returns `None` for a value without a word.
+pub(crate) fn encoded(v: Val, legal: &Legal) -> Option<i64> {
+    match v {
+        Val::Loc(x) => Some(pointer(legal.word(x).ok()?.at)),
+        v => packed(v),
     }
 }

@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use crate::emitted::mowgli_port::Id;
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
-use crate::word::{value, word};
 
 /// The numbers of the identifiers that a thread's programs have used. They count down from the largest one, because those of
 /// emitted code count up.
@@ -28,7 +27,8 @@ impl UsedIds {
 
 /// Makes an operation, which is legal.
 pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operation: Method) -> Result<Val, Fault> {
-    let at = |x: Loc| stack.word(x);
+    let (at, word) = (|x: Loc| stack.word(x), |v: Val| stack.encoded(v));
+    let value = |x: Loc, content: i64| stack.decoded(x, content);
     let number = |v: Val| v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number, and cannot be added")));
     let mut id = |d: Val| ids.number(d);
     match operation {

@@ -212,7 +212,7 @@ impl Batch<'_> {
         let cell = |cell: &Cell| match self.stack.reader(*cell)? {
             None => {
                 let x = self.stack.word(cell.loc)?;
-                self.net.has(x).then(|| looked_at(cell.loc, self.net.last_of(x, copy))).transpose()
+                self.net.has(x).then(|| looked_at(self.stack, cell.loc, self.net.last_of(x, copy))).transpose()
             }
             Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
                 let port = self.net.port_of(t, copy);

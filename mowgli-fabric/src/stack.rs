@@ -18,9 +18,10 @@ use rustc_hash::FxHashSet;
 
 use crate::compiled::CompiledObjects;
 use crate::emitted::mowgli_port::Word;
-use crate::legal::Legal;
-use crate::memory::MemoryWord;
+use crate::legal::{Illegal, Legal};
+use crate::memory::{MemoryWord, encoded};
 use crate::port::Fault;
+use crate::word::{pointed, unpacked};
 
 /// A world with all parts of its objects, and the implementations that make their calls.
 pub struct Stack {
@@ -69,7 +70,7 @@ impl Stack {
     ) -> Result<Self, Fault> {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
         let legal = Legal::new(world.nodes, Self::words(&world))?;
-        let memory = Self::words(&world).map(MemoryWord::new).collect::<Result<_, _>>()?;
+        let memory = Self::words(&world).map(|word| MemoryWord::new(word, &legal)).collect::<Result<_, _>>()?;
         Ok(Self { world, implementations, libraries, running, memory, legal, compiled: None })
     }
 
@@ -81,7 +82,7 @@ impl Stack {
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
         let words: Vec<_> = first.iter().copied().chain(rest).map(|x| (x, &self.world.objects[&x])).collect();
         self.legal = Legal::new(self.world.nodes, words.iter().copied())?;
-        self.memory = words.into_iter().map(MemoryWord::new).collect::<Result<_, _>>()?;
+        self.memory = words.into_iter().map(|word| MemoryWord::new(word, &self.legal)).collect::<Result<_, _>>()?;
         compiled.check(&self.memory);
         self.compiled = Some(compiled);
         Ok(self)
@@ -94,6 +95,19 @@ impl Stack {
     /// Returns the objects with emitted code, if there are any.
     pub(crate) fn with_code(&self) -> Option<&CompiledObjects> {
         self.compiled.as_ref()
+    }
+
+    /// Encodes a value, or returns an error that names it.
+    pub(crate) fn encoded(&self, v: Val) -> Result<i64, Fault> {
+        encoded(v, &self.legal).ok_or_else(|| Fault::Wrong(format!("{v} does not fit into a word of 64 bits")))
+    }
+
+    /// Decodes the content of the word `x`. If that is no value, additions have made it: their sum is an integer that words
+    /// do not hold.
+    pub(crate) fn decoded(&self, x: Loc, content: i64) -> Result<Val, Fault> {
+        let word = pointed(content).and_then(|at| self.memory.get(at));
+        let v = word.map(|word| Val::Loc(word.x)).or_else(|| unpacked(content));
+        v.ok_or_else(|| Fault::Wrong(format!("{x} is {content}: {}", Illegal::TooLarge(content))))
     }
 
     /// Returns a word.

@@ -1,12 +1,11 @@
 //! Values as words of 64 bits, which mean the same in every process. An integer is itself, as in emitted code, and bottom is
-//! the least integer of 64 bits, as there. Words also hold truth values, nodes and short tuples of integers.
+//! the least integer of 64 bits, as there. Words also hold truth values, nodes, short tuples of integers, and words by number.
 
-use mowgli_core::ids::{Loc, Node};
+use mowgli_core::ids::Node;
 use mowgli_core::value::Val;
 
 use crate::emitted::mowgli_port::BOT;
-use crate::legal::{INTEGERS, Illegal};
-use crate::port::Fault;
+use crate::legal::INTEGERS;
 
 /// The highest two bits of a word. They are equal for an integer, also for the sum of two that words hold.
 const KIND: u64 = 0b11 << 62;
@@ -31,9 +30,17 @@ pub(crate) fn packed(v: Val) -> Option<i64> {
     }
 }
 
-/// Encodes a value, or returns an error that names it.
-pub(crate) fn word(v: Val) -> Result<i64, Fault> {
-    packed(v).ok_or_else(|| Fault::Wrong(format!("{v} does not fit into a word of 64 bits")))
+/// The bits of a word that holds another word, before the number of that.
+const POINTER: u64 = PLAIN | 1 << 32;
+
+/// Encodes the word with a number.
+pub(crate) fn pointer(at: usize) -> i64 {
+    (POINTER | at as u64) as i64
+}
+
+/// Returns the number of the word that [`pointer`] encoded.
+pub(crate) fn pointed(word: i64) -> Option<usize> {
+    u32::try_from(word as u64 ^ POINTER).ok().map(|at| at as usize)
 }
 
 /// Decodes a word that [`packed`] made, or the sum of two integers of such words. Returns `None` for other words.
@@ -48,11 +55,6 @@ pub(crate) fn unpacked(word: i64) -> Option<Val> {
         TUPLE => Some(Val::tuple(&parts_unpacked(bits & !KIND)?)),
         _ => Some(Val::Int(word)),
     }
-}
-
-/// Decodes the word `x`. If it holds no value, additions have made it: their sum is an integer that words do not hold.
-pub(crate) fn value(x: Loc, word: i64) -> Result<Val, Fault> {
-    unpacked(word).ok_or_else(|| Fault::Wrong(format!("{x} is {word}: {}", Illegal::TooLarge(word))))
 }
 
 /// Encodes each part as its length and its bits, the sign in the lowest, the first part lowest. A one ends them.
@@ -98,6 +100,7 @@ mod tests {
             assert_eq!(packed(v).and_then(unpacked), Some(v));
         }
         assert_eq!(packed(Val::Bot), Some(BOT), "as in emitted code");
+        assert_eq!((pointed(pointer(7)), unpacked(pointer(7))), (Some(7), None));
     }
 
     /// The card adds words. The sum of two integers that words hold decodes to the true sum, so that its reader finds

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use mowgli_core::ids::Loc;
+use mowgli_core::ids::{Loc, Node};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread};
 use mowgli_libraries::sv;
+use mowgli_rdma::wait::{Method, word};
 
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/barrier.rs"]
@@ -163,6 +164,21 @@ fn a_sum_that_no_word_holds_is_an_error() {
             _ => Ok(()),
         });
         assert_eq!(ran, Ok(vec![(); 2]), "{fabric:?}");
+    }
+}
+
+#[test]
+fn a_word_holds_the_name_of_a_word() {
+    for fabric in fabrics() {
+        for group in [Group::new(&[1]), Group::new(&[1]).interpreted()] {
+            let mut group = group;
+            let (p, y) = (group.object("p", word(Node(1))), group.object("y", word(Node(1))));
+            let ran = group.run(fabric, |thread| {
+                thread.operation(Method::Write { x: p, v: y.into() })?;
+                thread.operation(Method::Read { x: p })
+            });
+            assert_eq!(ran, Ok(vec![y.into()]), "{fabric:?}");
+        }
     }
 }
 
