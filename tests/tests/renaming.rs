@@ -2,26 +2,28 @@
 //! or threads show.
 
 use mowgli::check::{CheckOptions, check};
-use mowgli_core::algebra::{SubView, events, id};
+use mowgli_core::algebra::{SubView, events, id, stamps};
 use mowgli_core::body::body;
 use mowgli_core::edit::{Edited, Edits, calls};
+use mowgli_core::event::Call;
 use mowgli_core::expr::{here, me};
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::implementation::{Implementation as _, Implementations, add_parts};
 use mowgli_core::method;
 use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::edits::edits;
 use mowgli_core::soundness::local;
 use mowgli_core::soundness::orbits::Orbits;
 use mowgli_core::soundness::symmetry::Symmetry;
-use mowgli_core::soundness::verdict::Question;
+use mowgli_core::soundness::verdict::{self, Probes, Question, Verdict};
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{self, BalOverSv};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant, variant};
 use mowgli_libraries::sv::Method as Sv;
 use mowgli_libraries::x86;
+use mowgli_rdma::stamp::RdmaStamp;
 
 /// A question about a variant of an entry.
 pub(crate) fn question<'a>(entry: &'a Entry, variant: &Variant, bound: &Bound) -> Question<'a> {
@@ -284,4 +286,45 @@ fn mistakes_that_only_values_tell_are_caught_at_the_default_bounds() {
             assert_eq!(checked.verdict(), "sound", "{}", checked.title());
         }
     }
+}
+
+/// Each client by itself.
+struct Itself;
+
+impl Probes for Itself {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
+        vec![(world.clone(), client.clone())]
+    }
+}
+
+/// Clients whose only call is a fence for the own node.
+struct OwnFences;
+
+impl Subject for OwnFences {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        vec![empty.clone()]
+    }
+
+    fn calls(&self, world: &World, thread: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
+        vec![Sv::GF { ns: [world.node_of(thread)].into_iter().collect() }.into()]
+    }
+}
+
+/// A promise about node 2 alone. On a network of one node, which is asked about first, nothing shows that nodes differ.
+#[test]
+fn outcomes_of_one_node_alone_are_compared() {
+    let all = catalogue();
+    let entry = named(&all, "sv").unwrap();
+    let bound = Bound { threads: 1, nodes: 2, calls: 1, ..Bound::default() };
+    let mut question = question(entry, &entry.variants[0], &bound);
+    (question.subject, question.probes, question.asks_progress) = (&OwnFences, &[&Itself as &dyn Probes], false);
+    question.specification = question.specification.respecified(question.library, |spec| {
+        let there = stamps(|a: RdmaStamp| a == RdmaStamp::aGF(Node(2).into()));
+        spec.empty("nothing at node 2", &id().between(&there, &there));
+    });
+    assert!(matches!(verdict::outcomes(&question).verdict, Verdict::Unsound(_)));
 }

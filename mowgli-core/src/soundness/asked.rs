@@ -3,7 +3,7 @@
 //! **Computes** whether a client, extended by probes or not, is a renamed one of those before it. **Example**: a probe that reads
 //! x on the other node extends two symmetric clients to two symmetric ones. **Correct because** symmetric clients have the same
 //! outcomes, renamed, both of the implementation and of the specification. The first wrong one is always asked about.
-//! **Cost**: a canonical form for each client, and the terms once for each set of methods.
+//! **Cost**: a canonical form for each client, and the terms once for each world and set of methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,8 +53,8 @@ struct Renamed {
 #[derive(Default)]
 pub(super) struct Asked {
     forms: BTreeMap<Canonical, Vec<Renamed>>,
-    /// The symmetry of clients with these calls.
-    symmetries: BTreeMap<Called, Symmetry>,
+    /// The symmetry of clients in a world with these calls. With one node, nothing shows whether nodes differ.
+    symmetries: BTreeMap<(World, Called), Symmetry>,
 }
 
 impl Asked {
@@ -68,7 +68,7 @@ impl Asked {
         let called: Option<Called> = calls.map(of_call).collect();
         let Some(called) = called.filter(|_| question.crashing.is_none()) else { return true };
         let of_calls = || Symmetry::of(question, std::slice::from_ref(client));
-        let symmetry = self.symmetries.entry(called).or_insert_with(of_calls);
+        let symmetry = self.symmetries.entry((client.0.clone(), called)).or_insert_with(of_calls);
         if symmetry.is_trivial() {
             return true;
         }
