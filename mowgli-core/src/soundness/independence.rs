@@ -364,7 +364,10 @@ impl<'q> Moves<'q> {
                 }
             }
             // The library says whether its function only moves data.
-            Some(WritesTerm::Step(_)) => self.store(role, self.args.iter().fold(held, |all, a| all | a.labels)),
+            Some(WritesTerm::Step(var)) => {
+                let read = held | var.map_or(0, |var| self.var(var));
+                self.store(role, self.args.iter().fold(read, |all, a| all | a.labels));
+            }
             None => {}
         }
     }
@@ -385,7 +388,8 @@ impl<'q> Moves<'q> {
 
     fn role(&self, e: Expr) -> PartRole {
         match e.term() {
-            ExprTerm::Part(_, role, _) => Some(role),
+            // `x.seen_1` may be the part `seen` with the index 1.
+            ExprTerm::Part(_, role, _) => role.split('_').next(),
             ExprTerm::Arg(position, _) => self.args.get(*position)?.role,
             _ => None,
         }
