@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 
 use mowgli::check::{CheckOptions, check};
+use mowgli_core::algebra::Spec;
 use mowgli_core::body::{Body, body};
 use mowgli_core::edit::{Edited, Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::expr::Expr;
+use mowgli_core::event::{Call, Event};
+use mowgli_core::expr::{Expr, ret};
 use mowgli_core::implementation::Implementation as _;
+use mowgli_core::library::{Equivariance, Hints, Library};
+use mowgli_core::method::{methods, named_by};
 use mowgli_core::outcome::Outcome;
+use mowgli_core::shape::{Shapes, shapes, step_of};
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::independence::Independence;
 use mowgli_core::soundness::verdict::Question;
@@ -17,6 +21,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Expected, Variant, variant};
 use mowgli_libraries::x86::treiber::{Method as Stack, Treiber};
+use mowgli_x86::stamp::X86Stamp::{R, W};
 use mowgli_x86::tso::Method as Tso;
 
 use crate::renaming::{entries, implemented, question};
@@ -65,10 +70,81 @@ fn what_bodies_do_with_data_is_noticed() {
     let swapped = stores(|s, x, v| body! { Tso::write(x, v); Tso::write(s.part("top", []), v) });
     let fetched = stores(|_, x, v| body! { Tso::write(x, v); Tso::faa(x, 1) });
     let location = stores(|_, x, v| body! { Tso::write(x, v); Tso::write(v.part("next", []), 1) });
-    for edited in [compares, computes, swapped, fetched, location] {
+    // `s.seen_1` is one location, however its name is written.
+    let other_name = stores(|s, x, v| {
+        body! {
+            Tso::write(s.part("seen_1", []), v);
+            let seen = Tso::read(s.part("seen", [1.into()]));
+            if (seen != 2) { Tso::write(x, v) }
+        }
+    });
+    for edited in [compares, computes, swapped, fetched, location, other_name] {
         let (found, text) = of(edited);
         assert_eq!(found, "Independence({})", "{text}");
     }
+}
+
+methods! {
+    /// Words that are copied.
+    enum Copied of COPIES = "copies" {
+        /// Writes a word.
+        fn put = Put(x: Object, v: Value);
+        /// Reads a word.
+        fn get = Get(x: Object) -> Value;
+        /// Copies a word to another one.
+        fn copy = Copy(x: Object, y: Object);
+    }
+}
+
+/// A library that copies with a Rust function.
+struct Copies;
+
+impl Library for Copies {
+    named_by!(Copied);
+
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Copied:
+            Put { x, v } => { W: writes x, v }
+            Get { x } => { R: reads x, ret() }
+            Copy { x, y } => { let old = R: reads x; W: writes y, step_of(old) }
+        })
+    }
+
+    fn step(&self, _: &Event, read: Val) -> Option<Val> {
+        Some(read)
+    }
+
+    fn spec(&self) -> Spec {
+        Spec::default()
+    }
+}
+
+impl Hints for Copies {
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::DataIndependent
+    }
+}
+
+/// A word that is copied by a Rust function is compared at its new place.
+#[test]
+fn what_functions_copy_is_followed() {
+    let all = entries();
+    let of = |seen: fn(Expr) -> Body| {
+        let edited =
+            Treiber.replace(calls!(Tso::Write { x, v } in Stack::Push { x: s, v: pushed } if v == pushed => body! {
+                Copied::put(s.part("from", []), v);
+                Copied::copy(s.part("from", []), s.part("to", []));
+                let seen = seen(s);
+                if (seen == 1) { Tso::write(x, v) }
+            }));
+        assert_eq!(edited.mistake(), None);
+        let (entry, bound) = (named(&all, "treiber").unwrap(), bound());
+        let mut question = question(entry, &variant("edited", "", Expected::Sound, edited, &[(2, 1, 2)]), &bound);
+        question.below = question.below.with(Copies);
+        format!("{:?}", Independence::of(&question))
+    };
+    assert_eq!(of(|s| body! { Copied::get(s.part("else", [])) }), "Independence({(Push, 1)})");
+    assert_eq!(of(|s| body! { Copied::get(s.part("to", [])) }), "Independence({})");
 }
 
 /// The outcomes of a client with the number of classes of executions of each.
@@ -154,6 +230,13 @@ fn mistakes_with_data_are_found() {
         calls!(Tso::Write { x, v } in Stack::Push { v: pushed, .. } if v == pushed => body! { Tso::write(x, 1) }),
     );
     assert_eq!(verdict(one), "unsound");
+    // An integer that is the second one of a general client.
+    let as_general =
+        Treiber.replace(calls!(Tso::Write { x, v } in Stack::Push { x: s, v: pushed } if v == pushed => body! {
+            let first = Tso::read(s.part("top", []));
+            if (first == 0) { Tso::write(x, v) } else { Tso::write(x, (1 << 20) + 2) }
+        }));
+    assert_eq!(verdict(as_general), "unsound");
 }
 
 /// A stack can have 1956 states with six different values, but only 69 if each thread pushes three of them in order.
@@ -167,4 +250,14 @@ fn six_different_values_are_not_too_many() {
     let push = |v: i64| Stack::Push { x, v: v.into() }.into();
     let threads = vec![[1, 2, 3].map(push).to_vec(), [4, 5, 6].map(push).to_vec()];
     assert_eq!(question.is_locally_sound(&world, &Client { threads }), Ok(true));
+}
+
+/// General clients have integers, too, where no larger ones are left.
+#[test]
+fn values_may_be_the_largest() {
+    let all = entries();
+    let entry = named(&all, "treiber").unwrap();
+    let bound = Bound { threads: 1, calls: 2, values: vec![1, i64::MAX], ..Bound::default() };
+    let checked = check(entry, &entry.variants[0], &bound, &CheckOptions::default()).unwrap();
+    assert_eq!(checked.verdict(), "sound");
 }

@@ -24,6 +24,7 @@ use super::progress::Progress;
 use super::question::Question;
 use super::symmetry::Symmetry;
 use crate::outcome::{Explored, Outcome};
+use crate::runs::Stop;
 use crate::value::Val;
 use crate::world::World;
 
@@ -53,10 +54,11 @@ pub(super) struct Generals {
 impl Generals {
     pub(super) fn of(question: &Question<'_>, clients: &[(World, Client)], orbits: &Orbits) -> Self {
         let independence = Independence::of(question);
-        if independence == Independence::default() || question.crashing.is_some() {
+        let largest = largest(clients);
+        if independence == Independence::default() || question.crashing.is_some() || largest > i64::MAX - LAST {
             return Self::default();
         }
-        let last = LAST.max(largest(clients));
+        let last = LAST.max(largest);
         let general = |&i: &usize| {
             let (world, client) = &clients[i];
             let (client, stands_for) = independence.most_general(client, last);
@@ -67,7 +69,12 @@ impl Generals {
         let generals: Vec<(World, Client)> = all.iter().map(|(_, g, _)| g).sorted().dedup().cloned().collect();
         let most = all.iter().map(|(_, _, stands_for)| stands_for.len()).max().unwrap_or(0) as i64;
         let values: Vec<i64> = (last + 1..=last + most).collect();
-        let (classes, to_form) = symmetric(&Symmetry::of(question, &generals), &values, &generals);
+        let symmetry = Symmetry::of(question, &generals);
+        // An integer that a definition writes or computes could hide a wrong result.
+        if !values.iter().all(|v| symmetry.renames(*v)) {
+            return Self::default();
+        }
+        let (classes, to_form) = symmetric(&symmetry, &values, &generals);
         let class_of: BTreeMap<usize, usize> = classes.iter().flat_map(|c| c.iter().map(|&g| (g, c[0]))).collect();
         let mut leaders = BTreeMap::new();
         let image = |(i, general, stands_for): &(usize, (World, Client), BTreeMap<i64, i64>)| {
@@ -122,8 +129,8 @@ impl Generals {
 /// an image.
 fn answers(results: &ClientResults) -> bool {
     let ClientResults { local, progress, is_refused, .. } = results;
-    let may_stay = matches!(progress, Progress::Blocks(..) | Progress::Stuck(..)) || *is_refused;
-    local.violation.is_none() && local.explored.stop.is_none() && local.explored.stats.classes > 0 && !may_stay
+    let ends = matches!(progress, Progress::Ends | Progress::Undecided(Stop::NotAsked)) && !is_refused;
+    local.violation.is_none() && local.explored.stop.is_none() && local.explored.stats.classes > 0 && ends
 }
 
 impl MergedClient {
@@ -152,4 +159,23 @@ fn largest(clients: &[(World, Client)]) -> i64 {
     }
     let calls = clients.iter().flat_map(|(_, client)| client.threads.iter().flatten());
     calls.flat_map(|call| call.args.iter().map(|&v| of(v))).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::solver::Stats;
+
+    /// A general client has more values than its images, and so it can reach a limit that they do not reach.
+    #[test]
+    fn undecided_progress_is_no_answer() {
+        let answers_with = |progress| {
+            let explored = Explored { stats: Stats { classes: 1, ..Stats::default() }, stop: None, traces: 0 };
+            let (ends, concretisation) = Default::default();
+            let local = LocalResult { explored, outcomes: 1, ends, concretisation, violation: None };
+            answers(&ClientResults { local, progress, stays: false, is_refused: false, is_copied: false })
+        };
+        assert!(answers_with(Progress::Ends) && answers_with(Progress::Undecided(Stop::NotAsked)));
+        assert!(!answers_with(Progress::Undecided(Stop::Values)));
+    }
 }
