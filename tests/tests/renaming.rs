@@ -314,7 +314,7 @@ impl Subject for OwnFences {
     }
 }
 
-/// A promise about node 2 alone. On a network of one node, which is asked about first, nothing shows that nodes differ.
+/// A promise about node 2 alone. The network of one node comes first, and does not show that nodes differ.
 #[test]
 fn outcomes_of_one_node_alone_are_compared() {
     let all = catalogue();
