@@ -12,7 +12,7 @@ use mowgli_core::implementation::Implementation as _;
 use mowgli_core::library::{Equivariance, Hints, Library};
 use mowgli_core::method::{methods, named_by};
 use mowgli_core::outcome::Outcome;
-use mowgli_core::shape::{Shapes, shapes, step_of};
+use mowgli_core::shape::{Case, CasesTerm, Shapes, WritesTerm, shapes, step_of};
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::independence::Independence;
 use mowgli_core::soundness::verdict::Question;
@@ -21,7 +21,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Expected, Variant, variant};
 use mowgli_libraries::x86::treiber::{Method as Stack, Treiber};
-use mowgli_x86::stamp::X86Stamp::{R, W};
+use mowgli_x86::stamp::X86Stamp::{R, U, W};
 use mowgli_x86::tso::Method as Tso;
 
 use crate::renaming::{entries, implemented, question};
@@ -93,10 +93,17 @@ methods! {
         fn get = Get(x: Object) -> Value;
         /// Copies a word to another one.
         fn copy = Copy(x: Object, y: Object);
+        /// Reads a word, which is this value.
+        fn same = Same(x: Object, state: Object, v: Value) -> Value;
     }
 }
 
-/// A library that copies with a Rust function.
+/// Changes nothing. The call has this result.
+fn if_result_is(v: Expr) -> WritesTerm {
+    WritesTerm::Words(CasesTerm::new(0, |_| vec![Case::new(true, &[], v)]))
+}
+
+/// A library that copies with a Rust function, and compares without an expression.
 struct Copies;
 
 impl Library for Copies {
@@ -107,6 +114,7 @@ impl Library for Copies {
             Put { x, v } => { W: writes x, v }
             Get { x } => { R: reads x, ret() }
             Copy { x, y } => { let old = R: reads x; W: writes y, step_of(old) }
+            Same { x, state, v } => { R: reads x, ret(); U: updates state => if_result_is(v) }
         })
     }
 
@@ -125,9 +133,9 @@ impl Hints for Copies {
     }
 }
 
-/// A word that is copied by a Rust function is compared at its new place.
+/// A word that is copied by a Rust function is compared at its new place, and another one with a result.
 #[test]
-fn what_functions_copy_is_followed() {
+fn what_shapes_do_with_data_is_noticed() {
     let all = entries();
     let of = |seen: fn(Expr) -> Body| {
         let edited =
@@ -145,6 +153,8 @@ fn what_functions_copy_is_followed() {
     };
     assert_eq!(of(|s| body! { Copied::get(s.part("else", [])) }), "Independence({(Push, 1)})");
     assert_eq!(of(|s| body! { Copied::get(s.part("to", [])) }), "Independence({})");
+    let same = |s: Expr| body! { Copied::same(s.part("from", []), s.part("state", []), 1); 0 };
+    assert_eq!(of(same), "Independence({})");
 }
 
 /// The outcomes of a client with the number of classes of executions of each.

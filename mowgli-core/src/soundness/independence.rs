@@ -147,6 +147,8 @@ struct Moves<'q> {
     args: Vec<PassedArgument>,
     /// The results that a call has, in its shape.
     ret: Labels,
+    /// Whether a subevent of that shape reads the result.
+    is_ret_read: bool,
     /// The values of the `break`s so far.
     broken: Labels,
 }
@@ -171,6 +173,7 @@ impl<'q> Moves<'q> {
             vars: BTreeMap::new(),
             args: Vec::new(),
             ret: 0,
+            is_ret_read: false,
             broken: 0,
         })
     }
@@ -283,7 +286,8 @@ impl<'q> Moves<'q> {
         self.vars.clear();
         // A result that is not read may be made of the arguments.
         let returns = of.methods().iter().find(|m| m.name == method).map(|m| m.returns);
-        let is_made = !reads_result(shape) && !matches!(returns, Some(Returns::Nothing | Returns::Bool));
+        self.is_ret_read = reads_result(shape);
+        let is_made = !self.is_ret_read && !matches!(returns, Some(Returns::Nothing | Returns::Bool));
         self.ret = self.reads_of(shape, passed) | if is_made { passed } else { 0 };
         let ret = self.ret;
         if !is_trusted {
@@ -360,7 +364,11 @@ impl<'q> Moves<'q> {
                         let labels = self.labels(*e);
                         self.store(role, labels);
                     }
-                    self.labels(case.result);
+                    let result = self.labels(case.result);
+                    // The case is only for the value that is read.
+                    if self.is_ret_read {
+                        self.used |= result | self.ret;
+                    }
                 }
             }
             // The library says whether its function only moves data.
