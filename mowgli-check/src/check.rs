@@ -644,13 +644,13 @@ impl Checked {
         let Report { generated, ill_formed, renamed, clients, vacuous, probed, stats, .. } = &self.report;
         let dropped = [
             (*ill_formed, "that the specification says nothing of"),
-            (*renamed, "others renamed, or with equal values"),
+            (*renamed, "that are symmetric, or differ only by equal values"),
             (self.not_asked(), "left when the check ended"),
         ];
         let dropped = dropped.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!(", less {n} {why}")).join("");
-        let probed = if *probed > 0 { format!("; {probed} looked at for their outcomes") } else { String::new() };
+        let probed = if *probed > 0 { format!("; {probed} searched for their outcomes") } else { String::new() };
         format!(
-            "clients: {generated}{dropped}: {} looked at; {vacuous} never end{probed}\n\
+            "clients: {generated}{dropped}: {} searched; {vacuous} never end{probed}\n\
              search: {} skeletons, {} states, {} nodes, {} leaves, {} classes, {:.3} leaves per class",
             clients - renamed,
             stats.skeletons,
