@@ -46,15 +46,14 @@ impl Exchange {
     }
 
     fn value(self, v: Val) -> Val {
-        match (self, v) {
+        v.image(&|part| match (self, part) {
             (Self::Integers(a, b), Val::Int(i)) => Val::Int(other(i, a, b)),
             (Self::Merged(a, b), Val::Int(i)) => Val::Int(if i == b { a } else { i }),
             (_, Val::Node(n)) => Val::Node(self.node(n)),
             (_, Val::Nodes(ns)) => Val::Nodes(ns.iter().map(|n| self.node(n)).collect()),
             (_, Val::Thread(t)) => Val::Thread(self.thread(t)),
-            (_, Val::Tuple(parts)) => Val::tuple(&parts.parts().iter().map(|&v| self.value(v)).collect_vec()),
             (_, v) => v,
-        }
+        })
     }
 
     pub(crate) fn call(self, call: &Call) -> Call {

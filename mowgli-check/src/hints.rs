@@ -19,7 +19,6 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::independence::Independence;
 use mowgli_core::soundness::symmetry::Symmetry;
-use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 
@@ -116,18 +115,10 @@ fn exchanges(libraries: &Libraries, library: &dyn Hints) -> Vec<Exchange> {
 fn is_allowed(exchange: Exchange, execution: &Execution, independence: &Independence) -> bool {
     let Exchange::Merged(_, gone) = exchange else { return true };
     let is_moved = |call: &Call| {
-        let mut args = (0..call.args.len()).filter(|&at| mentions(call.args[at], gone));
+        let mut args = (0..call.args.len()).filter(|&at| call.args[at].integers().contains(&gone));
         args.all(|at| independence.has(call, at))
     };
     execution.events.iter().all(|e| is_moved(&e.call))
-}
-
-fn mentions(v: Val, integer: i64) -> bool {
-    match v {
-        Val::Int(i) => i == integer,
-        Val::Tuple(parts) => parts.parts().iter().any(|&v| mentions(v, integer)),
-        _ => false,
-    }
 }
 
 /// Makes two names or integers change places in an execution, and judges it again.

@@ -375,14 +375,20 @@ impl ShapeTerm {
         Self::For(var, set.into(), Box::new(part(ExprTerm::Var(var).into())))
     }
 
+    /// Returns the first result of `f` for the subevents of all ways, in the order of the term.
+    pub fn find_sub<'s, T>(&'s self, f: &mut dyn FnMut(&'s SubTerm) -> Option<T>) -> Option<T> {
+        match self {
+            Self::Sub(sub) => f(sub),
+            Self::Seq(parts) | Self::Either(parts) => parts.iter().find_map(|part| part.find_sub(f)),
+            Self::If(_, yes, no) => yes.find_sub(f).or_else(|| no.find_sub(f)),
+            Self::For(_, _, part) => part.find_sub(f),
+        }
+    }
+
     /// Returns the written value that depends on a read one. A shape has at most one.
     fn computed(&self) -> Option<&WritesTerm> {
-        match self {
-            Self::Sub(sub) => sub.writes.as_ref().filter(|w| matches!(w, WritesTerm::Sum(..) | WritesTerm::Words(_))),
-            Self::Seq(parts) | Self::Either(parts) => parts.iter().find_map(Self::computed),
-            Self::If(_, yes, no) => yes.computed().or_else(|| no.computed()),
-            Self::For(_, _, part) => part.computed(),
-        }
+        let is_computed = |w: &&WritesTerm| matches!(w, WritesTerm::Sum(..) | WritesTerm::Words(_));
+        self.find_sub(&mut |sub| sub.writes.as_ref().filter(is_computed))
     }
 
     /// Returns the ways in which the event of these surroundings can happen.

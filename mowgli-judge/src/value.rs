@@ -91,6 +91,25 @@ impl Val {
         }
     }
 
+    /// Returns the integers in it: itself, or those among the parts of a tuple.
+    #[must_use]
+    pub fn integers(self) -> Vec<i64> {
+        match self {
+            Self::Int(i) => vec![i],
+            Self::Tuple(t) => t.0.iter().flat_map(|v| v.integers()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns its image under `f`. That of a tuple has the images of its parts.
+    #[must_use]
+    pub fn image(self, f: &dyn Fn(Self) -> Self) -> Self {
+        match self {
+            Self::Tuple(t) => Self::tuple(&t.0.iter().map(|v| v.image(f)).collect::<Vec<_>>()),
+            one => f(one),
+        }
+    }
+
     /// Returns the location, if it is one.
     #[must_use]
     pub fn loc(self) -> Option<Loc> {

@@ -345,10 +345,6 @@ fn elements(set: Expr) -> Option<Vec<Expr>> {
 
 /// True if a shape only reads, whatever the call is about.
 pub(crate) fn only_reads(shape: &ShapeTerm) -> bool {
-    match shape {
-        ShapeTerm::Sub(sub) => sub.reads.is_some() && sub.writes.is_none(),
-        ShapeTerm::Seq(parts) | ShapeTerm::Either(parts) => parts.iter().all(only_reads),
-        ShapeTerm::If(_, yes, no) => only_reads(yes) && only_reads(no),
-        ShapeTerm::For(_, _, part) => only_reads(part),
-    }
+    let does_more = |sub: &SubTerm| sub.reads.is_none() || sub.writes.is_some();
+    shape.find_sub(&mut |sub| does_more(sub).then_some(())).is_none()
 }

@@ -163,11 +163,7 @@ fn outcomes(question: &Question<'_>, client: &(World, Client)) -> BTreeMap<Outco
 }
 
 fn image(v: Val, of: &dyn Fn(i64) -> i64) -> Val {
-    match v {
-        Val::Int(i) => Val::Int(of(i)),
-        Val::Tuple(parts) => Val::tuple(&parts.parts().iter().map(|&v| image(v, of)).collect::<Vec<_>>()),
-        other => other,
-    }
+    v.image(&|part| part.int().map_or(part, |i| Val::Int(of(i))))
 }
 
 /// The executions of a client whose integers are equal are the images of the executions of the client whose integers differ.

@@ -16,12 +16,14 @@ use itertools::Itertools;
 use rayon::prelude::*;
 
 use super::client::Client;
+use super::client_log::Work;
 use super::client_results::ClientResults;
 use super::independence::Independence;
 use super::local::LocalResult;
 use super::orbits::{Orbits, symmetric};
 use super::progress::Progress;
 use super::question::Question;
+use super::renaming::Renaming;
 use super::symmetry::Symmetry;
 use crate::outcome::{Explored, Outcome};
 use crate::runs::Stop;
@@ -39,6 +41,14 @@ struct MergedClient {
     integers: BTreeMap<i64, i64>,
     /// The first client with this general client. The statistics of the search are counted with it.
     leader: usize,
+}
+
+/// A general client of a client that is the first of its orbit.
+struct General {
+    first: usize,
+    client: (World, Client),
+    /// The integers of the first client, by those of the general one.
+    stands_for: BTreeMap<i64, i64>,
 }
 
 /// The general clients of a check, and what is known of them.
@@ -59,36 +69,26 @@ impl Generals {
             return Self::default();
         }
         let last = LAST.max(largest);
-        let general = |&i: &usize| {
-            let (world, client) = &clients[i];
+        let general = |first: usize| {
+            let (world, client) = &clients[first];
             let (client, stands_for) = independence.most_general(client, last);
-            let is_known = client.is_well_formed(question.library(), world) && !stands_for.is_empty();
-            is_known.then(|| (i, (world.clone(), client), stands_for))
+            let is_covered = client.is_well_formed(question.library(), world) && !stands_for.is_empty();
+            is_covered.then(|| General { first, client: (world.clone(), client), stands_for })
         };
-        let all: Vec<_> = orbits.firsts().filter_map(|i| general(&i)).collect();
-        let generals: Vec<(World, Client)> = all.iter().map(|(_, g, _)| g).sorted().dedup().cloned().collect();
-        let most = all.iter().map(|(_, _, stands_for)| stands_for.len()).max().unwrap_or(0) as i64;
-        let values: Vec<i64> = (last + 1..=last + most).collect();
-        let symmetry = Symmetry::of(question, &generals);
+        let all: Vec<General> = orbits.firsts().filter_map(general).collect();
+        let clients: Vec<(World, Client)> = all.iter().map(|g| &g.client).sorted().dedup().cloned().collect();
+        let most = all.iter().map(|g| g.stands_for.len()).max().unwrap_or(0) as i64;
+        let integers: Vec<i64> = (last + 1..=last + most).collect();
+        let symmetry = Symmetry::of(question, &clients);
         // An integer that a definition writes or computes could hide a wrong result.
-        if !values.iter().all(|v| symmetry.renames(*v)) {
+        if !integers.iter().all(|v| symmetry.renames(*v)) {
             return Self::default();
         }
-        let (classes, to_form) = symmetric(&symmetry, &values, &generals);
-        let class_of: BTreeMap<usize, usize> = classes.iter().flat_map(|c| c.iter().map(|&g| (g, c[0]))).collect();
-        let mut leaders = BTreeMap::new();
-        let image = |(i, general, stands_for): &(usize, (World, Client), BTreeMap<i64, i64>)| {
-            let own = generals.binary_search(general).expect("it is one of them");
-            let of = class_of[&own];
-            let renaming = to_form[of].and_back(&to_form[own]);
-            let integers = stands_for.keys().map(|&v| (v, stands_for[&renaming.integer(v)])).collect();
-            (*i, MergedClient { of, integers, leader: *leaders.entry(of).or_insert(*i) })
-        };
-        let mut images: BTreeMap<usize, MergedClient> = all.iter().map(image).collect();
+        let mut images = merged(&all, &clients, &symmetric(&symmetry, &integers, &clients));
         // A client that is the only one is searched itself.
         let counts = images.values().counts_by(|image| image.of);
         images.retain(|_, image| counts[&image.of] > 1);
-        Self { clients: generals, images, results: BTreeMap::new() }
+        Self { clients, images, results: BTreeMap::new() }
     }
 
     /// Returns the first client that has the same general client as this one.
@@ -96,9 +96,10 @@ impl Generals {
         self.images.get(&client).map_or(client, |image| image.leader)
     }
 
-    /// Searches the general clients of these clients that have not been searched.
+    /// Searches the general clients of those of these clients without a result in the log, unless that was done.
     pub(super) fn search(&mut self, question: &Question<'_>, clients: &[usize], asks_progress: bool) {
-        let wanted = clients.iter().filter_map(|i| Some(self.images.get(i)?.of)).unique();
+        let is_open = |i: &&usize| !question.is_known(Work::Client(**i, asks_progress));
+        let wanted = clients.iter().filter(is_open).filter_map(|i| Some(self.images.get(i)?.of)).unique();
         let new: Vec<usize> = wanted.filter(|of| !self.results.contains_key(of)).collect();
         let search = |&of: &usize| {
             let results = question.local(&self.clients[of], asks_progress);
@@ -125,6 +126,24 @@ impl Generals {
     }
 }
 
+/// Returns the clients as images of the first general client of each orbit, given these clients with their orbits.
+fn merged(
+    all: &[General],
+    clients: &[(World, Client)],
+    (orbits, to_form): &(Vec<Vec<usize>>, Vec<Renaming>),
+) -> BTreeMap<usize, MergedClient> {
+    let orbit_of: BTreeMap<usize, usize> = orbits.iter().flat_map(|o| o.iter().map(|&g| (g, o[0]))).collect();
+    let mut leaders = BTreeMap::new();
+    let image = |General { first, client, stands_for }: &General| {
+        let own = clients.binary_search(client).expect("it is one of them");
+        let of = orbit_of[&own];
+        let renaming = to_form[of].and_back(&to_form[own]);
+        let integers = stands_for.keys().map(|&v| (v, stands_for[&renaming.integer(v)])).collect();
+        (*first, MergedClient { of, integers, leader: *leaders.entry(of).or_insert(*first) })
+    };
+    all.iter().map(image).collect()
+}
+
 /// Whether these results are those of all images. What is stuck, and goes on in no execution of the specification, might go on in
 /// an image.
 fn answers(results: &ClientResults) -> bool {
@@ -135,30 +154,16 @@ fn answers(results: &ClientResults) -> bool {
 
 impl MergedClient {
     fn outcome(&self, outcome: &Outcome) -> Outcome {
-        let outputs = outcome.outputs.iter().map(|&v| self.value(v)).collect();
+        let value = |v: Val| v.int().and_then(|i| self.integers.get(&i)).map_or(v, |&i| Val::Int(i));
+        let outputs = outcome.outputs.iter().map(|v| v.image(&value)).collect();
         Outcome { outputs, ..outcome.clone() }
-    }
-
-    fn value(&self, v: Val) -> Val {
-        match v {
-            Val::Int(i) => Val::Int(*self.integers.get(&i).unwrap_or(&i)),
-            Val::Tuple(parts) => Val::tuple(&parts.parts().iter().map(|&v| self.value(v)).collect_vec()),
-            other => other,
-        }
     }
 }
 
 /// The largest integer in calls.
 fn largest(clients: &[(World, Client)]) -> i64 {
-    fn of(v: Val) -> i64 {
-        match v {
-            Val::Int(i) => i,
-            Val::Tuple(parts) => parts.parts().iter().map(|&v| of(v)).max().unwrap_or(0),
-            _ => 0,
-        }
-    }
     let calls = clients.iter().flat_map(|(_, client)| client.threads.iter().flatten());
-    calls.flat_map(|call| call.args.iter().map(|&v| of(v))).max().unwrap_or(0)
+    calls.flat_map(|call| call.args.iter().flat_map(|v| v.integers())).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -299,19 +299,15 @@ impl<'q> Moves<'q> {
 
     /// Returns the arguments that the subevents of a shape may read, which are those that the result may hold.
     fn reads_of(&self, shape: &ShapeTerm, passed: Labels) -> Labels {
-        match shape {
-            ShapeTerm::Sub(sub) => {
-                let reads = sub.reads.is_some() || sub.found.is_some();
-                let read = sub.cell.filter(|_| reads).map_or(0, |cell| self.held(self.role(cell.loc)));
-                let is_function = matches!(sub.writes, Some(WritesTerm::Words(_) | WritesTerm::Step(_)));
-                read | if is_function { passed } else { 0 }
-            }
-            ShapeTerm::Seq(parts) | ShapeTerm::Either(parts) => {
-                parts.iter().fold(0, |all, part| all | self.reads_of(part, passed))
-            }
-            ShapeTerm::If(_, yes, no) => self.reads_of(yes, passed) | self.reads_of(no, passed),
-            ShapeTerm::For(_, _, part) => self.reads_of(part, passed),
-        }
+        let mut all = 0;
+        shape.find_sub(&mut |sub| {
+            let reads = sub.reads.is_some() || sub.found.is_some();
+            let is_function = matches!(sub.writes, Some(WritesTerm::Words(_) | WritesTerm::Step(_)));
+            all |= sub.cell.filter(|_| reads).map_or(0, |cell| self.held(self.role(cell.loc)));
+            all |= if is_function { passed } else { 0 };
+            None::<()>
+        });
+        all
     }
 
     fn subevents(&mut self, shape: &ShapeTerm) {
@@ -447,22 +443,11 @@ impl<'q> Moves<'q> {
 
 /// Whether some subevent reads the result of the call.
 fn reads_result(shape: &ShapeTerm) -> bool {
-    match shape {
-        ShapeTerm::Sub(sub) => matches!(sub.reads, Some(ReadsTerm::Is(e)) if *e.term() == ExprTerm::Ret),
-        ShapeTerm::Seq(parts) | ShapeTerm::Either(parts) => parts.iter().any(reads_result),
-        ShapeTerm::If(_, yes, no) => reads_result(yes) || reads_result(no),
-        ShapeTerm::For(_, _, part) => reads_result(part),
-    }
+    let reads = |sub: &SubTerm| matches!(sub.reads, Some(ReadsTerm::Is(e)) if *e.term() == ExprTerm::Ret);
+    shape.find_sub(&mut |sub| reads(sub).then_some(())).is_some()
 }
 
 /// Whether an expression is a literal that contains no integer. Whether an integer equals it does not depend on the integer.
 fn is_no_integer(e: Expr) -> bool {
-    fn has_none(v: Val) -> bool {
-        match v {
-            Val::Int(_) => false,
-            Val::Tuple(parts) => parts.parts().iter().all(|&v| has_none(v)),
-            _ => true,
-        }
-    }
-    matches!(e.term(), ExprTerm::Val(v) if has_none(*v))
+    matches!(e.term(), ExprTerm::Val(v) if v.integers().is_empty())
 }

@@ -64,7 +64,7 @@ impl Renaming {
         let homes = objects.iter().filter_map(|o| o.node);
         let placed = order.iter().map(|&t| world.threads[t]).chain(homes).chain(args().flat_map(nodes_of));
         let nodes = numbered(placed, (1..=world.nodes).map(Node));
-        let written = args().flat_map(integers).filter(|v| values.contains(v));
+        let written = args().flat_map(Val::integers).filter(|v| values.contains(v));
         let values: BTreeMap<i64, i64> =
             numbered(written, values.iter().copied()).into_iter().map(|(v, n)| (v, values[n])).collect();
         let position = |t: usize| Tid::from_index(order.iter().position(|&o| o == t).expect("each thread has a place"));
@@ -130,15 +130,14 @@ impl Renaming {
     }
 
     fn image(&self, v: Val, loc: &dyn Fn(Loc) -> Loc) -> Val {
-        match v {
+        v.image(&|part| match part {
             Val::Int(i) => Val::Int(self.integer(i)),
             Val::Loc(x) => Val::Loc(loc(x)),
             Val::Node(n) => Val::Node(self.node(n)),
             Val::Nodes(ns) => Val::Nodes(ns.iter().map(|n| self.node(n)).collect()),
             Val::Thread(t) => Val::Thread(self.thread(t)),
-            Val::Tuple(parts) => Val::tuple(&parts.parts().iter().map(|&v| self.image(v, loc)).collect_vec()),
             other => other,
-        }
+        })
     }
 
     /// Renames an object. Members that are sorted by number stay sorted.
@@ -168,14 +167,6 @@ fn nodes_of(v: Val) -> Vec<Node> {
         Val::Node(n) => vec![n],
         Val::Nodes(ns) => ns.iter().collect(),
         Val::Tuple(parts) => parts.parts().iter().flat_map(|&v| nodes_of(v)).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn integers(v: Val) -> Vec<i64> {
-    match v {
-        Val::Int(i) => vec![i],
-        Val::Tuple(parts) => parts.parts().iter().flat_map(|&v| integers(v)).collect(),
         _ => Vec::new(),
     }
 }

@@ -68,9 +68,7 @@ pub fn local(question: &Question<'_>) -> Report {
     for group in groups(&positions) {
         // Once termination is undecided, skip it for larger clients, because the verdict would stay undecided.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let open: Vec<usize> =
-            group.iter().copied().filter(|&i| !question.is_known(Work::Client(i, asks_progress))).collect();
-        generals.search(question, &open, asks_progress);
+        generals.search(question, group, asks_progress);
         let ask = |&i: &usize| {
             let search = || generals.results(i).unwrap_or_else(|| question.local(&all[i], asks_progress));
             question.known_or(Work::Client(i, asks_progress), search)

@@ -41,8 +41,8 @@ impl Solver<'_> {
         let updates = (0..self.graph.len()).filter_map(|s| self.update(s)).collect::<Option<Vec<_>>>()?;
         let mut chains = Chains { updates, step, made: BTreeSet::new(), followed: 0 };
         let before = self.snapshot();
-        let is_possible = self.propagate();
-        for first in 0..if is_possible { chains.updates.len() } else { 0 } {
+        let firsts = if self.propagate() { 0..chains.updates.len() } else { 0..0 };
+        for first in firsts {
             let Update { choice, read, .. } = chains.updates[first];
             for source in self.options(choice, read) {
                 let v = match source {
