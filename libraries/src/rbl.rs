@@ -16,6 +16,8 @@ use crate::bal::member_sets;
 use crate::entry::bound;
 use crate::prelude::*;
 use crate::sv::{Method as Sv, SV};
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::{Method as Rdma, WAIT};
 
 methods! {
     /// Calls of a ring buffer, strong or weak.
@@ -177,6 +179,23 @@ fn read_count(x: Expr) -> Body {
     body! { let v = Sv::read(x); v.int() }
 }
 
+/// Receives the next message. `read` reads the word with a number as an integer.
+fn received(x: Expr, read: fn(Expr, Expr) -> Body) -> Body {
+    body! {
+        let at = read_count(tail(x, me()));
+        let end = read_count(head(x));
+        if (at < end) {
+            let length = (read(x, at));
+            let words = for k in (range(1, length + 1)) { (read(x, at + k)) };
+            Sv::write(tail(x, me()), at + length + 1);
+            Sv::bcast(tail(x, me()), Val::NoWid, nodes(writer(x)).without(here()));
+            if ((words.len()) == 1) { words.first() } else { words }
+        } else {
+            Val::Bot
+        }
+    }
+}
+
 impl Implementation for RblOverSv {
     fn target(&self) -> Name {
         Library::name(&self.0)
@@ -192,7 +211,6 @@ impl Implementation for RblOverSv {
 
     fn bodies(&self) -> Option<&Bodies> {
         static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
-            let back = |x: Expr| nodes(writer(x)).without(here());
             bodies! { Method:
                 Submit { x, message } by writer(x) => {
                     let at = read_count(head(x));
@@ -212,23 +230,97 @@ impl Implementation for RblOverSv {
                         true
                     }
                 }
-                Receive { x } by readers(x) => {
-                    let at = read_count(tail(x, me()));
-                    let end = read_count(head(x));
-                    if (at < end) {
-                        let length = read_count(word(x, at));
-                        let words = for k in (range(1, length + 1)) { read_count(word(x, at + k)) };
-                        Sv::write(tail(x, me()), at + length + 1);
-                        Sv::bcast(tail(x, me()), Val::NoWid, back(x));
-                        if ((words.len()) == 1) { words.first() } else { words }
-                    } else {
-                        Val::Bot
-                    }
-                }
+                Receive { x } by readers(x) => { received(x, |x, k| read_count(word(x, k))) }
             }
         });
         Some(&BODIES)
     }
+}
+
+/// The implementation over SV and RDMA-WAIT: the words of a message are one put to each node, or two where the ring begins anew.
+/// They arrive in any order. The head is broadcast behind them, as in [`RblOverSv`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RblInOnePut(pub Rbl);
+
+/// A word of a node's copy, by its place from 0 to before the size of the ring.
+fn word_of(x: impl Into<Expr>, n: impl Into<Expr>, place: impl Into<Expr>) -> Expr {
+    x.into().part("word", [n.into(), place.into()])
+}
+
+/// The word with this number on the own node, counted modulo the size of the ring.
+fn own_word(x: Expr, k: impl Into<Expr>) -> Expr {
+    word_of(x, here(), k.into() % size(x))
+}
+
+/// Puts the own words in these places, from `begin` to before `end`, to a node.
+fn put_places(x: Expr, n: Expr, begin: impl Into<Expr>, end: impl Into<Expr>) -> Body {
+    let (begin, end) = (begin.into(), end.into());
+    body! {
+        let from = for k in (range(begin, end)) { word_of(x, here(), k) };
+        let to = for k in (range(begin, end)) { word_of(x, n, k) };
+        Rdma::put_words(Way::USUAL, to, from, Val::NoWid)
+    }
+}
+
+/// Puts the words with the numbers from `at` to before `at + count` to some nodes.
+fn put_numbers(x: Expr, at: Expr, count: Expr, ns: Expr) -> Body {
+    body! {
+        let begin = at % size(x);
+        let end = begin + count;
+        for n in (ns) {
+            if (end > (size(x))) {
+                (put_places(x, n, begin, size(x)));
+                (put_places(x, n, 0, end - size(x)))
+            } else {
+                (put_places(x, n, begin, end))
+            }
+        }
+    }
+}
+
+impl Implementation for RblInOnePut {
+    fn target(&self) -> Name {
+        Library::name(&self.0)
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        Some(parts! { static x =>
+            head(x) => ObjectTerm::new(SV);
+            for n in (nodes(members(x))) {
+                for k in (range(0, size(x))) { word_of(x, n, k) => ObjectTerm::new(WAIT).at(n); }
+            }
+            for t in (readers(x)) { tail(x, t) => ObjectTerm::new(SV); }
+        })
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Submit { x, message } by writer(x) => {
+                    let at = read_count(head(x));
+                    let tails = for t in (readers(x)) { read_count(tail(x, t)) };
+                    if ((at - tails.min() + message.len() + 1) > (size(x))) {
+                        false
+                    } else {
+                        Rdma::write(own_word(x, at), message.len());
+                        for k in (range(0, message.len())) { Rdma::write(own_word(x, at + 1 + k), message.item(k)) }
+                        (put_numbers(x, at, message.len() + 1, targets(x)));
+                        Sv::wait(x.wid("d"));
+                        Sv::write(head(x), at + message.len() + 1);
+                        Sv::bcast(head(x), x.wid("d"), targets(x));
+                        true
+                    }
+                }
+                Receive { x } by readers(x) => { received(x, own_word_count) }
+            }
+        });
+        Some(&BODIES)
+    }
+}
+
+/// Reads an integer from the word with this number on the own node.
+fn own_word_count(x: Expr, k: Expr) -> Body {
+    body! { let v = Rdma::read(own_word(x, k)); v.int() }
 }
 
 impl Subject for Rbl {
@@ -332,6 +424,11 @@ pub fn entry(of: Rbl) -> Entry {
     // Where no relation orders a receive after a submit only a larger hb shows that.
     let blind = published
         .replace(calls!(Sv::Read { x } in Method::Receive { x: q } if x == head(q) => Sv::read(tail(q, me()))));
+    let one_put = Arc::new(fenced(RblInOnePut(of)));
+    let second = Way { queue: 2, ..Way::USUAL };
+    let two_queue_pairs = one_put.clone().replace(
+        calls!(Rdma::PutWords { xs, ys, d, .. } in Method::Submit { .. } => Rdma::put_words(second, xs, ys, d)),
+    );
     // The other variants are broken beside that, and by themselves.
     let with_fence = fenced;
     let fenced = Arc::new(fenced(published));
@@ -351,6 +448,8 @@ pub fn entry(of: Rbl) -> Entry {
     let variants = vec![
         over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published)),
         over("fenced", FENCED, Sound, fenced).and(Bound { values: vec![1, 2], ..bound(2, 2, 3) }),
+        over("one-put", "the words of a message are one put, in any order", Sound, one_put),
+        over("two-queue-pairs", "the put of the words is on another queue pair", Unsound, Arc::new(two_queue_pairs)),
         over("no-wait", "the head changes while it is broadcast", Unsound, Arc::new(no_wait)),
         over("head-first", "the head is broadcast before the data", Unsound, Arc::new(head_first)),
         over("room-off-by-one", "one word too many is taken to be free", Unsound, Arc::new(room_off_by_one)),
@@ -359,5 +458,5 @@ pub fn entry(of: Rbl) -> Entry {
         over("never-frees", "a receiver does not say that it has read", Blocks, Arc::new(never_frees)),
         over("blind", "a receiver never looks at the head", Unsound, Arc::new(blind)),
     ];
-    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv).with(Wait), variants)
 }

@@ -129,7 +129,7 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let variables = [group.shared_var("x"), group.shared_var("y")];
     let sums = [group.atomic("here", 1), group.atomic("there", 2)];
     let [own, far, over] = [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.word(name, node, 0));
-    let ring = group.ring("r", 0, &[1], 1024);
+    let ring = group.message_ring("r", 0, &[1], 8192);
     let times = times(provider);
     let mut measured = group.run_among(company, provider, |thread| {
         barrier.wait(thread)?;
@@ -142,11 +142,11 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
         let message = least(1, || {
             for _ in 0..MESSAGES {
                 if thread.id().index() == 0 {
-                    while !ring.submit_words(thread, &[7; 8])? {
+                    while !ring.submit(thread, &[7; 64])? {
                         thread.pause();
                     }
                 } else {
-                    while ring.receive_words(thread)?.is_none() {
+                    while ring.receive(thread)?.is_none() {
                         thread.pause();
                     }
                 }

@@ -174,6 +174,17 @@ int fabric_node_orders_atomics(struct fabric_node *node) {
     return node->orders_atomics;
 }
 
+static size_t lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+// Writes the largest numbers of bytes: of a put without a completion, and of any operation that keeps its order.
+void fabric_node_limits(struct fabric_node *node, size_t *quick, size_t *ordered) {
+    struct fi_ep_attr *attributes = node->info->ep_attr;
+    *quick = node->info->tx_attr->inject_size;
+    *ordered = lesser(attributes->max_msg_size, lesser(attributes->max_order_raw_size, attributes->max_order_waw_size));
+}
+
 // Writes the values that operations on the memory of a node carry with them: its key, and the address of its first
 // byte.
 void fabric_node_memory(struct fabric_node *node, uint64_t *key, uint64_t *base) {
@@ -222,15 +233,21 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
     return 0;
 }
 
-// Copies a word of the own memory to `at` of a peer. The word has been read when this returns, so a completion does not
-// follow.
-int fabric_put(struct fabric_end *end, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
-    return fi_inject_write(end->active->endpoint, end->node->begin + own, 8, peer, at, key);
+// Copies bytes of the own memory, at most as many as `fabric_node_limits` says, to `at` of a peer. They have been read when this
+// returns, so a completion does not follow.
+int fabric_put(struct fabric_end *end, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+    return fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key);
 }
 
-int fabric_get(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
+// Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes.
+int fabric_put_large(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+    void *from = end->node->begin + own;
+    return fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+}
+
+int fabric_get(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *to = end->node->begin + own;
-    return fi_read(end->active->endpoint, to, 8, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+    return fi_read(end->active->endpoint, to, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
 }
 
 static void *operands_of(struct fabric_end *end) {

@@ -176,6 +176,14 @@ impl mowgli_port::Port for CallPort<'_> {
         self.port.put(to, from, d)
     }
 
+    fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        self.port.get_words(to, from, d)
+    }
+
+    fn put_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        self.port.put_words(to, from, d)
+    }
+
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
         self.port.rcas(to, on, old, new, d)
     }

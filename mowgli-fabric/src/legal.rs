@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
-use mowgli_rdma::wait::Method;
+use mowgli_rdma::wait::{Method, words};
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::Word;
@@ -80,6 +80,9 @@ impl Legal {
             Method::Get { x: own, y: far, .. } | Method::Put { x: far, y: own, .. } => self.both(here, own, far),
             Method::RCAS { x, y, v1, v2, .. } => self.both(here, x, y).and(held(v1)).and(held(v2)),
             Method::RFAA { x, y, v, .. } | Method::RXchg { x, y, v, .. } => self.both(here, x, y).and(held(v)),
+            Method::GetWords { xs: own, ys: far, .. } | Method::PutWords { xs: far, ys: own, .. } => {
+                words(own).into_iter().zip(words(far)).try_for_each(|(own, far)| self.both(here, own, far))
+            }
             Method::Rfence { n } => self.exists(n),
             _ => Ok(()),
         }

@@ -175,6 +175,21 @@ impl mowgli_port::Port for LocalPort<'_> {
         self.write(to, v)
     }
 
+    fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        fence(SeqCst);
+        self.put_words(to, from, d)
+    }
+
+    fn put_words(&mut self, to: &[Word], from: &[Word], _: Id) -> Result<(), Fault> {
+        if let Some(fault) = self.company.and_then(Company::fault) {
+            return Err(fault);
+        }
+        for (to, from) in to.iter().zip(from) {
+            self.words[self.places[to.at]].store(self.words[self.places[from.at]].load(LOADS), STORES);
+        }
+        Ok(())
+    }
+
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, _: Id) -> Result<(), Fault> {
         let was = self.cas(on, old, new)?;
         self.write(to, was)

@@ -13,7 +13,8 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::operational::{Act, Driven, Step};
 use mowgli_rdma::tso::{Method as Tso, TSO};
-use mowgli_rdma::{Qp, Switches};
+use mowgli_rdma::wait::{WORDS, row};
+use mowgli_rdma::{Qp, Switches, Way};
 
 use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::port::{Fault, Port, RemoteFabric};
@@ -281,6 +282,10 @@ impl MachinePort<'_> {
         self.machine.words[x.at]
     }
 
+    fn row(&self, words: &[Word]) -> Val {
+        row(&words.iter().map(|x| self.at(*x)).collect::<Vec<_>>())
+    }
+
     /// Makes a call that returns nothing.
     fn done(&self, call: Tso) -> Result<(), Fault> {
         self.ask(call).map(|_| ())
@@ -358,6 +363,20 @@ impl mowgli_port::Port for MachinePort<'_> {
 
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
         self.begin(Tso::Put { x: self.at(to), y: self.at(from) }, to, d)
+    }
+
+    fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        for (to, from) in to.chunks(WORDS).zip(from.chunks(WORDS)) {
+            self.begin(Tso::GetWords { w: Way::USUAL.into(), xs: self.row(to), ys: self.row(from) }, from[0], d)?;
+        }
+        Ok(())
+    }
+
+    fn put_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        for (to, from) in to.chunks(WORDS).zip(from.chunks(WORDS)) {
+            self.begin(Tso::PutWords { w: Way::USUAL.into(), xs: self.row(to), ys: self.row(from) }, to[0], d)?;
+        }
+        Ok(())
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {

@@ -14,7 +14,7 @@ use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
 use crate::compiled::Me;
-use crate::emitted::mowgli_port::{List, MOST, Nodes, only};
+use crate::emitted::mowgli_port::{List, Nodes, only};
 use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::port::Fault;
@@ -99,18 +99,21 @@ impl Ring {
     /// # Errors
     /// If this thread is not the writer, or such a message never has room.
     pub fn submit_words(&self, thread: &mut Thread<'_>, message: &[i64]) -> Result<bool, Fault> {
-        if message.len() > MOST {
-            return Err(Fault::Wrong(format!("a message has at most {MOST} words, and not {}", message.len())));
-        }
+        self.submit_list(thread, &List::of(message))
+    }
+
+    /// Sends a message of these words.
+    pub(crate) fn submit_list(&self, thread: &mut Thread<'_>, message: &List) -> Result<bool, Fault> {
         let call = || {
-            let words: Vec<Val> = message.iter().map(|&v| v.into()).collect();
+            let words: Vec<Val> = message.iter().map(Val::from).collect();
             let message = if let [one] = words[..] { one } else { Val::tuple(&words) };
             Call::new(RBL, "Submit", &[self.0.into(), message])
         };
-        let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, List::of(message));
+        let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, message);
         let has_room = thread.make(self.0, code, call)?;
-        if !has_room && message.len() >= thread.size(self.0) {
-            let (size, words) = (thread.size(self.0), message.len());
+        let words = message.size() as usize;
+        if !has_room && words >= thread.size(self.0) {
+            let size = thread.size(self.0);
             return Err(Fault::Wrong(format!("{} has {size} words, so a message of {words} never has room", self.0)));
         }
         Ok(has_room)
@@ -132,7 +135,7 @@ impl Ring {
         Ok(self.next(thread)?.map(|message| message.as_slice().to_vec()))
     }
 
-    fn next(&self, thread: &mut Thread<'_>) -> Result<Option<List>, Fault> {
+    pub(crate) fn next(&self, thread: &mut Thread<'_>) -> Result<Option<List>, Fault> {
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| {
             let message = code::rbl::receive(me, x)?;
             Ok((!message.is_bot()).then_some(message))
@@ -401,8 +404,8 @@ impl Group {
         SharedVar(self.object(name, variable()))
     }
 
-    /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `fenced`, because the
-    /// published one is unsound if the writer is a reader too. [`Group::variant`] selects the published one.
+    /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `one-put`, which sends the words of a
+    /// message by one operation. [`Group::variant`] selects another one; the published one is unsound if the writer is a reader too.
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
         let [writer, readers] = [&[writer], readers].map(Self::tids);
         Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))

@@ -2,7 +2,8 @@
 
 use mowgli_core::ids::Loc;
 use mowgli_core::value::Val;
-use mowgli_rdma::wait::Method;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::{Method, words};
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::Id;
@@ -30,6 +31,7 @@ pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operat
     let (at, word) = (|x: Loc| stack.word(x), |v: Val| stack.encoded(v));
     let value = |x: Loc, content: i64| stack.decoded(x, content);
     let number = |v: Val| v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number, and cannot be added")));
+    let row = |xs: Val| words(xs).into_iter().map(at).collect::<Result<Vec<_>, _>>();
     let mut id = |d: Val| ids.number(d);
     match operation {
         Method::Read { x } => return value(x, port.read(at(x)?)?),
@@ -46,6 +48,12 @@ pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operat
         Method::RCAS { x, y, v1, v2, d } => port.rcas(at(x)?, at(y)?, word(v1)?, word(v2)?, id(d))?,
         Method::RFAA { x, y, v, d } => port.rfaa(at(x)?, at(y)?, number(v)?, id(d))?,
         Method::RXchg { x, y, v, d } => port.rxchg(at(x)?, at(y)?, word(v)?, id(d))?,
+        Method::GetWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
+            port.get_words(&row(xs)?, &row(ys)?, id(d))?;
+        }
+        Method::PutWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
+            port.put_words(&row(xs)?, &row(ys)?, id(d))?;
+        }
         Method::Wait { d } => port.wait(id(d))?,
         Method::Rfence { n } => port.rfence(n.0.into())?,
         Method::GetBy { .. }

@@ -1,18 +1,20 @@
 //! Tests that a call of an object performs the operations of the default variant's body, one by one. Emitted code performs the
 //! calls of most objects, so this also compares the code with the interpreted body.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::value::Val;
-use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::catalogue::catalogue;
 
 use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::group::Group;
 use crate::local::LocalMemory;
 use crate::port::{Fault, Port, RemoteFabric};
+use crate::stack::Stack;
 use crate::thread::Thread;
 
 /// An operation: its name, its words by number, and its values.
@@ -91,15 +93,14 @@ fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fau
     noted.lock().unwrap().clone()
 }
 
-/// Returns the operations of these calls, made by the bodies of the default variants.
+/// Returns the operations of these calls, made by the bodies of the variants that run if nobody names one.
 fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Noted> {
-    let world = group.stack().unwrap().world;
+    let stack = Stack::new(&catalogue(), group.stack().unwrap().world, [], &BTreeMap::new()).unwrap();
     operations(group, |thread| {
         calls.iter().try_for_each(|(library, method, args)| {
-            let entries = catalogue();
-            let implementation = &named(&entries, library).unwrap().default_variant().unwrap().implementation;
             let call = Call::new(Name::literal(library), method, args);
-            thread.run(&implementation.body(&world, thread.id(), &call)).map(|_| ())
+            let implementation = &stack.implementations[&call.library];
+            thread.run(&implementation.body(&stack.world, thread.id(), &call)).map(|_| ())
         })
     })
 }

@@ -40,7 +40,7 @@ pub struct Stack {
 
 impl Stack {
     /// Builds the implementations of the libraries of a world and of `others`, and of all that they call. A library
-    /// that `variants` does not name runs by its [`Entry::default_variant`].
+    /// that `variants` does not name runs by its [`Entry::default_variant`], and rings by the one that puts a message at once.
     ///
     /// # Errors
     /// If a library or variant does not exist, or a word is on a node that does not exist.
@@ -54,7 +54,7 @@ impl Stack {
         let (mut running, mut libraries) = (BTreeMap::new(), BTreeMap::new());
         for entry in needed(entries, used, variants)?.into_iter().rev() {
             let named = variants.get(entry.name).map(|variant| entry.variant(variant));
-            let variant = named.unwrap_or_else(|| entry.default_variant())?;
+            let variant = named.unwrap_or_else(|| offered(entry))?;
             let name = Name::literal(entry.name);
             add_parts(&*variant.implementation, &mut world);
             running.insert(name, variant.clone());
@@ -228,6 +228,14 @@ fn described(x: Loc, object: &Object) -> String {
     let size = if object.size == 1 { String::new() } else { format!(", size {}", object.size) };
     let members: String = object.members.iter().map(|t| format!(", {t}")).collect();
     format!("{x}: {}{node}{size}{members}, at first {}", object.library, object.init)
+}
+
+/// Returns the variant by which a library runs if nobody names one.
+fn offered(entry: &Entry) -> Result<&Variant, mowgli_libraries::error::Error> {
+    match entry.name {
+        "rbl" => entry.variant("one-put"),
+        _ => entry.default_variant(),
+    }
 }
 
 /// Returns the entries of these libraries and of all that they call, each after those that it calls.

@@ -157,10 +157,9 @@ fn messages_have_several_words_up_to_the_size_of_the_ring() {
                         Ok(())
                     });
                 }
-                for (words, why) in [(9, "a message of 9 never has room"), (65, "at most 64 words")] {
-                    let refused = ring.submit_words(thread, &vec![0; words]);
-                    assert!(matches!(&refused, Err(Fault::Wrong(text)) if text.contains(why)), "{refused:?}");
-                }
+                let refused = ring.submit_words(thread, &[0; 9]);
+                let why = "a message of 9 never has room";
+                assert!(matches!(&refused, Err(Fault::Wrong(text)) if text.contains(why)), "{refused:?}");
                 messages.iter().try_for_each(|message| {
                     thread.until(|thread| Ok(ring.submit_words(thread, message)?.then_some(())))
                 })

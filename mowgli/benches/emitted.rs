@@ -90,7 +90,7 @@ fn emitted<P: Port<Fault: Debug>>(work: Work, me: &mut Me<'_, P>, made: &Made) -
                 nlock::rel(me, &made.lock)?;
             }
             Work::Send if me.thread == 1 => {
-                while !rbl::submit(me, &made.ring, message)? {
+                while !rbl::submit(me, &made.ring, &message)? {
                     me.port.again()?;
                 }
             }

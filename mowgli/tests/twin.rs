@@ -44,7 +44,7 @@ fn the_objects_are_those_that_the_command_writes() {
 }
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 9] = ["emit", "rust", "sv", "bal", "wlock", "slock", "nlock", "sc-rmw", "rbl"];
+const OF_FABRIC: [&str; 9] = ["emit", "rust", "sv", "bal", "wlock", "slock", "nlock", "sc-rmw", "rbl:one-put"];
 
 #[test]
 fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
@@ -223,14 +223,14 @@ fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
     let all = world.all_threads();
     let made = Made {
         own: Own::new(&mut world),
-        meeting: bal::new(&mut world, all),
+        meeting: bal::new(&mut world, all.clone()),
         variable: sv::new(&mut world, 0),
         weak: wlock::new(&mut world, 1),
         strong: slock::new(&mut world, 2),
         node: nlock::new(&mut world, 1),
         atomic: sc_rmw::new(&mut world, 2, 0),
-        ring: rbl::new(&mut world, all, 4),
-        transitive: bal_transitive::new(&mut world, all),
+        ring: rbl::new(&mut world, all.clone(), 4),
+        transitive: bal_transitive::new(&mut world, all.clone()),
         weak_ring: rbl_weak::new(&mut world, all, 4),
         counter: counter::new(&mut world, 2),
         queue: queue::new(&mut world, 2),
@@ -280,9 +280,9 @@ fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -
         Action::Load => one(sc_rmw::read(me, &made.atomic)?),
         Action::Add(v) => one(sc_rmw::faa(me, &made.atomic, v)?),
         Action::Swap(old, new) => one(sc_rmw::cas(me, &made.atomic, old, new)?),
-        Action::Submit(v) => one(rbl::submit(me, &made.ring, List::of(&[v]))?.into()),
+        Action::Submit(v) => one(rbl::submit(me, &made.ring, &List::of(&[v]))?.into()),
         Action::Receive => message(rbl::receive(me, &made.ring)?),
-        Action::SubmitWeakly(v) => one(rbl_weak::submit(me, &made.weak_ring, List::of(&[v]))?.into()),
+        Action::SubmitWeakly(v) => one(rbl_weak::submit(me, &made.weak_ring, &List::of(&[v]))?.into()),
         Action::ReceiveWeakly => message(rbl_weak::receive(me, &made.weak_ring)?),
         Action::Count => one(counter::inc(me, &made.counter)?),
         Action::Counted => one(counter::get(me, &made.counter)?),

@@ -15,8 +15,8 @@
 // A program need not use everything.
 #![allow(dead_code)]
 
-/// The length of the longest list.
-pub const MOST: usize = 64;
+/// The length of the longest list that allocates nothing.
+const FEW: usize = 12;
 
 /// The value bottom where a number is expected.
 pub const BOT: i64 = i64::MIN;
@@ -57,6 +57,14 @@ pub trait Port {
     fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Self::Fault>;
     /// Posts a write of another node's word from one of the thread's node.
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Self::Fault>;
+    /// Posts reads of another node's words into as many of the thread's node. They may be one operation, in any order.
+    fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Self::Fault> {
+        to.iter().zip(from).try_for_each(|(&to, &from)| self.get(to, from, d))
+    }
+    /// Posts writes of another node's words from as many of the thread's node. They may be one operation, in any order.
+    fn put_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Self::Fault> {
+        to.iter().zip(from).try_for_each(|(&to, &from)| self.put(to, from, d))
+    }
     /// Posts a compare-and-swap of the word `on`; `to` gets what was there.
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Self::Fault>;
     /// Posts an addition to the word `on`; `to` gets what was there.
@@ -120,8 +128,8 @@ impl World {
     }
 
     /// Returns the nodes of threads.
-    pub fn nodes_of(&self, threads: List) -> Nodes {
-        threads.as_slice().iter().fold(0, |all, thread| all | only(self.node_of(*thread)))
+    pub fn nodes_of(&self, threads: &List) -> Nodes {
+        threads.iter().fold(0, |all, thread| all | only(self.node_of(thread)))
     }
 
     /// Returns all nodes.
@@ -158,17 +166,20 @@ impl<'a, P: Port, O> Thread<'a, P, O> {
 }
 
 /// Threads, nodes or values, in order; or the value bottom.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct List {
     /// The length; -1 for bottom.
     n: i64,
-    at: [i64; MOST],
+    /// The values, if they are few.
+    few: [i64; FEW],
+    /// The values otherwise.
+    many: Vec<i64>,
 }
 
 impl List {
     /// Returns an empty list.
     pub fn none() -> Self {
-        Self { n: 0, at: [0; MOST] }
+        Self { n: 0, few: [0; FEW], many: Vec::new() }
     }
 
     /// Returns bottom.
@@ -179,7 +190,10 @@ impl List {
     /// Returns a list of these.
     pub fn of(all: &[i64]) -> Self {
         let mut list = Self { n: all.len() as i64, ..Self::none() };
-        list.at[..all.len()].copy_from_slice(all);
+        match list.few.get_mut(..all.len()) {
+            Some(few) => few.copy_from_slice(all),
+            None => list.many = all.to_vec(),
+        }
         list
     }
 
@@ -190,14 +204,26 @@ impl List {
 
     /// Adds a value at the end.
     pub fn push(&mut self, v: i64) {
-        assert!(self.size() < MOST as i64, "a list is longer than MOST");
-        self.at[self.n as usize] = v;
+        let n = self.n as usize;
+        if n < FEW {
+            self.few[n] = v;
+        } else {
+            if n == FEW {
+                self.many = self.few.to_vec();
+            }
+            self.many.push(v);
+        }
         self.n += 1;
     }
 
     /// Returns the values.
     pub fn as_slice(&self) -> &[i64] {
-        &self.at[..self.n.max(0) as usize]
+        self.few.get(..self.n.max(0) as usize).unwrap_or(&self.many)
+    }
+
+    /// Goes through the values.
+    pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
+        self.as_slice().iter().copied()
     }
 
     /// Returns the length.
@@ -231,23 +257,23 @@ impl List {
     }
 
     /// Returns the values that are not equal to `v`.
-    pub fn without(self, v: i64) -> Self {
-        self.into_iter().filter(|&other| other != v).collect()
+    pub fn without(&self, v: i64) -> Self {
+        self.iter().filter(|&other| other != v).collect()
     }
 
     /// Returns the values that are not in another list.
-    pub fn except(self, other: Self) -> Self {
-        self.into_iter().filter(|&v| !other.has(v)).collect()
+    pub fn except(&self, other: &Self) -> Self {
+        self.iter().filter(|&v| !other.has(v)).collect()
     }
 
     /// Returns the least value.
     pub fn min(&self) -> i64 {
-        self.as_slice().iter().copied().fold(self.first(), i64::min)
+        self.iter().fold(self.first(), i64::min)
     }
 
     /// Returns the greatest value.
     pub fn max(&self) -> i64 {
-        self.as_slice().iter().copied().fold(self.first(), i64::max)
+        self.iter().fold(self.first(), i64::max)
     }
 }
 
@@ -257,20 +283,19 @@ impl Default for List {
     }
 }
 
+impl PartialEq for List {
+    fn eq(&self, other: &Self) -> bool {
+        self.n == other.n && self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for List {}
+
 impl FromIterator<i64> for List {
     fn from_iter<I: IntoIterator<Item = i64>>(all: I) -> Self {
         let mut list = Self::none();
         all.into_iter().for_each(|v| list.push(v));
         list
-    }
-}
-
-impl IntoIterator for List {
-    type Item = i64;
-    type IntoIter = std::iter::Take<std::array::IntoIter<i64, MOST>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.at.into_iter().take(self.n.max(0) as usize)
     }
 }
 

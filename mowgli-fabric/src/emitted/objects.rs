@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published wlock:published slock:published nlock:published sc-rmw:published rbl:fenced`.
+//! Written by `mowgli emit rust sv:published bal:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -121,7 +121,7 @@ pub mod bal {
     pub fn new(world: &mut World, members: List) -> Object {
         let mut x = Object { members, ..Object::default() };
         x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        for t in x.members {
+        for t in x.members.iter() {
             x.count[t as usize] = sv::new(world, 0);
         }
         x
@@ -131,11 +131,11 @@ pub mod bal {
     pub fn bar<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
         let world = me.world;
         if x.members.has(me.thread) {
-            sv::gf(me, world.nodes_of(x.members))?;
+            sv::gf(me, world.nodes_of(&x.members))?;
             let v = sv::read(me, &x.count[me.thread as usize])?;
             sv::write(me, &x.count[me.thread as usize], v + 1)?;
-            sv::bcast(me, &x.count[me.thread as usize], 0, world.nodes_of(x.members) & !only(me.node))?;
-            for t in x.members {
+            sv::bcast(me, &x.count[me.thread as usize], 0, world.nodes_of(&x.members) & !only(me.node))?;
+            for t in x.members.iter() {
                 loop {
                     let seen = sv::read(me, &x.count[t as usize])?;
                     if v < seen {
@@ -176,10 +176,10 @@ pub mod wlock {
         x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
         x.passed = vec![sv::Object::default(); (world.threads() + 1) as usize];
         x.dispenser = world.word(x.node, 0);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             x.ticket[t as usize] = world.word(world.node_of(t), 0);
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             x.passed[t_2 as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -193,7 +193,7 @@ pub mod wlock {
         me.port.wait(x.d)?;
         let v = me.port.read(x.ticket[me.thread as usize])?;
         'found_1: loop {
-            for t in world.all_threads() {
+            for t in world.all_threads().iter() {
                 let passed_on = sv::read(me, &x.passed[t as usize])?;
                 if passed_on == v {
                     break 'found_1;
@@ -274,7 +274,7 @@ pub mod nlock {
         x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
         x.dispenser = world.word(x.node, 0);
         x.released = world.word(x.node, 0);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             x.ticket[t as usize] = world.word(world.node_of(t), 0);
         }
         x.d = world.id();
@@ -337,10 +337,10 @@ pub mod sc_rmw {
         x.put = vec![Word::default(); (world.threads() + 1) as usize];
         x.word = world.word(x.node, x.initial);
         x.lock = nlock::new(world, x.node);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             x.got[t as usize] = world.word(world.node_of(t), 0);
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             x.put[t_2 as usize] = world.word(world.node_of(t_2), 0);
         }
         x.d = world.id();
@@ -384,7 +384,7 @@ pub mod sc_rmw {
     }
 }
 
-/// `rbl`, as its variant `fenced`: a submit ends with a fence of the own node
+/// `rbl`, as its variant `one-put`: the words of a message are one put, in any order
 pub mod rbl {
     use super::*;
 
@@ -397,8 +397,8 @@ pub mod rbl {
         pub size: i64,
         /// `x.head`
         pub head: sv::Object,
-        /// `x.word[k] for k in 0..size(x)`
-        pub word: Vec<sv::Object>,
+        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..size(x)`
+        pub word: Vec<Word>,
         /// `x.tail[t] for t in rest(members(x))`
         pub tail: Vec<sv::Object>,
         /// An identifier of operations.
@@ -408,13 +408,15 @@ pub mod rbl {
     /// Makes an object: on every node, with the same arguments and in the same order.
     pub fn new(world: &mut World, members: List, size: i64) -> Object {
         let mut x = Object { members, size, ..Object::default() };
-        x.word = vec![sv::Object::default(); x.size as usize];
+        x.word = vec![Word::default(); ((world.nodes + 1) * x.size) as usize];
         x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
         x.head = sv::new(world, 0);
-        for k in 0..x.size {
-            x.word[k as usize] = sv::new(world, 0);
+        for n in each(world.nodes_of(&x.members)) {
+            for k in 0..x.size {
+                x.word[(n * x.size + k) as usize] = world.word(n, 0);
+            }
         }
-        for t in x.members.rest() {
+        for t in x.members.rest().iter() {
             x.tail[t as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -422,27 +424,41 @@ pub mod rbl {
     }
 
     /// `Submit(x, message)`, which returns whether there was room.
-    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: List) -> Result<bool, P::Fault> {
+    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
         let done = if List::of(&[x.members.first()]).has(me.thread) {
             let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
-            for t in x.members.rest() {
+            for t in x.members.rest().iter() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
             if x.size < at - tails.min() + message.size() + 1 {
                 false
             } else {
-                sv::write(me, &x.word[rem(at, x.size) as usize], message.size())?;
-                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                me.port.write(x.word[(me.node * x.size + rem(at, x.size)) as usize], message.size())?;
                 for k in 0..message.size() {
-                    sv::write(me, &x.word[rem(at + 1 + k, x.size) as usize], message.item(k))?;
-                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                    me.port.write(x.word[(me.node * x.size + rem(at + 1 + k, x.size)) as usize], message.item(k))?;
+                }
+                let begin = rem(at, x.size);
+                let end = begin + (message.size() + 1);
+                for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
+                    if x.size < end {
+                        let from = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + x.size) as usize];
+                        let to = &x.word[(n * x.size + begin) as usize..(n * x.size + x.size) as usize];
+                        me.port.put_words(to, from, 0)?;
+                        let from_2 = &x.word[(me.node * x.size) as usize..(me.node * x.size + (end - x.size)) as usize];
+                        let to_2 = &x.word[(n * x.size) as usize..(n * x.size + (end - x.size)) as usize];
+                        me.port.put_words(to_2, from_2, 0)?;
+                    } else {
+                        let from_3 = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + end) as usize];
+                        let to_3 = &x.word[(n * x.size + begin) as usize..(n * x.size + end) as usize];
+                        me.port.put_words(to_3, from_3, 0)?;
+                    }
                 }
                 sv::wait(me, x.d)?;
                 sv::write(me, &x.head, at + message.size() + 1)?;
-                sv::bcast(me, &x.head, x.d, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 true
             }
         } else {
@@ -463,14 +479,14 @@ pub mod rbl {
             let v_2 = sv::read(me, &x.head)?;
             let end = v_2;
             if at < end {
-                let v_3 = sv::read(me, &x.word[rem(at, x.size) as usize])?;
+                let v_3 = me.port.read(x.word[(me.node * x.size + rem(at, x.size)) as usize])?;
                 let length = v_3;
                 let mut words = List::none();
                 for k in 1..length + 1 {
-                    words.push(sv::read(me, &x.word[rem(at + k, x.size) as usize])?);
+                    words.push(me.port.read(x.word[(me.node * x.size + rem(at + k, x.size)) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
-                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(List::of(&[x.members.first()])) & !only(me.node))?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
                 if words.size() == 1 {
                     Ok(List::of(&[words.first()]))
                 } else {

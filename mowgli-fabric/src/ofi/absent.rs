@@ -46,6 +46,10 @@ impl NodeMemory {
         match self.0 {}
     }
 
+    pub(crate) fn limits(&self) -> [usize; 2] {
+        match self.0 {}
+    }
+
     pub(crate) fn memory(&self) -> (u64, u64) {
         match self.0 {}
     }
@@ -75,6 +79,7 @@ pub(crate) struct Between {
     pub(crate) own: usize,
     pub(crate) peer: Peer,
     pub(crate) far: usize,
+    pub(crate) words: usize,
 }
 
 impl End {
@@ -87,6 +92,10 @@ impl End {
     }
 
     pub(crate) fn put(&mut self, _: Between) -> Result<(), Error> {
+        match self.0 {}
+    }
+
+    pub(crate) fn put_large(&mut self, _: Between) -> Result<(), Error> {
         match self.0 {}
     }
 

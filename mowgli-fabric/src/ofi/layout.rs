@@ -72,6 +72,19 @@ impl Layout {
         self.places[x.at] + copy * self.initial[x.node as usize - 1].len()
     }
 
+    /// True if words lie side by side, in their order. Objects make the words of a row one after the other, so the two ends tell.
+    #[inline]
+    pub(super) fn is_row(&self, words: &[Word]) -> bool {
+        let place = |x: &Word| self.places[x.at];
+        let is_row = match words {
+            [] => true,
+            [first, .., last] => first.node == last.node && place(last) == place(first) + words.len() - 1,
+            [_] => true,
+        };
+        debug_assert!(!is_row || words.windows(2).all(|pair| place(&pair[1]) == place(&pair[0]) + 1), "{words:?}");
+        is_row
+    }
+
     /// True if a word is on this node.
     #[inline]
     pub(super) fn has(&self, x: Word) -> bool {

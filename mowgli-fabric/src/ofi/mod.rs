@@ -92,6 +92,8 @@ pub(crate) struct Ofi<'a> {
     node: Arc<raw::NodeMemory>,
     layout: Layout,
     peers: Vec<raw::Peer>,
+    /// The largest numbers of words: of a put without a completion, and of any operation that keeps its order.
+    limits: [usize; 2],
     queues: BTreeMap<Tid, Mutex<OpQueue>>,
     control: Mutex<OpQueue>,
     /// All endpoints except the node's.
@@ -144,7 +146,7 @@ impl<'a> Ofi<'a> {
             others.extend((!queue.is_of_node).then(|| queue.going()));
             queues.insert(t, Mutex::new(queue));
         }
-        let (key, base) = node.memory();
+        let ((key, base), limits) = (node.memory(), node.limits());
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
         let network = format!("{copies} copies of the words over {}", provider.name());
         let group: Vec<String> = [network].into_iter().chain(stack.description()).collect();
@@ -162,7 +164,7 @@ impl<'a> Ofi<'a> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
         let control = Mutex::new(control);
-        Ok(Self { company, _only: only, node, layout, peers, queues, control, others, limit, spins, went_on })
+        Ok(Self { company, _only: only, node, layout, peers, limits, queues, control, others, limit, spins, went_on })
     }
 
     /// Does `work` while a helper thread progresses the operations of other nodes.
@@ -364,7 +366,7 @@ impl<'a> Ofi<'a> {
         let own = self.layout.control(self.company.rank(), own);
         let far = self.layout.control(rank, far);
         self.begin(queue, PostedOp::put(rank), |end, slot| {
-            end.put(raw::Between { slot, own, peer: self.peers[rank], far })
+            end.put(raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
         })
     }
 
@@ -374,7 +376,7 @@ impl<'a> Ofi<'a> {
         let own = self.layout.control(self.company.rank(), Control::Dummy);
         let far = self.layout.control(rank, Control::Dummy);
         self.begin(queue, PostedOp::get(rank), |end, slot| {
-            end.get(raw::Between { slot, own, peer: self.peers[rank], far })
+            end.get(raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
         })
     }
 

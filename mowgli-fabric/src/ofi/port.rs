@@ -86,7 +86,18 @@ impl<'a> FabricPort<'a> {
     /// Posts an operation between a word of the own node and one of another node.
     fn begin(
         &mut self,
+        ends: (Word, Word, Id),
+        kind: OpKind,
+        how: impl Fn(&mut End, Between) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        self.begin_row(ends, 1, kind, how)
+    }
+
+    /// Posts an operation between so many words of the own node and of another node, from these words on.
+    fn begin_row(
+        &mut self,
         (own, far, d): (Word, Word, Id),
+        words: usize,
         kind: OpKind,
         how: impl Fn(&mut End, Between) -> Result<(), Error>,
     ) -> Result<(), Fault> {
@@ -97,7 +108,13 @@ impl<'a> FabricPort<'a> {
             self.order(node, kind)?;
         }
         let begun = PostedOp { node, kind, d, by: self.by };
-        self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
+        self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far, words }))
+    }
+
+    /// True if one operation, or a few, can copy between words of the own node and of another node.
+    fn are_rows(&self, own: &[Word], far: &[Word]) -> bool {
+        let is_far = far.first().is_some_and(|x| !self.net.layout.has(*x));
+        is_far && self.net.layout.is_row(own) && self.net.layout.is_row(far)
     }
 
     /// Makes a fence of the CPU instead of a get into a word that is never read. It does so if all earlier operations of this
@@ -202,6 +219,33 @@ impl mowgli_port::Port for FabricPort<'_> {
             return Ok(());
         }
         self.begin((from, to, d), OpKind::Put, End::put)
+    }
+
+    fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        if !self.are_rows(to, from) {
+            return to.iter().zip(from).try_for_each(|(&to, &from)| self.get(to, from, d));
+        }
+        self.acts()?;
+        let [_, most] = self.net.limits;
+        for (to, from) in to.chunks(most).zip(from.chunks(most)) {
+            self.begin_row((to[0], from[0], d), to.len(), OpKind::Get, End::get)?;
+        }
+        Ok(())
+    }
+
+    fn put_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        if !self.are_rows(from, to) {
+            return to.iter().zip(from).try_for_each(|(&to, &from)| self.put(to, from, d));
+        }
+        self.acts()?;
+        let [quick, most] = self.net.limits;
+        if from.len() <= quick {
+            return self.begin_row((from[0], to[0], d), from.len(), OpKind::Put, End::put);
+        }
+        for (to, from) in to.chunks(most).zip(from.chunks(most)) {
+            self.begin_row((from[0], to[0], d), from.len(), OpKind::LargePut, End::put_large)?;
+        }
+        Ok(())
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {

@@ -19,7 +19,10 @@ const NOBODY: u64 = 0;
 /// The effect of an operation on the word of the other node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OpKind {
+    /// A put that has read its source when it is posted.
     Put,
+    /// A put that has read its source when it completes.
+    LargePut,
     Get,
     Swap,
     Sum,
@@ -28,6 +31,10 @@ pub(super) enum OpKind {
 impl OpKind {
     pub(super) fn is_atomic(self) -> bool {
         matches!(self, Self::Swap | Self::Sum)
+    }
+
+    fn is_put(self) -> bool {
+        matches!(self, Self::Put | Self::LargePut)
     }
 }
 
@@ -136,7 +143,7 @@ impl OpQueue {
         self.end.going()
     }
 
-    /// Posts an operation, if there is room. A put is over when it is posted, because its source has been read.
+    /// Posts an operation, if there is room. A small put is over when it is posted, because its source has been read.
     pub(super) fn begin(
         &mut self,
         begun: PostedOp,
@@ -171,7 +178,7 @@ impl OpQueue {
     /// belong to a run are not counted.
     fn count(&mut self, begun: PostedOp) -> u64 {
         let reached = &mut self.nodes[begun.node];
-        reached.has_put = begun.kind == OpKind::Put || reached.has_put && begun.kind.is_atomic();
+        reached.has_put = begun.kind.is_put() || reached.has_put && begun.kind.is_atomic();
         if begun.by == NOBODY {
             return 0;
         }

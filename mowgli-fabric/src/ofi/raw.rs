@@ -66,6 +66,7 @@ unsafe extern "C" {
     fn fabric_node_close(node: *mut FabricNode);
     fn fabric_node_name(node: *mut FabricNode, name: *mut c_void, length: *mut usize) -> c_int;
     fn fabric_node_orders_atomics(node: *mut FabricNode) -> c_int;
+    fn fabric_node_limits(node: *mut FabricNode, quick: *mut usize, ordered: *mut usize);
     fn fabric_node_memory(node: *mut FabricNode, key: *mut u64, base: *mut u64);
     fn fabric_node_know(node: *mut FabricNode, name: *const c_void, peer: *mut u64) -> c_int;
     fn fabric_node_progress(node: *mut FabricNode);
@@ -77,8 +78,17 @@ unsafe extern "C" {
         out: *mut *mut FabricEnd,
     ) -> c_int;
     fn fabric_end_close(end: *mut FabricEnd);
-    fn fabric_put(end: *mut FabricEnd, own: usize, peer: u64, at: u64, key: u64) -> c_int;
-    fn fabric_get(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64) -> c_int;
+    fn fabric_put(end: *mut FabricEnd, own: usize, bytes: usize, peer: u64, at: u64, key: u64) -> c_int;
+    fn fabric_put_large(
+        end: *mut FabricEnd,
+        slot: usize,
+        own: usize,
+        bytes: usize,
+        peer: u64,
+        at: u64,
+        key: u64,
+    ) -> c_int;
+    fn fabric_get(end: *mut FabricEnd, slot: usize, own: usize, bytes: usize, peer: u64, at: u64, key: u64) -> c_int;
     fn fabric_add(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64, more: u64) -> c_int;
     fn fabric_swap(
         end: *mut FabricEnd,
@@ -162,6 +172,14 @@ impl NodeMemory {
         unsafe { fabric_node_orders_atomics(self.raw.as_ptr()) != 0 }
     }
 
+    /// Returns the largest numbers of words: of a put without a completion, and of any operation that keeps its order.
+    pub(crate) fn limits(&self) -> [usize; 2] {
+        let (mut quick, mut ordered) = (0, 0);
+        // SAFETY: the node is open.
+        unsafe { fabric_node_limits(self.raw.as_ptr(), &raw mut quick, &raw mut ordered) };
+        [quick / 8, (ordered / 8).max(1)]
+    }
+
     /// Returns the key of its memory and the address of its first byte, for others.
     pub(crate) fn memory(&self) -> (u64, u64) {
         let (mut key, mut base) = (0, 0);
@@ -223,13 +241,17 @@ impl Going {
     }
 }
 
-/// The two ends of an operation: a word of the own memory, and a word of another node.
+/// The two ends of an operation: some words of the own memory, and as many of another node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Between {
     pub(crate) slot: usize,
+    /// The first word of the own memory.
     pub(crate) own: usize,
     pub(crate) peer: Peer,
+    /// The first word of the other node.
     pub(crate) far: usize,
+    /// The number of words. Atomic operations are of one.
+    pub(crate) words: usize,
 }
 
 impl End {
@@ -255,21 +277,29 @@ impl End {
     /// Returns slot, offset in the own memory, and address at the other node, after a check of their bounds.
     fn places(&self, between: &Between) -> (usize, usize, u64) {
         let words = self.opened.node.words.len();
-        assert!(between.slot < self.slots && between.own < words, "{between:?} is out of bounds");
+        let is_inside = between.own < words && between.words <= words - between.own;
+        assert!(between.slot < self.slots && is_inside, "{between:?} is out of bounds");
         (between.slot, between.own * 8, between.peer.base + between.far as u64 * 8)
     }
 
-    /// Puts a word. The own word has been read when this returns.
+    /// Puts words, at most as many as [`NodeMemory::limits`] says. They have been read when this returns.
     pub(crate) fn put(&mut self, between: Between) -> Result<(), Error> {
         let ((_, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: the word is there as long as the endpoint is.
-        checked(unsafe { fabric_put(self.raw(), own, peer.address, at, peer.key) })
+        // SAFETY: the words are there as long as the endpoint is.
+        checked(unsafe { fabric_put(self.raw(), own, between.words * 8, peer.address, at, peer.key) })
+    }
+
+    /// Puts words. They have been read when the operation completes.
+    pub(crate) fn put_large(&mut self, between: Between) -> Result<(), Error> {
+        let ((slot, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: slot and words are there as long as the endpoint is.
+        checked(unsafe { fabric_put_large(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
     }
 
     pub(crate) fn get(&mut self, between: Between) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: slot and word are there as long as the endpoint is.
-        checked(unsafe { fabric_get(self.raw(), slot, own, peer.address, at, peer.key) })
+        // SAFETY: slot and words are there as long as the endpoint is.
+        checked(unsafe { fabric_get(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
     }
 
     pub(crate) fn add(&mut self, between: Between, more: u64) -> Result<(), Error> {

@@ -30,8 +30,10 @@ pub use c::PORT as C_PORT;
 pub use rust::PORT as RUST_PORT;
 
 /// The operations of RDMA-WAIT-RMW that the port has.
-const OPERATIONS: [&str; 12] =
-    ["Write", "Read", "CAS", "Xchg", "FAA", "Mfence", "Get", "Put", "Wait", "Rfence", "RCAS", "RFAA"];
+const OPERATIONS: [&str; 14] = [
+    "Write", "Read", "CAS", "Xchg", "FAA", "Mfence", "Get", "Put", "GetWords", "PutWords", "Wait", "Rfence", "RCAS",
+    "RFAA",
+];
 
 /// Returns these libraries in C, each as one of its variants, after all that they stand on.
 ///
@@ -127,6 +129,8 @@ fn operations() -> Signatures {
         let method = method_named(Method::TABLE, name).expect("an operation of RDMA-WAIT-RMW");
         let kind = |(_, kind): &(&'static str, ArgumentKind)| match kind {
             ArgumentKind::Id => Type::Id,
+            ArgumentKind::Way => Type::Way,
+            ArgumentKind::Locals | ArgumentKind::Places => Type::Row,
             kind if kind.is_object() => Type::Object(WAIT),
             _ => Type::Number,
         };

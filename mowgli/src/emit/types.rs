@@ -15,9 +15,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use mowgli_core::body::{Body, Stmt};
-use mowgli_core::expr::{Expr, ExprTerm, Function, Op};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::value::Val;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::WAIT;
 
 /// A reason why something has no form in C or Rust.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +48,10 @@ pub(super) enum Type {
     Nodes,
     /// A tuple, as `struct mw_list`.
     List,
+    /// Words of memory in a row: consecutive parts with one role.
+    Row,
+    /// The usual way of an operation, which is written nowhere.
+    Way,
     /// A work identifier.
     Id,
     /// An object of a library, as a pointer to its structure.
@@ -132,6 +138,7 @@ impl Types<'_> {
                 match self.of(round, breaks)? {
                     Type::Number | Type::Bottom | Type::Never => Ok(Type::List),
                     Type::Unit => Ok(Type::Unit),
+                    Type::Object(library) if library == WAIT => Ok(Type::Row),
                     _ => Err(NoForm("a tuple of other values than numbers has no form in C or Rust".to_owned())),
                 }
             }
@@ -149,7 +156,11 @@ impl Types<'_> {
                 Val::Nodes(_) => Type::Nodes,
                 Val::NoWid => Type::Id,
                 Val::Tuple(_) => Type::List,
-                Val::Top | Val::Loc(_) | Val::Wid(_) | Val::Way(_) => return Err(unsupported(e)),
+                Val::Way(_) if Way::of(*v) == Ok(Way::USUAL) => Type::Way,
+                Val::Way(_) => {
+                    return Err(NoForm("an operation by another queue pair has no form in C or Rust".to_owned()));
+                }
+                Val::Top | Val::Loc(_) | Val::Wid(_) => return Err(unsupported(e)),
             },
             ExprTerm::Var(var) => self.vars.get(&var.number).copied().unwrap_or(Type::Number),
             ExprTerm::Arg(position, _) => self.args[*position],
@@ -188,6 +199,41 @@ impl Types<'_> {
 
 pub(super) fn unsupported(e: Expr) -> NoForm {
     NoForm(format!("{e} has no form in C or Rust"))
+}
+
+/// A row of words: the parts of one object with one role, whose last index goes from one integer to before another.
+pub(super) struct Row<'a> {
+    pub(super) of: Expr,
+    pub(super) role: &'static str,
+    /// The other indices.
+    pub(super) indices: &'a [Expr],
+    pub(super) from: Expr,
+    pub(super) to: Expr,
+}
+
+impl<'a> Row<'a> {
+    /// Returns the row that a round names for the elements of a set, one word each.
+    pub(super) fn of(var: Var, set: Expr, round: &'a Body) -> Result<Self, NoForm> {
+        let parts = match (set.term(), round.stmt()) {
+            (ExprTerm::Op(Op::Range, from, to), Stmt::Value(e)) => match e.term() {
+                ExprTerm::Part(of, role, indices) => Some((*of, *role, indices, *from, *to)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let row = parts.and_then(|(of, role, indices, from, to)| {
+            let (last, indices) = indices.split_last()?;
+            let is_row = *last.term() == ExprTerm::Var(var) && !indices.iter().chain([&of]).any(|e| uses(*e, var));
+            is_row.then_some(Self { of, role, indices, from, to })
+        });
+        row.ok_or_else(|| NoForm(format!("the words for each {} in {set} are not in a row", var.name)))
+    }
+}
+
+fn uses(e: Expr, var: Var) -> bool {
+    let mut is_used = false;
+    e.each(&mut |e| is_used |= *e.term() == ExprTerm::Var(var));
+    is_used
 }
 
 /// Returns the arguments of a method that are tuples, by position: it takes parts of them, or passes them on as tuples.

@@ -121,7 +121,7 @@ pub mod bal {
     pub fn new(world: &mut World, members: List) -> Object {
         let mut x = Object { members, ..Object::default() };
         x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        for t in x.members {
+        for t in x.members.iter() {
             x.count[t as usize] = sv::new(world, 0);
         }
         x
@@ -131,11 +131,11 @@ pub mod bal {
     pub fn bar<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
         let world = me.world;
         if x.members.has(me.thread) {
-            sv::gf(me, world.nodes_of(x.members))?;
+            sv::gf(me, world.nodes_of(&x.members))?;
             let v = sv::read(me, &x.count[me.thread as usize])?;
             sv::write(me, &x.count[me.thread as usize], v + 1)?;
-            sv::bcast(me, &x.count[me.thread as usize], 0, world.nodes_of(x.members) & !only(me.node))?;
-            for t in x.members {
+            sv::bcast(me, &x.count[me.thread as usize], 0, world.nodes_of(&x.members) & !only(me.node))?;
+            for t in x.members.iter() {
                 loop {
                     let seen = sv::read(me, &x.count[t as usize])?;
                     if v < seen {
@@ -168,7 +168,7 @@ pub mod bal_transitive {
     pub fn new(world: &mut World, members: List) -> Object {
         let mut x = Object { members, ..Object::default() };
         x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        for t in x.members {
+        for t in x.members.iter() {
             x.count[t as usize] = sv::new(world, 0);
         }
         x
@@ -182,7 +182,7 @@ pub mod bal_transitive {
             let v = sv::read(me, &x.count[me.thread as usize])?;
             sv::write(me, &x.count[me.thread as usize], v + 1)?;
             sv::bcast(me, &x.count[me.thread as usize], 0, world.all_nodes() & !only(me.node))?;
-            for t in x.members {
+            for t in x.members.iter() {
                 loop {
                     let seen = sv::read(me, &x.count[t as usize])?;
                     if v < seen {
@@ -223,10 +223,10 @@ pub mod wlock {
         x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
         x.passed = vec![sv::Object::default(); (world.threads() + 1) as usize];
         x.dispenser = world.word(x.node, 0);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             x.ticket[t as usize] = world.word(world.node_of(t), 0);
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             x.passed[t_2 as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -240,7 +240,7 @@ pub mod wlock {
         me.port.wait(x.d)?;
         let v = me.port.read(x.ticket[me.thread as usize])?;
         'found_1: loop {
-            for t in world.all_threads() {
+            for t in world.all_threads().iter() {
                 let passed_on = sv::read(me, &x.passed[t as usize])?;
                 if passed_on == v {
                     break 'found_1;
@@ -321,7 +321,7 @@ pub mod nlock {
         x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
         x.dispenser = world.word(x.node, 0);
         x.released = world.word(x.node, 0);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             x.ticket[t as usize] = world.word(world.node_of(t), 0);
         }
         x.d = world.id();
@@ -384,10 +384,10 @@ pub mod sc_rmw {
         x.put = vec![Word::default(); (world.threads() + 1) as usize];
         x.word = world.word(x.node, x.initial);
         x.lock = nlock::new(world, x.node);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             x.got[t as usize] = world.word(world.node_of(t), 0);
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             x.put[t_2 as usize] = world.word(world.node_of(t_2), 0);
         }
         x.d = world.id();
@@ -461,7 +461,7 @@ pub mod rbl {
         for k in 0..x.size {
             x.word[k as usize] = sv::new(world, 0);
         }
-        for t in x.members.rest() {
+        for t in x.members.rest().iter() {
             x.tail[t as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -469,27 +469,27 @@ pub mod rbl {
     }
 
     /// `Submit(x, message)`, which returns whether there was room.
-    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: List) -> Result<bool, P::Fault> {
+    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
         let done = if List::of(&[x.members.first()]).has(me.thread) {
             let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
-            for t in x.members.rest() {
+            for t in x.members.rest().iter() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
             if x.size < at - tails.min() + message.size() + 1 {
                 false
             } else {
                 sv::write(me, &x.word[rem(at, x.size) as usize], message.size())?;
-                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 for k in 0..message.size() {
                     sv::write(me, &x.word[rem(at + 1 + k, x.size) as usize], message.item(k))?;
-                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 }
                 sv::wait(me, x.d)?;
                 sv::write(me, &x.head, at + message.size() + 1)?;
-                sv::bcast(me, &x.head, x.d, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 true
             }
         } else {
@@ -517,7 +517,7 @@ pub mod rbl {
                     words.push(sv::read(me, &x.word[rem(at + k, x.size) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
-                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(List::of(&[x.members.first()])) & !only(me.node))?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
                 if words.size() == 1 {
                     Ok(List::of(&[words.first()]))
                 } else {
@@ -562,7 +562,7 @@ pub mod rbl_weak {
         for k in 0..x.size {
             x.word[k as usize] = sv::new(world, 0);
         }
-        for t in x.members.rest() {
+        for t in x.members.rest().iter() {
             x.tail[t as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -570,27 +570,27 @@ pub mod rbl_weak {
     }
 
     /// `Submit(x, message)`, which returns whether there was room.
-    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: List) -> Result<bool, P::Fault> {
+    pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
         let done = if List::of(&[x.members.first()]).has(me.thread) {
             let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
-            for t in x.members.rest() {
+            for t in x.members.rest().iter() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
             if x.size < at - tails.min() + message.size() + 1 {
                 false
             } else {
                 sv::write(me, &x.word[rem(at, x.size) as usize], message.size())?;
-                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 for k in 0..message.size() {
                     sv::write(me, &x.word[rem(at + 1 + k, x.size) as usize], message.item(k))?;
-                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 }
                 sv::wait(me, x.d)?;
                 sv::write(me, &x.head, at + message.size() + 1)?;
-                sv::bcast(me, &x.head, x.d, world.nodes_of(x.members.rest()) & !only(me.node))?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(&x.members.rest()) & !only(me.node))?;
                 true
             }
         } else {
@@ -618,7 +618,7 @@ pub mod rbl_weak {
                     words.push(sv::read(me, &x.word[rem(at + k, x.size) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
-                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(List::of(&[x.members.first()])) & !only(me.node))?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
                 if words.size() == 1 {
                     Ok(List::of(&[words.first()]))
                 } else {
@@ -662,12 +662,12 @@ pub mod counter {
         x.put = vec![Word::default(); (world.threads() + 1) as usize];
         x.lock = nlock::new(world, x.node);
         x.word[0] = world.word(x.node, 0);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             for k in 0..1 {
                 x.got[(k * (world.threads() + 1) + t) as usize] = world.word(world.node_of(t), 0);
             }
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             for k_2 in 0..1 {
                 x.put[(k_2 * (world.threads() + 1) + t_2) as usize] = world.word(world.node_of(t_2), 0);
             }
@@ -751,12 +751,12 @@ pub mod queue {
         x.lock = nlock::new(world, x.node);
         x.word[0] = world.word(x.node, BOT);
         x.word[1] = world.word(x.node, BOT);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             for k in 0..2 {
                 x.got[(k * (world.threads() + 1) + t) as usize] = world.word(world.node_of(t), 0);
             }
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             for k_2 in 0..2 {
                 x.put[(k_2 * (world.threads() + 1) + t_2) as usize] = world.word(world.node_of(t_2), 0);
             }
@@ -852,12 +852,12 @@ pub mod map {
         x.put = vec![Word::default(); (world.threads() + 1) as usize];
         x.lock = nlock::new(world, x.node);
         x.word[0] = world.word(x.node, BOT);
-        for t in world.all_threads() {
+        for t in world.all_threads().iter() {
             for k in 0..1 {
                 x.got[(k * (world.threads() + 1) + t) as usize] = world.word(world.node_of(t), 0);
             }
         }
-        for t_2 in world.all_threads() {
+        for t_2 in world.all_threads().iter() {
             for k_2 in 0..1 {
                 x.put[(k_2 * (world.threads() + 1) + t_2) as usize] = world.word(world.node_of(t_2), 0);
             }

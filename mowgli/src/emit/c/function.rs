@@ -11,7 +11,7 @@ use mowgli_core::value::Val;
 use super::names::{function_name, type_name};
 use crate::emit::library::Owner;
 use crate::emit::text::{called, free, is_name, is_nothing, wrapped};
-use crate::emit::types::{NoForm, Type, Types, unsupported};
+use crate::emit::types::{NoForm, Row, Type, Types, unsupported};
 
 /// The destination of the value of a statement.
 #[derive(Clone, Debug)]
@@ -162,6 +162,7 @@ impl<'a> CFunction<'a> {
                 self.line(&format!("{type_name}{name} = {value};"));
                 Ok(())
             }
+            (None, Stmt::Collect(var, set, round)) if of == Type::Row => self.row(&name, &Row::of(*var, *set, round)?),
             (None, Stmt::Collect(var, set, round)) => self.gather(&name, *var, *set, round),
             (None, _) => {
                 self.line(&format!("{type_name}{name};"));
@@ -317,13 +318,21 @@ impl<'a> CFunction<'a> {
         self.each((var, round.uses(var)), set, &mut |this| this.statement(round, &Target::Added(name.to_owned())))
     }
 
+    /// Declares words in a row: the first of them, and their number.
+    fn row(&mut self, name: &str, row: &Row<'_>) -> Result<(), NoForm> {
+        let first = self.part(row.of, row.role, &[row.indices, &[row.from]].concat())?;
+        let (from, to) = (self.operand(row.from, Type::Number)?, self.operand(row.to, Type::Number)?);
+        self.line(&format!("struct mw_row {name} = {{ {first}, {to} - {from} }};"));
+        Ok(())
+    }
+
     /// Returns a call in C.
     fn call(&mut self, call: &CallTerm) -> Result<Typed, NoForm> {
         let signature = self.types.signatures.get(&(call.library, call.method));
         let unknown = || NoForm(format!("{}::{} has no form in C", call.library, call.method));
         let signature = signature.ok_or_else(unknown)?.clone();
         let mut args = vec!["me".to_owned()];
-        for (e, of) in call.args.iter().zip(&signature.takes) {
+        for (e, of) in call.args.iter().zip(&signature.takes).filter(|(_, of)| **of != Type::Way) {
             let arg = self.expr(*e)?;
             args.push(converted(arg, *of).map_err(|why| NoForm(format!("{}: {why}", called(call))))?);
         }
@@ -346,6 +355,8 @@ impl<'a> CFunction<'a> {
     pub(super) fn expr(&mut self, e: Expr) -> Result<Typed, NoForm> {
         let of = self.types.expr(e)?;
         let text = match e.term() {
+            // Only operations have one, and it is left out.
+            ExprTerm::Val(Val::Way(_)) => String::new(),
             ExprTerm::Val(v) => literal(*v).ok_or_else(|| unsupported(e))?,
             ExprTerm::Var(var) => self.names[&var.number].clone(),
             ExprTerm::Arg(position, _) => self.args[*position].clone(),

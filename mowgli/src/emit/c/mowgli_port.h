@@ -36,7 +36,9 @@
 #ifndef MW_DEPTH
 #define MW_DEPTH 64 /* operations that a queue pair may have outstanding: max_send_wr, and the size of its completion queue */
 #endif
-#define MW_LINE 64 /* words are this far apart */
+#ifndef MW_LINE
+#define MW_LINE 64 /* words are this far apart; with 8, words in a row are copied by one operation */
+#endif
 #define MW_LIBRARIES 16
 
 /* A set of nodes: bit n for node n. */
@@ -47,6 +49,8 @@ struct mw_list { int n; int64_t at[MW_MOST]; };
 #define MW_BOT INT64_MIN
 /* A word of memory: the same offset is its own on every node. */
 struct mw_word { int node; size_t at; };
+/* Words in a row, which an object has made one after the other. */
+struct mw_row { const struct mw_word *first; int64_t n; };
 
 struct mw {
 	int nodes, threads, node, node_of[MW_THREADS + 1];
@@ -155,11 +159,11 @@ MW_FN bool mw_poll(struct mw_thread *me, int64_t n)
 	me->by_id[n][wc.wr_id]--;
 	return true;
 }
-MW_FN void mw_post(struct mw_thread *me, struct ibv_send_wr *wr, const struct mw_word *local, const struct mw_word *remote, int d)
+MW_FN void mw_post(struct mw_thread *me, struct ibv_send_wr *wr, const struct mw_word *local, const struct mw_word *remote, int64_t words, int d)
 {
 	struct mw *all = me->all;
 	int n = remote->node;
-	struct ibv_sge sge = { .addr = (uintptr_t)mw_at(all, local), .length = 8, .lkey = all->lkey };
+	struct ibv_sge sge = { .addr = (uintptr_t)mw_at(all, local), .length = (uint32_t)(8 * words), .lkey = all->lkey };
 	struct ibv_send_wr *bad;
 	while (me->outstanding[n] == MW_DEPTH) mw_poll(me, n);
 	wr->wr_id = (uint64_t)d;
@@ -171,15 +175,29 @@ MW_FN void mw_post(struct mw_thread *me, struct ibv_send_wr *wr, const struct mw
 	me->outstanding[n]++;
 	me->by_id[n][d]++;
 }
-MW_FN void mw_move(struct mw_thread *me, enum ibv_wr_opcode how, const struct mw_word *local, const struct mw_word *remote, int d)
+MW_FN void mw_move(struct mw_thread *me, enum ibv_wr_opcode how, const struct mw_word *local, const struct mw_word *remote, int64_t words, int d)
 {
 	struct ibv_send_wr wr = { .opcode = how };
 	wr.wr.rdma.remote_addr = me->all->base[remote->node] + remote->at;
 	wr.wr.rdma.rkey = me->all->rkey[remote->node];
-	mw_post(me, &wr, local, remote, d);
+	mw_post(me, &wr, local, remote, words, d);
 }
-MW_FN void mw_put(struct mw_thread *me, const struct mw_word *to, const struct mw_word *from, int d) { mw_move(me, IBV_WR_RDMA_WRITE, from, to, d); }
-MW_FN void mw_get(struct mw_thread *me, const struct mw_word *to, const struct mw_word *from, int d) { mw_move(me, IBV_WR_RDMA_READ, to, from, d); }
+MW_FN void mw_put(struct mw_thread *me, const struct mw_word *to, const struct mw_word *from, int d) { mw_move(me, IBV_WR_RDMA_WRITE, from, to, 1, d); }
+MW_FN void mw_get(struct mw_thread *me, const struct mw_word *to, const struct mw_word *from, int d) { mw_move(me, IBV_WR_RDMA_READ, to, from, 1, d); }
+/* True if the words lie side by side. */
+MW_FN bool mw_is_dense(struct mw_row row)
+{
+	for (int64_t k = 1; k < row.n; k++) if (row.first[k].at != row.first[0].at + 8 * (size_t)k || row.first[k].node != row.first[0].node) return false;
+	return true;
+}
+/* The words of the two rows, in any order: by one operation if they lie side by side in both, otherwise one by one. */
+MW_FN void mw_move_row(struct mw_thread *me, enum ibv_wr_opcode how, struct mw_row local, struct mw_row remote, int d)
+{
+	if (local.n > 0 && mw_is_dense(local) && mw_is_dense(remote)) mw_move(me, how, local.first, remote.first, local.n, d);
+	else for (int64_t k = 0; k < local.n; k++) mw_move(me, how, local.first + k, remote.first + k, 1, d);
+}
+MW_FN void mw_put_words(struct mw_thread *me, struct mw_row to, struct mw_row from, int d) { mw_move_row(me, IBV_WR_RDMA_WRITE, from, to, d); }
+MW_FN void mw_get_words(struct mw_thread *me, struct mw_row to, struct mw_row from, int d) { mw_move_row(me, IBV_WR_RDMA_READ, to, from, d); }
 MW_FN void mw_atomic(struct mw_thread *me, enum ibv_wr_opcode how, const struct mw_word *to, const struct mw_word *on, int64_t a, int64_t b, int d)
 {
 	struct ibv_send_wr wr = { .opcode = how };
@@ -187,7 +205,7 @@ MW_FN void mw_atomic(struct mw_thread *me, enum ibv_wr_opcode how, const struct 
 	wr.wr.atomic.rkey = me->all->rkey[on->node];
 	wr.wr.atomic.compare_add = (uint64_t)a;
 	wr.wr.atomic.swap = (uint64_t)b;
-	mw_post(me, &wr, to, on, d);
+	mw_post(me, &wr, to, on, 1, d);
 }
 MW_FN void mw_rcas(struct mw_thread *me, const struct mw_word *to, const struct mw_word *on, int64_t old, int64_t new, int d)
 {

@@ -20,11 +20,12 @@ pub(super) fn function_name(library: Name, method: &str) -> String {
 /// Returns the declaration of a variable of this type up to its name; `None` if there is no value.
 pub(super) fn type_name(of: Type) -> Option<String> {
     Some(match of {
-        Type::Never | Type::Unit => return None,
+        Type::Never | Type::Unit | Type::Way => return None,
         Type::Bool => "bool ".to_owned(),
         Type::Bottom | Type::Number => "int64_t ".to_owned(),
         Type::Nodes => "mw_nodes ".to_owned(),
         Type::List => "struct mw_list ".to_owned(),
+        Type::Row => "struct mw_row ".to_owned(),
         Type::Id => "int ".to_owned(),
         Type::Object(library) => format!("struct {} *", c_name(library)),
     })

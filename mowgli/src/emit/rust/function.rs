@@ -11,8 +11,8 @@ use mowgli_rdma::wait::WAIT;
 
 use super::names::callee;
 use crate::emit::library::{Owner, has_word};
-use crate::emit::text::{called, free, is_nothing, wrapped};
-use crate::emit::types::{NoForm, Type, Types, unsupported};
+use crate::emit::text::{called, free, is_name, is_nothing, wrapped};
+use crate::emit::types::{NoForm, Row, Type, Types, unsupported};
 
 /// The destination of the value of a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl<'a> RustFunction<'a> {
             Stmt::Collect(var, set, round) => {
                 let name = free(&mut self.used, "found");
                 self.gather(&name, *var, *set, round)?;
-                self.keep(RustExpr { text: name, of: Type::List }, target)
+                self.keep(RustExpr { text: format!("&{name}"), of: Type::List }, target)
             }
         }
     }
@@ -149,7 +149,10 @@ impl<'a> RustFunction<'a> {
         let name = free(&mut self.used, var.name);
         self.names.insert(var.number, name.clone());
         if let Stmt::Collect(var, set, round) = first.stmt() {
-            return self.gather(&name, *var, *set, round);
+            return match of {
+                Type::Row => self.row(&name, &Row::of(*var, *set, round)?),
+                _ => self.gather(&name, *var, *set, round),
+            };
         }
         let begins = self.out.len();
         match first.stmt() {
@@ -181,9 +184,9 @@ impl<'a> RustFunction<'a> {
             Use::Nowhere => format!("{};", value.text),
             Use::Returned(of) => match value.text.strip_suffix('?') {
                 Some(call) if value.of == of => call.to_owned(),
-                _ => format!("Ok({})", converted(value, of)?),
+                _ => format!("Ok({})", moved(value, of)?),
             },
-            Use::Block(of) => converted(value, of)?,
+            Use::Block(of) => owned(value, of)?,
         };
         self.line(&text);
         Ok(())
@@ -255,11 +258,11 @@ impl<'a> RustFunction<'a> {
         let value = match target {
             Use::Nowhere => String::new(),
             Use::Returned(of) => {
-                let value = converted(self.expr(e)?, of)?;
+                let value = owned(self.expr(e)?, of)?;
                 self.line(&format!("return Ok({value});"));
                 return Ok(());
             }
-            Use::Block(of) => format!(" {}", converted(self.expr(e)?, of)?),
+            Use::Block(of) => format!(" {}", owned(self.expr(e)?, of)?),
         };
         let label = if inner == 0 { String::new() } else { format!(" 'found_{}", self.label()) };
         self.line(&format!("break{label}{value};"));
@@ -289,7 +292,7 @@ impl<'a> RustFunction<'a> {
             let all = self.expr(set)?;
             match all.of {
                 Type::Nodes => format!("each({})", all.text),
-                Type::List => all.text,
+                Type::List => format!("{}.iter()", place(&all.text)),
                 _ => return Err(NoForm(format!("a loop over {set} has no form in C or Rust"))),
             }
         };
@@ -323,6 +326,17 @@ impl<'a> RustFunction<'a> {
         })
     }
 
+    /// Declares words in a row, as a slice of the array that has them.
+    fn row(&mut self, name: &str, row: &Row<'_>) -> Result<(), NoForm> {
+        let mut at = |last: Expr| {
+            let (array, at) = self.place(row.of, row.role, &[row.indices, &[last]].concat())?;
+            Ok((array, index(at)))
+        };
+        let ((array, from), (_, to)) = (at(row.from)?, at(row.to)?);
+        self.line(&format!("let {name} = &{array}[{from}..{to}];"));
+        Ok(())
+    }
+
     /// Returns a call in Rust.
     fn call(&mut self, call: &CallTerm) -> Result<RustExpr, NoForm> {
         let signature = self.types.signatures.get(&(call.library, call.method));
@@ -332,9 +346,9 @@ impl<'a> RustFunction<'a> {
         if call.library != WAIT {
             args.push("me".to_owned());
         }
-        for (e, of) in call.args.iter().zip(&signature.takes) {
+        for (e, of) in call.args.iter().zip(&signature.takes).filter(|(_, of)| **of != Type::Way) {
             let arg = self.expr(*e)?;
-            args.push(converted(arg, *of).map_err(|why| NoForm(format!("{}: {why}", called(call))))?);
+            args.push(lent(arg, *of).map_err(|why| NoForm(format!("{}: {why}", called(call))))?);
         }
         let text = format!("{}({})?", callee(call.library, call.method), args.join(", "));
         Ok(RustExpr { text, of: signature.returns })
@@ -343,6 +357,11 @@ impl<'a> RustFunction<'a> {
     pub(super) fn number(&mut self, e: Expr) -> Result<String, NoForm> {
         let value = self.expr(e)?;
         converted(value, Type::Number)
+    }
+
+    /// Returns a list that its user owns.
+    pub(super) fn list(&mut self, e: Expr) -> Result<String, NoForm> {
+        owned(self.expr(e)?, Type::List)
     }
 
     /// Returns an expression as an operand.
@@ -363,7 +382,10 @@ impl<'a> RustFunction<'a> {
     pub(super) fn expr(&mut self, e: Expr) -> Result<RustExpr, NoForm> {
         let of = self.types.expr(e)?;
         let text = match e.term() {
+            // Only operations have one, and it is left out.
+            ExprTerm::Val(Val::Way(_)) => String::new(),
             ExprTerm::Val(v) => literal(*v).ok_or_else(|| unsupported(e))?,
+            ExprTerm::Var(var) if of == Type::List => format!("&{}", self.names[&var.number]),
             ExprTerm::Var(var) => self.names[&var.number].clone(),
             ExprTerm::Arg(position, _) => self.args[*position].clone(),
             ExprTerm::Me => "me.thread".to_owned(),
@@ -400,6 +422,12 @@ impl<'a> RustFunction<'a> {
     }
 
     fn part(&mut self, of: Expr, role: &'static str, indices: &[Expr]) -> Result<String, NoForm> {
+        let (array, at) = self.place(of, role, indices)?;
+        Ok(if indices.is_empty() { array } else { format!("{array}[{}]", index(at)) })
+    }
+
+    /// Returns the field for the parts with a role, and the index of one of them.
+    fn place(&mut self, of: Expr, role: &'static str, indices: &[Expr]) -> Result<(String, String), NoForm> {
         let holder = self.holder(of)?;
         let extents = self.library.extents.get(role).cloned().unwrap_or_default();
         let mut at = String::new();
@@ -407,11 +435,12 @@ impl<'a> RustFunction<'a> {
             let index = self.number(*index)?;
             at = match (position, &*at) {
                 (0, _) | (_, "0") => index,
+                _ if index == "0" => format!("{} * {}", wrapped(at), wrapped(self.size(&extents[position], of)?)),
                 (_, "1") => format!("{} + {}", self.size(&extents[position], of)?, wrapped(index)),
                 _ => format!("{} * {} + {}", wrapped(at), wrapped(self.size(&extents[position], of)?), wrapped(index)),
             };
         }
-        Ok(if indices.is_empty() { format!("{holder}.{role}") } else { format!("{holder}.{role}[{}]", index(at)) })
+        Ok((format!("{holder}.{role}"), at))
     }
 
     /// Returns the number of places for an index that goes through these sets, for a part of this object.
@@ -445,8 +474,8 @@ impl<'a> RustFunction<'a> {
             (Of::Node, Type::Object(_)) => format!("{place}.node"),
             (Of::Node, _) if *of.term() == ExprTerm::Me => "me.node".to_owned(),
             (Of::Node, Type::Number) => format!("world.node_of({})", one.text),
-            (Of::Nodes, Type::List) => format!("world.nodes_of({})", one.text),
-            (Of::Members, Type::Object(_)) => format!("{place}.members"),
+            (Of::Nodes, Type::List) => format!("world.nodes_of({})", lent(one, Type::List)?),
+            (Of::Members, Type::Object(_)) => format!("&{place}.members"),
             (Of::Size, Type::Object(_)) => format!("{place}.size"),
             (Of::Initial, Type::Object(_)) => format!("{place}.initial"),
             (Of::Numbered | Of::Number | Of::Thread | Of::Int, Type::Number) => one.text,
@@ -495,7 +524,7 @@ impl<'a> RustFunction<'a> {
             (Op::Div, Type::Number, Type::Number) => format!("div({}, {})", a.text, b.text),
             (Op::Rem, Type::Number, Type::Number) => format!("rem({}, {})", a.text, b.text),
             (Op::Eq, Type::List, _) | (Op::Eq, _, Type::List) => {
-                format!("{} == {}", wrapped(converted(a, Type::List)?), wrapped(converted(b, Type::List)?))
+                format!("{} == {}", wrapped(lent(a, Type::List)?), wrapped(lent(b, Type::List)?))
             }
             (Op::Eq, Type::Bool, Type::Bool) if b.text == "true" => a.text,
             (Op::Eq, Type::Number | Type::Bottom, Type::Number | Type::Bottom) => {
@@ -506,11 +535,11 @@ impl<'a> RustFunction<'a> {
             }
             (Op::With, Type::Nodes, _) => format!("{} | {}", wrapped(a.text), nodes(b)?),
             (Op::Without, Type::Nodes, _) => format!("{} & !{}", wrapped(a.text), nodes(b)?),
-            (Op::Without, Type::List, Type::Number) => format!("{}.without({})", wrapped(a.text), b.text),
-            (Op::Except, Type::List, Type::List) => format!("{}.except({})", wrapped(a.text), b.text),
-            (Op::Item, Type::List, Type::Number) => format!("{}.item({})", wrapped(a.text), b.text),
+            (Op::Without, Type::List, Type::Number) => format!("{}.without({})", place(&a.text), b.text),
+            (Op::Except, Type::List, Type::List) => format!("{}.except({})", place(&a.text), lent(b, Type::List)?),
+            (Op::Item, Type::List, Type::Number) => format!("{}.item({})", place(&a.text), b.text),
             (Op::Range, Type::Number, Type::Number) => format!("range({}, {})", a.text, b.text),
-            (Op::In, Type::Number, Type::List) => format!("{}.has({})", wrapped(b.text), a.text),
+            (Op::In, Type::Number, Type::List) => format!("{}.has({})", place(&b.text), a.text),
             (Op::In, Type::Number, Type::Nodes) => format!("has({}, {})", b.text, a.text),
             _ => return Err(NoForm(format!("{one} and {other} have no common form in C or Rust"))),
         })
@@ -530,6 +559,28 @@ fn converted(value: RustExpr, to: Type) -> Result<String, NoForm> {
         }
         (of, to) => return Err(NoForm(format!("{} is {of:?} and should be {to:?}", value.text))),
     })
+}
+
+/// Returns a value as one of another type, for a reader. A list is lent.
+fn lent(value: RustExpr, to: Type) -> Result<String, NoForm> {
+    let text = converted(value, to)?;
+    let is_lent = to != Type::List || text.starts_with('&') || is_name(&text);
+    Ok(if is_lent { text } else { format!("&{text}") })
+}
+
+/// Returns a value as one of another type, for an owner. A list that is lent is copied.
+fn owned(value: RustExpr, to: Type) -> Result<String, NoForm> {
+    let text = converted(value, to)?;
+    let is_lent = to == Type::List && (text.starts_with('&') || is_name(&text));
+    Ok(if is_lent { format!("{}.clone()", place(&text)) } else { text })
+}
+
+/// Returns a value as one of another type, for an owner, where it is not used again.
+fn moved(value: RustExpr, to: Type) -> Result<String, NoForm> {
+    match value.text.strip_prefix('&') {
+        Some(local) if to == Type::List && value.of == to && !local.contains('.') => Ok(local.to_owned()),
+        _ => owned(value, to),
+    }
 }
 
 /// Returns what an expression refers to.

@@ -16,7 +16,7 @@ use crate::emit::library::{Emitted, Given, described, given_to, has_word, role, 
 use crate::emit::text::wrapped;
 use crate::emit::types::{NoForm, Signatures, Type};
 use function::RustFunction;
-use names::{function_name, structure, type_name};
+use names::{argument_name, function_name, structure, type_name};
 
 /// The name of the module with the operations, and its text.
 pub const PORT: (&str, &str) = ("mowgli_port.rs", include_str!("../../../data/mowgli_port.rs"));
@@ -194,7 +194,7 @@ fn make_each(
             Given::Node => object.node.map_or_else(|| Ok("1".to_owned()), |node| function.number(node))?,
             Given::Initial => function.number(object.init)?,
             Given::Members => match object.members {
-                Some(members) => function.expr(members)?.text,
+                Some(members) => function.list(members)?,
                 None => "List::none()".to_owned(),
             },
             Given::Size => function.number(object.size)?,
@@ -228,7 +228,7 @@ fn function(library: &Emitted<'_>, method: &Method, signatures: &Signatures) -> 
     // Rust warns of an argument that is not used, unless its name says so.
     let named = |name: &str| if has_word(&text, name) { name.to_owned() } else { format!("_{name}") };
     let args = names.iter().zip(&signature.takes);
-    let args = args.map(|(name, of)| format!(", {}: {}", named(name), type_name(*of, library.owner.name))).join("");
+    let args = args.map(|(name, of)| format!(", {}: {}", named(name), argument_name(*of, library.owner.name))).join("");
     let about = method.about.trim().lines().map(|line| format!("    /// {}\n", line.trim())).join("");
     let (name, me, returns) =
         (function_name(method.name), named("me"), type_name(signature.returns, library.owner.name));

@@ -25,14 +25,21 @@ pub(super) fn structure(library: Name) -> String {
     if library == WAIT { "Word".to_owned() } else { format!("{}::Object", word(library)) }
 }
 
-/// Returns the type of an argument or a result, in the module of this library.
+/// Returns the type of an argument, in the module of this library.
+pub(super) fn argument_name(of: Type, here: Name) -> String {
+    let name = type_name(of, here);
+    if of == Type::List { format!("&{name}") } else { name }
+}
+
+/// Returns the type of a result, in the module of this library.
 pub(super) fn type_name(of: Type, here: Name) -> String {
     match of {
-        Type::Never | Type::Unit => "()".to_owned(),
+        Type::Never | Type::Unit | Type::Way => "()".to_owned(),
         Type::Bool => "bool".to_owned(),
         Type::Bottom | Type::Number => "i64".to_owned(),
         Type::Nodes => "Nodes".to_owned(),
         Type::List => "List".to_owned(),
+        Type::Row => "&[Word]".to_owned(),
         Type::Id => "Id".to_owned(),
         Type::Object(library) if library == here => "&Object".to_owned(),
         Type::Object(library) if library == WAIT => structure(library),
