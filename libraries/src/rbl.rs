@@ -185,8 +185,9 @@ fn received(x: Expr, read: fn(Expr, Expr) -> Body) -> Body {
         let at = read_count(tail(x, me()));
         let end = read_count(head(x));
         if (at < end) {
-            let length = (read(x, at));
-            let words = for k in (range(1, length + 1)) { (read(x, at + k)) };
+            let begin = at % size(x);
+            let length = (read(x, begin));
+            let words = for k in (range(1, length + 1)) { (read(x, begin + k)) };
             Sv::write(tail(x, me()), at + length + 1);
             Sv::bcast(tail(x, me()), Val::NoWid, nodes(writer(x)).without(here()));
             if ((words.len()) == 1) { words.first() } else { words }
@@ -262,10 +263,9 @@ fn put_places(x: Expr, n: Expr, begin: impl Into<Expr>, end: impl Into<Expr>) ->
     }
 }
 
-/// Puts the words with the numbers from `at` to before `at + count` to some nodes.
-fn put_numbers(x: Expr, at: Expr, count: Expr, ns: Expr) -> Body {
+/// Puts so many words to some nodes, from the place `begin` on and then from the first place on.
+fn put_around(x: Expr, begin: Expr, count: Expr, ns: Expr) -> Body {
     body! {
-        let begin = at % size(x);
         let end = begin + count;
         for n in (ns) {
             if (end > (size(x))) {
@@ -302,9 +302,10 @@ impl Implementation for RblInOnePut {
                     if ((at - tails.min() + message.len() + 1) > (size(x))) {
                         false
                     } else {
-                        Rdma::write(own_word(x, at), message.len());
-                        for k in (range(0, message.len())) { Rdma::write(own_word(x, at + 1 + k), message.item(k)) }
-                        (put_numbers(x, at, message.len() + 1, targets(x)));
+                        let begin = at % size(x);
+                        Rdma::write(own_word(x, begin), message.len());
+                        for k in (range(0, message.len())) { Rdma::write(own_word(x, begin + 1 + k), message.item(k)) }
+                        (put_around(x, begin, message.len() + 1, targets(x)));
                         Sv::wait(x.wid("d"));
                         Sv::write(head(x), at + message.len() + 1);
                         Sv::bcast(head(x), x.wid("d"), targets(x));

@@ -32,8 +32,8 @@ static int done(struct fabric_end *end) {
 enum what { INJECTED, PUT, GOT, ADDED };
 
 static int begun(struct fabric_end *end, uint64_t peer, struct hello *far, enum what what) {
-    if (what == INJECTED) return fabric_put(end, 0, peer, far->base, far->key);
-    if (what == GOT) return fabric_get(end, 0, 0, peer, far->base, far->key);
+    if (what == INJECTED) return fabric_put(end, 0, 8, peer, far->base, far->key);
+    if (what == GOT) return fabric_get(end, 0, 0, 8, peer, far->base, far->key);
     if (what == ADDED) return fabric_add(end, 0, 0, peer, far->base, far->key, 1);
     return fi_write(end->active->endpoint, end->node->begin, 8, fi_mr_desc(end->node->memory), peer, far->base, far->key, end->slots);
 }

@@ -105,13 +105,13 @@ impl Ring {
     /// Sends a message of these words.
     pub(crate) fn submit_list(&self, thread: &mut Thread<'_>, message: &List) -> Result<bool, Fault> {
         let call = || {
-            let words: Vec<Val> = message.iter().map(Val::from).collect();
+            let words: Vec<Val> = message.as_slice().iter().map(|&v| v.into()).collect();
             let message = if let [one] = words[..] { one } else { Val::tuple(&words) };
             Call::new(RBL, "Submit", &[self.0.into(), message])
         };
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, message);
         let has_room = thread.make(self.0, code, call)?;
-        let words = message.size() as usize;
+        let words = message.as_slice().len();
         if !has_room && words >= thread.size(self.0) {
             let size = thread.size(self.0);
             return Err(Fault::Wrong(format!("{} has {size} words, so a message of {words} never has room", self.0)));

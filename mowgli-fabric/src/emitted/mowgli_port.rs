@@ -128,8 +128,8 @@ impl World {
     }
 
     /// Returns the nodes of threads.
-    pub fn nodes_of(&self, threads: &List) -> Nodes {
-        threads.iter().fold(0, |all, thread| all | only(self.node_of(thread)))
+    pub fn nodes_of(&self, threads: &impl Values) -> Nodes {
+        threads.each().fold(0, |all, thread| all | only(self.node_of(thread)))
     }
 
     /// Returns all nodes.
@@ -220,60 +220,78 @@ impl List {
     pub fn as_slice(&self) -> &[i64] {
         self.few.get(..self.n.max(0) as usize).unwrap_or(&self.many)
     }
+}
+
+/// Functions of the values of a list, or of the last of them.
+pub trait Values {
+    /// Returns the values.
+    fn values(&self) -> &[i64];
 
     /// Goes through the values.
-    pub fn iter(&self) -> impl Iterator<Item = i64> + '_ {
-        self.as_slice().iter().copied()
+    fn each(&self) -> std::iter::Copied<std::slice::Iter<'_, i64>> {
+        self.values().iter().copied()
     }
 
     /// Returns the length.
-    pub fn size(&self) -> i64 {
-        self.n
+    fn size(&self) -> i64 {
+        self.values().len() as i64
     }
 
     /// Returns a value by its place, from 0.
-    pub fn item(&self, k: i64) -> i64 {
-        self.as_slice()[k as usize]
+    fn item(&self, k: i64) -> i64 {
+        self.values()[k as usize]
     }
 
     /// Returns the first value.
-    pub fn first(&self) -> i64 {
+    fn first(&self) -> i64 {
         self.item(0)
     }
 
     /// Returns the values after the first.
-    pub fn rest(&self) -> Self {
-        Self::of(self.as_slice().get(1..).unwrap_or_default())
+    fn rest(&self) -> &[i64] {
+        self.values().get(1..).unwrap_or_default()
     }
 
     /// Returns the values in the opposite order.
-    pub fn reversed(&self) -> Self {
-        self.as_slice().iter().rev().copied().collect()
+    fn reversed(&self) -> List {
+        self.each().rev().collect()
     }
 
     /// True if a value is there.
-    pub fn has(&self, v: i64) -> bool {
-        self.as_slice().contains(&v)
+    fn has(&self, v: i64) -> bool {
+        self.values().contains(&v)
     }
 
     /// Returns the values that are not equal to `v`.
-    pub fn without(&self, v: i64) -> Self {
-        self.iter().filter(|&other| other != v).collect()
+    fn without(&self, v: i64) -> List {
+        self.each().filter(|&other| other != v).collect()
     }
 
     /// Returns the values that are not in another list.
-    pub fn except(&self, other: &Self) -> Self {
-        self.iter().filter(|&v| !other.has(v)).collect()
+    fn except(&self, other: &List) -> List {
+        self.each().filter(|&v| !other.has(v)).collect()
     }
 
     /// Returns the least value.
-    pub fn min(&self) -> i64 {
-        self.iter().fold(self.first(), i64::min)
+    fn min(&self) -> i64 {
+        self.each().fold(self.item(0), i64::min)
     }
 
     /// Returns the greatest value.
-    pub fn max(&self) -> i64 {
-        self.iter().fold(self.first(), i64::max)
+    fn max(&self) -> i64 {
+        self.each().fold(self.item(0), i64::max)
+    }
+}
+
+impl Values for List {
+    fn values(&self) -> &[i64] {
+        self.as_slice()
+    }
+}
+
+impl Values for &[i64] {
+    fn values(&self) -> &[i64] {
+        self
     }
 }
 
@@ -335,5 +353,11 @@ pub fn div(n: i64, k: i64) -> i64 {
 
 /// Returns the remainder, which is never negative.
 pub fn rem(n: i64, k: i64) -> i64 {
-    if k == 0 { n } else { n.rem_euclid(k) }
+    match n {
+        _ if k == 0 => n,
+        // A division takes long.
+        _ if 0 <= n && n < k => n,
+        _ if 0 < k && k <= n && n - k < k => n - k,
+        _ => n.rem_euclid(k),
+    }
 }

@@ -121,7 +121,7 @@ pub mod bal {
     pub fn new(world: &mut World, members: List) -> Object {
         let mut x = Object { members, ..Object::default() };
         x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        for t in x.members.iter() {
+        for t in x.members.each() {
             x.count[t as usize] = sv::new(world, 0);
         }
         x
@@ -135,7 +135,7 @@ pub mod bal {
             let v = sv::read(me, &x.count[me.thread as usize])?;
             sv::write(me, &x.count[me.thread as usize], v + 1)?;
             sv::bcast(me, &x.count[me.thread as usize], 0, world.nodes_of(&x.members) & !only(me.node))?;
-            for t in x.members.iter() {
+            for t in x.members.each() {
                 loop {
                     let seen = sv::read(me, &x.count[t as usize])?;
                     if v < seen {
@@ -176,10 +176,10 @@ pub mod wlock {
         x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
         x.passed = vec![sv::Object::default(); (world.threads() + 1) as usize];
         x.dispenser = world.word(x.node, 0);
-        for t in world.all_threads().iter() {
+        for t in world.all_threads().each() {
             x.ticket[t as usize] = world.word(world.node_of(t), 0);
         }
-        for t_2 in world.all_threads().iter() {
+        for t_2 in world.all_threads().each() {
             x.passed[t_2 as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -193,7 +193,7 @@ pub mod wlock {
         me.port.wait(x.d)?;
         let v = me.port.read(x.ticket[me.thread as usize])?;
         'found_1: loop {
-            for t in world.all_threads().iter() {
+            for t in world.all_threads().each() {
                 let passed_on = sv::read(me, &x.passed[t as usize])?;
                 if passed_on == v {
                     break 'found_1;
@@ -274,7 +274,7 @@ pub mod nlock {
         x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
         x.dispenser = world.word(x.node, 0);
         x.released = world.word(x.node, 0);
-        for t in world.all_threads().iter() {
+        for t in world.all_threads().each() {
             x.ticket[t as usize] = world.word(world.node_of(t), 0);
         }
         x.d = world.id();
@@ -337,10 +337,10 @@ pub mod sc_rmw {
         x.put = vec![Word::default(); (world.threads() + 1) as usize];
         x.word = world.word(x.node, x.initial);
         x.lock = nlock::new(world, x.node);
-        for t in world.all_threads().iter() {
+        for t in world.all_threads().each() {
             x.got[t as usize] = world.word(world.node_of(t), 0);
         }
-        for t_2 in world.all_threads().iter() {
+        for t_2 in world.all_threads().each() {
             x.put[t_2 as usize] = world.word(world.node_of(t_2), 0);
         }
         x.d = world.id();
@@ -416,7 +416,7 @@ pub mod rbl {
                 x.word[(n * x.size + k) as usize] = world.word(n, 0);
             }
         }
-        for t in x.members.rest().iter() {
+        for t in x.members.rest().each() {
             x.tail[t as usize] = sv::new(world, 0);
         }
         x.d = world.id();
@@ -430,17 +430,17 @@ pub mod rbl {
             let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
-            for t in x.members.rest().iter() {
+            for t in x.members.rest().each() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
             if x.size < at - tails.min() + message.size() + 1 {
                 false
             } else {
-                me.port.write(x.word[(me.node * x.size + rem(at, x.size)) as usize], message.size())?;
-                for k in 0..message.size() {
-                    me.port.write(x.word[(me.node * x.size + rem(at + 1 + k, x.size)) as usize], message.item(k))?;
-                }
                 let begin = rem(at, x.size);
+                me.port.write(x.word[(me.node * x.size + rem(begin, x.size)) as usize], message.size())?;
+                for k in 0..message.size() {
+                    me.port.write(x.word[(me.node * x.size + rem(begin + 1 + k, x.size)) as usize], message.item(k))?;
+                }
                 let end = begin + (message.size() + 1);
                 for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
                     if x.size < end {
@@ -479,11 +479,12 @@ pub mod rbl {
             let v_2 = sv::read(me, &x.head)?;
             let end = v_2;
             if at < end {
-                let v_3 = me.port.read(x.word[(me.node * x.size + rem(at, x.size)) as usize])?;
+                let begin = rem(at, x.size);
+                let v_3 = me.port.read(x.word[(me.node * x.size + rem(begin, x.size)) as usize])?;
                 let length = v_3;
                 let mut words = List::none();
                 for k in 1..length + 1 {
-                    words.push(me.port.read(x.word[(me.node * x.size + rem(at + k, x.size)) as usize])?);
+                    words.push(me.port.read(x.word[(me.node * x.size + rem(begin + k, x.size)) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
                 sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;

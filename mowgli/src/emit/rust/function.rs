@@ -292,7 +292,7 @@ impl<'a> RustFunction<'a> {
             let all = self.expr(set)?;
             match all.of {
                 Type::Nodes => format!("each({})", all.text),
-                Type::List => format!("{}.iter()", place(&all.text)),
+                Type::List => format!("{}.each()", place(&all.text)),
                 _ => return Err(NoForm(format!("a loop over {set} has no form in C or Rust"))),
             }
         };
@@ -474,7 +474,7 @@ impl<'a> RustFunction<'a> {
             (Of::Node, Type::Object(_)) => format!("{place}.node"),
             (Of::Node, _) if *of.term() == ExprTerm::Me => "me.node".to_owned(),
             (Of::Node, Type::Number) => format!("world.node_of({})", one.text),
-            (Of::Nodes, Type::List) => format!("world.nodes_of({})", lent(one, Type::List)?),
+            (Of::Nodes, Type::List) => format!("world.nodes_of(&{place})"),
             (Of::Members, Type::Object(_)) => format!("&{place}.members"),
             (Of::Size, Type::Object(_)) => format!("{place}.size"),
             (Of::Initial, Type::Object(_)) => format!("{place}.initial"),
@@ -563,14 +563,19 @@ fn converted(value: RustExpr, to: Type) -> Result<String, NoForm> {
 
 /// Returns a value as one of another type, for a reader. A list is lent.
 fn lent(value: RustExpr, to: Type) -> Result<String, NoForm> {
-    let text = converted(value, to)?;
+    let text = listed(converted(value, to)?);
     let is_lent = to != Type::List || text.starts_with('&') || is_name(&text);
     Ok(if is_lent { text } else { format!("&{text}") })
 }
 
+/// Returns the last values of a list as a list of their own.
+fn listed(text: String) -> String {
+    if text.ends_with(".rest()") { format!("List::of({text})") } else { text }
+}
+
 /// Returns a value as one of another type, for an owner. A list that is lent is copied.
 fn owned(value: RustExpr, to: Type) -> Result<String, NoForm> {
-    let text = converted(value, to)?;
+    let text = listed(converted(value, to)?);
     let is_lent = to == Type::List && (text.starts_with('&') || is_name(&text));
     Ok(if is_lent { format!("{}.clone()", place(&text)) } else { text })
 }
