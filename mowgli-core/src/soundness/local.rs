@@ -19,7 +19,7 @@
 //! some g works (docs/search.md, "Implementations"). The test is `only_another_g_than_the_obvious_one_proves_it`.
 //!
 //! **Cost.** In a partial state the search tries at most `FEW` concretisations for each choice of stamps. In a complete
-//! one it tries all: the product of the candidates of all promises.
+//! one it tries all: the product of the candidates of all promises. So the order counts (`StampChoice::first_that_works`).
 
 mod concretise;
 mod orders;

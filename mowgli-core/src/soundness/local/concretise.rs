@@ -171,27 +171,56 @@ impl Abstraction<'_> {
                 reason = Reason::NoCandidate { call, stamp };
                 continue;
             }
-            for g in all.iter().map(|c| c.iter().copied()).multi_cartesian_product().take(tries) {
-                if expired() {
-                    return Err(Reason::NoChoice);
-                }
-                if self.first.is_empty() {
-                    self.first.clone_from(&g);
-                }
-                let Some(so) = choice.so_within(&g, hb) else { continue };
-                let mut needs = Matrix::empty(hb.least.len());
-                for (condition, &s) in conditions.iter().zip(&g) {
-                    condition.edges(s).expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
-                }
-                self.keep(so.or(&needs), hb);
-                return Ok(Image { choice: position, g, needs });
+            if self.first.is_empty() {
+                self.first = all.iter().map(|candidates| candidates[0]).collect();
             }
+            let Some((g, so)) = choice.first_that_works(all, tries, (solver, hb), expired) else { continue };
+            let mut needs = Matrix::empty(hb.least.len());
+            for (condition, &s) in conditions.iter().zip(&g) {
+                condition.edges(s).expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
+            }
+            self.keep(so.or(&needs), hb);
+            return Ok(Image { choice: position, g, needs });
         }
         Err(reason)
     }
 }
 
 impl StampChoice<'_> {
+    /// Returns the first g that works among so many choices of candidates, and g of so'. The first choice is the first candidate
+    /// of each promise. It fails where several subevents have the promised stamp, and an earlier one is needed. Then the
+    /// candidates of promises that only begin edges of so' are taken the other way round: the earlier a candidate is, the more
+    /// happens after it.
+    fn first_that_works(
+        &mut self,
+        mut all: Vec<Vec<usize>>,
+        tries: usize,
+        (solver, hb): (&Solver<'_>, &HbBounds),
+        expired: &dyn Fn() -> bool,
+    ) -> Option<(Vec<usize>, Matrix)> {
+        let first: Vec<usize> = all.iter().map(|candidates| candidates[0]).collect();
+        if let Some(so) = self.so_within(&first, hb) {
+            return Some((first, so));
+        }
+        self.earliest_first(&mut all, solver);
+        let images = all.into_iter().multi_cartesian_product().take(tries - 1).take_while(|_| !expired());
+        images.filter_map(|g| Some((self.so_within(&g, hb)?, g))).map(|(so, g)| (g, so)).next()
+    }
+
+    /// Puts the earliest candidates first, among those of each stamp, for promises that only begin edges of so'.
+    fn earliest_first(&mut self, all: &mut [Vec<usize>], below: &Solver<'_>) {
+        let before = self.solver.snapshot();
+        let so = self.any_so().unwrap_or_default();
+        self.solver.restore(before);
+        let [begins, ends]: [BTreeSet<usize>; 2] =
+            [so.iter().map(|(a, _)| *a).collect(), so.iter().map(|(_, b)| *b).collect()];
+        for &promise in begins.difference(&ends) {
+            let stamp = self.promises[promise].stamp;
+            all[promise].reverse();
+            all[promise].sort_by_key(|&s| below.graph.subs[s].sub.stamp != stamp);
+        }
+    }
+
     /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
     /// possible; returns g of it. None is found either when the time is up.
     fn so_within(&mut self, g: &[usize], hb: &HbBounds) -> Option<Matrix> {
@@ -201,17 +230,23 @@ impl StampChoice<'_> {
         if let Some(most) = &hb.most {
             self.solver.give_hb(&image(most));
         }
+        let found = self.any_so();
+        self.solver.restore(before);
+        let mut image = Matrix::empty(hb.least.len());
+        found?.into_iter().for_each(|(a, b)| image.set(g[a], g[b]));
+        Some(image)
+    }
+
+    /// Returns the pairs of some so' that makes the execution consistent.
+    fn any_so(&mut self) -> Option<Vec<(usize, usize)>> {
         let mut found = None;
         let _ = self.solver.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
-            let mut image = Matrix::empty(hb.least.len());
-            solver.so().for_each(|(_, _, so)| so.pairs().for_each(|(a, b)| image.set(g[a], g[b])));
+            found = Some(solver.so().flat_map(|(_, _, so)| so.pairs().collect::<Vec<_>>()).collect());
             solver.restore(snapshot);
-            found = Some(image);
             Flow::Stop
         });
-        self.solver.restore(before);
         found
     }
 }
