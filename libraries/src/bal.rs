@@ -3,6 +3,10 @@
 //!
 //! LOCO §4, Def. 4.1, Theorem 4.2. It deliberately does not promise anything about nodes without a participant; the
 //! transitive variant (§4.3) does.
+//!
+//! [`Bal::Puts`] is not in the paper. It promises that earlier puts and atomic operations of the participants are placed on
+//! the nodes of the participants. It deliberately promises nothing about earlier gets that nobody has waited for. So it
+//! needs no fence towards other nodes, and two passes over the network in place of three.
 
 use std::sync::LazyLock;
 
@@ -16,7 +20,7 @@ use crate::prelude::*;
 use crate::sv::{Method as Sv, SV};
 
 methods! {
-    /// Calls of a barrier, of either kind.
+    /// Calls of a barrier, of any kind.
     pub enum Method as statements {
         /// `BAR(x)` returns when all participants have called it.
         fn bar = BAR(x: Object);
@@ -27,11 +31,19 @@ methods! {
 pub const BAL: Name = Name::literal("bal");
 /// The transitive variant's name.
 pub const BAL_TRANSITIVE: Name = Name::literal("bal-transitive");
+/// The name of the barrier for puts.
+pub const BAL_PUTS: Name = Name::literal("bal-puts");
 
 /// A barrier among these threads, b(x).
 #[must_use]
 pub fn barrier(participants: &[Tid]) -> Object {
     Object::new(BAL).members(participants)
+}
+
+/// A barrier for puts among these threads.
+#[must_use]
+pub fn put_barrier(participants: &[Tid]) -> Object {
+    Object::new(BAL_PUTS).members(participants)
 }
 
 /// BAL as a library.
@@ -42,6 +54,8 @@ pub enum Bal {
     Plain,
     /// The fence covers every node.
     Transitive,
+    /// There is no fence. The barrier covers puts and atomic operations, towards the nodes of the participants.
+    Puts,
 }
 
 impl Library for Bal {
@@ -49,12 +63,17 @@ impl Library for Bal {
         match self {
             Self::Plain => BAL,
             Self::Transitive => BAL_TRANSITIVE,
+            Self::Puts => BAL_PUTS,
         }
     }
 
     fn object(&self) -> Option<DeclarationForm> {
         Some(DeclarationForm {
-            kind: if *self == Self::Plain { "barrier" } else { "transitive barrier" },
+            kind: match self {
+                Self::Plain => "barrier",
+                Self::Transitive => "transitive barrier",
+                Self::Puts => "put barrier",
+            },
             parts: &[DeclarationPart::Members],
         })
     }
@@ -71,6 +90,14 @@ impl Library for Bal {
             Self::Transitive => shapes! { Method:
                 BAR { x } by members(x) => { for n in (all_nodes()) { aGF(n) } aCR }
             },
+            // The own node is apart because a fence stands for it: see `two_passes`.
+            Self::Puts => shapes! { Method:
+                BAR { x } by members(x) => {
+                    for n in (nodes(members(x)).without(here())) { aNRW(n) }
+                    aNRW(here());
+                    aCR
+                }
+            },
         })
     }
 
@@ -80,11 +107,19 @@ impl Library for Bal {
     }
 
     fn spec(&self) -> Spec {
-        spec! {
-            // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
-            let round = [aGF]; same(BARRIER_AND_ROUND); [aCR];
-            say round = "{b} ends after {a} has begun: they are one round";
-            so = round;
+        match self {
+            Self::Plain | Self::Transitive => spec! {
+                // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
+                let round = [aGF]; same(BARRIER_AND_ROUND); [aCR];
+                say round = "{b} ends after {a} has begun: they are one round";
+                so = round;
+            },
+            Self::Puts => spec! {
+                // As Def. 4.1, with aNRW_n for aGF_n
+                let round = [aNRW]; same(BARRIER_AND_ROUND); [aCR];
+                say round = "{b} ends after {a} has begun: they are one round";
+                so = round;
+            },
         }
     }
 }
@@ -107,6 +142,11 @@ fn flag(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
     x.into().part("count", [t.into()])
 }
 
+/// y_t: the number of rounds of which t knows that all have begun.
+fn known(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("known", [t.into()])
+}
+
 /// The bodies, with a fence of these nodes.
 fn bodies_with(fenced: fn(Expr) -> Expr) -> Bodies {
     bodies! { Method:
@@ -122,14 +162,47 @@ fn bodies_with(fenced: fn(Expr) -> Expr) -> Bodies {
     }
 }
 
+/// The bodies for puts. On each node, the counter of a thread follows the thread's earlier puts there. So when a thread has seen
+/// all counters, the others' earlier puts to its own node are placed. Its second counter says so to all.
+///
+/// The own node has a fence, while the first counter is under way. A broadcast cannot replace it: it would write what
+/// is there already, so no read would show that it is over.
+fn two_passes() -> Bodies {
+    let others = |x: Expr| nodes(members(x)).without(here());
+    bodies! { Method:
+        BAR { x } by members(x) => {
+            let v = Sv::read(flag(x, me()));
+            Sv::write(flag(x, me()), v + 1);
+            Sv::bcast(flag(x, me()), Val::NoWid, others(x));
+            Sv::gf(only(here()));
+            for t in (members(x)) {
+                loop { let seen = Sv::read(flag(x, t)); if (seen > v) { break } }
+            }
+            Sv::write(known(x, me()), v + 1);
+            Sv::bcast(known(x, me()), Val::NoWid, others(x));
+            for t in (members(x)) {
+                loop { let seen = Sv::read(known(x, t)); if (seen > v) { break } }
+            }
+        }
+    }
+}
+
 impl Implementation for BalOverSv {
     fn target(&self) -> Name {
         Library::name(&self.0)
     }
 
     fn parts(&self) -> Option<&Parts> {
-        Some(parts! { static x =>
-            for t in (members(x)) { flag(x, t) => ObjectTerm::new(SV); }
+        Some(match self.0 {
+            Bal::Plain | Bal::Transitive => parts! { static x =>
+                for t in (members(x)) { flag(x, t) => ObjectTerm::new(SV); }
+            },
+            Bal::Puts => parts! { static x =>
+                for t in (members(x)) {
+                    flag(x, t) => ObjectTerm::new(SV);
+                    known(x, t) => ObjectTerm::new(SV);
+                }
+            },
         })
     }
 
@@ -137,9 +210,11 @@ impl Implementation for BalOverSv {
     fn bodies(&self) -> Option<&Bodies> {
         static PLAIN: LazyLock<Bodies> = LazyLock::new(|| bodies_with(|x| nodes(members(x))));
         static TRANSITIVE: LazyLock<Bodies> = LazyLock::new(|| bodies_with(|_| all_nodes()));
+        static PUTS: LazyLock<Bodies> = LazyLock::new(two_passes);
         Some(match self.0 {
             Bal::Plain => &PLAIN,
             Bal::Transitive => &TRANSITIVE,
+            Bal::Puts => &PUTS,
         })
     }
 
@@ -223,8 +298,16 @@ impl Subject for Bal {
 /// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
 pub fn entry(of: Bal) -> Entry {
+    let variants = match of {
+        Bal::Plain | Bal::Transitive => with_fences(BalOverSv(of)),
+        Bal::Puts => for_puts(BalOverSv(of)),
+    };
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
+}
+
+/// The variants of LOCO's barriers.
+fn with_fences(published: BalOverSv) -> Vec<Variant> {
     use Expected::{Sound, Stuck, Unsound};
-    let published = BalOverSv(of);
     // LOCO's first barrier (LOCO-X App. D).
     let no_fence = published.without(calls!(Sv::GF { .. }));
     // LOCO §4.2 gives a reason to exclude it.
@@ -234,7 +317,7 @@ pub fn entry(of: Bal) -> Entry {
     let counted = published.without_loops(calls!(Sv::Read { .. }));
     let exact_count = exact_count(&counted);
     let exact_count = counted.with("waits for one count", &exact_count);
-    let variants = vec![
+    vec![
         variant("published", "LOCO §4.2", Sound, published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
         variant("no-fence", "LOCO's first barrier: nothing waits for remote writes", Unsound, no_fence, &[(3, 3, 1)]),
         // Every counter is written twice with one value, so there are many executions.
@@ -259,6 +342,37 @@ pub fn entry(of: Bal) -> Entry {
             exact_count,
             &[(2, 2, 2)],
         ),
-    ];
-    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
+    ]
+}
+
+/// True for the second counters.
+fn is_known(x: Expr) -> bool {
+    matches!(x.term(), ExprTerm::Part(_, "known", _))
+}
+
+/// Says that all have begun before it has waited for them.
+fn early(two_passes: &impl Edits) -> Bodies {
+    bodies! { Method:
+        BAR { x } => {
+            let v = Sv::read(flag(x, me()));
+            Sv::write(known(x, me()), v + 1);
+            Sv::bcast(known(x, me()), Val::NoWid, nodes(members(x)).without(here()));
+            two_passes.inlined(&Method::bar(BAL_PUTS, x));
+        }
+    }
+}
+
+/// The variants of the barrier for puts.
+fn for_puts(two_passes: BalOverSv) -> Vec<Variant> {
+    use Expected::{Sound, Unsound};
+    let one_pass = two_passes.without_loops(calls!(Sv::Read { x } if is_known(x)));
+    let no_fence = two_passes.without(calls!(Sv::GF { .. }));
+    let early = two_passes.with("the second counter is sent first", &early(&two_passes));
+    let about = "two passes over the network, in which counters follow puts";
+    vec![
+        variant("published", about, Sound, two_passes, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
+        variant("one-pass", "nothing waits for puts to other nodes than the own one", Unsound, one_pass, &[(3, 3, 1)]),
+        variant("no-fence", "nothing waits for puts to the own node", Unsound, no_fence, &[(3, 3, 1)]),
+        variant("early", "the second counter is sent before all first ones are seen", Unsound, early, &[(3, 3, 1)]),
+    ]
 }

@@ -23,6 +23,7 @@ pub fn catalogue() -> Vec<Entry> {
         sv::entry(),
         bal::entry(Bal::Plain),
         bal::entry(Bal::Transitive),
+        bal::entry(Bal::Puts),
         msw::entry(),
         rbl::entry(Rbl::Strong),
         rbl::entry(Rbl::Weak),

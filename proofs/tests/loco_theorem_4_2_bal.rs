@@ -5,7 +5,7 @@ use crate::common;
 use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::{ChangeKind, Needed};
-use mowgli_proofs::{bound, checked, checked_remotely, explained, explanation};
+use mowgli_proofs::{assert_outcomes, bound, checked, checked_remotely, explained, explanation};
 
 /// The proof uses the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
@@ -22,6 +22,47 @@ fn holds_for_the_transitive_barrier() {
     let report = checked("bal-transitive", "published", &bound(3, 3, 1));
     assert_eq!(report.verdict(), "sound");
     assert_snapshot!("bal_concretisation", report.concretisation().join("\n"));
+}
+
+/// The own node's promise stands for the fence, and the others for the first broadcast. Their later subevents with the same
+/// stamps do not do.
+#[test]
+fn two_passes_do_for_puts() {
+    for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {
+        let report = checked("bal-puts", "published", &bound(threads, nodes, calls));
+        assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+        let text = report.concretisation().join("\n");
+        assert_snapshot!("bal_puts_concretisation", text);
+    }
+}
+
+/// A get may be late, and then returns a value that was written after the barrier. The fences of the published barrier
+/// prevent that.
+#[test]
+fn a_barrier_for_puts_promises_nothing_about_gets() {
+    let test = |kind: &str| {
+        format!(
+            "RDMA_WAIT late {{ nodes 2; x@2 = 0; r@1 = 9; {kind} z = {{P1, P2}}; }}
+ P1@1         | P2@2   ;
+ get(r, x, d) | bar(z) ;
+ bar(z)       | x := 1 ;
+ wait(d)      |        ;
+ a := r       |        ;
+allowed (a=0)"
+        )
+    };
+    assert_outcomes!(&test("put barrier"), ["a=0", "a=1"]);
+    assert_outcomes!(&test("barrier"), ["a=0"]);
+}
+
+/// Each pass is needed, also if clients reach their own nodes by the CPU only. The fence of the own node is needed for
+/// the others.
+#[test]
+fn one_pass_does_not_do_for_puts() {
+    for variant in ["one-pass", "early"] {
+        assert_eq!(checked_remotely("bal-puts", variant, &bound(3, 2, 1)).verdict(), "unsound", "{variant}");
+    }
+    assert_eq!(checked("bal-puts", "no-fence", &bound(1, 1, 1)).verdict(), "unsound");
 }
 
 #[test]

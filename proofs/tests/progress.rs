@@ -54,6 +54,7 @@ fn published_implementations_end() {
     ends("msw", "published", Bound { objects: 2, ..bound(2, 2, 1) });
     ends("bal", "published", bound(3, 3, 1));
     ends("bal-transitive", "published", bound(2, 2, 2));
+    ends("bal-puts", "published", bound(3, 3, 1));
     ["slock", "wlock", "nlock"].into_iter().for_each(|name| ends(name, "published", bound(2, 2, 4)));
     ["rbl", "rbl-weak"].into_iter().for_each(|name| ends(name, "fenced", bound(2, 2, 1)));
     ends("kvstore", "fenced-delete", bound(2, 2, 1));

@@ -118,6 +118,7 @@ sound_means_sound! {
     shared_variables: "sv" "published" 2 300;
     barriers: "bal" "published" 2 300;
     transitive_barriers: "bal-transitive" "published" 2 300;
+    put_barriers: "bal-puts" "published" 2 300;
     mixed_sizes: "msw" "published" 1 100;
     rings: "rbl" "fenced" 1 100;
     weak_rings: "rbl-weak" "fenced" 1 100;

@@ -70,6 +70,7 @@ fn every_specification_has_the_three_properties_in_small() {
     sv: Ok(TheSame)
     bal: Ok(TheSame)
     bal-transitive: Ok(TheSame)
+    bal-puts: Ok(TheSame)
     msw: Ok(Less)
     rbl: Ok(TheSame)
     rbl-weak: Ok(TheSame)

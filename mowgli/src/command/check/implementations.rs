@@ -23,7 +23,8 @@ use crate::terminal::{self, colours_of};
 
 /// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
 /// verdicts come early.
-const SLOW: [&str; 9] = ["bal", "bal-transitive", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
+const SLOW: [&str; 10] =
+    ["bal", "bal-transitive", "bal-puts", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
 
 /// Sorts entries, the quick ones first.
 fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
