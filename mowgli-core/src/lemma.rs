@@ -106,10 +106,10 @@ impl LemmaVar {
         Fact::SameObject(self, other)
     }
 
-    /// States that a call is on this thread, or on the thread of this call.
+    /// States that a call or a thread is on this thread, on the thread of this call, or on this node.
     #[must_use]
-    pub fn on(self, thread: Self) -> Fact {
-        Fact::On(self, thread)
+    pub fn on(self, place: Self) -> Fact {
+        Fact::On(self, place)
     }
 
     /// States that a call has this method.
@@ -200,7 +200,7 @@ pub enum Fact {
     Hb(Of, Of),
     /// Two calls are of one method and about the same objects.
     SameObject(LemmaVar, LemmaVar),
-    /// A call is on a thread, or on the thread of another call.
+    /// A call or a thread is on a thread, on the thread of a call, or on a node.
     On(LemmaVar, LemmaVar),
     /// A call is of a method.
     Method(LemmaVar, &'static str),

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::model::{
-    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, LibraryTheory, OTHER, TAKES_PART, constant, data_of,
-    datum_of, guards_of, location, plus, thread,
+    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, LibraryTheory, MEMBER_AT, OTHER, TAKES_PART,
+    constant, data_of, datum_of, guards_of, location, plus, thread,
 };
 use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
 use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
@@ -84,9 +84,10 @@ impl LibraryTheory<'_> {
         theory.comment("Objects: which threads take part in them, and the order in which these are gone through.");
         theory.function(TAKES_PART, &["Location", "Thread"], "Bool");
         theory.function(HAS_MEMBER, &["Location", "Node"], "Bool");
+        theory.function(MEMBER_AT, &["Location", "Node"], "Thread");
         theory.function(LAST, &["Location"], "Thread");
         theory.function(EARLIER, &["Location", "Thread", "Thread"], "Bool");
-        let [c, t, u] = ["c", "t", "u"].map(symbol);
+        let [c, t, u, n] = ["c", "t", "u", "n"].map(symbol);
         for kind in self.parts.kinds {
             for i in objects_of(kind) {
                 let x = location(i, &c);
@@ -99,6 +100,13 @@ impl LibraryTheory<'_> {
                         &[("c", "Call"), ("t", "Thread")],
                         implies(given(takes_part(&t)), app(HAS_MEMBER, &[x.clone(), node])),
                     ),
+                );
+                let at = app(MEMBER_AT, &[x.clone(), n.clone()]);
+                let is_there = and([takes_part(&at), equal(app("node", std::slice::from_ref(&at)), n.clone())]);
+                let has_member = app(HAS_MEMBER, &[x.clone(), n.clone()]);
+                theory.axiom(
+                    "a node of members has one",
+                    all(&[("c", "Call"), ("n", "Node")], implies(given(has_member), is_there)),
                 );
                 let last = app(LAST, std::slice::from_ref(&x));
                 let is_last = or([equal(t.clone(), last.clone()), app(EARLIER, &[x.clone(), t.clone(), last.clone()])]);
@@ -254,6 +262,17 @@ impl LibraryTheory<'_> {
         };
         let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
         objects.into_iter().map(|i| app(LAST, &[location(i, call)])).collect()
+    }
+
+    /// Returns a thread on this node for each object of a call: one that takes part in it. There are such threads only if their
+    /// nodes index a part of the call.
+    pub(crate) fn members_at(&self, kind: usize, call: &Term, node: &Term) -> Vec<Term> {
+        let of_role = |r: &Role| match r.each {
+            Some(Each::Nodes(Nodes { of: Whole::Members(i), .. })) => Some(i),
+            _ => None,
+        };
+        let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
+        objects.into_iter().map(|i| app(MEMBER_AT, &[location(i, call), node.clone()])).collect()
     }
 
     /// Returns the obligation that every thread that takes part in the object of a call reaches the round of the call.

@@ -436,8 +436,8 @@ impl Attempt<'_> {
     }
 
     /// Chooses the role that stands for a promise. Roles with the same stamp come first, among them those of the parts
-    /// that stand for it, and then the latest. Returns the rows of the chosen role, or else those of the role that
-    /// failed last.
+    /// that stand for it, and then the latest. For a promise that only begins edges of so' it is the earliest. Returns the
+    /// rows of the chosen role, or else those of the role that failed last.
     #[allow(clippy::type_complexity, reason = "four parts of one answer")]
     fn image(
         &self,
@@ -446,7 +446,10 @@ impl Attempt<'_> {
     ) -> Result<(Option<usize>, Vec<ObligationResult>, Vec<Obligation>, usize), Refusal> {
         let parts = self.parts_that_stand();
         let is_such_a_part = |role: &Role| role.cell.as_ref().is_some_and(|cell| parts.contains(&*cell.text));
-        let mut candidates: Vec<usize> = (0..kind.concrete.len()).rev().collect();
+        let mut candidates: Vec<usize> = (0..kind.concrete.len()).collect();
+        if !self.model.only_begins(promise) {
+            candidates.reverse();
+        }
         candidates.sort_by_key(|r| {
             let role = &kind.concrete[*r];
             (role.family != promise.family, !is_such_a_part(role))

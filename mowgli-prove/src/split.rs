@@ -587,6 +587,10 @@ impl<'r> CaseFacts<'r> {
         let [mut nodes, mut threads, rounds] = ["Node", "Thread", ROUND].map(named);
         threads.extend(self.calls.iter().map(|(call, _)| thread(call)));
         threads.extend(self.calls.iter().flat_map(|(call, k)| model.last_members(*k, call)));
+        let of_nodes = |(call, k): &(Term, usize)| {
+            nodes.iter().flat_map(|node| model.members_at(*k, call, node)).collect::<Vec<Term>>()
+        };
+        threads.extend(self.calls.iter().flat_map(of_nodes));
         let ends = |(call, k): &(Term, usize)| {
             ends_of(&model.parts.kinds[*k]).into_iter().map(|event| ended(event, call)).collect::<Vec<Term>>()
         };

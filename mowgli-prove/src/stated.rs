@@ -107,9 +107,12 @@ impl LibraryTheory<'_> {
             Fact::Less(a, b) => compared(a, b, less)?,
             Fact::Hb(a, b) => app("hb", &[sorted.sub(*a)?, sorted.sub(*b)?]),
             Fact::SameObject(a, b) => self.same_object(&sorted.var(*a), &sorted.var(*b)),
-            Fact::On(call, on) => {
-                let of = sorted.var(*on);
-                equal(thread(&sorted.var(*call)), if on.sort == Sort::Call { thread(&of) } else { of })
+            Fact::On(one, on) => {
+                let thread_of = |v: LemmaVar| if v.sort == Sort::Call { thread(&sorted.var(v)) } else { sorted.var(v) };
+                match on.sort {
+                    Sort::Node => equal(app("node", &[thread_of(*one)]), sorted.var(*on)),
+                    Sort::Call | Sort::Thread => equal(thread_of(*one), thread_of(*on)),
+                }
             }
             Fact::Method(call, method) => {
                 let kind = sorted.kind(*call)?;

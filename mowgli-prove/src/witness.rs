@@ -14,8 +14,8 @@ use crate::error::{Contradiction, contradiction};
 use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
-    LibraryTheory, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, number_in,
-    passed_to, plus, result_of, way_of,
+    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of,
+    number_in, passed_to, plus, result_of, way_of,
 };
 use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
 use crate::term::{Structure, Theory};
@@ -729,7 +729,7 @@ impl Filled<'_, '_> {
         let first: Vec<usize> = all.iter().map(|members| members.first().map_or(0, |t| node_of[*t])).collect();
         structure.table(FIRST_AT, move |p| first[p[0]]);
         structure.table(HAS_OTHER, {
-            let others = others.clone();
+            let (others, node_of) = (others.clone(), node_of.clone());
             move |p| flag(others[p[0]].iter().any(|t| node_of[*t] == p[1]))
         });
         structure.table(OTHER, {
@@ -738,6 +738,10 @@ impl Filled<'_, '_> {
         });
         structure.table(EARLIER_OTHER, move |p| {
             flag(position(&others, p, 1).zip(position(&others, p, 2)).is_some_and(|(one, other)| one < other))
+        });
+        structure.table(MEMBER_AT, {
+            let all = all.clone();
+            move |p| all[p[0]].iter().copied().find(|t| node_of[*t] == p[1]).unwrap_or(0)
         });
         structure.table(HAS_MEMBER, move |p| flag(nodes[p[0]].contains(&p[1])));
         structure.table(TAKES_PART, {

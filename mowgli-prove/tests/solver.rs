@@ -49,7 +49,7 @@ const VERSION: &str = "4.8.12";
 /// Lists the tests that need a solver.
 pub fn trials() -> Vec<Trial> {
     use Layer::{Long, Quick};
-    let tests: [(&str, Layer, fn()); 33] = [
+    let tests: [(&str, Layer, fn()); 34] = [
         ("sv_is_proved", Quick, sv_is_proved),
         ("a_fence_of_puts_is_not_proved", Quick, a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", Long, less_below_proves_less),
@@ -77,6 +77,7 @@ pub fn trials() -> Vec<Trial> {
         ("a_spin_lock_over_x86_is_proved", Quick, a_spin_lock_over_x86_is_proved),
         ("locks_over_x86_are_proved_and_their_variants_are_not", Long, locks_over_x86),
         ("barriers_are_proved", Long, barriers_are_proved),
+        ("the_barrier_for_puts_is_proved", Long, the_barrier_for_puts_is_proved),
         ("no_broken_barrier_is_proved", Long, no_broken_barrier_is_proved),
         ("robustness_is_proved", Long, robustness_is_proved),
         ("no_variant_of_robustness_is_proved", Long, no_variant_of_robustness_is_proved),
@@ -736,6 +737,20 @@ fn barriers_are_proved() {
         }
         let last = "aCR of BAR: aCR of Read 2".to_owned();
         assert!(proof.concretisation.contains(&last), "{:?}", proof.concretisation);
+    }
+}
+
+/// The barrier for puts: the first broadcast and the fence of the own node stand for its promises, though later subevents have
+/// the same stamp.
+fn the_barrier_for_puts_is_proved() {
+    let proof = found("bal-puts", "published", same, None, 20);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert!(proof.is_proved() && proof.executions > 50, "{:?}", proof.errors);
+    let g = ["aNRW of BAR: aNRW of Bcast", "aNRW of BAR: aGF of GF", "aCR of BAR: aCR of Read 3"];
+    assert_eq!(proof.concretisation, g);
+    for variant in ["one-pass", "early", "no-fence", "no-wait"] {
+        let proof = found("bal-puts", variant, same, None, 1);
+        assert!(!proof.is_proved(), "{variant}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
-use mowgli_judge::algebra::{Choice, Set, Spec};
+use mowgli_judge::algebra::{Choice, Rel, RelExpr, Set, Spec};
 
 use crate::error::{Refusal, refusal};
 use crate::kind::{Read, Role};
@@ -99,6 +99,15 @@ impl LibraryTheory<'_> {
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         self.parts.specification.spec(self.parts.library).is_some_and(Spec::mentions_hb)
+    }
+
+    /// True if a promise ends no edge of so', and no choice determines so'. Then the earlier its stand-in is, the more happens
+    /// after it.
+    #[must_use]
+    pub fn only_begins(&self, promise: &Role) -> bool {
+        let is_no_end = |rel: &Rel| last_set(rel).is_some_and(|set| promise.is_in(set).is_ok_and(|is_in| !is_in));
+        let spec = self.parts.specification.spec(self.parts.library);
+        spec.is_some_and(|spec| spec.choices.is_empty() && spec.so.iter().all(|(_, rel)| is_no_end(rel)))
     }
 
     /// Returns the theory with the promises and with the hb' of condition 3: any transitive relation above ppo' and so'
@@ -241,5 +250,15 @@ impl LibraryTheory<'_> {
             refusal!("{closure} is a closure in the promised relation, and no closure below could be inside it")
         })?;
         Ok(app(below, &[image(a), image(b)]))
+    }
+}
+
+/// Returns a set in which all edges of a relation end, if it is of the form `[A]; r; [B]`.
+fn last_set(rel: &Rel) -> Option<&Set> {
+    match rel.expr() {
+        RelExpr::On(set) | RelExpr::Cross(_, set) => Some(set),
+        RelExpr::Seq(_, last) => last_set(last),
+        RelExpr::Inter(one, other) => last_set(one).or_else(|| last_set(other)),
+        _ => None,
     }
 }

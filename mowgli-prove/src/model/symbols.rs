@@ -96,6 +96,9 @@ pub const TAKES_PART: &str = "takes.part";
 /// The predicate of the nodes with a thread that takes part in an object.
 pub const HAS_MEMBER: &str = "has.member";
 
+/// Some thread on a node that takes part in an object.
+pub const MEMBER_AT: &str = "member.at";
+
 /// The last thread that takes part in an object.
 pub const LAST: &str = "last.member";
 
