@@ -62,7 +62,7 @@ type Figures = Vec<Vec<Option<u64>>>;
 type Measured = (&'static [&'static str], fn(Provider) -> Result<String, String>);
 
 const OWN: Measured =
-    (&["Mowgli", "Mowgli, put without its wait"], |provider| own(provider).map_err(|e| e.to_string()));
+    (&["Mowgli", "Mowgli, put barrier, put without its wait"], |provider| own(provider).map_err(|e| e.to_string()));
 const RAW: Measured = (&["libfabric (raw.c)", "libfabric, put with completion"], raw);
 const OPEN_MPI: Measured = (&["Open MPI (peers.c)"], |provider| {
     let own = if provider == Provider::Tcp { "tcp,self" } else { "vader,self" };
@@ -101,8 +101,10 @@ fn faster(a: Result<Figures, String>, b: Result<Figures, String>) -> Result<Figu
 fn own(provider: Provider) -> Result<String, Fault> {
     let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
     let all = measured(&company, provider)?;
-    let [met, sent, put, got, unwaited, here, there, message] = all[..] else { return Ok(String::new()) };
-    Ok(format!("{met} {sent} {put} {got} {here} {there} {message}\n- - {unwaited} - - - -"))
+    let [met, sent, put, got, unwaited, here, there, message, met_for_puts, sent_for_puts] = all[..] else {
+        return Ok(String::new());
+    };
+    Ok(format!("{met} {sent} {put} {got} {here} {there} {message}\n{met_for_puts} {sent_for_puts} {unwaited} - - - -"))
 }
 
 /// Returns the time of one repetition in the fastest turn.
@@ -122,10 +124,10 @@ fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Durat
 /// there.
 ///
 /// The order is: barrier; put with barrier; put with its wait; get with its wait; put without its wait. Then follow additions to a
-/// word of the first node, and of the second, and messages.
+/// word of the first node, and of the second, and messages. Last are the barrier for puts, and a put with it.
 fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
-    let barrier = group.barrier("b", &[0, 1]);
+    let (barrier, put_barrier) = (group.barrier("b", &[0, 1]), group.put_barrier("p", &[0, 1]));
     let variables = [group.shared_var("x"), group.shared_var("y")];
     let sums = [group.atomic("here", 1), group.atomic("there", 2)];
     let [own, far, over] = [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.word(name, node, 0));
@@ -138,6 +140,11 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
         let sent = least(times, || {
             own_variable.broadcast(thread)?;
             barrier.wait(thread)
+        })?;
+        let met_for_puts = least(times, || put_barrier.wait(thread))?;
+        let sent_for_puts = least(times, || {
+            own_variable.broadcast(thread)?;
+            put_barrier.wait(thread)
         })?;
         let message = least(1, || {
             for _ in 0..MESSAGES {
@@ -165,7 +172,8 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
         let [here, there] = sums.map(|sum| least(times, || sum.fetch_add(thread, 1).map(|_| ())));
         own.write(thread, 1)?;
         over.put(thread, own)?.wait(thread)?;
-        Ok([met, sent, put, got, unwaited, here?, there?, message].iter().map(Duration::as_nanos).collect())
+        let all = [met, sent, put, got, unwaited, here?, there?, message, met_for_puts, sent_for_puts];
+        Ok(all.iter().map(Duration::as_nanos).collect())
     })?;
     Ok(measured.pop().unwrap_or_default())
 }

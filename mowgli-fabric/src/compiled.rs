@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::bal::BAL;
+use mowgli_libraries::bal::{BAL, BAL_PUTS};
 use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::rbl::RBL;
 use mowgli_libraries::sc_rmw::SC_RMW;
@@ -17,14 +17,14 @@ use mowgli_rdma::wait::WAIT;
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::{self, Id, List, Word};
-use crate::emitted::objects::{self, Own, bal, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::emitted::objects::{self, Own, bal, bal_puts, nlock, rbl, sc_rmw, slock, sv, wlock};
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
 
 /// The libraries with emitted code, each as its default variant.
-const EMITTED: [Name; 7] = [SV, BAL, WLOCK, SLOCK, NLOCK, SC_RMW, RBL];
+const EMITTED: [Name; 8] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, SC_RMW, RBL];
 
 /// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another
 /// variant than the default, all bodies are interpreted.
@@ -93,6 +93,7 @@ fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn An
         WAIT => Box::new(world.word(node, initial)),
         SV => Box::new(sv::new(world, initial)),
         BAL => Box::new(bal::new(world, members)),
+        BAL_PUTS => Box::new(bal_puts::new(world, members)),
         WLOCK => Box::new(wlock::new(world, node)),
         SLOCK => Box::new(slock::new(world, node)),
         NLOCK => Box::new(nlock::new(world, node)),

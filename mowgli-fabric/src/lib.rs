@@ -82,7 +82,7 @@ pub use self::explore::{Ending, Exploration, Fate, Incomplete, NotATrace, Result
 pub use self::group::{Fabric, Group};
 pub use self::locks::{LockGuard, NodeLock, StrongLock, WeakLock};
 pub use self::messages::MessageRing;
-pub use self::objects::{Atomic, Barrier, Begun, Copying, Map, Ring, SharedVar, Word, Words};
+pub use self::objects::{Atomic, Barrier, Begun, Copying, Map, PutBarrier, Ring, SharedVar, Word, Words};
 pub use self::ofi::Provider;
 pub use self::port::Fault;
 pub use self::rounds::{Counts, Rounds};

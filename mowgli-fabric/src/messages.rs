@@ -72,7 +72,7 @@ mod tests {
         for length in 0..40 {
             let message: Vec<u8> = (0..length).map(|at| 255 - at).collect();
             let words = packed(&message);
-            assert_eq!(words.size() as usize, 1 + message.len().div_ceil(WORD));
+            assert_eq!(words.as_slice().len(), 1 + message.len().div_ceil(WORD));
             assert_eq!(unpacked(&words), message);
         }
     }

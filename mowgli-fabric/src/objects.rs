@@ -5,7 +5,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
-use mowgli_libraries::bal::{BAL, barrier};
+use mowgli_libraries::bal::{BAL, BAL_PUTS, barrier, put_barrier};
 use mowgli_libraries::kvstore::{Method as Store, store};
 use mowgli_libraries::msw::{self, words};
 use mowgli_libraries::rbl::{RBL, Rbl, ring};
@@ -20,7 +20,8 @@ use crate::group::Group;
 use crate::port::Fault;
 use crate::thread::{CallResult, Posted, Thread};
 
-/// A barrier (BAL, LOCO §4).
+/// A barrier (BAL, LOCO §4). It covers all earlier operations of the participants towards their nodes. See [`PutBarrier`]
+/// for a quicker one.
 #[derive(Clone, Copy, Debug)]
 pub struct Barrier(Loc);
 
@@ -32,6 +33,25 @@ impl Barrier {
     pub fn wait(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
         let call = || Call::new(BAL, "BAR", &[self.0.into()]);
         thread.make(self.0, |me, x: &code::bal::Object| code::bal::bar(me, x), call)
+    }
+}
+
+/// A barrier for puts. It needs two passes over the network, where [`Barrier`] needs three.
+///
+/// After it, all earlier puts, broadcasts and additions of the participants towards the nodes of the participants are placed.
+/// It promises nothing about earlier gets, nor about the results of additions. So wait for those before the
+/// barrier: a get without its wait may return a value that another thread writes after the barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct PutBarrier(Loc);
+
+impl PutBarrier {
+    /// Waits until all participants have come.
+    ///
+    /// # Errors
+    /// If they do not come, or this thread does not take part.
+    pub fn wait(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        let call = || Call::new(BAL_PUTS, "BAR", &[self.0.into()]);
+        thread.make(self.0, |me, x: &code::bal_puts::Object| code::bal_puts::bar(me, x), call)
     }
 }
 
@@ -397,6 +417,11 @@ impl Group {
     /// Adds a barrier among these threads, which are counted from 0.
     pub fn barrier(&mut self, name: &str, participants: &[usize]) -> Barrier {
         Barrier(self.object(name, barrier(&Self::tids(participants))))
+    }
+
+    /// Adds a barrier for puts among these threads, which are counted from 0.
+    pub fn put_barrier(&mut self, name: &str, participants: &[usize]) -> PutBarrier {
+        PutBarrier(self.object(name, put_barrier(&Self::tids(participants))))
     }
 
     /// Adds a word of which every node has a copy, initially 0.

@@ -111,6 +111,7 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     let (weak, strong) = (group.weak_lock("weak", 1), group.strong_lock("strong", 2));
     let (node, atomic, map) = (group.node_lock("node", 2), group.atomic("atomic", 2), group.map("map", 2));
     let (barrier, variable) = (group.barrier("barrier", &[0]), group.shared_var("variable"));
+    let put_barrier = group.put_barrier("put-barrier", &[0]);
     let ring = group.ring("ring", 0, &[1], 4);
     let (own, far) = (group.words("own", 1, 2), group.words("far", 2, 2));
     let x = |name: &str| Val::from(Loc::new(name));
@@ -127,6 +128,7 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     same(&|thread| node.lock(thread)?.release(), &section("nlock", "node"));
     same(&|thread| node.lock(thread).map(drop), &section("nlock", "node"));
     same(&|thread| barrier.wait(thread), &[("bal", "BAR", vec![x("barrier")])]);
+    same(&|thread| put_barrier.wait(thread), &[("bal-puts", "BAR", vec![x("put-barrier")])]);
     same(&|thread| variable.write(thread, 3), &[("sv", "Write", vec![x("variable"), int(3)])]);
     same(&|thread| variable.read(thread).map(drop), &[("sv", "Read", vec![x("variable")])]);
     same(&|thread| variable.broadcast(thread), &[("sv", "Bcast", vec![x("variable"), Val::NoWid, others])]);

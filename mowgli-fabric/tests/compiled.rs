@@ -2,11 +2,14 @@
 
 use std::process::Command;
 
-use mowgli_fabric::{Atomic, Barrier, Fabric, Fault, Group, NodeLock, Ring, SharedVar, StrongLock, Thread, WeakLock};
+use mowgli_fabric::{
+    Atomic, Barrier, Fabric, Fault, Group, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock,
+};
 
 /// An object of each kind.
 struct Objects {
     barrier: Barrier,
+    put_barrier: PutBarrier,
     variable: SharedVar,
     weak: WeakLock,
     strong: StrongLock,
@@ -19,6 +22,7 @@ struct Objects {
 #[derive(Clone, Copy, Debug)]
 enum Action {
     Meet,
+    MeetForPuts,
     Share(i64),
     Look,
     Send,
@@ -37,6 +41,7 @@ impl Objects {
     fn add(group: &mut Group, threads: &[usize]) -> Self {
         Self {
             barrier: group.barrier("b", threads),
+            put_barrier: group.put_barrier("p", threads),
             variable: group.shared_var("x"),
             weak: group.weak_lock("w", 1),
             strong: group.strong_lock("s", 2),
@@ -49,6 +54,7 @@ impl Objects {
     fn act(&self, thread: &mut Thread<'_>, action: Action) -> Result<Option<i64>, Fault> {
         match action {
             Action::Meet => self.barrier.wait(thread).map(|()| None),
+            Action::MeetForPuts => self.put_barrier.wait(thread).map(|()| None),
             Action::Share(v) => self.variable.write(thread, v).map(|()| None),
             Action::Look => self.variable.read(thread).map(Some),
             Action::Send => self.variable.broadcast(thread).map(|()| None),
@@ -92,12 +98,14 @@ fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
         8 => Action::Swap(random.i64(0..3), random.i64(1..5)),
         _ => Action::Pass(random.i64(1..5)),
     };
-    let round = |random: &mut fastrand::Rng| {
+    let round = |random: &mut fastrand::Rng, meeting| {
         let mut all: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random)).collect();
-        all.push(Action::Meet);
+        all.push(meeting);
         all
     };
-    (0..threads).map(|_| (0..2).flat_map(|_| round(random)).collect()).collect()
+    (0..threads)
+        .map(|_| [Action::Meet, Action::MeetForPuts].into_iter().flat_map(|meeting| round(random, meeting)).collect())
+        .collect()
 }
 
 /// Runs a client over the machine. Returns the results of each thread.

@@ -36,6 +36,40 @@ fn a_broken_barrier_is_found_and_replayed() {
     assert!((0..5).all(|_| run(seed) == Ok(vec![1, 2])), "{seed}");
 }
 
+/// Lets two threads on one node, and one on another, meet between a put of the first thread and a get of the second. Returns the
+/// word that the second one gets.
+fn got_after(variant: &str, fabric: Fabric) -> Result<i64, Fault> {
+    let mut group = Group::new(&[1, 1, 2]).variant("bal-puts", variant);
+    let (barrier, far) = (group.put_barrier("b", &[0, 1, 2]), group.word("far", 2, 0));
+    let (from, into) = (group.word("from", 1, 1), group.word("into", 1, 0));
+    let last = group.run(fabric, |thread| {
+        if thread.id().index() == 0 {
+            far.put(thread, from)?;
+        }
+        barrier.wait(thread)?;
+        if thread.id().index() == 1 {
+            far.get(thread, into)?.wait(thread)?;
+            return into.read(thread);
+        }
+        Ok(0)
+    })?;
+    Ok(last[1])
+}
+
+#[test]
+fn a_barrier_for_puts_keeps_what_was_put_before_it() {
+    for fabric in fabrics() {
+        assert_eq!(got_after("published", fabric), Ok(1), "{fabric:?}");
+    }
+}
+
+/// Over the machine, some run shows that a single pass is too few.
+#[test]
+fn a_barrier_of_one_pass_misses_a_put() {
+    let seed = (0..1000).find(|&seed| got_after("one-pass", Fabric::Machine { seed }) == Ok(0));
+    assert!(seed.is_some());
+}
+
 /// Lets two threads add to a word under a lock, and returns the sum.
 fn sum_under_lock(group: Group, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = group;

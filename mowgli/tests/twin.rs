@@ -5,28 +5,29 @@ use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 use mowgli_fabric::{Fabric, Fault, Group};
-use mowgli_libraries::bal::BAL_TRANSITIVE;
+use mowgli_libraries::bal::{BAL_PUTS, BAL_TRANSITIVE};
 use mowgli_libraries::rbl::{Rbl, ring};
 
 use crate::mowgli_port::{BOT, Id, List, World, only};
 use crate::objects::{
-    Me, Own, bal, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, wlock,
+    Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, wlock,
 };
 use crate::port::{FabricNames, FabricThread, numbers};
 use crate::ran::mowgli;
 
 /// The command that writes `emitted/objects.rs`.
-const COMMAND: [&str; 14] = [
+const COMMAND: [&str; 15] = [
     "emit",
     "rust",
     "sv",
     "bal",
     "bal-transitive",
+    "bal-puts",
     "wlock",
     "slock",
     "nlock",
     "sc-rmw",
-    "rbl",
+    "rbl:one-put",
     "rbl-weak",
     "counter",
     "queue",
@@ -44,7 +45,8 @@ fn the_objects_are_those_that_the_command_writes() {
 }
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 9] = ["emit", "rust", "sv", "bal", "wlock", "slock", "nlock", "sc-rmw", "rbl:one-put"];
+const OF_FABRIC: [&str; 10] =
+    ["emit", "rust", "sv", "bal", "bal-puts", "wlock", "slock", "nlock", "sc-rmw", "rbl:one-put"];
 
 #[test]
 fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
@@ -84,6 +86,7 @@ enum Action {
     Delete,
     Lookup,
     MeetTransitively,
+    MeetForPuts,
 }
 
 const LOCKS: [&str; 3] = ["wlock", "slock", "nlock"];
@@ -119,7 +122,7 @@ fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
         all.push(meeting);
         all
     };
-    let meetings = [Action::Meet, Action::MeetTransitively];
+    let meetings = [Action::Meet, Action::MeetForPuts, Action::MeetTransitively];
     (0..threads).map(|thread| meetings.iter().flat_map(|meeting| round(random, thread, *meeting)).collect()).collect()
 }
 
@@ -140,6 +143,7 @@ fn interpreted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>], barrier: &s
     let threads: Vec<Tid> = all.iter().map(|&t| Tid::from_index(t)).collect();
     for (library, object) in [
         ("bal-transitive", Object::new(BAL_TRANSITIVE).members(&threads)),
+        ("bal-puts", Object::new(BAL_PUTS).members(&threads)),
         ("rbl-weak", ring(Rbl::Weak, threads[0], &threads[1..], 4)),
     ] {
         group.object(library, object);
@@ -194,6 +198,7 @@ fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Res
         Action::Delete => call("map", "Delete", &[0.into()])?,
         Action::Lookup => call("map", "Lookup", &[0.into()])?,
         Action::MeetTransitively => call("bal-transitive", "BAR", &[])?,
+        Action::MeetForPuts => call("bal-puts", "BAR", &[])?,
     }))
 }
 
@@ -208,6 +213,7 @@ struct Made {
     atomic: sc_rmw::Object,
     ring: rbl::Object,
     transitive: bal_transitive::Object,
+    for_puts: bal_puts::Object,
     weak_ring: rbl_weak::Object,
     counter: counter::Object,
     queue: queue::Object,
@@ -231,6 +237,7 @@ fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
         atomic: sc_rmw::new(&mut world, 2, 0),
         ring: rbl::new(&mut world, all.clone(), 4),
         transitive: bal_transitive::new(&mut world, all.clone()),
+        for_puts: bal_puts::new(&mut world, all.clone()),
         weak_ring: rbl_weak::new(&mut world, all, 4),
         counter: counter::new(&mut world, 2),
         queue: queue::new(&mut world, 2),
@@ -293,6 +300,7 @@ fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -
         Action::Delete => one(map::delete(me, &made.map, 0)?.into()),
         Action::Lookup => one(map::lookup(me, &made.map, 0)?),
         Action::MeetTransitively => nothing(bal_transitive::bar(me, &made.transitive)?),
+        Action::MeetForPuts => nothing(bal_puts::bar(me, &made.for_puts)?),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put`.
+//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -146,6 +146,74 @@ pub mod bal {
             }
         } else {
             return Err(me.port.never("bal"));
+        }
+        Ok(())
+    }
+}
+
+/// `bal-puts`, as its variant `published`: two passes over the network, in which counters follow puts
+pub mod bal_puts {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `members(x)`
+        pub members: List,
+        /// `x.count[t] for t in members(x)`
+        pub count: Vec<sv::Object>,
+        /// `x.known[t] for t in members(x)`
+        pub known: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, members: List) -> Object {
+        let mut x = Object { members, ..Object::default() };
+        x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        x.known = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        for t in x.members.each() {
+            x.count[t as usize] = sv::new(world, 0);
+        }
+        for t_2 in x.members.each() {
+            x.known[t_2 as usize] = sv::new(world, 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `BAR(x)` returns when all participants have called it.
+    pub fn bar<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        if x.members.has(me.thread) {
+            let v = sv::read(me, &x.count[me.thread as usize])?;
+            sv::write(me, &x.count[me.thread as usize], v + 1)?;
+            sv::bcast(me, &x.count[me.thread as usize], x.d, world.nodes_of(&x.members) & !only(me.node))?;
+            sv::gf(me, only(me.node))?;
+            for t in x.members.each() {
+                loop {
+                    let seen = sv::read(me, &x.count[t as usize])?;
+                    if v < seen {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+            sv::wait(me, x.d)?;
+            sv::write(me, &x.known[me.thread as usize], v + 1)?;
+            sv::bcast(me, &x.known[me.thread as usize], 0, world.nodes_of(&x.members) & !only(me.node))?;
+            for t_2 in x.members.each() {
+                loop {
+                    let seen_2 = sv::read(me, &x.known[t_2 as usize])?;
+                    if v < seen_2 {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+        } else {
+            return Err(me.port.never("bal-puts"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published bal-transitive:published wlock:published slock:published nlock:published sc-rmw:published rbl:fenced rbl-weak:fenced counter:published queue:published map:published`.
+//! Written by `mowgli emit rust sv:published bal:published bal-transitive:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put rbl-weak:fenced counter:published queue:published map:published`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -193,6 +193,74 @@ pub mod bal_transitive {
             }
         } else {
             return Err(me.port.never("bal-transitive"));
+        }
+        Ok(())
+    }
+}
+
+/// `bal-puts`, as its variant `published`: two passes over the network, in which counters follow puts
+pub mod bal_puts {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `members(x)`
+        pub members: List,
+        /// `x.count[t] for t in members(x)`
+        pub count: Vec<sv::Object>,
+        /// `x.known[t] for t in members(x)`
+        pub known: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, members: List) -> Object {
+        let mut x = Object { members, ..Object::default() };
+        x.count = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        x.known = vec![sv::Object::default(); (world.threads() + 1) as usize];
+        for t in x.members.each() {
+            x.count[t as usize] = sv::new(world, 0);
+        }
+        for t_2 in x.members.each() {
+            x.known[t_2 as usize] = sv::new(world, 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `BAR(x)` returns when all participants have called it.
+    pub fn bar<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        if x.members.has(me.thread) {
+            let v = sv::read(me, &x.count[me.thread as usize])?;
+            sv::write(me, &x.count[me.thread as usize], v + 1)?;
+            sv::bcast(me, &x.count[me.thread as usize], x.d, world.nodes_of(&x.members) & !only(me.node))?;
+            sv::gf(me, only(me.node))?;
+            for t in x.members.each() {
+                loop {
+                    let seen = sv::read(me, &x.count[t as usize])?;
+                    if v < seen {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+            sv::wait(me, x.d)?;
+            sv::write(me, &x.known[me.thread as usize], v + 1)?;
+            sv::bcast(me, &x.known[me.thread as usize], 0, world.nodes_of(&x.members) & !only(me.node))?;
+            for t_2 in x.members.each() {
+                loop {
+                    let seen_2 = sv::read(me, &x.known[t_2 as usize])?;
+                    if v < seen_2 {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+        } else {
+            return Err(me.port.never("bal-puts"));
         }
         Ok(())
     }
@@ -431,7 +499,7 @@ pub mod sc_rmw {
     }
 }
 
-/// `rbl`, as its variant `fenced`: a submit ends with a fence of the own node
+/// `rbl`, as its variant `one-put`: the words of a message are one put, in any order
 pub mod rbl {
     use super::*;
 
@@ -444,8 +512,8 @@ pub mod rbl {
         pub size: i64,
         /// `x.head`
         pub head: sv::Object,
-        /// `x.word[k] for k in 0..size(x)`
-        pub word: Vec<sv::Object>,
+        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..size(x)`
+        pub word: Vec<Word>,
         /// `x.tail[t] for t in rest(members(x))`
         pub tail: Vec<sv::Object>,
         /// An identifier of operations.
@@ -455,11 +523,13 @@ pub mod rbl {
     /// Makes an object: on every node, with the same arguments and in the same order.
     pub fn new(world: &mut World, members: List, size: i64) -> Object {
         let mut x = Object { members, size, ..Object::default() };
-        x.word = vec![sv::Object::default(); x.size as usize];
+        x.word = vec![Word::default(); ((world.nodes + 1) * x.size) as usize];
         x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
         x.head = sv::new(world, 0);
-        for k in 0..x.size {
-            x.word[k as usize] = sv::new(world, 0);
+        for n in each(world.nodes_of(&x.members)) {
+            for k in 0..x.size {
+                x.word[(n * x.size + k) as usize] = world.word(n, 0);
+            }
         }
         for t in x.members.rest().each() {
             x.tail[t as usize] = sv::new(world, 0);
@@ -481,11 +551,25 @@ pub mod rbl {
             if x.size < at - tails.min() + message.size() + 1 {
                 false
             } else {
-                sv::write(me, &x.word[rem(at, x.size) as usize], message.size())?;
-                sv::bcast(me, &x.word[rem(at, x.size) as usize], 0, world.nodes_of(&x.members.rest()) & !only(me.node))?;
+                let begin = rem(at, x.size);
+                me.port.write(x.word[(me.node * x.size + rem(begin, x.size)) as usize], message.size())?;
                 for k in 0..message.size() {
-                    sv::write(me, &x.word[rem(at + 1 + k, x.size) as usize], message.item(k))?;
-                    sv::bcast(me, &x.word[rem(at + 1 + k, x.size) as usize], 0, world.nodes_of(&x.members.rest()) & !only(me.node))?;
+                    me.port.write(x.word[(me.node * x.size + rem(begin + 1 + k, x.size)) as usize], message.item(k))?;
+                }
+                let end = begin + (message.size() + 1);
+                for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
+                    if x.size < end {
+                        let from = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + x.size) as usize];
+                        let to = &x.word[(n * x.size + begin) as usize..(n * x.size + x.size) as usize];
+                        me.port.put_words(to, from, 0)?;
+                        let from_2 = &x.word[(me.node * x.size) as usize..(me.node * x.size + (end - x.size)) as usize];
+                        let to_2 = &x.word[(n * x.size) as usize..(n * x.size + (end - x.size)) as usize];
+                        me.port.put_words(to_2, from_2, 0)?;
+                    } else {
+                        let from_3 = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + end) as usize];
+                        let to_3 = &x.word[(n * x.size + begin) as usize..(n * x.size + end) as usize];
+                        me.port.put_words(to_3, from_3, 0)?;
+                    }
                 }
                 sv::wait(me, x.d)?;
                 sv::write(me, &x.head, at + message.size() + 1)?;
@@ -511,11 +595,11 @@ pub mod rbl {
             let end = v_2;
             if at < end {
                 let begin = rem(at, x.size);
-                let v_3 = sv::read(me, &x.word[rem(begin, x.size) as usize])?;
+                let v_3 = me.port.read(x.word[(me.node * x.size + rem(begin, x.size)) as usize])?;
                 let length = v_3;
                 let mut words = List::none();
                 for k in 1..length + 1 {
-                    words.push(sv::read(me, &x.word[rem(begin + k, x.size) as usize])?);
+                    words.push(me.port.read(x.word[(me.node * x.size + rem(begin + k, x.size)) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
                 sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
