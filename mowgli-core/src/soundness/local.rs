@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use itertools::Itertools;
 use typed_arena::Arena;
 
-use concretise::{AbstractCall, Abstraction, FEW, HbBounds, Promise, StampChoice, describe};
+use concretise::{AbstractCall, Abstraction, FEW, HbBounds, Promise, StampChoice, StampChoices, describe};
 pub use concretise::{ConcretisationText, Reason};
 
 use crate::algebra::Spec;
@@ -92,6 +92,8 @@ struct Prover<'a> {
     sees_hb: bool,
     arena: &'a Arena<Vec<Skeleton>>,
     known: BTreeMap<RunsById, Abstraction<'a>>,
+    /// The choices of stamps by the calls of the specification with their results. Runs with the same results share them.
+    choices: BTreeMap<Vec<Event>, StampChoices<'a>>,
     words: ConcretisationText,
     expired: &'a dyn Fn() -> bool,
     /// The reason why the check left out some choice of stamps. If there is one, a failure to find g means nothing.
@@ -114,6 +116,7 @@ pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, libr
         sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
         arena: &arena,
         known: BTreeMap::new(),
+        choices: BTreeMap::new(),
         words: ConcretisationText::new(),
         expired: problem.limits.expired,
         stop: None,
@@ -189,8 +192,14 @@ impl<'a> Prover<'a> {
         let impossible = shapes.iter().position(Vec::is_empty);
         let reads = |of: &Vec<Shape>| of.iter().flatten().any(|s| s.reads.is_some());
         let silent = calls.iter().zip(&shapes).filter(|(_, of)| !reads(of)).flat_map(|(c, _)| c.own.clone()).collect();
-        let choices = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
-        let choices = choices.filter_map(|choice| self.choice(&calls, &choice)).collect();
+        let events: Vec<Event> = calls.iter().map(|c| c.event.clone()).collect();
+        let choices = self.choices.get(&events).cloned().unwrap_or_else(|| {
+            let all = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
+            let all = all.filter_map(|choice| self.choice(&calls, &choice)).collect();
+            let choices = StampChoices::new(RefCell::new(all));
+            self.choices.insert(events, StampChoices::clone(&choices));
+            choices
+        });
         Abstraction { calls, impossible, choices, silent, first: Vec::new(), last: None, proofs: VecDeque::new() }
     }
 

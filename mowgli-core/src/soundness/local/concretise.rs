@@ -1,5 +1,6 @@
 //! Concretisations of one client's calls: g and so' for the present bounds of hb (LOCO Def. 3.13).
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::rc::Rc;
@@ -86,6 +87,9 @@ pub(super) struct StampChoice<'a> {
     pub(super) solver: Solver<'a>,
 }
 
+/// The choices of stmp'. Runs with the same results of calls share them.
+pub(super) type StampChoices<'a> = Rc<RefCell<Vec<StampChoice<'a>>>>;
+
 /// For each promise of a choice the subevent that stands for it, and the edges of hb that condition 1 rests on.
 #[derive(Clone)]
 pub(super) struct Image {
@@ -99,7 +103,7 @@ pub(super) struct Abstraction<'a> {
     pub(super) calls: Vec<AbstractCall>,
     /// A call that the specification does not have at all.
     pub(super) impossible: Option<usize>,
-    pub(super) choices: Vec<StampChoice<'a>>,
+    pub(super) choices: StampChoices<'a>,
     /// The subevents of the implementation of calls that read nothing.
     pub(super) silent: Vec<usize>,
     /// The g that the search tried first.
@@ -126,7 +130,7 @@ impl Abstraction<'_> {
     pub(super) fn works_again(&mut self, hb: &HbBounds) -> bool {
         let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
         let Some(Image { choice, g, needs }) = last else { return false };
-        let Some(so) = self.choices[*choice].so_within(g, hb) else { return false };
+        let Some(so) = self.choices.borrow_mut()[*choice].so_within(g, hb) else { return false };
         let needs = so.or(needs);
         self.keep(needs, hb);
         true
@@ -150,7 +154,8 @@ impl Abstraction<'_> {
         }
         let prepared = Prepared::of(libraries);
         let mut reason = Reason::NoChoice;
-        for (position, choice) in self.choices.iter_mut().enumerate() {
+        let choices = StampChoices::clone(&self.choices);
+        for (position, choice) in choices.borrow_mut().iter_mut().enumerate() {
             let nodes = solver.graph.world.nodes;
             let condition = |p: &Promise| {
                 let (call, hb) = (&self.calls[p.call], &hb.least);
@@ -187,9 +192,9 @@ impl Abstraction<'_> {
 }
 
 impl StampChoice<'_> {
-    /// Returns the first g that works among so many choices of candidates, and g of so'. The first choice is the first candidate
-    /// of each promise. It fails where several subevents have the promised stamp, and an earlier one is needed. Then the
-    /// candidates of promises that only begin edges of so' are taken the other way round: the earlier a candidate is, the more
+    /// Returns the first g that works among so many choices of candidates, and g of so'. The first choices have late candidates. They
+    /// fail where several subevents have the promised stamp, and an earlier one is needed. Then the candidates of some
+    /// promises are taken the other way round: of those that only begin edges of so'. The earlier a candidate is, the more
     /// happens after it.
     fn first_that_works(
         &mut self,
@@ -198,13 +203,24 @@ impl StampChoice<'_> {
         (solver, hb): (&Solver<'_>, &HbBounds),
         expired: &dyn Fn() -> bool,
     ) -> Option<(Vec<usize>, Matrix)> {
-        let first: Vec<usize> = all.iter().map(|candidates| candidates[0]).collect();
-        if let Some(so) = self.so_within(&first, hb) {
-            return Some((first, so));
-        }
-        self.earliest_first(&mut all, solver);
-        let images = all.into_iter().multi_cartesian_product().take(tries - 1).take_while(|_| !expired());
-        images.filter_map(|g| Some((self.so_within(&g, hb)?, g))).map(|(so, g)| (g, so)).next()
+        let late = FEW - 1;
+        self.any_that_works(&all, late, hb, expired).or_else(|| {
+            self.earliest_first(&mut all, solver);
+            self.any_that_works(&all, tries - late, hb, expired)
+        })
+    }
+
+    /// Returns the first g that works among so many choices of candidates in this order, and g of so'.
+    fn any_that_works(
+        &mut self,
+        all: &[Vec<usize>],
+        tries: usize,
+        hb: &HbBounds,
+        expired: &dyn Fn() -> bool,
+    ) -> Option<(Vec<usize>, Matrix)> {
+        let images = all.iter().map(|candidates| candidates.iter().copied()).multi_cartesian_product();
+        let mut images = images.take(tries).take_while(|_| !expired());
+        images.find_map(|g| self.so_within(&g, hb).map(|so| (g, so)))
     }
 
     /// Puts the earliest candidates first, among those of each stamp, for promises that only begin edges of so'.
@@ -293,7 +309,7 @@ impl Condition1<'_> {
 
 /// In words: "the last aCR of Read".
 pub(super) fn describe(solver: &Solver<'_>, known: &Abstraction<'_>, image: &Image, words: &mut ConcretisationText) {
-    for (promise, &s) in known.choices[image.choice].promises.iter().zip(&image.g) {
+    for (promise, &s) in known.choices.borrow()[image.choice].promises.iter().zip(&image.g) {
         let call = &known.calls[promise.call];
         let place = &solver.graph.subs[s];
         let event = solver.graph.events[place.event];
