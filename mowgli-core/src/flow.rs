@@ -62,7 +62,7 @@ use crate::coherence::Coherence;
 use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::problem::{Found, Problem};
-use crate::reachability::{Reachability, ReachabilityCache, Reachable};
+use crate::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
 use crate::read_class::{ReadClass, ReadClasses};
 use crate::runs::{Run, Skeleton, Stop, group};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Ways, Window, reads_of};
@@ -213,6 +213,13 @@ struct Explorer<'p, 'a, 'n> {
     bound: Option<String>,
     /// True if something may read a write of an iteration that ended without a break.
     reads_rounds: bool,
+    /// The writes of all iterations that ended without a break. An execution that the search follows may have more of them than
+    /// the state, so a thread may wait for them.
+    left_out: LeftOut<'n>,
+    /// True if a state was pruned before the last of these writes was known.
+    is_pruned_early: bool,
+    /// True if a state was pruned because some thread waits for ever.
+    is_pruned: bool,
     states: u64,
     /// The cache of the writes that threads may still make.
     reachability: RefCell<ReachabilityCache<'n>>,
@@ -267,6 +274,9 @@ fn explored(problem: &Problem<'_>, wanted: Wanted) -> Option<Runs> {
         stop: None,
         bound: None,
         reads_rounds: rounds == 0,
+        left_out: LeftOut::default(),
+        is_pruned_early: false,
+        is_pruned: false,
         states: 0,
         reachability: RefCell::default(),
         coherence: RefCell::default(),
@@ -280,8 +290,11 @@ fn explored(problem: &Problem<'_>, wanted: Wanted) -> Option<Runs> {
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance::first(thread, p.point)));
-        while explorer.state(starts.clone(), 0) == Flow::Stop && explorer.classes.restart() {
+        while explorer.state(starts.clone(), 0) == Flow::Stop && explorer.classes.restart()
+            || explorer.prunes_too_much()
+        {
             (explorer.stop, explorer.bound, explorer.is_idle_unknown) = (None, None, false);
+            (explorer.is_pruned, explorer.is_pruned_early) = (false, false);
             explorer.found.clear();
             explorer.idle.clear();
         }
@@ -318,6 +331,12 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Ve
 }
 
 impl<'n> Explorer<'_, '_, 'n> {
+    /// True if the search has to begin again. It has reached the bound on iterations, and it might not have pruned some state with all
+    /// iterations in view (docs/search.md, "Loops").
+    fn prunes_too_much(&self) -> bool {
+        self.bound.is_some() && self.stop.is_none() && !self.reads_rounds && self.is_pruned_early
+    }
+
     /// Explores a state and all states after it.
     fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
         if self.classes.have_grown() {
@@ -389,6 +408,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             now: &now,
             by_others: &by_others,
             is_hidden: &is_hidden,
+            left_out: &self.left_out,
             standing: &standing,
         };
         reachability.reach(&prefix.open_copies(), is_first)
@@ -424,13 +444,28 @@ impl<'n> Explorer<'_, '_, 'n> {
                 return Err(Flow::Stop);
             }
         }
+        let mut rounds = state
+            .iter()
+            .enumerate()
+            .flat_map(|(t, p)| p.point.run().trace.rounds.iter().map(move |&r| (t, r)))
+            .peekable();
+        let has_rounds = rounds.peek().is_some();
         if !self.reads_rounds {
-            let mut rounds =
-                state.iter().enumerate().flat_map(|(t, p)| p.point.run().trace.rounds.iter().map(move |&r| (t, r)));
             self.reads_rounds = rounds.any(|(t, round)| prefix.is_read(t, round));
+            let iterations = state.iter().flat_map(|p| {
+                let run = p.point.run();
+                run.trace
+                    .rounds
+                    .iter()
+                    .flat_map(|&(first, end)| run.trace.events.iter().zip(&run.shapes).take(end).skip(first))
+            });
+            self.is_pruned_early |= self.left_out.add(iterations) && self.is_pruned;
         }
         if state.iter().all(|p| p.point.frontier == Frontier::Ended) {
-            let may_end = prefix.may_end(now);
+            // Nothing reads an iteration of this state, and nothing more will. So each iteration is idle unless its last write is
+            // observed, and the execution without it is found on another path.
+            let is_idle = has_rounds && !self.reads_rounds && self.problem.observed.is_empty();
+            let may_end = !is_idle && prefix.may_end(now);
             drop(prefixes);
             if may_end {
                 self.end(state);
@@ -490,6 +525,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
         }
         if self.is_blocked(state, &waits, prefix, available, now) {
+            self.is_pruned = true;
             return Successors::Nothing;
         }
         best.map_or(Successors::Waits, |(_, t, ways)| Successors::Goes(t, ways))

@@ -38,7 +38,7 @@ use crate::value::Val;
 const CREDIT: (usize, usize) = (256, 64);
 
 /// The number of points that the search may follow for one state, so that one state does not use up all credit.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 128;
 
 /// The number of points that the search may follow for its first state, in which nothing has happened. The answer may cost
 /// as much as a small search, because a client that cannot end from there needs no search.
@@ -60,6 +60,37 @@ pub struct Copied<'n> {
     pub from: Cell,
     /// The cell that is written.
     pub to: Cell,
+}
+
+/// The writes of iterations that the search leaves out of a state, although the execution that it follows may have them.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut<'n> {
+    values: BTreeSet<(Cell, Val)>,
+    copies: Vec<Copied<'n>>,
+}
+
+impl<'n> LeftOut<'n> {
+    /// Adds the writes of some events of a run. Returns whether any of them is new.
+    pub fn add(&mut self, events: impl Iterator<Item = (&'n Event, &'n Shape)>) -> bool {
+        let size = self.values.len() + self.copies.len();
+        for (event, shape) in events {
+            for sub in shape {
+                let Some((to, written)) = sub.cell.zip(sub.writes) else { continue };
+                match written {
+                    Writes::Is(v) => _ = self.values.insert((to, v)),
+                    Writes::Copy(from) | Writes::Step(from) => {
+                        let from = shape[from].cell.expect("a subevent that reads touches a cell");
+                        let step = matches!(written, Writes::Step(_)).then_some(event);
+                        let is_known = |c: &Copied<'_>| c.from == from && c.to == to && c.step == step;
+                        if !self.copies.iter().any(is_known) {
+                            self.copies.push(Copied { step, from, to });
+                        }
+                    }
+                }
+            }
+        }
+        size < self.values.len() + self.copies.len()
+    }
 }
 
 /// The result: how far threads may get.
@@ -185,6 +216,8 @@ pub struct Reachability<'a, 'p, 'n> {
     /// True if the call at which this thread stands cannot return this value of a cell, because the thread's own last
     /// write hides it.
     pub is_hidden: &'a dyn Fn(usize, &'n ThreadState<'n>, Cell, Val) -> bool,
+    /// Writes of iterations that may be left out.
+    pub left_out: &'a LeftOut<'n>,
     /// The point of each thread, and whether the thread waits for something new.
     pub standing: &'a [(&'n ThreadState<'n>, bool)],
 }
@@ -204,8 +237,9 @@ impl<'n> Reachability<'_, '_, 'n> {
         let count = self.standing.len();
         let links = {
             let mut known = self.known.borrow_mut();
-            let link = |c: &Copied<'n>| CellCopy { step: c.step, from: known.cell(c.from), to: known.cell(c.to) };
-            copies.iter().map(link).map(|link| (link, false)).collect()
+            let mut link = |c: &Copied<'n>| CellCopy { step: c.step, from: known.cell(c.from), to: known.cell(c.to) };
+            let issued = copies.iter().map(|c| (c, false)).chain(self.left_out.copies.iter().map(|c| (c, true)));
+            issued.map(|(c, is_issued)| (link(c), is_issued)).collect()
         };
         if self.known.borrow().is_too_much() {
             return Err(TooMuch);
@@ -226,6 +260,7 @@ impl<'n> Reachability<'_, '_, 'n> {
             left,
         };
         search.watch()?;
+        search.add_left_out()?;
         search.follow_all()?;
         let (known, is_new) = (self.known.borrow(), search.is_new);
         let written = known.cells.iter().enumerate().filter(|(cell, _)| is_new >> cell & 1 == 1);
@@ -312,6 +347,20 @@ impl<'n> ReachabilitySearch<'_, '_, '_, 'n> {
                 let (_, read_cells) = self.results(t, point, Some(&Vec::new()))?;
                 self.watched[t] = read_cells.iter().fold(0, |all, (cell, _)| all | 1 << cell);
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the values that iterations write which are left out.
+    fn add_left_out(&mut self) -> Result<(), TooMuch> {
+        for &(cell, v) in &self.reachability.left_out.values {
+            let cell = self.reachability.known.borrow_mut().cell(cell);
+            let values = self.numbers(vec![v]);
+            if self.reachability.known.borrow().is_too_much() {
+                return Err(TooMuch);
+            }
+            self.copied[cell] |= values;
+            self.wake(cell);
         }
         Ok(())
     }

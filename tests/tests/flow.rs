@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use itertools::Itertools as _;
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Cell;
 use mowgli_core::flow;
@@ -234,6 +235,44 @@ fn is_as_complete_as_it_says(
         prop_assert_eq!(known.so_far().0, more.so_far().0);
     }
     Ok(())
+}
+
+/// Waits until a word is not 0.
+fn awaited(x: Loc) -> Prog {
+    prog! { let v = wait::read(x); Prog::break_if(v != Val::Int(0)) }.repeat()
+}
+
+/// A thread waits for what two iterations write, and the other thread's next read comes after both. The search follows an execution
+/// with the first of them that is read, and leaves the other one out. It must not conclude that the thread waits for ever.
+#[test]
+fn iterations_that_are_left_out_may_be_waited_for() {
+    let [x, y, z, w] = ["x", "y", "z", "w"].map(Loc::new);
+    let mut world = one_node(3);
+    world.objects.extend([z, w].map(|x| (x, wait::word(Node(1)))));
+    let libraries = Libraries::over(to).with(Wait);
+    let writes_what_it_is_told = prog! {
+        let v = wait::read(y);
+        match v {
+            Val::Int(1) => wait::write(x, Val::Int(5)),
+            Val::Int(2) => wait::write(z, Val::Int(7)),
+            v => Prog::break_if(v == Val::Int(3)),
+        }
+    };
+    let writes_what_it_is_told = writes_what_it_is_told.repeat();
+    let mut ends = 0;
+    for order in [x, z, w].into_iter().permutations(3) {
+        for reads_first in [true, false] {
+            let loops = writes_what_it_is_told.clone();
+            let one = wait::write(w, Val::Int(1));
+            let first = if reads_first { loops.then(wait::read(w)).then(one) } else { loops.then(one) };
+            let tells = (1..=3).map(|v| wait::write(y, Val::Int(v))).reduce(Prog::then).unwrap();
+            let programs = [first, tells, order.iter().map(|&x| awaited(x)).reduce(Prog::then).unwrap()];
+            is_as_complete_as_it_says(&libraries, &world, &programs, &[]).unwrap();
+            let of = problem(&libraries, &world, &programs, &[]);
+            ends += usize::from(within(2, of).outcomes_by_flow().unwrap().so_far().0.is_empty());
+        }
+    }
+    assert_eq!(ends, 0);
 }
 
 /// Makes a world of two words on one node.
