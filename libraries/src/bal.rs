@@ -259,8 +259,8 @@ fn lemmas_with_fence() -> Vec<Lemma> {
 }
 
 /// The invariant of the barrier for puts, in addition to that of the published one. A read of more than n from a first counter
-/// happens after the broadcast of the n-th call is placed there. A read of more than n from a second counter happens after
-/// more: the broadcasts of all n-th calls are placed on the node of that counter's thread.
+/// happens after the broadcast of the n-th call is placed there. With a second counter
+/// it happens after the broadcasts of all n-th calls are placed on the node of that counter's thread.
 fn lemmas_for_puts() -> Vec<Lemma> {
     let (c, d, [n, m], [t, u]) = (call("c"), call("d"), ["n", "m"].map(node), ["t", "u"].map(thread));
     let count = |c: LemmaVar| c.read(SV, "Read", 1);

@@ -648,6 +648,7 @@ mod tests {
             now: &|_| vec![Val::Int(0)],
             by_others: &|_, _| Vec::new(),
             is_hidden: &|_, _, _, _| false,
+            left_out: &LeftOut::default(),
             standing: &standing,
         };
         reachability.reach(&[], false).expect("three threads are little work")

@@ -250,7 +250,7 @@ fn iterations_that_are_left_out_may_be_waited_for() {
     let mut world = one_node(3);
     world.objects.extend([z, w].map(|x| (x, wait::word(Node(1)))));
     let libraries = Libraries::over(to).with(Wait);
-    let writes_what_it_is_told = prog! {
+    let writes_by_number = prog! {
         let v = wait::read(y);
         match v {
             Val::Int(1) => wait::write(x, Val::Int(5)),
@@ -258,15 +258,15 @@ fn iterations_that_are_left_out_may_be_waited_for() {
             v => Prog::break_if(v == Val::Int(3)),
         }
     };
-    let writes_what_it_is_told = writes_what_it_is_told.repeat();
+    let writes_by_number = writes_by_number.repeat();
     let mut ends = 0;
     for order in [x, z, w].into_iter().permutations(3) {
         for reads_first in [true, false] {
-            let loops = writes_what_it_is_told.clone();
+            let loops = writes_by_number.clone();
             let one = wait::write(w, Val::Int(1));
             let first = if reads_first { loops.then(wait::read(w)).then(one) } else { loops.then(one) };
-            let tells = (1..=3).map(|v| wait::write(y, Val::Int(v))).reduce(Prog::then).unwrap();
-            let programs = [first, tells, order.iter().map(|&x| awaited(x)).reduce(Prog::then).unwrap()];
+            let numbers = (1..=3).map(|v| wait::write(y, Val::Int(v))).reduce(Prog::then).unwrap();
+            let programs = [first, numbers, order.iter().map(|&x| awaited(x)).reduce(Prog::then).unwrap()];
             is_as_complete_as_it_says(&libraries, &world, &programs, &[]).unwrap();
             let of = problem(&libraries, &world, &programs, &[]);
             ends += usize::from(within(2, of).outcomes_by_flow().unwrap().so_far().0.is_empty());

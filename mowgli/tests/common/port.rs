@@ -4,7 +4,8 @@ use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 use mowgli_fabric::{Fault, Group};
-use mowgli_rdma::wait::{Method, WAIT};
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::{Method, WAIT, row};
 
 use crate::mowgli_port::{BOT, Id, Port, Word, World};
 
@@ -100,6 +101,11 @@ impl Port for FabricThread<'_, '_> {
 
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
         self.nothing(Method::Put { x: self.at(to), y: self.at(from), d: self.id(d) })
+    }
+
+    fn put_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
+        let [xs, ys] = [to, from].map(|words| row(&words.iter().map(|x| self.at(*x)).collect::<Vec<_>>()));
+        self.nothing(Method::PutWords { w: Way::USUAL.into(), xs, ys, d: self.id(d) })
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {

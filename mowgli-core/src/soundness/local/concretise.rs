@@ -120,6 +120,9 @@ const KEPT: usize = 8;
 /// The number of g to try in a state in which a failure is not final, since more decisions make the next attempt easier.
 pub(super) const FEW: usize = 4;
 
+/// The number of concretisations with late candidates that the search tries for a choice of stamps before those with early ones.
+const LATE: usize = 64;
+
 impl Abstraction<'_> {
     /// Returns the image of the g that worked last. If none has worked yet, it is the g that was tried first.
     pub(super) fn images(&self) -> &[usize] {
@@ -203,9 +206,11 @@ impl StampChoice<'_> {
         (solver, hb): (&Solver<'_>, &HbBounds),
         expired: &dyn Fn() -> bool,
     ) -> Option<(Vec<usize>, Matrix)> {
-        let late = FEW - 1;
+        let late = tries.min(LATE);
         self.any_that_works(&all, late, hb, expired).or_else(|| {
-            self.earliest_first(&mut all, solver);
+            if tries > late {
+                self.earliest_first(&mut all, solver);
+            }
             self.any_that_works(&all, tries - late, hb, expired)
         })
     }
