@@ -13,7 +13,7 @@ fn the_implementation_is_sound() {
     expect![[r#"
         g(Pop, F) = R of the last Read or U of the CAS
         g(Pop, R) = R of the Read
-        g(Push, F) = U of the CAS"#]]
+        g(Push, F) = U of the CAS or W of the New"#]]
     .assert_eq(&checked.concretisation().join("\n"));
 }
 
