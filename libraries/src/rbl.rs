@@ -179,6 +179,35 @@ fn read_count(x: Expr) -> Body {
     body! { let v = Sv::read(x); v.int() }
 }
 
+/// Submits a message if there is room. `send` writes its length and its words into the ring from a number on, and sends them.
+fn submitted(x: Expr, message: Expr, send: fn(Expr, Expr, Expr) -> Body) -> Body {
+    body! {
+        let at = read_count(head(x));
+        let tails = for t in (readers(x)) { read_count(tail(x, t)) };
+        if ((at - tails.min() + message.len() + 1) > (size(x))) {
+            false
+        } else {
+            (send(x, message, at));
+            Sv::wait(x.wid("d"));
+            Sv::write(head(x), at + message.len() + 1);
+            Sv::bcast(head(x), x.wid("d"), targets(x));
+            true
+        }
+    }
+}
+
+/// Writes and broadcasts a message word by word.
+fn broadcast_each(x: Expr, message: Expr, at: Expr) -> Body {
+    body! {
+        Sv::write(word(x, at), message.len());
+        Sv::bcast(word(x, at), Val::NoWid, targets(x));
+        for k in (range(0, message.len())) {
+            Sv::write(word(x, at + 1 + k), message.item(k));
+            Sv::bcast(word(x, at + 1 + k), Val::NoWid, targets(x))
+        }
+    }
+}
+
 /// Receives the next message. `read` reads the word with a number as an integer.
 fn received(x: Expr, read: fn(Expr, Expr) -> Body) -> Body {
     body! {
@@ -213,24 +242,7 @@ impl Implementation for RblOverSv {
     fn bodies(&self) -> Option<&Bodies> {
         static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
             bodies! { Method:
-                Submit { x, message } by writer(x) => {
-                    let at = read_count(head(x));
-                    let tails = for t in (readers(x)) { read_count(tail(x, t)) };
-                    if ((at - tails.min() + message.len() + 1) > (size(x))) {
-                        false
-                    } else {
-                        Sv::write(word(x, at), message.len());
-                        Sv::bcast(word(x, at), Val::NoWid, targets(x));
-                        for k in (range(0, message.len())) {
-                            Sv::write(word(x, at + 1 + k), message.item(k));
-                            Sv::bcast(word(x, at + 1 + k), Val::NoWid, targets(x))
-                        }
-                        Sv::wait(x.wid("d"));
-                        Sv::write(head(x), at + message.len() + 1);
-                        Sv::bcast(head(x), x.wid("d"), targets(x));
-                        true
-                    }
-                }
+                Submit { x, message } by writer(x) => { submitted(x, message, broadcast_each) }
                 Receive { x } by readers(x) => { received(x, |x, k| read_count(word(x, k))) }
             }
         });
@@ -278,6 +290,16 @@ fn put_around(x: Expr, begin: Expr, count: Expr, ns: Expr) -> Body {
     }
 }
 
+/// Writes a message, and puts it to each other node at once.
+fn put_at_once(x: Expr, message: Expr, at: Expr) -> Body {
+    body! {
+        let begin = at % size(x);
+        Rdma::write(own_word(x, begin), message.len());
+        for k in (range(0, message.len())) { Rdma::write(own_word(x, begin + 1 + k), message.item(k)) }
+        (put_around(x, begin, message.len() + 1, targets(x)))
+    }
+}
+
 impl Implementation for RblInOnePut {
     fn target(&self) -> Name {
         Library::name(&self.0)
@@ -296,22 +318,7 @@ impl Implementation for RblInOnePut {
     fn bodies(&self) -> Option<&Bodies> {
         static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
             bodies! { Method:
-                Submit { x, message } by writer(x) => {
-                    let at = read_count(head(x));
-                    let tails = for t in (readers(x)) { read_count(tail(x, t)) };
-                    if ((at - tails.min() + message.len() + 1) > (size(x))) {
-                        false
-                    } else {
-                        let begin = at % size(x);
-                        Rdma::write(own_word(x, begin), message.len());
-                        for k in (range(0, message.len())) { Rdma::write(own_word(x, begin + 1 + k), message.item(k)) }
-                        (put_around(x, begin, message.len() + 1, targets(x)));
-                        Sv::wait(x.wid("d"));
-                        Sv::write(head(x), at + message.len() + 1);
-                        Sv::bcast(head(x), x.wid("d"), targets(x));
-                        true
-                    }
-                }
+                Submit { x, message } by writer(x) => { submitted(x, message, put_at_once) }
                 Receive { x } by readers(x) => { received(x, own_word_count) }
             }
         });

@@ -8,7 +8,8 @@ use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::legal::Illegal;
 
 /// The error for operations that need several queue pairs.
-pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations with a completion; leave out what is behind @";
+pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations of one word with a completion; \
+     leave out what is behind @, and put or get words one by one";
 
 /// The reason why a thread does not continue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
