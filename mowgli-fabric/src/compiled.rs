@@ -23,7 +23,7 @@ use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
 
-/// The libraries with emitted code, each as its default variant.
+/// The libraries with emitted code, each as the variant by which it runs if nobody names one.
 const EMITTED: [Name; 8] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, SC_RMW, RBL];
 
 /// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another

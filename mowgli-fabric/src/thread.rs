@@ -375,6 +375,8 @@ impl<'a> Thread<'a> {
         let place = |n: Node| usize::from(n.0) - 1;
         match Tso::of(call) {
             other if other.usual().1 != Way::USUAL => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+            // A fabric may post several operations for the words, and a poll would take one of them.
+            Tso::GetWords { .. } | Tso::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             Tso::Poll { n } => {
                 self.stack.reachable(self.id, n)?;
                 self.watch.made += 1;
