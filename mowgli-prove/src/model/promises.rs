@@ -210,7 +210,7 @@ impl LibraryTheory<'_> {
         for library in self.parts.below.names() {
             let spec = spec(library, self.parts.below).expect("a name of the set");
             let alike = spec.choices.iter().filter(|(other, _)| spec.role(other) == role);
-            let fitting = alike.filter(|(_, below)| self.orders_images(library, below, choice, g));
+            let fitting = alike.filter(|(_, below)| self.relates_images(library, below, choice, g));
             found.extend(fitting.map(|(other, _)| (*other != short, format!("{library}.{other}"))));
         }
         found.sort();
@@ -220,18 +220,23 @@ impl LibraryTheory<'_> {
         found.or(hb).ok_or_else(|| refusal!("nothing below is like the choice {short}"))
     }
 
-    /// True unless both are orders and the lower one lacks the image of a member of the upper one.
-    fn orders_images(&self, library: Name, below: &Choice, above: &Choice, g: &Concretisation) -> bool {
-        let (Choice::Order { members: below, .. }, Choice::Order { members: above, .. }) = (below, above) else {
-            return true;
-        };
+    /// True if the images of all members of the upper choice are of this library and, in an order, members of the lower choice.
+    fn relates_images(&self, library: Name, below: &Choice, above: &Choice, g: &Concretisation) -> bool {
         let roles = |(&(k, p), &r): (&(usize, usize), &usize)| {
             let kind = &self.parts.kinds[k];
             (&kind.abstract_[p], &kind.concrete[r])
         };
         let is_in = |r: &Role, set: &Set| r.is_in(set) == Ok(true);
-        let mut ordered = g.iter().map(roles).filter(|(promise, _)| is_in(promise, above));
-        ordered.all(|(_, image)| image.library == library && is_in(image, below))
+        let images = |set: &Set| g.iter().map(roles).filter(|(promise, _)| is_in(promise, set)).collect::<Vec<_>>();
+        match (below, above) {
+            (Choice::Order { members: below, .. }, Choice::Order { members: above, .. }) => {
+                images(above).iter().all(|(_, image)| image.library == library && is_in(image, below))
+            }
+            (_, Choice::ReadsFrom { reads, writes }) => {
+                [reads, writes].into_iter().flat_map(images).all(|(_, image)| image.library == library)
+            }
+            _ => true,
+        }
     }
 
     /// Returns the stand-in for a closure of the specification in question: a closure below, pulled back along g.
