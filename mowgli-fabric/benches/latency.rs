@@ -78,8 +78,9 @@ const OPEN_MPI_OVER_LIBFABRIC: Measured = (&["Open MPI over libfabric (peers.c)"
 fn of_all(provider: Provider) -> Vec<(&'static [&'static str], Result<Figures, String>)> {
     let all: &[Measured] = match provider {
         Provider::Memory => &[OWN, OPEN_MPI],
-        Provider::Shm => &[OWN, RAW, OPEN_MPI],
         Provider::Tcp => &[OWN, RAW, OPEN_MPI, OPEN_MPI_OVER_LIBFABRIC],
+        Provider::Shm => &[OWN, RAW, OPEN_MPI],
+        _ => &[OWN],
     };
     let once = || all.iter().map(|(rows, measure)| (*rows, measure(provider).map(|text| read(&text)))).collect();
     (1..PROCESSES).fold(once(), |best: Vec<(&'static [_], _)>, _| {

@@ -22,10 +22,27 @@
 // The version of the interface that is requested, not of the library.
 #define INTERFACE FI_VERSION(1, 17)
 
-// The order that the model demands between operations of one endpoint at one node: nothing passes a write. Some
-// providers give that for puts and gets alone, and not where one of two operations is atomic.
-#define ALL_ORDERS (FI_ORDER_RAW | FI_ORDER_WAW)
-#define RMA_ORDERS (FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW)
+// What a provider may order of the operations of one endpoint at one node. The model demands all of it.
+enum {
+    // No put passes a put.
+    PUTS = 1,
+    // No get passes a put.
+    GETS = 2,
+    // No atomic operation passes a put, and nothing passes an atomic operation.
+    ATOMICS = 4,
+};
+
+// What is requested, one after the other, until a provider has it.
+static const struct {
+    uint64_t bits;
+    int orders;
+} levels[] = {
+    {FI_ORDER_RAW | FI_ORDER_WAW, PUTS | GETS | ATOMICS},
+    {FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW, PUTS | GETS},
+    {FI_ORDER_RMA_WAW, PUTS},
+    {0, 0},
+};
+#define LEVELS (sizeof levels / sizeof *levels)
 
 // The functions that are not static inlines of libfabric's headers. They are loaded when a fabric is first opened, and
 // not linked, because libfabric brings drivers that are set up as soon as it is loaded. One of them takes SIGINT for
@@ -77,7 +94,7 @@ struct fabric_node {
     struct fid_mr *memory;
     char *begin;
     struct side passive;
-    int orders_atomics;
+    int orders;
 };
 
 struct slot {
@@ -126,36 +143,50 @@ void fabric_node_close(struct fabric_node *node) {
     free(node);
 }
 
-static int info_of(const char *provider, const char *source, uint64_t orders, struct fi_info **out) {
+static int info_of(const char *provider, const char *source, size_t level, struct fi_info **out) {
     struct fi_info *hints = library.dupinfo(NULL);
     if (!hints) return -FI_ENOMEM;
     hints->caps = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
-    hints->tx_attr->msg_order = orders;
-    hints->rx_attr->msg_order = orders;
+    hints->tx_attr->msg_order = levels[level].bits;
+    hints->rx_attr->msg_order = levels[level].bits;
+    // A put completes when it is placed, where gets do not tell.
+    if (!(levels[level].orders & GETS)) hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
     hints->domain_attr->threading = FI_THREAD_SAFE;
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
     hints->fabric_attr->prov_name = strdup(provider);
-    int err = library.getinfo(INTERFACE, source, NULL, FI_SOURCE, hints, out);
+    int err = library.getinfo(INTERFACE, *source ? source : NULL, NULL, *source ? FI_SOURCE : 0, hints, out);
     library.freeinfo(hints);
     return err;
 }
 
-int fabric_node_open(const char *provider, const char *source, void *memory, size_t bytes, struct fabric_node **out) {
+// Lets operations of an endpoint reach memory, for a provider that demands this.
+static int reached(struct fabric_node *node, struct fid_mr *memory, struct side *side) {
+    if (!(node->info->domain_attr->mr_mode & FI_MR_ENDPOINT)) return 0;
+    int err = fi_mr_bind(memory, &side->endpoint->fid, 0);
+    return err ? err : fi_mr_enable(memory);
+}
+
+// Opens a node. No order is requested of a provider if `is_ordered` is 0.
+int fabric_node_open(const char *provider, const char *source, int is_ordered, void *memory, size_t bytes,
+                     struct fabric_node **out) {
     struct fabric_node *node = calloc(1, sizeof *node);
     if (!node) return -FI_ENOMEM;
     node->begin = memory;
     struct fi_av_attr attributes = {.type = FI_AV_UNSPEC};
     uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    int err = info_of(provider, source, ALL_ORDERS, &node->info);
-    node->orders_atomics = !err;
-    if (err == -FI_ENODATA) err = info_of(provider, source, RMA_ORDERS, &node->info);
+    int err = -FI_ENODATA;
+    for (size_t level = is_ordered ? 0 : LEVELS - 1; err == -FI_ENODATA && level < LEVELS; level++) {
+        err = info_of(provider, source, level, &node->info);
+        node->orders = levels[level].orders;
+    }
     if (!err) err = library.fabric(node->info->fabric_attr, &node->fabric, NULL);
     if (!err) err = fi_domain(node->fabric, node->info, &node->domain, NULL);
     if (!err) err = fi_av_open(node->domain, &attributes, &node->peers, NULL);
     if (!err) err = fi_mr_reg(node->domain, memory, bytes, access, 0, 1, 0, &node->memory, NULL);
     if (!err) err = side_open(node, &node->passive);
+    if (!err) err = reached(node, node->memory, &node->passive);
     if (err) {
         fabric_node_close(node);
         return err;
@@ -169,20 +200,25 @@ int fabric_node_name(struct fabric_node *node, void *name, size_t *length) {
     return fi_getname(&node->passive.endpoint->fid, name, length);
 }
 
-// True if the order of operations holds for atomic ones too.
-int fabric_node_orders_atomics(struct fabric_node *node) {
-    return node->orders_atomics;
+// What the provider orders.
+int fabric_node_orders(struct fabric_node *node) {
+    return node->orders;
 }
 
 static size_t lesser(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+// The limit of an order: 0 is none. So says `tcp` of libfabric 1.17, which places what arrives in the order of the bytes.
+static size_t limit(size_t size) {
+    return size ? size : SIZE_MAX;
+}
+
 // Writes the largest numbers of bytes: of a put without a completion, and of any operation that keeps its order.
 void fabric_node_limits(struct fabric_node *node, size_t *quick, size_t *ordered) {
     struct fi_ep_attr *attributes = node->info->ep_attr;
     *quick = node->info->tx_attr->inject_size;
-    *ordered = lesser(attributes->max_msg_size, lesser(attributes->max_order_raw_size, attributes->max_order_waw_size));
+    *ordered = lesser(attributes->max_msg_size, lesser(limit(attributes->max_order_raw_size), limit(attributes->max_order_waw_size)));
 }
 
 // Writes the values that operations on the memory of a node carry with them: its key, and the address of its first
@@ -225,6 +261,7 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is
     if (!err && (node->info->domain_attr->mr_mode & FI_MR_LOCAL))
         err = fi_mr_reg(node->domain, end->slots, bytes, FI_READ | FI_WRITE, 0, key, 0, &end->operands, NULL);
     if (!err && !is_of_node) err = side_open(node, &end->own);
+    if (!err && end->operands) err = reached(node, end->operands, end->active);
     if (err) {
         fabric_end_close(end);
         return err;
@@ -239,7 +276,8 @@ int fabric_put(struct fabric_end *end, size_t own, size_t bytes, uint64_t peer, 
     return fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key);
 }
 
-// Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes.
+// Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes. Where gets may pass
+// puts, they are placed then.
 int fabric_put_large(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *from = end->node->begin + own;
     return fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);

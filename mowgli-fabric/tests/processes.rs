@@ -99,8 +99,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Plays a role in a test of another process, over a provider.
 pub fn role(provider: &str, name: &str) -> ExitCode {
-    let all = [Provider::Tcp, Provider::Shm, Provider::Memory];
-    played(name, all.into_iter().find(|known| known.name() == provider).expect("a provider"))
+    played(name, Provider::ALL.into_iter().find(|known| known.name() == provider).expect("a provider"))
 }
 
 /// Lists the tests with a process for each node.
@@ -116,11 +115,11 @@ pub fn trials() -> Vec<Trial> {
         ),
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
     ];
-    for provider in [Provider::Tcp, Provider::Shm, Provider::Memory] {
+    for provider in [Provider::Tcp, Provider::Unordered, Provider::Shm, Provider::Memory] {
         let missing = match provider {
-            Provider::Tcp => || Provider::Tcp.check().err().map(|fault| fault.to_string()),
             Provider::Shm => || Provider::Shm.check().err().map(|fault| fault.to_string()),
             Provider::Memory => || Provider::Memory.check().err().map(|fault| fault.to_string()),
+            _ => || Provider::Tcp.check().err().map(|fault| fault.to_string()),
         };
         let (tool, quick) = match provider {
             Provider::Memory => ("a folder of shared memory", Layer::Quick),

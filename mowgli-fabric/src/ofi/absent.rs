@@ -6,11 +6,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use super::provider::{Opening, Orders};
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Error(i32);
 
 impl Error {
     pub(crate) const AGAIN: Self = Self(-11);
+    pub(crate) const ABSENT_HERE: Self = Self(-61);
     const ABSENT: Self = Self(0);
 
     pub(crate) fn text(self) -> String {
@@ -30,7 +33,7 @@ pub(crate) struct Peer {
 }
 
 impl NodeMemory {
-    pub(crate) fn open(_: &str, _: &str, _: Box<[AtomicU64]>) -> Result<Self, Error> {
+    pub(crate) fn open(_: &Opening, _: Box<[AtomicU64]>) -> Result<Self, Error> {
         Err(Error::ABSENT)
     }
 
@@ -42,7 +45,7 @@ impl NodeMemory {
         match self.0 {}
     }
 
-    pub(crate) fn orders_atomics(&self) -> bool {
+    pub(crate) fn orders(&self) -> Orders {
         match self.0 {}
     }
 

@@ -7,6 +7,7 @@
 mod absent;
 mod layout;
 mod port;
+mod provider;
 mod queue;
 #[cfg(libfabric)]
 mod raw;
@@ -29,40 +30,11 @@ use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 use layout::{Control, Layout};
 use port::FabricPort;
-use queue::{OpQueue, PostedOp};
-
-/// The transport of operations between processes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Provider {
-    /// Sockets, by libfabric.
-    Tcp,
-    /// Messages through shared memory between the processes of one machine, by libfabric.
-    Shm,
-    /// Memory that the processes of one machine map. The CPU performs all operations, and libfabric is not needed.
-    Memory,
-}
+use provider::Orders;
+pub use provider::Provider;
+use queue::{OpKind, OpQueue, PostedOp};
 
 impl Provider {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-            Self::Shm => "shm",
-            Self::Memory => "memory",
-        }
-    }
-
-    /// Returns libfabric's name for it, and the source of endpoint names: the address of the machine, or a name of this process.
-    /// `tcp` has connections only, and `ofi_rxm` builds endpoints on them that reach every peer.
-    fn of_libfabric(self, host: &str) -> Result<(&'static str, String), Fault> {
-        match self {
-            Self::Tcp => Ok(("tcp;ofi_rxm", host.to_owned())),
-            Self::Shm => Ok(("shm", left::name())),
-            Self::Memory => Err(Fault::Wrong("memory: this runs over tcp or shm".to_owned())),
-        }
-    }
-
     /// Checks that the provider can be used.
     ///
     /// # Errors
@@ -72,15 +44,19 @@ impl Provider {
         if self == Self::Memory {
             return left::check().map_err(Fault::Wrong);
         }
-        let (name, source) = self.of_libfabric("127.0.0.1")?;
-        let node = raw::NodeMemory::open(name, &source, Box::new([AtomicU64::new(0)]));
+        let node = raw::NodeMemory::open(&self.opening("127.0.0.1")?, Box::new([AtomicU64::new(0)]));
         node.map(drop).map_err(|why| self.failed("no endpoint", why))
     }
 
     /// Makes the fault for an endpoint that could not be opened.
     fn failed(self, what: &str, why: raw::Error) -> Fault {
         let room = (self == Self::Shm).then(left::lacks_room).flatten();
-        Fault::Wrong(format!("{}: {what}: {}", self.name(), room.unwrap_or_else(|| why.text())))
+        let absent = (why == raw::Error::ABSENT_HERE).then(|| {
+            "libfabric does not have it here, or not at this address; `fi_info` lists what it has, and MOWGLI_HOST is the \
+             address of this process"
+                .to_owned()
+        });
+        Fault::Wrong(format!("{}: {what}: {}", self.name(), room.or(absent).unwrap_or_else(|| why.text())))
     }
 }
 
@@ -94,6 +70,9 @@ pub(crate) struct Ofi<'a> {
     peers: Vec<raw::Peer>,
     /// The largest numbers of words: of a put without a completion, and of any operation that keeps its order.
     limits: [usize; 2],
+    orders: Orders,
+    /// True if the CPU performs the operations of a thread at its own node, and not the provider.
+    own_by_cpu: bool,
     queues: BTreeMap<Tid, Mutex<OpQueue>>,
     control: Mutex<OpQueue>,
     /// All endpoints except the node's.
@@ -129,9 +108,9 @@ impl<'a> Ofi<'a> {
         let world = &stack.world;
         let layout = Layout::new(stack, company, copies)?;
         let failed = |what, why| provider.failed(what, why);
-        let (name, source) = provider.of_libfabric(company.host())?;
+        let opening = provider.opening(company.host())?;
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
-        let node = raw::NodeMemory::open(name, &source, words).map_err(|e| failed("no endpoint", e))?;
+        let node = raw::NodeMemory::open(&opening, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // Key 1 belongs to the memory.
         let queue = |key: u64, is_of_node| {
@@ -146,7 +125,7 @@ impl<'a> Ofi<'a> {
             others.extend((!queue.is_of_node).then(|| queue.going()));
             queues.insert(t, Mutex::new(queue));
         }
-        let ((key, base), limits) = (node.memory(), node.limits());
+        let ((key, base), limits, orders) = (node.memory(), node.limits(), node.orders());
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
         let network = format!("{copies} copies of the words over {}", provider.name());
         let group: Vec<String> = [network].into_iter().chain(stack.description()).collect();
@@ -164,7 +143,23 @@ impl<'a> Ofi<'a> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
         let control = Mutex::new(control);
-        Ok(Self { company, _only: only, node, layout, peers, limits, queues, control, others, limit, spins, went_on })
+        let own_by_cpu = opening.cpu_excludes;
+        Ok(Self {
+            company,
+            _only: only,
+            node,
+            layout,
+            peers,
+            limits,
+            orders,
+            own_by_cpu,
+            queues,
+            control,
+            others,
+            limit,
+            spins,
+            went_on,
+        })
     }
 
     /// Does `work` while a helper thread progresses the operations of other nodes.
@@ -365,9 +360,29 @@ impl<'a> Ofi<'a> {
     fn tell(&self, queue: &mut OpQueue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), own);
         let far = self.layout.control(rank, far);
-        self.begin(queue, PostedOp::put(rank), |end, slot| {
-            end.put(raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
+        let (kind, put) = self.put_of(1);
+        let begun = PostedOp { kind, ..PostedOp::put(rank) };
+        self.begin(queue, begun, |end, slot| {
+            put(end, raw::Between { slot, own, peer: self.peers[rank], far, words: 1 })
         })
+    }
+
+    /// Returns the way of a put of so many words, and its function.
+    fn put_of(&self, words: usize) -> (OpKind, Posts) {
+        if !self.orders.gets {
+            return (OpKind::DeliveredPut, raw::End::put_large);
+        }
+        if words <= self.limits[0] { (OpKind::Put, raw::End::put) } else { (OpKind::LargePut, raw::End::put_large) }
+    }
+
+    /// Waits for the operations at the node of `begun` that the provider would let it pass.
+    fn order(&self, queue: &mut OpQueue, begun: PostedOp) -> Result<(), Fault> {
+        let PostedOp { node, kind, .. } = begun;
+        if kind.is_atomic() && !self.orders.atomics && queue.nodes()[node].has_put {
+            self.follow(queue, node)?;
+        }
+        let what = || format!("an operation at node {} has to wait for earlier ones", node + 1);
+        self.until(queue, &what, |queue| !queue.has(node, |earlier| self.orders.may_pass(kind, earlier)))
     }
 
     /// Gets a word that is never read. Gets do not pass puts, so its completion shows that all earlier puts of this
@@ -380,13 +395,14 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// Posts an operation as soon as there is room for it.
+    /// Posts an operation as soon as there is room for it and it passes nothing that it must not pass.
     fn begin(
         &self,
         queue: &mut OpQueue,
         begun: PostedOp,
         how: impl Fn(&mut raw::End, usize) -> Result<(), raw::Error>,
     ) -> Result<(), Fault> {
+        self.order(queue, begun)?;
         let what = || format!("an operation at node {} could not be begun", begun.node + 1);
         let mut outcome = Ok(true);
         self.until(queue, &what, |queue| {
@@ -401,6 +417,9 @@ impl<'a> Ofi<'a> {
         Ok(())
     }
 }
+
+/// The function that posts an operation.
+type Posts = fn(&mut raw::End, raw::Between) -> Result<(), raw::Error>;
 
 /// The largest time between the announcement of a run and its beginning.
 const AHEAD: Duration = Duration::from_micros(250);

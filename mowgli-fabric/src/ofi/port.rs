@@ -104,16 +104,19 @@ impl<'a> FabricPort<'a> {
         let own = self.net.layout.own(own, self.copy);
         let (node, far) = (rank_of(far), self.net.layout.place(far, self.copy));
         let peer = self.net.peers[node];
-        if !self.net.node.orders_atomics() {
-            self.order(node, kind)?;
-        }
         let begun = PostedOp { node, kind, d, by: self.by };
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far, words }))
     }
 
+    /// True if the CPU performs an operation at this word.
+    #[inline]
+    fn is_near(&self, x: Word) -> bool {
+        self.net.own_by_cpu && self.net.layout.has(x)
+    }
+
     /// True if one operation, or a few, can copy between words of the own node and of another node.
     fn are_rows(&self, own: &[Word], far: &[Word]) -> bool {
-        let is_far = far.first().is_some_and(|x| !self.net.layout.has(*x));
+        let is_far = far.first().is_some_and(|x| !self.is_near(*x));
         is_far && self.net.layout.is_row(own) && self.net.layout.is_row(far)
     }
 
@@ -134,19 +137,6 @@ impl<'a> FabricPort<'a> {
         true
     }
 
-    /// Orders an atomic operation, if the provider keeps only puts and gets in order. It waits for all earlier
-    /// operations at its node, and all later ones there wait for it.
-    fn order(&mut self, node: usize, kind: OpKind) -> Result<(), Fault> {
-        if !kind.is_atomic() {
-            return self.until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, OpKind::is_atomic));
-        }
-        if self.queue.nodes()[node].has_put {
-            self.net.follow(&mut self.queue, node)?;
-        }
-        let what = || "what an atomic operation must not pass".to_owned();
-        self.until(what, |queue| !queue.has(node, |_| true))
-    }
-
     /// Waits until all puts of the thread are placed, and all its gets have completed.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
         let reached: Vec<bool> = self.queue.nodes().iter().map(|reached| reached.has_put).collect();
@@ -161,9 +151,9 @@ fn rank_of(x: Word) -> usize {
     x.node as usize - 1
 }
 
-/// The CPU performs the operations of a thread at its own node at once. Over the network they would come back to this very
-/// node, and no relation demands that they are late. They follow what the thread has done there, because all of that is
-/// over. They exclude atomics of other nodes, because both providers make those by locked instructions of the CPU here.
+/// The CPU performs the operations of a thread at its own node at once, if they exclude atomics of other nodes: if the provider
+/// makes those by locked instructions of the CPU here. Over the network the operations would come back to this very node, and no
+/// relation demands that they are late. They follow what the thread has done there, because all of that is over.
 impl mowgli_port::Port for FabricPort<'_> {
     type Fault = Fault;
 
@@ -202,7 +192,7 @@ impl mowgli_port::Port for FabricPort<'_> {
 
     fn get(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
         self.acts()?;
-        if self.net.layout.has(from) {
+        if self.is_near(from) {
             // Earlier stores are in memory before the get reads. An addition of nothing reads so, and is quicker than a fence.
             let v = self.at(from).fetch_add(0, Ordering::SeqCst);
             self.at(to).store(v, STORES);
@@ -214,11 +204,12 @@ impl mowgli_port::Port for FabricPort<'_> {
 
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
         self.acts()?;
-        if self.net.layout.has(to) {
+        if self.is_near(to) {
             self.at(to).store(self.at(from).load(LOADS), STORES);
             return Ok(());
         }
-        self.begin((from, to, d), OpKind::Put, End::put)
+        let (kind, put) = self.net.put_of(1);
+        self.begin((from, to, d), kind, put)
     }
 
     fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
@@ -238,18 +229,16 @@ impl mowgli_port::Port for FabricPort<'_> {
             return to.iter().zip(from).try_for_each(|(&to, &from)| self.put(to, from, d));
         }
         self.acts()?;
-        let [quick, most] = self.net.limits;
-        if from.len() <= quick {
-            return self.begin_row((from[0], to[0], d), from.len(), OpKind::Put, End::put);
-        }
+        let [_, most] = self.net.limits;
         for (to, from) in to.chunks(most).zip(from.chunks(most)) {
-            self.begin_row((from[0], to[0], d), from.len(), OpKind::LargePut, End::put_large)?;
+            let (kind, put) = self.net.put_of(from.len());
+            self.begin_row((from[0], to[0], d), from.len(), kind, put)?;
         }
         Ok(())
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, d: Id) -> Result<(), Fault> {
-        if self.net.layout.has(on) {
+        if self.is_near(on) {
             let was = self.cas(on, old, new)?;
             return self.write(to, was);
         }
@@ -258,7 +247,7 @@ impl mowgli_port::Port for FabricPort<'_> {
     }
 
     fn rfaa(&mut self, to: Word, on: Word, v: i64, d: Id) -> Result<(), Fault> {
-        if self.net.layout.has(on) {
+        if self.is_near(on) {
             let was = self.faa(on, v)?;
             return self.write(to, was);
         }

@@ -23,6 +23,8 @@ pub(super) enum OpKind {
     Put,
     /// A put that has read its source when it completes.
     LargePut,
+    /// A put that is placed when it completes.
+    DeliveredPut,
     Get,
     Swap,
     Sum,
@@ -33,7 +35,12 @@ impl OpKind {
         matches!(self, Self::Swap | Self::Sum)
     }
 
-    fn is_put(self) -> bool {
+    pub(super) fn is_put(self) -> bool {
+        matches!(self, Self::Put | Self::LargePut | Self::DeliveredPut)
+    }
+
+    /// True if it may not be placed when it completes.
+    fn is_late(self) -> bool {
         matches!(self, Self::Put | Self::LargePut)
     }
 }
@@ -92,8 +99,8 @@ pub(super) struct Reached {
     /// The last port that posted an operation there, and the number of its operations.
     port: u64,
     count: u64,
-    /// True if a put was posted there, and no get after it. The completion of such a get would show that the put is
-    /// placed.
+    /// True if a put was posted there of which its completion does not show that it is placed, and no get after it. The completion
+    /// of such a get would show that.
     pub(super) has_put: bool,
 }
 
@@ -178,7 +185,7 @@ impl OpQueue {
     /// belong to a run are not counted.
     fn count(&mut self, begun: PostedOp) -> u64 {
         let reached = &mut self.nodes[begun.node];
-        reached.has_put = begun.kind.is_put() || reached.has_put && begun.kind.is_atomic();
+        reached.has_put = begun.kind.is_late() || reached.has_put && begun.kind.is_atomic();
         if begun.by == NOBODY {
             return 0;
         }

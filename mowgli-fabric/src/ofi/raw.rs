@@ -8,6 +8,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
+use super::provider::{Opening, Orders};
+
 /// An error code of libfabric: a negative number, for example `-11` for an operation that is to be tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Error(pub(crate) i32);
@@ -15,6 +17,9 @@ pub(crate) struct Error(pub(crate) i32);
 impl Error {
     /// The code for an operation that does not have room now.
     pub(crate) const AGAIN: Self = Self(-11);
+
+    /// The code for a provider that does not have what is requested.
+    pub(crate) const ABSENT_HERE: Self = Self(-61);
 
     /// The code for a missing libfabric.
     const ABSENT: Self = Self(0);
@@ -59,13 +64,14 @@ unsafe extern "C" {
     fn fabric_node_open(
         provider: *const c_char,
         source: *const c_char,
+        is_ordered: c_int,
         memory: *mut c_void,
         bytes: usize,
         out: *mut *mut FabricNode,
     ) -> c_int;
     fn fabric_node_close(node: *mut FabricNode);
     fn fabric_node_name(node: *mut FabricNode, name: *mut c_void, length: *mut usize) -> c_int;
-    fn fabric_node_orders_atomics(node: *mut FabricNode) -> c_int;
+    fn fabric_node_orders(node: *mut FabricNode) -> c_int;
     fn fabric_node_limits(node: *mut FabricNode, quick: *mut usize, ordered: *mut usize);
     fn fabric_node_memory(node: *mut FabricNode, key: *mut u64, base: *mut u64);
     fn fabric_node_know(node: *mut FabricNode, name: *const c_void, peer: *mut u64) -> c_int;
@@ -135,19 +141,18 @@ pub(crate) struct Peer {
 const LONGEST_NAME: usize = 256;
 
 impl NodeMemory {
-    /// Opens a node with these words, over a provider of libfabric. Its endpoints are named after `source`.
-    pub(crate) fn open(provider: &str, source: &str, words: Box<[AtomicU64]>) -> Result<Self, Error> {
+    /// Opens a node with these words.
+    pub(crate) fn open(opening: &Opening, words: Box<[AtomicU64]>) -> Result<Self, Error> {
         loaded().map_err(|_| Error::ABSENT)?;
         let none = |_| Error(-22);
-        let provider = CString::new(provider).map_err(none)?;
-        let source = CString::new(source).map_err(none)?;
+        let provider = CString::new(opening.provider).map_err(none)?;
+        let source = CString::new(&*opening.source).map_err(none)?;
+        let (ordered, bytes) = (opening.is_ordered.into(), size_of_val(&*words));
         let memory = words.as_ptr().cast_mut().cast::<c_void>();
         let mut raw = null_mut();
         // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever
         // accessed as atomic words here.
-        checked(unsafe {
-            fabric_node_open(provider.as_ptr(), source.as_ptr(), memory, size_of_val(&*words), &raw mut raw)
-        })?;
+        checked(unsafe { fabric_node_open(provider.as_ptr(), source.as_ptr(), ordered, memory, bytes, &raw mut raw) })?;
         Ok(Self { raw: NonNull::new(raw).expect("opened"), words })
     }
 
@@ -165,11 +170,11 @@ impl NodeMemory {
         Ok(name)
     }
 
-    /// True if the provider orders atomic operations like puts and gets: an atomic operation does not pass a put, and
-    /// nothing passes an atomic operation.
-    pub(crate) fn orders_atomics(&self) -> bool {
+    /// Returns what the provider orders.
+    pub(crate) fn orders(&self) -> Orders {
         // SAFETY: the node is open.
-        unsafe { fabric_node_orders_atomics(self.raw.as_ptr()) != 0 }
+        let orders = unsafe { fabric_node_orders(self.raw.as_ptr()) };
+        Orders { puts: orders & 1 != 0, gets: orders & 2 != 0, atomics: orders & 4 != 0 }
     }
 
     /// Returns the largest numbers of words: of a put without a completion, and of any operation that keeps its order.
@@ -289,7 +294,7 @@ impl End {
         checked(unsafe { fabric_put(self.raw(), own, between.words * 8, peer.address, at, peer.key) })
     }
 
-    /// Puts words. They have been read when the operation completes.
+    /// Puts words. They have been read when the operation completes. If the provider lets gets pass puts, they are placed then.
     pub(crate) fn put_large(&mut self, between: Between) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: slot and words are there as long as the endpoint is.

@@ -30,6 +30,14 @@ enum FabricArg {
     Tcp,
     /// A process for each node, over libfabric with memory that they share.
     Shm,
+    /// A process for each node, over libfabric with InfiniBand or RoCE (untried).
+    Verbs,
+    /// A process for each node, over libfabric with the Elastic Fabric Adapter (untried).
+    Efa,
+    /// A process for each node, over libfabric with Slingshot (untried).
+    Cxi,
+    /// As tcp, without any order of the provider.
+    Unordered,
 }
 
 impl FabricArg {
@@ -38,6 +46,10 @@ impl FabricArg {
             Self::Local | Self::Machine => None,
             Self::Tcp => Some(Provider::Tcp),
             Self::Shm => Some(Provider::Shm),
+            Self::Verbs => Some(Provider::Verbs),
+            Self::Efa => Some(Provider::Efa),
+            Self::Cxi => Some(Provider::Cxi),
+            Self::Unordered => Some(Provider::Unordered),
         }
     }
 }

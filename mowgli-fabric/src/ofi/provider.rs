@@ -1,0 +1,116 @@
+//! The transports between processes, and what they order.
+
+use crate::left;
+use crate::ofi::queue::OpKind;
+use crate::port::Fault;
+
+/// The transport of operations between processes.
+///
+/// A library is checked for a reliable connection of InfiniBand. Where a provider promises less, each operation waits for those
+/// that it must not pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Provider {
+    /// Sockets, by libfabric.
+    Tcp,
+    /// Messages through shared memory between the processes of one machine, by libfabric.
+    Shm,
+    /// Memory that the processes of one machine map. The CPU performs all operations, and libfabric is not needed.
+    Memory,
+    /// InfiniBand and RoCE, by libfabric. It is untried, because it needs such a card.
+    Verbs,
+    /// The Elastic Fabric Adapter of Amazon, by libfabric. It is untried, because it needs such a card.
+    Efa,
+    /// Slingshot of HPE, by libfabric. It is untried, because it needs such a card.
+    Cxi,
+    /// Sockets, of which no order is requested, and the CPU performs no operation over the network. So code for `Efa` and `Verbs`
+    /// runs without their cards.
+    Unordered,
+}
+
+impl Provider {
+    /// All providers.
+    pub const ALL: [Self; 7] = [Self::Tcp, Self::Shm, Self::Memory, Self::Verbs, Self::Efa, Self::Cxi, Self::Unordered];
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Shm => "shm",
+            Self::Memory => "memory",
+            Self::Verbs => "verbs",
+            Self::Efa => "efa",
+            Self::Cxi => "cxi",
+            Self::Unordered => "unordered",
+        }
+    }
+
+    /// Returns how libfabric opens it at a host. `tcp` and `verbs` have connections only, and `ofi_rxm` builds endpoints on them
+    /// that reach every peer.
+    pub(super) fn opening(self, host: &str) -> Result<Opening, Fault> {
+        let by_cpu = |provider, source| Opening { provider, source, is_ordered: true, cpu_excludes: true };
+        let by_card = |provider, source| Opening { cpu_excludes: false, ..by_cpu(provider, source) };
+        Ok(match self {
+            Self::Tcp => by_cpu("tcp;ofi_rxm", host.to_owned()),
+            Self::Unordered => Opening { is_ordered: false, ..by_card("tcp;ofi_rxm", host.to_owned()) },
+            Self::Shm => by_cpu("shm", left::name()),
+            Self::Verbs => by_card("verbs;ofi_rxm", host.to_owned()),
+            Self::Efa => by_card("efa", String::new()),
+            Self::Cxi => by_card("cxi", String::new()),
+            Self::Memory => return Err(Fault::Wrong("memory: this needs a provider of libfabric".to_owned())),
+        })
+    }
+}
+
+/// The arguments with which libfabric opens a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Opening {
+    /// Libfabric's name of the provider.
+    pub(super) provider: &'static str,
+    /// The source of endpoint names: the address of the machine, a name of this process, or nothing if the provider has its own.
+    pub(super) source: String,
+    /// False if no order is requested.
+    pub(super) is_ordered: bool,
+    /// True if the provider makes atomic operations by locked instructions of the CPU at the target. Then those of the CPU there
+    /// exclude them.
+    pub(super) cpu_excludes: bool,
+}
+
+/// The orders that a provider keeps between operations of one endpoint at one node. The model demands all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Orders {
+    /// No put passes a put.
+    pub(super) puts: bool,
+    /// No get passes a put.
+    pub(super) gets: bool,
+    /// No atomic operation passes a put, and nothing passes an atomic operation.
+    pub(super) atomics: bool,
+}
+
+impl Orders {
+    /// True if an operation could pass an earlier one, although the model does not let it.
+    pub(super) fn may_pass(self, later: OpKind, earlier: OpKind) -> bool {
+        if later.is_atomic() || earlier.is_atomic() {
+            return !self.atomics;
+        }
+        earlier.is_put() && !if later.is_put() { self.puts } else { self.gets }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pairs that the model orders are those of SYNC, Fig. 9: nothing passes a put or an atomic operation, and a get may be passed.
+    #[test]
+    fn without_orders_all_pairs_of_the_model_wait() {
+        use OpKind::{DeliveredPut, Get, Put, Sum};
+        let none = Orders { puts: false, gets: false, atomics: false };
+        for later in [Put, DeliveredPut, Get, Sum] {
+            assert!(none.may_pass(later, DeliveredPut) && none.may_pass(later, Sum));
+            assert_eq!(none.may_pass(later, Get), later == Sum);
+            let of_cxi = Orders { puts: true, ..none };
+            assert_eq!(of_cxi.may_pass(later, DeliveredPut), !later.is_put());
+        }
+    }
+}
