@@ -5,9 +5,12 @@
 //! sends some in sequence, and the second one receives them. The bench reports each comparison that
 //! cannot be compiled or run here.
 
-use std::path::{Path, PathBuf};
+mod common;
+
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+use common::{OVER_LIBFABRIC, OWN_MEMORY, OWN_SOCKETS, Program, output};
 
 use mowgli_fabric::{Company, Fault, Group, Provider};
 
@@ -65,13 +68,10 @@ const OWN: Measured =
     (&["Mowgli", "Mowgli, put barrier, put without its wait"], |provider| own(provider).map_err(|e| e.to_string()));
 const RAW: Measured = (&["libfabric (raw.c)", "libfabric, put with completion"], raw);
 const OPEN_MPI: Measured = (&["Open MPI (peers.c)"], |provider| {
-    let own = if provider == Provider::Tcp { "tcp,self" } else { "vader,self" };
-    open_mpi(provider, &["pml", "ob1", "btl", own, "btl_tcp_if_include", "lo", "osc", "^sm"])
+    open_mpi(provider, if provider == Provider::Tcp { &OWN_SOCKETS } else { &OWN_MEMORY })
 });
-const OPEN_MPI_OVER_LIBFABRIC: Measured = (&["Open MPI over libfabric (peers.c)"], |provider| {
-    let same = ["pml", "cm", "mtl", "ofi", "mtl_ofi_provider_include", "tcp;ofi_rxm", "osc", "pt2pt"];
-    open_mpi(provider, &same)
-});
+const OPEN_MPI_OVER_LIBFABRIC: Measured =
+    (&["Open MPI over libfabric (peers.c)"], |provider| open_mpi(provider, &OVER_LIBFABRIC));
 
 /// Measures each thing several times, in alternation, because some processes run faster than others. The fastest
 /// counts.
@@ -179,49 +179,11 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     Ok(measured.pop().unwrap_or_default())
 }
 
-fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(name)
-}
-
-/// Returns the output of a command.
-fn output(command: &mut Command) -> Result<String, String> {
-    let ran = command.output().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
-    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
-    if ran.status.success() && text.split_whitespace().count() >= 2 {
-        return Ok(text);
-    }
-    let why = String::from_utf8_lossy(&ran.stderr).lines().next().unwrap_or_default().to_owned();
-    Err(format!("{:?} failed: {why}", command.get_program()))
-}
-
-fn compiled(compiler: &str, name: &str, library: &[&str]) -> Result<PathBuf, String> {
-    let program = std::env::temp_dir().join(format!("mowgli-{}-{name}.out", std::process::id()));
-    let compiling = Command::new(compiler).arg("-O2").arg("-o").arg(&program).arg(source(name)).args(library).status();
-    match compiling {
-        Ok(status) if status.success() => Ok(program),
-        _ => Err(format!("not compiled: no {compiler}, or it lacks a header")),
-    }
-}
-
 fn raw(provider: Provider) -> Result<String, String> {
-    let program = compiled("cc", "raw.c", &["-ldl"])?;
-    let ran =
-        output(Command::new("timeout").arg("60").arg(&program).args([provider.name(), &times(provider).to_string()]));
-    _ = std::fs::remove_file(program);
-    ran
+    let program = Program::compiled("cc", "raw.c", &["-ldl"])?;
+    output(Command::new("timeout").arg("60").arg(program.path()).args([provider.name(), &times(provider).to_string()]))
 }
 
-/// Runs Open MPI with these parameters, names and values.
 fn open_mpi(provider: Provider, parameters: &[&str]) -> Result<String, String> {
-    let program = compiled("mpicc", "peers.c", &[])?;
-    let ran = output(
-        Command::new("timeout")
-            .args(["60", "mpirun", "--oversubscribe", "-n", "2"])
-            .args(parameters.chunks(2).flat_map(|pair| ["--mca", pair[0], pair[1]]))
-            .arg(&program)
-            .arg(times(provider).to_string())
-            .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]),
-    );
-    _ = std::fs::remove_file(program);
-    ran
+    Program::compiled("mpicc", "peers.c", &[])?.by_open_mpi(2, parameters, &[times(provider).to_string()])
 }
