@@ -8,7 +8,9 @@ use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread};
 use mowgli_libraries::sv;
-use mowgli_rdma::wait::{Method, word};
+use mowgli_rdma::Way;
+use mowgli_rdma::tso::Method as Tso;
+use mowgli_rdma::wait::{Method, row, word};
 
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/barrier.rs"]
@@ -389,4 +391,20 @@ fn programs_may_go_on_for_long() {
 
 fn idle() -> Prog {
     Prog::unit().bind(|_| idle())
+}
+
+/// A fabric may make several operations of a put of several words, and a poll would take one of them.
+#[test]
+fn puts_of_several_words_are_refused_where_polls_count_operations() {
+    let mut group = Group::new(&[1, 2]);
+    let [x, y, z, w] = [("x", 2), ("y", 2), ("z", 1), ("w", 1)].map(|(name, n)| group.object(name, word(Node(n))));
+    let put = Tso::PutWords { w: Way::USUAL.into(), xs: row(&[x, y]), ys: row(&[z, w]) };
+    for fabric in [Fabric::Local, Fabric::Machine { seed: 0 }] {
+        let made = group.run(fabric, |thread| match thread.id().index() {
+            0 => thread.call(&put.into()).map(|_| ()),
+            _ => Ok(()),
+        });
+        let Err(Fault::Wrong(why)) = made else { panic!("{made:?}") };
+        assert!(why.contains("put or get words one by one"), "{why}");
+    }
 }
