@@ -2,7 +2,7 @@
 //! alone (`raw.c`) and Open MPI (`peers.c`). A barrier of LOCO promises that earlier puts are placed, and one of MPI does not.
 //! So the bench also measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock,
 //! and `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. Messages have 64 bytes: the first process
-//! sends some in sequence, and the second one receives them. The bench reports each comparison that
+//! sends some in sequence, and the second one receives them. The last column is a put of 1 MiB with its wait. The bench reports each comparison that
 //! cannot be compiled or run here.
 
 mod common;
@@ -40,7 +40,7 @@ fn main() -> Result<(), String> {
         let company = Company::joined(LIMIT).expect("started for a company").map_err(|e| e.to_string())?;
         return measured(&company, provider(name)).map(|_| ()).map_err(|e| e.to_string());
     }
-    let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there", "message"];
+    let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there", "message", "put of 1 MiB"];
     println!("{:<6} {:<34} {}", "", "ns", columns.map(|column| format!("{column:>16}")).join(""));
     for provider in all {
         for (rows, figures) in of_all(provider) {
@@ -102,10 +102,12 @@ fn faster(a: Result<Figures, String>, b: Result<Figures, String>) -> Result<Figu
 fn own(provider: Provider) -> Result<String, Fault> {
     let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
     let all = measured(&company, provider)?;
-    let [met, sent, put, got, unwaited, here, there, message, met_for_puts, sent_for_puts] = all[..] else {
+    let [met, sent, put, got, unwaited, here, there, message, met_for_puts, sent_for_puts, large] = all[..] else {
         return Ok(String::new());
     };
-    Ok(format!("{met} {sent} {put} {got} {here} {there} {message}\n{met_for_puts} {sent_for_puts} {unwaited} - - - -"))
+    Ok(format!(
+        "{met} {sent} {put} {got} {here} {there} {message} {large}\n{met_for_puts} {sent_for_puts} {unwaited} - - - - -"
+    ))
 }
 
 /// Returns the time of one repetition in the fastest turn.
@@ -125,7 +127,8 @@ fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Durat
 /// there.
 ///
 /// The order is: barrier; put with barrier; put with its wait; get with its wait; put without its wait. Then follow additions to a
-/// word of the first node, and of the second, and messages. Last are the barrier for puts, and a put with it.
+/// word of the first node, and of the second, and messages. Then come the barrier for puts, and a put with it, and last a put of
+/// 1 MiB with its wait.
 fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let (barrier, put_barrier) = (group.barrier("b", &[0, 1]), group.put_barrier("p", &[0, 1]));
@@ -133,6 +136,7 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
     let sums = [group.atomic("here", 1), group.atomic("there", 2)];
     let [own, far, over] = [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.word(name, node, 0));
     let ring = group.message_ring("r", 0, &[1], 8192);
+    let [large_own, large_far] = [("large_own", 1), ("large_far", 2)].map(|(x, node)| group.buffer(x, node, 1 << 20));
     let times = times(provider);
     let mut measured = group.run_among(company, provider, |thread| {
         barrier.wait(thread)?;
@@ -171,9 +175,10 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
         let got = least(times, || far.get(thread, own)?.wait(thread))?;
         let unwaited = least(times, || far.put(thread, own).map(|_| ()))?;
         let [here, there] = sums.map(|sum| least(times, || sum.fetch_add(thread, 1).map(|_| ())));
+        let large = least(1, || large_far.put(thread, large_own)?.wait(thread))?;
         own.write(thread, 1)?;
         over.put(thread, own)?.wait(thread)?;
-        let all = [met, sent, put, got, unwaited, here?, there?, message, met_for_puts, sent_for_puts];
+        let all = [met, sent, put, got, unwaited, here?, there?, message, met_for_puts, sent_for_puts, large];
         Ok(all.iter().map(Duration::as_nanos).collect())
     })?;
     Ok(measured.pop().unwrap_or_default())

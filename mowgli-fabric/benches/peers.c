@@ -1,5 +1,5 @@
 // The latency of Open MPI between two processes: of MPI_Barrier, and of MPI_Put, MPI_Get and MPI_Fetch_and_op of one word
-// with a flush, and of messages of 64 bytes in sequence. A barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
+// with a flush, of messages of 64 bytes in sequence, and of MPI_Put of 1 MiB with a flush. A barrier of LOCO also promises that earlier puts are placed. So this also measures a put by each process, a flush and
 // a barrier together. `peers TIMES` prints the times in nanoseconds.
 
 #include <mpi.h>
@@ -22,6 +22,14 @@ static void sent(void) {
 
 static void put(void) {
     MPI_Put(&word, 1, MPI_LONG, 1, 0, 1, MPI_LONG, window);
+    MPI_Win_flush(1, window);
+}
+
+enum { MEBIBYTE = 1 << 20 };
+
+static void put_large(void) {
+    static char bytes[MEBIBYTE];
+    MPI_Put(bytes, MEBIBYTE, MPI_CHAR, 1, 0, MEBIBYTE, MPI_CHAR, window);
     MPI_Win_flush(1, window);
 }
 
@@ -70,10 +78,10 @@ static double measured(void (*act)(void), int times) {
 int main(int argc, char **argv) {
     int times = atoi(argv[argc - 1]);
     long *memory;
-    double results[7] = {0};
+    double results[8] = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Win_allocate(64, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    MPI_Win_allocate(MEBIBYTE, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     results[0] = measured(barrier, times);
     results[6] = measured(messages, 1) / MESSAGES;
     MPI_Win_lock_all(0, window);
@@ -81,11 +89,12 @@ int main(int argc, char **argv) {
     if (rank == 0) {
         results[2] = measured(put, times), results[3] = measured(get, times);
         results[4] = measured(add_here, times), results[5] = measured(add_there, times);
+        results[7] = measured(put_large, 1);
     }
     MPI_Win_unlock_all(window);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        for (int i = 0; i < 7; i++) printf("%.0f%s", results[i], i < 6 ? " " : "\n");
+        for (int i = 0; i < 8; i++) printf("%.0f%s", results[i], i < 7 ? " " : "\n");
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

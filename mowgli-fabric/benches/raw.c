@@ -1,5 +1,5 @@
-// The latency of libfabric alone: of a put of one word that is injected, of one with its completion, of a get, and of an
-// addition. One process operates on another of the same machine, which only progresses the operations. `raw PROVIDER TIMES` prints
+// The latency of libfabric alone: of a put of one word that is injected, of one with its completion, of a get, of an
+// addition, and of a put of 1 MiB. One process operates on another of the same machine, which only progresses the operations. `raw PROVIDER TIMES` prints
 // the times in nanoseconds, as rows of the table of `latency`.
 
 #include <stdio.h>
@@ -29,13 +29,16 @@ static int done(struct fabric_end *end) {
     return err;
 }
 
-enum what { INJECTED, PUT, GOT, ADDED };
+enum what { INJECTED, PUT, GOT, ADDED, LARGE };
+
+enum { MEBIBYTE = 1 << 20 };
 
 static int begun(struct fabric_end *end, uint64_t peer, struct hello *far, enum what what) {
     if (what == INJECTED) return fabric_put(end, 0, 8, peer, far->base, far->key);
     if (what == GOT) return fabric_get(end, 0, 0, 8, peer, far->base, far->key);
     if (what == ADDED) return fabric_add(end, 0, 0, peer, far->base, far->key, 1);
-    return fi_write(end->active->endpoint, end->node->begin, 8, fi_mr_desc(end->node->memory), peer, far->base, far->key, end->slots);
+    size_t bytes = what == LARGE ? MEBIBYTE : 8;
+    return fi_write(end->active->endpoint, end->node->begin, bytes, fi_mr_desc(end->node->memory), peer, far->base, far->key, end->slots);
 }
 
 static double measured(struct fabric_end *end, uint64_t peer, struct hello *far, int times, enum what what) {
@@ -70,7 +73,7 @@ int main(int argc, char **argv) {
     pid_t child = fork();
     int link = both[child == 0];
     close(both[child != 0]);
-    static uint64_t memory[64] __attribute__((aligned(4096)));
+    static uint64_t memory[MEBIBYTE / 8] __attribute__((aligned(4096)));
     struct fabric_node *node;
     struct fabric_end *end;
     struct hello own = {0}, far;
@@ -80,7 +83,7 @@ int main(int argc, char **argv) {
     snprintf(name, sizeof name, "mowgli-raw-%d", (int)getpid());
     const char *absent = fabric_load();
     if (absent) return fprintf(stderr, "%s\n", absent), 1;
-    int err = fabric_node_open(is_tcp ? "tcp;ofi_rxm" : "shm", is_tcp ? "127.0.0.1" : name, memory, sizeof memory, &node);
+    int err = fabric_node_open(is_tcp ? "tcp;ofi_rxm" : "shm", is_tcp ? "127.0.0.1" : name, 1, memory, sizeof memory, &node);
     if (!err) err = fabric_end_open(node, 8, 2, 0, &end);
     if (!err) err = fabric_node_name(node, own.name, &length);
     if (err) return fprintf(stderr, "%s\n", fabric_text(-err)), 1;
@@ -96,9 +99,10 @@ int main(int argc, char **argv) {
     double got = measured(end, peer, &far, times, GOT), put = measured(end, peer, &far, times, PUT);
     double added = measured(end, peer, &far, times, ADDED);
     double injected = measured(end, peer, &far, times, INJECTED);
-    printf("- - %.0f %.0f - %.0f -\n- - %.0f - - - -\n", injected, got, added, put);
+    double large = measured(end, peer, &far, 1, LARGE);
+    printf("- - %.0f %.0f - %.0f - -\n- - %.0f - - - - %.0f\n", injected, got, added, put, large);
     if (write(link, "", 1) != 1) return 1;
     waitpid(child, NULL, 0);
     closed(node, end);
-    return injected < 0 || put < 0 || got < 0;
+    return injected < 0 || put < 0 || got < 0 || large < 0;
 }

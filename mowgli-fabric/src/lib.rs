@@ -51,6 +51,7 @@
 
 mod agreement;
 mod bodies;
+mod buffer;
 mod company;
 mod compiled;
 mod emitted;
@@ -77,6 +78,7 @@ mod thread;
 mod watch;
 mod word;
 
+pub use self::buffer::Buffer;
 pub use self::company::Company;
 pub use self::explore::{Ending, Exploration, Fate, Incomplete, NotATrace, ResultTrace, Waiting};
 pub use self::group::{Fabric, Group};

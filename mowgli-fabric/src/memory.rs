@@ -1,5 +1,7 @@
 //! The words of memory of a group, as fabrics see them: by number. Also the orders in which CPUs access them.
 
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mowgli_core::ids::Loc;
@@ -7,6 +9,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 use mowgli_rdma::wait::is_unread;
 
+use crate::emitted::mowgli_port::Word;
 use crate::legal::Legal;
 use crate::port::Fault;
 use crate::word::{packed, pointer};
@@ -49,5 +52,19 @@ pub(crate) fn encoded(v: Val, legal: &Legal) -> Option<i64> {
     match v {
         Val::Loc(x) => Some(pointer(legal.word(x).ok()?.at)),
         v => packed(v),
+    }
+}
+
+/// Words in a row, by their numbers: a part of a longer row.
+pub(crate) struct Row {
+    pub(crate) all: Arc<[Word]>,
+    pub(crate) part: Range<usize>,
+}
+
+impl Deref for Row {
+    type Target = [Word];
+
+    fn deref(&self) -> &[Word] {
+        &self.all[self.part.clone()]
     }
 }

@@ -1,13 +1,11 @@
 //! A ring buffer of messages of any length. A message is a length in bytes, and the bytes, eight in a word.
 
+use crate::buffer::{WORD, bytes_of, words_of};
 use crate::emitted::mowgli_port::List;
 use crate::group::Group;
 use crate::objects::Ring;
 use crate::port::Fault;
 use crate::thread::Thread;
-
-/// The bytes of a word.
-const WORD: usize = size_of::<i64>();
 
 /// A ring buffer of messages from one thread to others (RBL, LOCO §5). Each reader receives each message, in order. A message is
 /// sent by one operation to each node, or by two where the ring begins anew.
@@ -42,23 +40,13 @@ impl Group {
 
 /// Returns the words of a message.
 fn packed(message: &[u8]) -> List {
-    let mut words = List::none();
-    words.push(message.len() as i64);
-    let (whole, rest) = message.as_chunks::<WORD>();
-    whole.iter().for_each(|word| words.push(i64::from_le_bytes(*word)));
-    if !rest.is_empty() {
-        let mut word = [0; WORD];
-        word[..rest.len()].copy_from_slice(rest);
-        words.push(i64::from_le_bytes(word));
-    }
-    words
+    std::iter::once(message.len() as i64).chain(words_of(message)).collect()
 }
 
 /// Returns the message with these words.
 fn unpacked(words: &List) -> Vec<u8> {
     let (length, words) = words.as_slice().split_first().expect("a message has a length");
-    let mut message = Vec::with_capacity(words.len() * WORD);
-    words.iter().for_each(|word| message.extend(word.to_le_bytes()));
+    let mut message = bytes_of(words.iter().copied());
     message.truncate(*length as usize);
     message
 }

@@ -260,7 +260,7 @@ pub struct Word(Loc);
 
 /// An operation over the network that was posted. It may be under way until a wait returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Begun(Posted);
+pub struct Begun(pub(crate) Posted);
 
 impl Begun {
     /// Waits until the operation completes. A put completes when its source was read, perhaps before it is placed.

@@ -10,12 +10,13 @@ use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::tso::{self, Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, WAIT};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bodies::BodyCache;
 use crate::compiled::{CallPort, Me};
 use crate::emitted::mowgli_port::{Id, List, Word};
 use crate::legal::held;
+use crate::memory::Row;
 use crate::operations::{self, UsedIds};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::{Stack, illegal};
@@ -32,6 +33,8 @@ pub struct Thread<'a> {
     /// The calls that are known to be legal: library, method, and object.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
     bodies: BodyCache,
+    /// The numbers of words in a row, by the names of their buffers.
+    rows: FxHashMap<Loc, Arc<[Word]>>,
     /// The number of the last identifier.
     begun: u64,
     /// For each node, the number of operations towards it, and how many of them the thread has polled.
@@ -79,6 +82,7 @@ impl<'a> Thread<'a> {
             ids: UsedIds::default(),
             allowed: FxHashSet::default(),
             bodies: BodyCache::default(),
+            rows: FxHashMap::default(),
             begun: 0,
             polled,
         }
@@ -222,15 +226,56 @@ impl<'a> Thread<'a> {
         by_number: impl FnOnce(&mut dyn Port, Word) -> Result<R, Fault>,
         by_name: impl FnOnce(&mut Self) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
+        let word = self.stack.with_code().and_then(|code| code.object::<Word>(own)).copied();
+        self.with_number(word, by_number, by_name)
+    }
+
+    /// Makes an operation with a word, by its number if that is known and the word is on this thread's node.
+    pub(crate) fn with_number<R>(
+        &mut self,
+        own: Option<Word>,
+        by_number: impl FnOnce(&mut dyn Port, Word) -> Result<R, Fault>,
+        by_name: impl FnOnce(&mut Self) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
         let here = i64::from(self.node().0);
-        let word = self.stack.with_code().and_then(|code| code.object::<Word>(own)).filter(|x| x.node == here);
-        match (word, &mut self.end) {
+        match (own.filter(|x| x.node == here), &mut self.end) {
             (Some(x), Backend::Fabric(port)) => {
                 self.watch.made += 1;
-                by_number(&mut **port, *x)
+                by_number(&mut **port, x)
             }
             _ => by_name(self),
         }
+    }
+
+    /// Returns the numbers of words in a row, if there is a fabric. They are kept by the name `x`.
+    pub(crate) fn row(&mut self, x: Loc, named: impl FnOnce() -> Vec<Loc>) -> Result<Option<Arc<[Word]>>, Fault> {
+        if matches!(self.end, Backend::Tape(_)) {
+            return Ok(None);
+        }
+        if let Some(row) = self.rows.get(&x) {
+            return Ok(Some(Arc::clone(row)));
+        }
+        let row: Arc<[Word]> = named().into_iter().map(|word| self.stack.word(word)).collect::<Result<_, _>>()?;
+        self.rows.insert(x, Arc::clone(&row));
+        Ok(Some(row))
+    }
+
+    /// Posts an operation between words of this thread's node, and as many others.
+    pub(crate) fn begin_rows(
+        &mut self,
+        rows: Option<[Row; 2]>,
+        by_number: impl FnOnce(&mut dyn Port, &[Word], &[Word], Id) -> Result<(), Fault>,
+        by_name: impl FnOnce(Val) -> Method,
+    ) -> Result<Posted, Fault> {
+        let here = i64::from(self.node().0);
+        let rows = rows.filter(|[own, _]| own.first().is_none_or(|x| x.node == here));
+        let Some([own, far]) = rows else {
+            let d = self.identifier();
+            return self.operation(by_name(d)).map(|_| Posted::Named(d));
+        };
+        let d = self.number();
+        self.watch.made += 1;
+        by_number(self.port()?, &own, &far, d).map(|()| Posted::Numbered(d))
     }
 
     /// Posts an operation between `own`, a word of this thread's node, and `far`.
@@ -240,14 +285,13 @@ impl<'a> Thread<'a> {
         by_number: impl FnOnce(&mut dyn Port, Word, Word, Id) -> Result<(), Fault>,
         by_name: impl FnOnce(Val) -> Method,
     ) -> Result<Posted, Fault> {
-        let code = self.stack.with_code().and_then(|code| Some((code.world.ids, *code.object::<Word>(far)?)));
+        let far = self.stack.with_code().and_then(|code| code.object::<Word>(far)).copied();
         let by_name = |thread: &mut Self| {
             let d = thread.identifier();
             thread.operation(by_name(d)).map(|_| Posted::Named(d))
         };
-        let Some((used, far)) = code else { return by_name(self) };
-        self.begun = (self.begun + 1) % IDENTIFIERS;
-        let d = used + 1 + self.begun as Id;
+        let Some(far) = far else { return by_name(self) };
+        let d = self.number();
         self.with_word(own, |port, own| by_number(port, own, far, d).map(|()| Posted::Numbered(d)), by_name)
     }
 
@@ -261,6 +305,12 @@ impl<'a> Thread<'a> {
             (Posted::Numbered(_), Backend::Tape(_)) => Err(differs()),
             (Posted::Named(d), _) => self.operation(Method::Wait { d }).map(|_| ()),
         }
+    }
+
+    /// Returns the number of an identifier for an operation, other than those of objects. See [`Thread::identifier`].
+    fn number(&mut self) -> Id {
+        self.begun = (self.begun + 1) % IDENTIFIERS;
+        self.stack.with_code().map_or(0, |code| code.world.ids) + 1 + self.begun as Id
     }
 
     /// Returns an identifier for an operation. Far fewer operations are under way at once than there are identifiers. A

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use itertools::Itertools;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
@@ -406,5 +407,34 @@ fn puts_of_several_words_are_refused_where_polls_count_operations() {
         });
         let Err(Fault::Wrong(why)) = made else { panic!("{made:?}") };
         assert!(why.contains("put or get words one by one"), "{why}");
+    }
+}
+
+/// A put of a buffer, a barrier, and a get of a part of it by another node.
+#[test]
+fn buffers_bring_bytes_to_other_nodes() {
+    let bytes: Vec<u8> = (0..203).map(|at| at as u8 ^ 0x5a).collect();
+    let padded = [&bytes[..], &[0; 5]].concat();
+    for (fabric, is_interpreted) in fabrics().take(4).cartesian_product([false, true]) {
+        let group = Group::new(&[1, 2]);
+        let mut group = if is_interpreted { group.interpreted() } else { group };
+        let barrier = group.barrier("b", &[0, 1]);
+        let [from, to] = [("from", 1), ("to", 2)].map(|(name, node)| group.buffer(name, node, 203));
+        let part = group.buffer("part", 2, 64);
+        let ran = group.run(fabric, |thread| {
+            if thread.id().index() == 0 {
+                from.write(thread, &bytes)?;
+                to.put(thread, from)?.wait(thread)?;
+                barrier.wait(thread)?;
+                assert!(matches!(to.read(thread), Err(Fault::Wrong(_))), "it is on the other node");
+                assert!(matches!(part.put(thread, from), Err(Fault::Wrong(_))), "it is shorter");
+                return Ok(vec![]);
+            }
+            barrier.wait(thread)?;
+            assert_eq!(to.read(thread)?, padded, "{fabric:?}");
+            from.part(128..192).get(thread, part)?.wait(thread)?;
+            part.read(thread)
+        });
+        assert_eq!(ran.unwrap()[1], bytes[128..192], "{fabric:?}, {is_interpreted}");
     }
 }
