@@ -3,7 +3,7 @@
 //! So the bench also measures a put, its wait and a barrier together. Additions are `Atomic::fetch_add`, which takes a lock,
 //! and `MPI_Fetch_and_op` with a flush, to a word of the own node and of the other one. Messages have 64 bytes: the first process
 //! sends some in sequence, and the second one receives them. The last column is a put of 1 MiB with its wait. The bench reports each comparison that
-//! cannot be compiled or run here.
+//! cannot be compiled or run here. `cargo bench -p mowgli-fabric --bench latency -- shm` measures one provider.
 
 mod common;
 
@@ -42,7 +42,9 @@ fn main() -> Result<(), String> {
     }
     let columns = ["barrier", "put and barrier", "put", "get", "add here", "add there", "message", "put of 1 MiB"];
     println!("{:<6} {:<34} {}", "", "ns", columns.map(|column| format!("{column:>16}")).join(""));
-    for provider in all {
+    let is_named = |provider: &Provider| arguments.iter().any(|argument| argument == provider.name());
+    let named: Vec<Provider> = all.into_iter().filter(is_named).collect();
+    for provider in if named.is_empty() { all.to_vec() } else { named } {
         for (rows, figures) in of_all(provider) {
             match figures {
                 Ok(figures) => rows.iter().zip(figures).for_each(|(row, figures)| print(provider, row, &figures)),

@@ -74,6 +74,8 @@ int main(int argc, char **argv) {
     int link = both[child == 0];
     close(both[child != 0]);
     static uint64_t memory[MEBIBYTE / 8] __attribute__((aligned(4096)));
+    // Pages that were never written would all be the same page of zeros.
+    memset(memory, 1, sizeof memory);
     struct fabric_node *node;
     struct fabric_end *end;
     struct hello own = {0}, far;

@@ -145,8 +145,9 @@ impl Group {
     pub fn buffer(&mut self, name: &str, node: u8, bytes: usize) -> Buffer {
         assert!(bytes > 0, "the buffer {name} has no byte");
         let (name, words) = (Loc::new(name), bytes.div_ceil(WORD));
-        for k in 0..words {
-            self.object(named(name, k).0.text(), word(Node(node)));
+        // The size of the first word is that of the buffer.
+        for (k, size) in (0..words).zip([words].into_iter().chain(std::iter::repeat(1))) {
+            self.object(named(name, k).0.text(), word(Node(node)).size(size));
         }
         Buffer { name, begin: 0, words, whole: words }
     }

@@ -12,7 +12,7 @@ use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, Word};
 use crate::left;
 use crate::mapped::{MappedWords, SharedFile};
-use crate::memory::{LOADS, MemoryWord, STORES};
+use crate::memory::{LINE, LOADS, MemoryWord, STORES};
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 
@@ -43,9 +43,6 @@ impl Storage {
         }
     }
 }
-
-/// The number of words in a line of the cache.
-const LINE: usize = 8;
 
 /// Returns the place of each word, and the number of places. Words of two nodes are in different lines.
 fn placed(memory: &[MemoryWord]) -> (Vec<usize>, usize) {

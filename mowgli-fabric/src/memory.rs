@@ -26,6 +26,9 @@ pub(crate) const LOADS: Ordering = Ordering::SeqCst;
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const STORES: Ordering = Ordering::SeqCst;
 
+/// The number of words in a line of the cache.
+pub(crate) const LINE: usize = 8;
+
 /// A word of memory.
 pub(crate) struct MemoryWord {
     pub(crate) x: Loc,
@@ -35,6 +38,8 @@ pub(crate) struct MemoryWord {
     pub(crate) initial: i64,
     /// True if its library declares that it is never read. A get may bring anything into such a word.
     pub(crate) is_unread: bool,
+    /// True if a buffer of several words begins here.
+    pub(crate) begins: bool,
 }
 
 impl MemoryWord {
@@ -43,7 +48,7 @@ impl MemoryWord {
         let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
         let initial = encoded(object.init, legal).ok_or_else(unfit)?;
         let node = object.node.map_or(1, |node| usize::from(node.0));
-        Ok(Self { x, node, initial, is_unread: is_unread(object) })
+        Ok(Self { x, node, initial, is_unread: is_unread(object), begins: object.size > 1 })
     }
 }
 

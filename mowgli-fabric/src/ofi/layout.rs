@@ -2,6 +2,7 @@
 
 use crate::company::Company;
 use crate::emitted::mowgli_port::Word;
+use crate::memory::LINE;
 use crate::port::Fault;
 use crate::stack::Stack;
 
@@ -44,6 +45,10 @@ impl Layout {
         let (mut places, mut initial) = (Vec::new(), vec![Vec::new(); nodes]);
         for word in stack.memory() {
             let of_node = &mut initial[word.node - 1];
+            // Copies to other places than the beginning of a line take up to an eighth longer.
+            if word.begins {
+                of_node.resize(of_node.len().next_multiple_of(LINE), 0);
+            }
             places.push(of_node.len());
             of_node.push(word.initial as u64);
         }

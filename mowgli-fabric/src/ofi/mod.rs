@@ -44,7 +44,7 @@ impl Provider {
         if self == Self::Memory {
             return left::check().map_err(Fault::Wrong);
         }
-        let node = raw::NodeMemory::open(&self.opening("127.0.0.1")?, Box::new([AtomicU64::new(0)]));
+        let node = raw::NodeMemory::open(&self.opening("127.0.0.1")?, vec![0]);
         node.map(drop).map_err(|why| self.failed("no endpoint", why))
     }
 
@@ -109,8 +109,7 @@ impl<'a> Ofi<'a> {
         let layout = Layout::new(stack, company, copies)?;
         let failed = |what, why| provider.failed(what, why);
         let opening = provider.opening(company.host())?;
-        let words = layout.words().into_iter().map(AtomicU64::new).collect();
-        let node = raw::NodeMemory::open(&opening, words).map_err(|e| failed("no endpoint", e))?;
+        let node = raw::NodeMemory::open(&opening, layout.words()).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // Key 1 belongs to the memory.
         let queue = |key: u64, is_of_node| {
@@ -368,6 +367,7 @@ impl<'a> Ofi<'a> {
     }
 
     /// Returns the way of a put of so many words, and its function.
+    #[inline]
     fn put_of(&self, words: usize) -> (OpKind, Posts) {
         if !self.orders.gets {
             return (OpKind::DeliveredPut, raw::End::put_large);
@@ -378,6 +378,9 @@ impl<'a> Ofi<'a> {
     /// Waits for the operations at the node of `begun` that the provider would let it pass.
     fn order(&self, queue: &mut OpQueue, begun: PostedOp) -> Result<(), Fault> {
         let PostedOp { node, kind, .. } = begun;
+        if queue.is_idle() && !kind.is_atomic() {
+            return Ok(());
+        }
         if kind.is_atomic() && !self.orders.atomics && queue.nodes()[node].has_put {
             self.follow(queue, node)?;
         }

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use super::provider::{Opening, Orders};
+use crate::memory::LINE;
 
 /// An error code of libfabric: a negative number, for example `-11` for an operation that is to be tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,7 +119,9 @@ fn checked(status: c_int) -> Result<(), Error> {
 pub(crate) struct NodeMemory {
     raw: NonNull<FabricNode>,
     /// The registered memory. Others reach it while `raw` is open, so it is freed after `raw` is closed.
-    words: Box<[AtomicU64]>,
+    words: Vec<AtomicU64>,
+    /// The number of unused words before those of the node, which begin at a line of the cache.
+    skip: usize,
 }
 
 // SAFETY: the domain is opened as safe for threads (`FI_THREAD_SAFE`), the memory is atomic words, and nothing else of
@@ -142,22 +145,25 @@ const LONGEST_NAME: usize = 256;
 
 impl NodeMemory {
     /// Opens a node with these words.
-    pub(crate) fn open(opening: &Opening, words: Box<[AtomicU64]>) -> Result<Self, Error> {
+    pub(crate) fn open(opening: &Opening, initial: Vec<u64>) -> Result<Self, Error> {
         loaded().map_err(|_| Error::ABSENT)?;
         let none = |_| Error(-22);
         let provider = CString::new(opening.provider).map_err(none)?;
         let source = CString::new(&*opening.source).map_err(none)?;
-        let (ordered, bytes) = (opening.is_ordered.into(), size_of_val(&*words));
-        let memory = words.as_ptr().cast_mut().cast::<c_void>();
+        let mut words: Vec<AtomicU64> = Vec::with_capacity(initial.len() + LINE);
+        let skip = words.as_ptr().align_offset(LINE * 8).min(LINE);
+        words.extend(vec![0; skip].into_iter().chain(initial).map(AtomicU64::new));
+        let (ordered, bytes) = (opening.is_ordered.into(), size_of_val(&words[skip..]));
+        let memory = words[skip..].as_ptr().cast_mut().cast::<c_void>();
         let mut raw = null_mut();
         // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever
         // accessed as atomic words here.
         checked(unsafe { fabric_node_open(provider.as_ptr(), source.as_ptr(), ordered, memory, bytes, &raw mut raw) })?;
-        Ok(Self { raw: NonNull::new(raw).expect("opened"), words })
+        Ok(Self { raw: NonNull::new(raw).expect("opened"), words, skip })
     }
 
     pub(crate) fn words(&self) -> &[AtomicU64] {
-        &self.words
+        &self.words[self.skip..]
     }
 
     /// Returns the address at which others reach it.
@@ -281,7 +287,7 @@ impl End {
 
     /// Returns slot, offset in the own memory, and address at the other node, after a check of their bounds.
     fn places(&self, between: &Between) -> (usize, usize, u64) {
-        let words = self.opened.node.words.len();
+        let words = self.opened.node.words().len();
         let is_inside = between.own < words && between.words <= words - between.own;
         assert!(between.slot < self.slots && is_inside, "{between:?} is out of bounds");
         (between.slot, between.own * 8, between.peer.base + between.far as u64 * 8)
