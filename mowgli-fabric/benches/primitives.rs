@@ -36,7 +36,7 @@ const LOADS: [usize; 4] = [1, 3, 16, 128];
 struct Args {
     /// The providers.
     #[arg(default_values = ["memory", "shm", "tcp"])]
-    providers: Vec<String>,
+    providers: Vec<Provider>,
     /// The largest number of nodes. Each is a process.
     #[arg(long, default_value_t = 4)]
     nodes: usize,
@@ -69,14 +69,13 @@ fn main() -> Result<(), String> {
         let [nodes, threads, load] = rest.iter().filter_map(|n| n.parse().ok()).collect_array().expect("three numbers");
         let what = WHATS.into_iter().find(|known| known == what).expect("something to measure");
         return Point { what, nodes, threads, load }
-            .rate(&company, provider_of(provider)?)
+            .rate(&company, provider)
             .map(drop)
             .map_err(|e| e.to_string());
     }
     let args = Args::parse();
     let mut charts = [Vec::new(), Vec::new()];
-    for name in &args.providers {
-        let provider = provider_of(name)?;
+    for &provider in &args.providers {
         provider.check().map_err(|e| e.to_string())?;
         args.measured(provider, &mut charts);
     }
@@ -86,10 +85,6 @@ fn main() -> Result<(), String> {
     let broadcasts =
         Chart { axes: ["outstanding broadcasts", "broadcasts a second"], series: broadcasts, is_log: true };
     plot::draw(&file, [barriers, broadcasts]).map_err(|e| e.to_string())
-}
-
-fn provider_of(name: &str) -> Result<Provider, String> {
-    Provider::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| format!("there is no provider {name}"))
 }
 
 impl Args {

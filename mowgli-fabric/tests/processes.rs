@@ -25,6 +25,9 @@ mod clients;
 #[path = "../examples/store/load.rs"]
 mod load;
 #[allow(dead_code, reason = "what the example prints")]
+#[path = "../examples/messages.rs"]
+mod messages;
+#[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
 
@@ -32,7 +35,7 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 13] = [
+const TOGETHER: [(&str, usize, Role); 14] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
@@ -41,6 +44,7 @@ const TOGETHER: [(&str, usize, Role); 13] = [
     ("a_barrier_keeps_what_was_sent_before_it", 2, a_barrier_keeps_what_was_sent_before_it),
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
     ("a_ring_brings_every_message_to_every_reader", 3, a_ring_brings_every_message_to_every_reader),
+    ("messages_come_in_order", 2, messages_come_in_order),
     ("a_map_says_on_every_node_what_was_put_in", 2, a_map_says_on_every_node_what_was_put_in),
     ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
     ("what_a_load_of_a_store_sees_is_linearisable", 2, what_a_load_of_a_store_sees_is_linearisable),
@@ -99,7 +103,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Plays a role in a test of another process, over a provider.
 pub fn role(provider: &str, name: &str) -> ExitCode {
-    played(name, Provider::ALL.into_iter().find(|known| known.name() == provider).expect("a provider"))
+    played(name, provider.parse().expect("a provider"))
 }
 
 /// Lists the tests with a process for each node.
@@ -391,6 +395,12 @@ fn a_ring_brings_every_message_to_every_reader(company: &Company, provider: Prov
         }
         Ok(())
     })?;
+    Ok(())
+}
+
+fn messages_come_in_order(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let received = messages::received(company, provider, 1000)?;
+    assert_eq!(received, if company.rank() == 0 { 1000 } else { 0 });
     Ok(())
 }
 

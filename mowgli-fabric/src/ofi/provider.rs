@@ -1,5 +1,7 @@
 //! The transports between processes, and what they order.
 
+use std::str::FromStr;
+
 use crate::left;
 use crate::ofi::queue::OpKind;
 use crate::port::Fault;
@@ -29,7 +31,7 @@ pub enum Provider {
 
 impl Provider {
     /// All providers.
-    pub const ALL: [Self; 7] = [Self::Tcp, Self::Shm, Self::Memory, Self::Verbs, Self::Efa, Self::Cxi, Self::Unordered];
+    pub const ALL: [Self; 7] = [Self::Memory, Self::Shm, Self::Tcp, Self::Verbs, Self::Efa, Self::Cxi, Self::Unordered];
 
     /// Returns its name.
     #[must_use]
@@ -59,6 +61,16 @@ impl Provider {
             Self::Cxi => by_card("cxi", String::new()),
             Self::Memory => return Err(Fault::Wrong("memory: this needs a provider of libfabric".to_owned())),
         })
+    }
+}
+
+/// Reads the name of a provider.
+impl FromStr for Provider {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Self, Fault> {
+        let none = || Fault::Wrong(format!("there is no provider {text}, but {}", Self::ALL.map(Self::name).join(", ")));
+        Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(none)
     }
 }
 
