@@ -75,6 +75,7 @@ mod same;
 mod stack;
 mod tape;
 mod thread;
+mod values;
 mod watch;
 mod word;
 
@@ -90,3 +91,4 @@ pub use self::port::Fault;
 pub use self::rounds::{Counts, Rounds};
 pub use self::stack::Stack;
 pub use self::thread::Thread;
+pub use self::values::WordValue;

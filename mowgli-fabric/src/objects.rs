@@ -1,6 +1,8 @@
 //! The objects of LOCO for Rust programs. Each method calls the library, whose variant supplies the body. The default
 //! variant is the published one, unless that is unsound.
 
+use std::marker::PhantomData;
+
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
@@ -19,6 +21,7 @@ use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::port::Fault;
 use crate::thread::{CallResult, Posted, Thread};
+use crate::values::{WordValue, valued};
 
 /// A barrier (BAL, LOCO §4). It covers all earlier operations of the participants towards their nodes. See [`PutBarrier`]
 /// for a quicker one.
@@ -55,16 +58,17 @@ impl PutBarrier {
     }
 }
 
-/// A word of which every node has a copy (SV, LOCO §3.2).
+/// A word of which every node has a copy (SV, LOCO §3.2). It holds an integer, or another value of one word.
 #[derive(Clone, Copy, Debug)]
-pub struct SharedVar(Loc);
+pub struct SharedVar<T = i64>(Loc, PhantomData<fn() -> T>);
 
-impl SharedVar {
+impl<T: WordValue> SharedVar<T> {
     /// Writes the copy of the thread's node.
     ///
     /// # Errors
     /// If the fabric fails.
-    pub fn write(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
+    pub fn write(&self, thread: &mut Thread<'_>, v: T) -> Result<(), Fault> {
+        let v = v.word();
         let call = || sv::Method::Write { x: self.0, v: v.into() }.into();
         thread.make(self.0, |me, x: &code::sv::Object| code::sv::write(me, x, v), call)
     }
@@ -73,9 +77,10 @@ impl SharedVar {
     ///
     /// # Errors
     /// If the fabric fails.
-    pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
+    pub fn read(&self, thread: &mut Thread<'_>) -> Result<T, Fault> {
         let call = || sv::Method::Read { x: self.0 }.into();
-        thread.make(self.0, |me, x: &code::sv::Object| code::sv::read(me, x), call)
+        let word = thread.make(self.0, |me, x: &code::sv::Object| code::sv::read(me, x), call)?;
+        valued(self.0, word)
     }
 
     /// Sends the copy of the thread's node to the others. It arrives some time later: at the latest after a barrier or
@@ -164,29 +169,44 @@ impl Ring {
     }
 }
 
-/// A word that is sequentially consistent (RDMA-SC-RMW, SYNC §4.4).
+/// A word that is sequentially consistent (RDMA-SC-RMW, SYNC §4.4). It holds an integer, or another value of one word.
 #[derive(Clone, Copy, Debug)]
-pub struct Atomic(Loc);
+pub struct Atomic<T = i64>(Loc, PhantomData<fn() -> T>);
 
-impl Atomic {
+impl<T: WordValue> Atomic<T> {
     /// Reads the word.
     ///
     /// # Errors
     /// If the fabric fails.
-    pub fn load(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
+    pub fn load(&self, thread: &mut Thread<'_>) -> Result<T, Fault> {
         let call = || sc_rmw::Method::Read { x: self.0 }.into();
-        thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::read(me, x), call)
+        let word = thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::read(me, x), call)?;
+        valued(self.0, word)
     }
 
     /// Writes the word.
     ///
     /// # Errors
     /// If the fabric fails.
-    pub fn store(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
+    pub fn store(&self, thread: &mut Thread<'_>, v: T) -> Result<(), Fault> {
+        let v = v.word();
         let call = || sc_rmw::Method::Write { x: self.0, v: v.into() }.into();
         thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::write(me, x, v), call)
     }
 
+    /// Writes `new` if the word is `old`, and returns its old value. It compares words, so 0.0 is not -0.0.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: T, new: T) -> Result<T, Fault> {
+        let [old, new] = [old, new].map(T::word);
+        let call = || sc_rmw::Method::CAS { x: self.0, v1: old.into(), v2: new.into() }.into();
+        let word = thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::cas(me, x, old, new), call)?;
+        valued(self.0, word)
+    }
+}
+
+impl Atomic {
     /// Adds to the word, and returns its old value. A sum of more than 64 bits wraps around.
     ///
     /// # Errors
@@ -194,15 +214,6 @@ impl Atomic {
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
         let call = || sc_rmw::Method::FAA { x: self.0, v: v.into() }.into();
         thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::faa(me, x, v), call)
-    }
-
-    /// Writes `new` if the word is `old`, and returns its old value.
-    ///
-    /// # Errors
-    /// If the fabric fails.
-    pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: i64, new: i64) -> Result<i64, Fault> {
-        let call = || sc_rmw::Method::CAS { x: self.0, v1: old.into(), v2: new.into() }.into();
-        thread.make(self.0, |me, x: &code::sc_rmw::Object| code::sc_rmw::cas(me, x, old, new), call)
     }
 }
 
@@ -426,7 +437,17 @@ impl Group {
 
     /// Adds a word of which every node has a copy, initially 0.
     pub fn shared_var(&mut self, name: &str) -> SharedVar {
-        SharedVar(self.object(name, variable()))
+        self.shared_var_of(name)
+    }
+
+    /// Adds a value of one word of which every node has a copy. Its word is initially 0.
+    ///
+    /// ```
+    /// let mut group = mowgli_fabric::Group::new(&[1, 2]);
+    /// let volts = group.shared_var_of::<f64>("volts");
+    /// ```
+    pub fn shared_var_of<T: WordValue>(&mut self, name: &str) -> SharedVar<T> {
+        SharedVar(self.object(name, variable()), PhantomData)
     }
 
     /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `one-put`, which sends the words of a
@@ -438,7 +459,12 @@ impl Group {
 
     /// Adds a sequentially consistent word on a node, initially 0.
     pub fn atomic(&mut self, name: &str, node: u8) -> Atomic {
-        Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))))
+        self.atomic_of(name, node)
+    }
+
+    /// Adds a sequentially consistent value of one word on a node. Its word is initially 0.
+    pub fn atomic_of<T: WordValue>(&mut self, name: &str, node: u8) -> Atomic<T> {
+        Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))), PhantomData)
     }
 
     /// Adds a map with `keys` keys, all of them without values. The default variant is `fenced-delete`, because in the

@@ -1,13 +1,14 @@
 //! Tests of LOCO's objects, used by Rust programs over every fabric.
 
 use std::collections::BTreeSet;
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread};
+use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread, WordValue};
 use mowgli_libraries::sv;
 use mowgli_rdma::Way;
 use mowgli_rdma::tso::Method as Tso;
@@ -231,6 +232,50 @@ fn emitted_code_has_integers_of_64_bits() {
         });
         assert_eq!(ran, Ok(vec![(); 2]), "{fabric:?}");
     }
+}
+
+/// Shares values of one type, and swaps them in an atomic.
+fn comes_back<T: WordValue + PartialEq + Debug + Send + Sync>(fabric: Fabric, all: &[T]) {
+    let mut group = Group::new(&[1, 2]);
+    let (shared, atomic) = (group.shared_var_of::<T>("shared"), group.atomic_of::<T>("atomic", 2));
+    let barrier = group.barrier("b", &[0, 1]);
+    let ran = group.run(fabric, |thread| {
+        for &v in all {
+            if thread.id().index() == 0 {
+                shared.write(thread, v)?;
+                shared.broadcast(thread)?;
+                let old = atomic.load(thread)?;
+                assert_eq!(atomic.compare_and_swap(thread, old, v)?, old);
+            }
+            barrier.wait(thread)?;
+            assert_eq!((shared.read(thread)?, atomic.load(thread)?), (v, v), "{fabric:?}");
+            barrier.wait(thread)?;
+        }
+        Ok(())
+    });
+    assert_eq!(ran, Ok(vec![(); 2]));
+}
+
+/// Bottom, which is the least integer in emitted code, is one of the values.
+#[test]
+fn a_shared_variable_holds_any_value_of_one_word() {
+    for fabric in fabrics().take(9) {
+        comes_back(fabric, &[i64::MIN, -1, i64::MAX]);
+        comes_back(fabric, &[u64::MAX, 1 << 63]);
+        comes_back(fabric, &[-0.5, f64::INFINITY]);
+        comes_back(fabric, &[true, false]);
+        comes_back(fabric, &['ä', char::MAX]);
+        comes_back(fabric, &[*b"\0mowgli\x80", [0xff; 8]]);
+    }
+}
+
+/// Interpreted bodies have other values beside integers, so they refuse some words.
+#[test]
+fn interpreted_bodies_refuse_values_that_their_words_do_not_hold() {
+    let mut group = Group::new(&[1]).interpreted();
+    let volts = group.shared_var_of::<f64>("volts");
+    let ran = group.run(Fabric::Local, |thread| volts.write(thread, 1.5));
+    assert!(matches!(&ran, Err(Fault::Wrong(why)) if why.contains("the integers that a word holds")), "{ran:?}");
 }
 
 /// Over processes the errors are the same (`tests/processes.rs`).
