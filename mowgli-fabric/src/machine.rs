@@ -156,10 +156,15 @@ impl Core {
         all.extend(self.hardware.steps().into_iter().enumerate().map(|(i, step)| (part(step), Some(i))));
         let mut paced: Vec<_> = all.into_iter().map(|(who, what)| (self.pace(who), who, what)).collect();
         while !paced.is_empty() {
-            let mut drawn = self.random.u32(0..paced.iter().map(|(pace, ..)| pace).sum());
+            let all: u64 = paced.iter().map(|(pace, ..)| u64::from(*pace)).sum();
+            // Runs of few parts draw numbers of 32 bits, as ever, so that their seeds stay what they are.
+            let mut drawn = match u32::try_from(all) {
+                Ok(all) => self.random.u32(..all).into(),
+                Err(_) => self.random.u64(..all),
+            };
             let is_it = |(pace, ..): &(u32, _, _)| {
-                let is_it = drawn < *pace;
-                drawn = drawn.saturating_sub(*pace);
+                let is_it = drawn < u64::from(*pace);
+                drawn = drawn.saturating_sub(u64::from(*pace));
                 is_it
             };
             let place = paced.iter().position(is_it).expect("less than the sum");
