@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
@@ -143,13 +143,18 @@ pub struct Group {
 }
 
 impl Group {
-    /// Creates a group with one thread on each of these nodes, which are counted from 1.
+    /// Creates a group with one thread on each of these nodes, which are counted from 1. For example, `&[1, 1, 2]` stands for two
+    /// threads on node 1 and one on node 2.
     ///
     /// # Panics
-    /// If a node is 0.
+    /// If a node is 0 or above 63, or there are more than 255 threads.
     #[must_use]
     pub fn new(nodes: &[u8]) -> Self {
-        assert!(!nodes.contains(&0), "nodes are counted from 1");
+        let is_node = |n: &u8| (1..=NodeSet::MOST).contains(n);
+        if let Some(n) = nodes.iter().find(|n| !is_node(n)) {
+            panic!("there is no node {n}: the nodes of a group are numbered from 1 to {}", NodeSet::MOST);
+        }
+        assert!(nodes.len() <= Tid::MOST, "{} threads: a group has at most {}", nodes.len(), Tid::MOST);
         let threads: Vec<Node> = nodes.iter().map(|&n| Node(n)).collect();
         let world = World::new(nodes.iter().copied().max().unwrap_or(1), &threads);
         Self { world, entries: catalogue(), variants: BTreeMap::new(), limit: LIMIT, is_interpreted: false }

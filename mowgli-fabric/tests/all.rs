@@ -5,9 +5,12 @@ mod compiled;
 mod early;
 mod explore;
 mod library;
+mod many;
 mod objects;
 mod store;
 
+#[path = "common/crowd.rs"]
+mod crowd;
 #[path = "../examples/store/history.rs"]
 mod history;
 #[path = "common/refused.rs"]

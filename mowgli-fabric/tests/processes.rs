@@ -14,6 +14,7 @@ use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
 
+use crate::crowd::{Crowd, Window};
 use crate::needs::{self, Layer, Need};
 
 #[path = "../examples/common/among.rs"]
@@ -35,7 +36,7 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 14] = [
+const TOGETHER: [(&str, usize, Role); 16] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
@@ -45,6 +46,8 @@ const TOGETHER: [(&str, usize, Role); 14] = [
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
     ("a_ring_brings_every_message_to_every_reader", 3, a_ring_brings_every_message_to_every_reader),
     ("messages_come_in_order", 2, messages_come_in_order),
+    ("eighty_threads_meet", 2, eighty_threads_meet),
+    ("any_number_of_operations_may_be_under_way", 2, any_number_of_operations_may_be_under_way),
     ("a_map_says_on_every_node_what_was_put_in", 2, a_map_says_on_every_node_what_was_put_in),
     ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
     ("what_a_load_of_a_store_sees_is_linearisable", 2, what_a_load_of_a_store_sees_is_linearisable),
@@ -396,6 +399,18 @@ fn a_ring_brings_every_message_to_every_reader(company: &Company, provider: Prov
         Ok(())
     })?;
     Ok(())
+}
+
+fn eighty_threads_meet(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let crowd = Crowd::new(80);
+    let sums = crowd.group.run_among(company, provider, |thread| crowd.meet(thread))?;
+    assert_eq!(sums, vec![0; 40]);
+    Ok(())
+}
+
+fn any_number_of_operations_may_be_under_way(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let window = Window::new(1000);
+    window.group.run_among(company, provider, |thread| window.pass(thread)).map(|_| ())
 }
 
 fn messages_come_in_order(company: &Company, provider: Provider) -> Result<(), Fault> {

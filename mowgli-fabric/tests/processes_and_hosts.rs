@@ -8,6 +8,9 @@ use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
 
+#[allow(dead_code, reason = "eighty threads that poll take long over locks")]
+#[path = "common/crowd.rs"]
+mod crowd;
 #[path = "../examples/store/history.rs"]
 mod history;
 #[path = "../../mowgli/tests/common/needs.rs"]

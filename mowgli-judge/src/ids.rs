@@ -170,14 +170,17 @@ impl Tid {
         usize::from(self.0) - 1
     }
 
+    /// The largest number of threads. The parser of litmus tests has a smaller limit.
+    pub const MOST: usize = u8::MAX as usize;
+
     /// Returns the thread at this position.
     ///
     /// # Panics
-    /// If there are more than 63 threads: the sets of this module are single words.
+    /// If there are more than [`Self::MOST`] threads.
     #[must_use]
     pub fn from_index(index: usize) -> Self {
-        assert!(index < 63, "at most 63 threads");
-        Self(u8::try_from(index + 1).expect("below 64"))
+        assert!(index < Self::MOST, "at most {} threads", Self::MOST);
+        Self(index as u8 + 1)
     }
 }
 
@@ -202,6 +205,9 @@ impl fmt::Display for Node {
 pub struct NodeSet(u64);
 
 impl NodeSet {
+    /// The largest number of nodes.
+    pub const MOST: u8 = 63;
+
     /// Returns the nodes `1..=count`.
     #[must_use]
     pub fn all(count: u8) -> Self {

@@ -134,7 +134,7 @@ impl World {
 
     /// Returns all nodes.
     pub fn all_nodes(&self) -> Nodes {
-        (only(self.nodes) << 1) - 2
+        (u64::MAX >> (63 - self.nodes)) - 1
     }
 
     /// Returns all threads.
