@@ -68,10 +68,8 @@ fn main() -> Result<(), String> {
         let company = Company::joined(LIMIT).expect("started for a company").map_err(|e| e.to_string())?;
         let [nodes, threads, load] = rest.iter().filter_map(|n| n.parse().ok()).collect_array().expect("three numbers");
         let what = WHATS.into_iter().find(|known| known == what).expect("something to measure");
-        return Point { what, nodes, threads, load }
-            .rate(&company, provider)
-            .map(drop)
-            .map_err(|e| e.to_string());
+        let provider = provider.parse().map_err(|e: Fault| e.to_string())?;
+        return Point { what, nodes, threads, load }.rate(&company, provider).map(drop).map_err(|e| e.to_string());
     }
     let args = Args::parse();
     let mut charts = [Vec::new(), Vec::new()];

@@ -69,7 +69,8 @@ impl FromStr for Provider {
     type Err = Fault;
 
     fn from_str(text: &str) -> Result<Self, Fault> {
-        let none = || Fault::Wrong(format!("there is no provider {text}, but {}", Self::ALL.map(Self::name).join(", ")));
+        let none =
+            || Fault::Wrong(format!("there is no provider {text}, but {}", Self::ALL.map(Self::name).join(", ")));
         Self::ALL.into_iter().find(|one| one.name() == text).ok_or_else(none)
     }
 }
