@@ -26,6 +26,11 @@
 use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::relation::matrix::{meet, ones};
 
+/// Adds the pairs of a relation to the first ones of another.
+fn pass_all(to: &mut [u64], pairs: &[u64]) {
+    to.iter_mut().zip(pairs).for_each(|(to, bits)| *to |= bits);
+}
+
 /// The pairs that relations of a network must not get.
 pub struct Forbidden {
     width: usize,
@@ -80,28 +85,22 @@ impl Forbidden {
             }
             let (below, above) = out.split_at_mut(r * size);
             let above = &above[..used];
+            if above.iter().all(|&bits| bits == 0) {
+                continue;
+            }
             let mut pass =
                 |to: RelationId, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
             match net.derivation(r) {
                 Derivation::Base => {}
                 Derivation::Union(of) => {
-                    for &o in of.iter().filter(|&&o| open[o]) {
-                        for (i, &bits) in above.iter().enumerate() {
-                            pass(o, i / width, i % width, bits);
-                        }
-                    }
+                    of.iter().filter(|&&o| open[o]).for_each(|o| pass_all(&mut below[o * size..], above));
                 }
-                Derivation::Plus(o) => {
-                    for (i, &bits) in above.iter().enumerate() {
-                        pass(*o, i / width, i % width, bits);
-                    }
-                }
+                Derivation::Plus(o) => pass_all(&mut below[o * size..], above),
                 Derivation::Inter(a, b) => {
                     for (one, other) in [(*a, *b), (*b, *a)] {
                         if open[one] {
-                            for (i, &bits) in above.iter().enumerate() {
-                                pass(one, i / width, i % width, bits & net.row(other, i / width)[i % width]);
-                            }
+                            let words = below[one * size..].iter_mut().zip(above).zip(net.rows(other));
+                            words.for_each(|((to, bits), within)| *to |= bits & within);
                         }
                     }
                 }

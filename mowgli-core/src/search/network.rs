@@ -229,6 +229,14 @@ impl RelationNetwork {
         &self.bits[start..start + self.width]
     }
 
+    /// Returns all rows of a relation, one after the other.
+    #[inline]
+    #[must_use]
+    pub fn rows(&self, relation: RelationId) -> &[u64] {
+        let size = self.n * self.width;
+        &self.bits[relation * size..][..size]
+    }
+
     /// True if a pair is in a relation.
     #[inline]
     #[must_use]
