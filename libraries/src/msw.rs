@@ -151,10 +151,10 @@ fn part(x: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
     x.into().part("word", [k.into()])
 }
 
-/// An injective hash in one word: the tuple itself. The first word of a location begins with the hash of its initial
+/// A hash in one word, which the checks take to be injective. The first word of a location begins with the hash of its initial
 /// value, so the hash of all zeros need not be 0.
 fn hash(tuple: Expr) -> Expr {
-    tuple
+    tuple.hash()
 }
 
 fn sum(tuple: Expr) -> Expr {
@@ -168,7 +168,7 @@ fn sum(tuple: Expr) -> Expr {
 }
 
 fn first_word(tuple: Expr) -> Expr {
-    Expr::tuple([tuple.first()])
+    Expr::tuple([tuple.first()]).hash()
 }
 
 /// Returns the words of a tuple, or `None` for any other value, which makes a call an error.

@@ -176,6 +176,8 @@ pub enum Function {
     Not,
     /// An integer as it is, and 0 for any other value.
     Int,
+    /// The hash of a tuple, in one word. Here it is injective: the tuple itself. Emitted code has a checksum of 64 bits.
+    Hash,
     /// The set of one node.
     Only,
     /// Another value of the same kind: the next integer, the other truth value, a tuple with another first part, or
@@ -572,6 +574,7 @@ impl Function {
             (Self::Not, Val::Bool(b)) => Some(Val::Bool(!b)),
             (Self::Int, _) => Some(Val::Int(v.int().unwrap_or(0))),
             (Self::Only, Val::Node(n)) => Some(NodeSet::default().with(n).into()),
+            (Self::Hash, _) => Some(v),
             (Self::Another, _) => another(world, v),
             _ => None,
         };
@@ -716,6 +719,8 @@ methods_of_one! {
     max = Max;
     /// This integer, or 0 for any other value.
     int = Int;
+    /// The hash of a tuple: see [`Function::Hash`].
+    hash = Hash;
     /// Another value of the same kind: see [`Function::Another`].
     another = Another;
     /// Whether this is a location: a word may hold one, and something else where it points to nothing.
@@ -832,6 +837,7 @@ impl fmt::Display for Function {
             Self::AsWid => "id",
             Self::Not => "not",
             Self::Int => "int",
+            Self::Hash => "hash",
             Self::Only => "only",
             Self::Another => "another",
         })

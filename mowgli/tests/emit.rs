@@ -30,8 +30,9 @@ fn a_break_leaves_the_loop_of_the_body() {
 #[test]
 fn what_has_no_form_in_c_is_refused_by_name() {
     for (name, why) in [
-        ("msw", "msw: an object of several words has no form in C"),
-        ("kvstore", "msw: an object of several words has no form in C"),
+        ("msw:sum", "msw: sum(initial(x)) has no form in C or Rust"),
+        ("msw:guard-backward", "msw: the part x.word[size(x) + 1] has an index that goes through no set"),
+        ("kvstore", "kvstore: an object with a value for each key has no form in C or Rust"),
         ("ticketlock", "ticketlock: x86-tso is a memory model that has no form in C or Rust"),
         ("bal:no-fences", "no variant no-fences"),
         ("bla", "no library bla"),
@@ -71,7 +72,7 @@ fn a_break_in_rust_leaves_the_loop_of_the_body() {
 #[test]
 fn what_has_no_form_in_rust_is_refused_by_name() {
     for (name, why) in [
-        ("msw", "msw: an object of several words has no form in C or Rust"),
+        ("msw:sum", "msw: sum(initial(x)) has no form in C or Rust"),
         ("spinlock", "spinlock: x86-tso is a memory model that has no form in C or Rust"),
         ("bal:no-fences", "no variant no-fences"),
     ] {
@@ -110,7 +111,7 @@ fn emitted_rust_compiles() {
         modules += &format!("pub mod {module};\n");
     }
     refused.retain(|name| name.ends_with(":published"));
-    assert_eq!(refused, ["msw:published", "kvstore:published"]);
+    assert_eq!(refused, ["kvstore:published"]);
     assert!(modules.lines().count() > 30, "{modules}");
     let main = at.join("lib.rs");
     std::fs::write(&main, modules).expect("it is written");

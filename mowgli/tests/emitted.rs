@@ -37,7 +37,7 @@ use crate::ran::{file, mowgli};
 pub fn trials() -> Vec<Trial> {
     vec![
         trial("emitted_barriers_locks_and_rings_have_the_outcomes_of_their_terms", Layer::Quick, COMPILER, || {
-            for library in ["bal", "slock", "rbl"] {
+            for library in ["bal", "slock", "rbl", "msw"] {
                 let entry = entry_of(library);
                 let [whole, cut] = compared(&entry, "published", &some_clients(&entry, 1));
                 assert!(whole > 2 && cut == 0, "{library}: {whole} {cut}");
@@ -274,7 +274,7 @@ impl InC<'_> {
             let given = self.parameters(&new).into_iter().skip(2).map(|parameter| {
                 match parameter.rsplit(' ').next().unwrap() {
                     "node" => object.node.expect("a node").to_string(),
-                    "initial" => object.init.to_string(),
+                    "initial" => literal(object.init),
                     "size" => object.size.to_string(),
                     "members" => format!("mw_threads({}, {})", members.len(), members.join(", ")),
                     other => panic!("{new} takes {other}"),
@@ -300,11 +300,7 @@ impl InC<'_> {
             Val::Nodes(ns) if ns.is_empty() => "0".to_owned(),
             Val::Nodes(ns) => ns.iter().map(|n| format!("mw_only({n})")).collect::<Vec<_>>().join(" | "),
             Val::Int(v) if parameter.starts_with("struct mw_list") => format!("mw_one({v})"),
-            Val::Tuple(parts) => {
-                let all: Vec<String> = parts.parts().iter().map(Val::to_string).collect();
-                format!("mw_threads({}, {})", all.len(), all.join(", "))
-            }
-            other => other.to_string(),
+            other => literal(other),
         };
         let args = call.args.iter().zip(parameters.iter().skip(1)).map(argument);
         let called =
@@ -322,6 +318,13 @@ impl InC<'_> {
         let (_, rest) = found.unwrap_or_else(|| panic!("{function} is not in the header"));
         rest.trim_end_matches(')').split(", ").map(str::to_owned).collect()
     }
+}
+
+/// Returns a number or a tuple in C.
+fn literal(v: Val) -> String {
+    let Val::Tuple(parts) = v else { return v.to_string() };
+    let all: Vec<String> = parts.parts().iter().map(Val::to_string).collect();
+    format!("mw_threads({}, {})", all.len(), all.join(", "))
 }
 
 /// Returns the first part of the names of a library in C.

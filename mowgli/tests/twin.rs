@@ -8,7 +8,7 @@ use mowgli_fabric::{Fabric, Fault, Group};
 use mowgli_libraries::bal::{BAL_PUTS, BAL_TRANSITIVE};
 use mowgli_libraries::rbl::{Rbl, ring};
 
-use crate::mowgli_port::{BOT, Id, List, World, only};
+use crate::mowgli_port::{BOT, Id, List, World, checksum, only};
 use crate::objects::{
     Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, wlock,
 };
@@ -56,6 +56,16 @@ fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
         printed.out == include_str!("../../mowgli-fabric/src/emitted/objects.rs"),
         "write it again: cargo run -- {command} > mowgli-fabric/src/emitted/objects.rs"
     );
+}
+
+#[test]
+fn checksums_differ_where_one_word_does() {
+    let mut all: Vec<[i64; 3]> = (-500..500).flat_map(|v| [[v, 7, BOT], [7, v, BOT], [7, BOT, v << 40]]).collect();
+    all.sort_unstable();
+    all.dedup();
+    let sums: std::collections::BTreeSet<i64> = all.iter().map(|words| checksum(words)).collect();
+    assert_eq!((sums.len(), sums.contains(&BOT)), (all.len(), false));
+    assert_ne!(checksum(&[0]), checksum(&[0, 0]));
 }
 
 /// A step of a client: a few calls of one object.

@@ -411,7 +411,10 @@ impl<'q> Moves<'q> {
             ExprTerm::Arg(position, _) => self.args.get(*position).map_or(Labels::MAX, |a| a.labels),
             ExprTerm::Ret => self.ret,
             ExprTerm::Val(_) | ExprTerm::Me | ExprTerm::AllNodes | ExprTerm::AllThreads => 0,
-            ExprTerm::Of(Function::First | Function::Rest | Function::Reversed | Function::Int, of) => self.labels(*of),
+            ExprTerm::Of(
+                Function::First | Function::Rest | Function::Reversed | Function::Int | Function::Hash,
+                of,
+            ) => self.labels(*of),
             ExprTerm::Of(Function::IsLoc, of) => {
                 self.labels(*of);
                 0

@@ -341,6 +341,21 @@ pub fn least(set: Nodes) -> i64 {
     each(set).next().unwrap_or(0)
 }
 
+/// Returns a checksum of words, never [`BOT`]. `mowgli_port.h` has the same one.
+///
+/// Each step is a bijection, SplitMix64's. So lists that differ in one word differ in their checksum, up to the two that
+/// [`BOT`] and 0 share. For lists that differ in several words there is no such bound: about one pair of 2^64 is equal, if
+/// the words are not chosen for it. It is no cryptographic hash.
+pub fn checksum(words: &[i64]) -> i64 {
+    let mixed = words.iter().fold(words.len() as u64, |sum, &word| {
+        let mut z = (sum ^ word as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    });
+    if mixed as i64 == BOT { 0 } else { mixed as i64 }
+}
+
 /// Returns the integers from the first to before the second.
 pub fn range(from: i64, to: i64) -> List {
     (from..to).collect()

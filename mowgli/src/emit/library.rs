@@ -42,6 +42,8 @@ pub(super) enum Given {
     Initial,
     Members,
     Size,
+    /// The initial values of its words, which say their number too.
+    Words,
 }
 
 impl<'a> Emitted<'a> {
@@ -62,6 +64,11 @@ impl<'a> Emitted<'a> {
     pub(super) fn below(&self) -> Vec<Name> {
         let calls = self.bodies.iter().flat_map(|(_, body)| body.calls()).map(|call| call.library);
         calls.chain(self.of_parts.values().copied()).unique().collect()
+    }
+
+    /// True if an object is declared with the initial values of its words, so that its initial value is a list.
+    fn has_words(&self) -> bool {
+        self.library.object().is_some_and(|form| form.parts.contains(&DeclarationPart::Words))
     }
 
     /// Returns the parts of its objects, and its own.
@@ -112,7 +119,7 @@ impl<'a> Emitted<'a> {
             };
             let takes = method.takes.iter().enumerate().map(kind).collect::<Result<Vec<_>, _>>();
             let takes = takes.map_err(|why| NoForm(format!("{}: {why}", method.name)))?;
-            let mut types = Types { args: &takes, vars: BTreeMap::new(), signatures: known, parts: &self.of_parts };
+            let mut types = self.types(&takes, known);
             let found = types.body(body).map_err(|why| NoForm(format!("{}: {why}", method.name)))?;
             let returns = if method.returns == Returns::Nothing { Type::Unit } else { found };
             known.insert((self.owner.name, method.name), Signature { takes, returns });
@@ -121,7 +128,7 @@ impl<'a> Emitted<'a> {
     }
 
     pub(super) fn types<'t>(&'t self, args: &'t [Type], signatures: &'t Signatures) -> Types<'t> {
-        Types { args, vars: BTreeMap::new(), signatures, parts: &self.of_parts }
+        Types { args, vars: BTreeMap::new(), signatures, parts: &self.of_parts, has_words: self.has_words() }
     }
 }
 
@@ -129,7 +136,7 @@ impl Given {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Node => "node",
-            Self::Initial => "initial",
+            Self::Initial | Self::Words => "initial",
             Self::Members => "members",
             Self::Size => "size",
         }
@@ -142,8 +149,9 @@ fn given(part: &DeclarationPart) -> Result<Given, NoForm> {
         DeclarationPart::Init => Ok(Given::Initial),
         DeclarationPart::Members | DeclarationPart::Roles => Ok(Given::Members),
         DeclarationPart::Size { .. } => Ok(Given::Size),
-        DeclarationPart::Words | DeclarationPart::Values => Err(NoForm(
-            "an object of several words has no form in C or Rust: a word of memory holds a number".to_owned(),
+        DeclarationPart::Words => Ok(Given::Words),
+        DeclarationPart::Values => Err(NoForm(
+            "an object with a value for each key has no form in C or Rust: a word of memory holds a number".to_owned(),
         )),
     }
 }

@@ -89,6 +89,8 @@ pub(super) struct Types<'a> {
     pub(super) signatures: &'a Signatures,
     /// The library to whose structures fields belong: the type of each part, by its role.
     pub(super) parts: &'a BTreeMap<&'static str, Name>,
+    /// True if the initial value of an object is a list.
+    pub(super) has_words: bool,
 }
 
 impl Types<'_> {
@@ -173,6 +175,7 @@ impl Types<'_> {
             ExprTerm::Of(function, _) => match function {
                 Function::Nodes | Function::Only => Type::Nodes,
                 Function::Members | Function::Rest | Function::Reversed => Type::List,
+                Function::Initial if self.has_words => Type::List,
                 Function::Not => Type::Bool,
                 Function::Node
                 | Function::Numbered
@@ -184,6 +187,7 @@ impl Types<'_> {
                 | Function::Len
                 | Function::Min
                 | Function::Max
+                | Function::Hash
                 | Function::Int => Type::Number,
                 Function::IsLoc | Function::AsWid | Function::Another => return Err(unsupported(e)),
             },

@@ -308,6 +308,8 @@ impl Terms {
                 self.kept.integers.insert(0);
                 kinds.only(Kinds::DATA | Kinds::NUMBER)
             }
+            // The hash is the value itself.
+            Function::Hash => kinds,
             Function::IsLoc | Function::AsWid | Function::Not => Kinds::default(),
             Function::Another => {
                 self.kept.all = true;

@@ -170,6 +170,7 @@ fn make_each(
                 None => "mw_none()".to_owned(),
             },
             Given::Size => function.number(object.size)?,
+            Given::Words => function.expr(object.init)?.text,
         });
     }
     function.line(&format!("{}_new({});", c_name(object.library), args.join(", ")));
@@ -177,7 +178,7 @@ fn make_each(
 }
 
 fn argument(given: Given) -> &'static str {
-    if given == Given::Members { "struct mw_list " } else { "int64_t " }
+    if matches!(given, Given::Members | Given::Words) { "struct mw_list " } else { "int64_t " }
 }
 
 /// Returns a statement for each argument that a function does not use, so that no compiler warns of it.

@@ -119,6 +119,20 @@ MW_FN mw_nodes mw_nodes_of(const struct mw *all, struct mw_list threads)
 	for (int i = 0; i < threads.n; i++) set |= mw_only(all->node_of[threads.at[i]]);
 	return set;
 }
+/* A checksum of words, never MW_BOT. Each step is a bijection, SplitMix64's. So lists that differ in one word differ in their checksum, up to
+ * the two that MW_BOT and 0 share. For lists that differ in several words there is no such bound: about one pair of 2^64 is equal, if
+ * the words are not chosen for it. It is no cryptographic hash. */
+MW_FN int64_t mw_checksum(struct mw_list l)
+{
+	uint64_t sum = (uint64_t)l.n;
+	for (int i = 0; i < l.n; i++) {
+		sum = (sum ^ (uint64_t)l.at[i]) + UINT64_C(0x9e3779b97f4a7c15);
+		sum = (sum ^ sum >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		sum = (sum ^ sum >> 27) * UINT64_C(0x94d049bb133111eb);
+		sum ^= sum >> 31;
+	}
+	return (int64_t)sum == MW_BOT ? 0 : (int64_t)sum;
+}
 MW_FN int64_t mw_larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* The quotient rounded down, and the remainder that is never negative. */
 MW_FN int64_t mw_rem(int64_t n, int64_t k) { if (!k) return n; int64_t r = n % k; return r < 0 ? r + (k < 0 ? -k : k) : r; }

@@ -198,6 +198,7 @@ fn make_each(
                 None => "List::none()".to_owned(),
             },
             Given::Size => function.number(object.size)?,
+            Given::Words => function.list(object.init)?,
         });
     }
     let name = function.expr(part.name)?.text;
@@ -212,7 +213,7 @@ fn make_each(
 }
 
 fn argument(given: Given) -> &'static str {
-    if given == Given::Members { "List" } else { "i64" }
+    if matches!(given, Given::Members | Given::Words) { "List" } else { "i64" }
 }
 
 /// Returns the function of a method, if it has a body.
