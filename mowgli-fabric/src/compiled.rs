@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
+use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::bal::{BAL, BAL_PUTS};
+use mowgli_libraries::msw::MSW;
 use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::rbl::RBL;
 use mowgli_libraries::sc_rmw::SC_RMW;
@@ -17,14 +19,14 @@ use mowgli_rdma::wait::WAIT;
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::{self, Id, List, Word};
-use crate::emitted::objects::{self, Own, bal, bal_puts, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::emitted::objects::{self, Own, bal, bal_puts, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
 
 /// The libraries with emitted code, each as the variant by which it runs if nobody names one.
-const EMITTED: [Name; 8] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, SC_RMW, RBL];
+const EMITTED: [Name; 9] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, SC_RMW, RBL, MSW];
 
 /// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another
 /// variant than the default, all bodies are interpreted.
@@ -61,11 +63,20 @@ impl CompiledObjects {
         (Self { world: made, own, objects: all }, words)
     }
 
-    /// Checks that emitted code and bodies have the same words.
-    pub(crate) fn check(&self, memory: &[MemoryWord]) {
-        let expected = self.world.words.iter().copied();
-        let found = memory.iter().map(|word| (word.node as i64, word.initial));
-        assert!(expected.clone().eq(found.take(expected.len())), "the emitted objects are those of other bodies");
+    /// Checks that emitted code and bodies have the same words, each with its initial value for the bodies. A word that is a tuple at
+    /// first is a hash, and gets the checksum of emitted code.
+    pub(crate) fn begin<'w>(&self, memory: &mut [MemoryWord], initial: impl Iterator<Item = &'w Val>) {
+        assert!(self.world.words.len() <= memory.len(), "the emitted objects are those of other bodies");
+        for ((word, &(node, v)), initial) in memory.iter_mut().zip(&self.world.words).zip(initial) {
+            let is_same = word.initial == v || matches!(initial, Val::Tuple(_));
+            assert!(word.node as i64 == node && is_same, "the emitted objects are those of other bodies");
+            word.initial = v;
+        }
+    }
+
+    /// True if the interpreter cannot make calls of this object, because it has another hash than emitted code.
+    pub(crate) fn is_alone(&self, x: Loc) -> bool {
+        self.object::<msw::Object>(x).is_some()
     }
 
     /// Returns the code's form of an object, if it has one. Without one, the interpreter makes the same calls.
@@ -86,7 +97,10 @@ fn address(x: Loc) -> usize {
 /// Makes the emitted form of an object, if its library has emitted code.
 fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn Any + Send + Sync>> {
     let node = object.node.map_or(1, |Node(n)| n.into());
-    let initial = packed(object.init)?;
+    let initial = match object.init {
+        Val::Tuple(_) => 0,
+        v => packed(v)?,
+    };
     let members: Vec<i64> = object.members.iter().map(|t| t.index() as i64 + 1).collect();
     let members = List::of(&members);
     Some(match object.library {
@@ -98,9 +112,16 @@ fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn An
         SLOCK => Box::new(slock::new(world, node)),
         NLOCK => Box::new(nlock::new(world, node)),
         SC_RMW => Box::new(sc_rmw::new(world, node, initial)),
+        MSW => Box::new(msw::new(world, node, list(object.init)?)),
         RBL => Box::new(rbl::new(world, members, object.size as i64)),
         _ => return None,
     })
+}
+
+/// Returns the words of a tuple, if each has an encoding.
+fn list(v: Val) -> Option<List> {
+    let Val::Tuple(words) = v else { return None };
+    words.parts().iter().map(|&v| packed(v)).collect()
 }
 
 /// The parts of objects, in the order in which emitted code makes them.

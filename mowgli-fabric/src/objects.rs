@@ -349,7 +349,7 @@ pub struct Words(Loc);
 
 /// A copy of some words over the network that was posted.
 #[derive(Clone, Copy, Debug)]
-pub struct Copying(Val);
+pub struct Copying(Posted);
 
 impl Copying {
     /// Waits until the copy completes. A put completes when its source was read, perhaps before it is placed.
@@ -357,7 +357,10 @@ impl Copying {
     /// # Errors
     /// If the fabric fails.
     pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        interpreted(thread, msw::Method::Wait { d: self.0 })
+        match self.0 {
+            Posted::Named(d) => interpreted(thread, msw::Method::Wait { d }),
+            posted @ Posted::Numbered(_) => thread.complete(posted),
+        }
     }
 }
 
@@ -367,8 +370,14 @@ impl Words {
     /// # Errors
     /// If the number of values is not the number of words.
     pub fn write(&self, thread: &mut Thread<'_>, values: &[i64]) -> Result<(), Fault> {
-        let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
-        interpreted(thread, msw::Method::Write { x: self.0, values: Val::tuple(&values) })
+        let call = || {
+            let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
+            msw::Method::Write { x: self.0, values: Val::tuple(&values) }.into()
+        };
+        if values.len() != thread.size(self.0) {
+            return interpreted(thread, call());
+        }
+        thread.make(self.0, |me, x: &code::msw::Object| code::msw::write(me, x, &List::of(values)), call)
     }
 
     /// Reads the words, by the CPU. Returns `None` if another thread is writing some of them, because they would not
@@ -377,10 +386,12 @@ impl Words {
     /// # Errors
     /// If the fabric fails.
     pub fn try_read(&self, thread: &mut Thread<'_>) -> Result<Option<Vec<i64>>, Fault> {
-        match thread.call(&msw::Method::TryRead { x: self.0 }.into())? {
-            Val::Tuple(values) => Ok(values.parts().iter().map(|v| v.int()).collect()),
-            _ => Ok(None),
-        }
+        let code = |me: &mut Me<'_>, x: &code::msw::Object| {
+            let words = code::msw::try_read(me, x)?;
+            Ok((!words.is_bot()).then_some(words))
+        };
+        let words = thread.make(self.0, code, || msw::Method::TryRead { x: self.0 }.into())?;
+        Ok(words.map(|words: List| words.as_slice().to_vec()))
     }
 
     /// Posts a put of `from`, words of the thread's node, into these.
@@ -388,9 +399,8 @@ impl Words {
     /// # Errors
     /// If the fabric fails, or one has more words than the other.
     pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Copying, Fault> {
-        let d = thread.identifier();
-        let () = interpreted(thread, msw::Method::Put { x: self.0, y: from.0, d })?;
-        Ok(Copying(d))
+        let call = |d| msw::Method::Put { x: self.0, y: from.0, d }.into();
+        thread.post((self.0, from.0), |me, x, y: &code::msw::Object, d| code::msw::put(me, x, y, d), call).map(Copying)
     }
 
     /// Posts a get of these into `into`, words of the thread's node.
@@ -398,9 +408,8 @@ impl Words {
     /// # Errors
     /// If the fabric fails, or one has more words than the other.
     pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Copying, Fault> {
-        let d = thread.identifier();
-        let () = interpreted(thread, msw::Method::Get { x: into.0, y: self.0, d })?;
-        Ok(Copying(d))
+        let call = |d| msw::Method::Get { x: into.0, y: self.0, d }.into();
+        thread.post((into.0, self.0), |me, x, y: &code::msw::Object, d| code::msw::get(me, x, y, d), call).map(Copying)
     }
 }
 

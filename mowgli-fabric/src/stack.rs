@@ -75,15 +75,15 @@ impl Stack {
     }
 
     /// Lets emitted code make the calls of the objects that have such code. Its words are those of the bodies, so that
-    /// interpreted calls of the same objects are possible too.
+    /// interpreted calls of the same objects are possible too, unless they read a hash.
     pub(crate) fn compiled(mut self) -> Result<Self, Fault> {
         let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations);
         let is_first: FxHashSet<Loc> = first.iter().copied().collect();
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
         let words: Vec<_> = first.iter().copied().chain(rest).map(|x| (x, &self.world.objects[&x])).collect();
         self.legal = Legal::new(self.world.nodes, words.iter().copied())?;
-        self.memory = words.into_iter().map(|word| MemoryWord::new(word, &self.legal)).collect::<Result<_, _>>()?;
-        compiled.check(&self.memory);
+        self.memory = words.iter().map(|word| MemoryWord::new(*word, &self.legal)).collect::<Result<_, _>>()?;
+        compiled.begin(&mut self.memory, words.iter().map(|(_, object)| &object.init));
         self.compiled = Some(compiled);
         Ok(self)
     }

@@ -121,6 +121,13 @@ impl<'a> Thread<'a> {
             if let Some(fault) = self.stack.fault(self.id, call) {
                 return Err(Fault::Wrong(fault));
             }
+            if let Some(x) = key.2.filter(|x| self.stack.with_code().is_some_and(|code| code.is_alone(*x))) {
+                return Err(Fault::Wrong(format!(
+                    "{} calls {call}: emitted code makes the calls of {x}, and has another hash than the interpreter; use Words, or \
+                     Group::interpreted",
+                    self.id
+                )));
+            }
             self.allowed.insert(key);
         }
         self.timed(|thread| thread.inner(call))
@@ -293,6 +300,24 @@ impl<'a> Thread<'a> {
         let Some(far) = far else { return by_name(self) };
         let d = self.number();
         self.with_word(own, |port, own| by_number(port, own, far, d).map(|()| Posted::Numbered(d)), by_name)
+    }
+
+    /// Posts operations between two objects of one size.
+    pub(crate) fn post<X: 'static>(
+        &mut self,
+        (to, from): (Loc, Loc),
+        code: impl FnOnce(&mut Me<'_>, &X, &X, Id) -> Result<(), Fault>,
+        call: impl Fn(Val) -> Call,
+    ) -> Result<Posted, Fault> {
+        let compiled = self.stack.with_code().and_then(|code| Some((code.world.ids, code.object::<X>(from)?)));
+        let Some((used, from)) = compiled.filter(|_| self.size(to) == self.size(from)) else {
+            let d = self.identifier();
+            return self.call(&call(d)).map(|_| Posted::Named(d));
+        };
+        self.begun = (self.begun + 1) % IDENTIFIERS;
+        let d = used + 1 + self.begun as Id;
+        self.make(to, |me, to: &X| code(me, to, from, d), || call(Val::NoWid))?;
+        Ok(Posted::Numbered(d))
     }
 
     /// Waits for an operation.

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use mowgli_fabric::{
-    Atomic, Barrier, Fabric, Fault, Group, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock,
+    Atomic, Barrier, Fabric, Fault, Group, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock, Words,
 };
 
 /// An object of each kind.
@@ -16,6 +16,8 @@ struct Objects {
     node: NodeLock,
     atomic: Atomic,
     ring: Ring,
+    /// Words on nodes 1 and 2.
+    words: [Words; 2],
 }
 
 /// A call, or a section of a lock.
@@ -35,6 +37,8 @@ enum Action {
     Swap(i64, i64),
     /// The first thread submits, and the others receive.
     Pass(i64),
+    /// The first thread writes words and puts them to node 2, where the second one reads them.
+    Copy(i64),
 }
 
 impl Objects {
@@ -48,6 +52,7 @@ impl Objects {
             node: group.node_lock("n", 1),
             atomic: group.atomic("a", 2),
             ring: group.ring("r", 0, &threads[1..], 4),
+            words: [1, 2].map(|node| group.words(&format!("v{node}"), node, 3)),
         }
     }
 
@@ -74,6 +79,15 @@ impl Objects {
             Action::Load => self.atomic.load(thread).map(Some),
             Action::Add(v) => self.atomic.fetch_add(thread, v).map(Some),
             Action::Swap(old, new) => self.atomic.compare_and_swap(thread, old, new).map(Some),
+            Action::Copy(v) if thread.id().index() == 0 => {
+                self.words[0].write(thread, &[v, -v, v + 1])?;
+                self.words[1].put(thread, self.words[0])?.wait(thread)?;
+                Ok(Some(self.words[0].try_read(thread)?.is_some().into()))
+            }
+            Action::Copy(_) if thread.id().index() == 1 => {
+                Ok(self.words[1].try_read(thread)?.map(|words| words.iter().fold(0, |all, v| 10 * all + v)))
+            }
+            Action::Copy(_) => Ok(None),
             Action::Pass(v) if thread.id().index() == 0 => {
                 Ok(Some(self.ring.submit_words(thread, &[v, 2 * v][..v as usize % 3])?.into()))
             }
@@ -86,7 +100,7 @@ impl Objects {
 
 /// Returns the calls of each thread: all meet after each round.
 fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
-    let action = |random: &mut fastrand::Rng| match random.u32(..11) {
+    let action = |random: &mut fastrand::Rng| match random.u32(..14) {
         0 => Action::Share(random.i64(1..5)),
         1 => Action::Look,
         2 => Action::Send,
@@ -96,6 +110,7 @@ fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
         6 => Action::Load,
         7 => Action::Add(random.i64(1..5)),
         8 => Action::Swap(random.i64(0..3), random.i64(1..5)),
+        9..12 => Action::Copy(random.i64(1..5)),
         _ => Action::Pass(random.i64(1..5)),
     };
     let round = |random: &mut fastrand::Rng, meeting| {

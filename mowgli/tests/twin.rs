@@ -45,8 +45,8 @@ fn the_objects_are_those_that_the_command_writes() {
 }
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 10] =
-    ["emit", "rust", "sv", "bal", "bal-puts", "wlock", "slock", "nlock", "sc-rmw", "rbl:one-put"];
+const OF_FABRIC: [&str; 11] =
+    ["emit", "rust", "sv", "bal", "bal-puts", "wlock", "slock", "nlock", "sc-rmw", "rbl:one-put", "msw"];
 
 #[test]
 fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {

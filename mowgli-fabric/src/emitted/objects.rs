@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put`.
+//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put msw:published`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -567,5 +567,77 @@ pub mod rbl {
         } else {
             return Err(me.port.never("rbl"));
         }
+    }
+}
+
+/// `msw`, as its variant `published`: LOCO-X App. H.6
+pub mod msw {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `initial(x)`
+        pub initial: List,
+        /// `x.word[0]`, `x.word[k] for k in 1..(size(x) + 1)`
+        pub word: Vec<Word>,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64, initial: List) -> Object {
+        let mut x = Object { node, initial, ..Object::default() };
+        x.word = vec![Word::default(); ((x.initial.size() + 1).max(1)) as usize];
+        x.word[0] = world.word(x.node, checksum(x.initial.as_slice()));
+        for k in 1..x.initial.size() + 1 {
+            x.word[k as usize] = world.word(x.node, x.initial.item(k - 1));
+        }
+        x
+    }
+
+    /// `Write(x, (v1..vk))`.
+    pub fn write<P: Port>(me: &mut Me<'_, P>, x: &Object, values: &List) -> Result<(), P::Fault> {
+        me.port.write(x.word[0], checksum(values.as_slice()))?;
+        for k in 0..x.initial.size() {
+            me.port.write(x.word[(k + 1) as usize], values.item(k))?;
+        }
+        Ok(())
+    }
+
+    /// `TryRead(x)`, which returns the tuple or bottom.
+    pub fn try_read<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
+        let found = me.port.read(x.word[0])?;
+        let mut words = List::none();
+        for k in 0..x.initial.size() {
+            words.push(me.port.read(x.word[(k + 1) as usize])?);
+        }
+        if found == checksum(words.as_slice()) {
+            Ok(words)
+        } else {
+            Ok(List::bot())
+        }
+    }
+
+    /// `Get(x, y, d)`: copies remote y to local x.
+    pub fn get<P: Port>(me: &mut Me<'_, P>, x: &Object, y: &Object, d: Id) -> Result<(), P::Fault> {
+        for k in 0..x.initial.size() + 1 {
+            me.port.get(x.word[k as usize], y.word[k as usize], d)?;
+        }
+        Ok(())
+    }
+
+    /// `Put(x, y, d)`: copies local y to remote x.
+    pub fn put<P: Port>(me: &mut Me<'_, P>, x: &Object, y: &Object, d: Id) -> Result<(), P::Fault> {
+        for k in 0..x.initial.size() + 1 {
+            me.port.put(x.word[k as usize], y.word[k as usize], d)?;
+        }
+        Ok(())
+    }
+
+    /// `Wait(d)`.
+    pub fn wait<P: Port>(me: &mut Me<'_, P>, d: Id) -> Result<(), P::Fault> {
+        me.port.wait(d)?;
+        Ok(())
     }
 }
