@@ -374,7 +374,7 @@ impl Words {
             let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
             msw::Method::Write { x: self.0, values: Val::tuple(&values) }.into()
         };
-        if values.len() != thread.size(self.0) {
+        if values.len() != thread.size(self.0) || !thread.is_here(self.0) {
             return interpreted(thread, call());
         }
         thread.make(self.0, |me, x: &code::msw::Object| code::msw::write(me, x, &List::of(values)), call)
@@ -390,7 +390,8 @@ impl Words {
             let words = code::msw::try_read(me, x)?;
             Ok((!words.is_bot()).then_some(words))
         };
-        let words = thread.make(self.0, code, || msw::Method::TryRead { x: self.0 }.into())?;
+        let call = || msw::Method::TryRead { x: self.0 }.into();
+        let words = if thread.is_here(self.0) { thread.make(self.0, code, call) } else { interpreted(thread, call()) }?;
         Ok(words.map(|words: List| words.as_slice().to_vec()))
     }
 
@@ -400,7 +401,9 @@ impl Words {
     /// If the fabric fails, or one has more words than the other.
     pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Copying, Fault> {
         let call = |d| msw::Method::Put { x: self.0, y: from.0, d }.into();
-        thread.post((self.0, from.0), |me, x, y: &code::msw::Object, d| code::msw::put(me, x, y, d), call).map(Copying)
+        thread
+            .post(from.0, (self.0, from.0), |me, x, y: &code::msw::Object, d| code::msw::put(me, x, y, d), call)
+            .map(Copying)
     }
 
     /// Posts a get of these into `into`, words of the thread's node.
@@ -409,7 +412,9 @@ impl Words {
     /// If the fabric fails, or one has more words than the other.
     pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Copying, Fault> {
         let call = |d| msw::Method::Get { x: into.0, y: self.0, d }.into();
-        thread.post((into.0, self.0), |me, x, y: &code::msw::Object, d| code::msw::get(me, x, y, d), call).map(Copying)
+        thread
+            .post(into.0, (into.0, self.0), |me, x, y: &code::msw::Object, d| code::msw::get(me, x, y, d), call)
+            .map(Copying)
     }
 }
 

@@ -111,6 +111,11 @@ impl<'a> Thread<'a> {
         self.stack.world.objects.get(&x).map_or(0, |object| object.size)
     }
 
+    /// True if an object is on the node of this thread.
+    pub(crate) fn is_here(&self, x: Loc) -> bool {
+        self.stack.world.home(x) == Some(self.stack.world.node_of(self.id))
+    }
+
     /// Makes a call, by the implementation of its library.
     ///
     /// # Errors
@@ -302,15 +307,16 @@ impl<'a> Thread<'a> {
         self.with_word(own, |port, own| by_number(port, own, far, d).map(|()| Posted::Numbered(d)), by_name)
     }
 
-    /// Posts operations between two objects of one size.
+    /// Posts operations between two objects of one size, one of which is on the node of this thread: `own`.
     pub(crate) fn post<X: 'static>(
         &mut self,
+        own: Loc,
         (to, from): (Loc, Loc),
         code: impl FnOnce(&mut Me<'_>, &X, &X, Id) -> Result<(), Fault>,
         call: impl Fn(Val) -> Call,
     ) -> Result<Posted, Fault> {
         let compiled = self.stack.with_code().and_then(|code| Some((code.world.ids, code.object::<X>(from)?)));
-        let Some((used, from)) = compiled.filter(|_| self.size(to) == self.size(from)) else {
+        let Some((used, from)) = compiled.filter(|_| self.is_here(own) && self.size(to) == self.size(from)) else {
             let d = self.identifier();
             return self.call(&call(d)).map(|_| Posted::Named(d));
         };

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use mowgli_core::ids::{Loc, Node};
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread, WordValue};
@@ -164,6 +165,28 @@ fn pairs(variant: &str, fabric: Fabric) -> Result<Vec<Vec<i64>>, Fault> {
         Ok(seen)
     })?;
     Ok(seen.concat())
+}
+
+/// The interpreter has another hash than emitted code.
+#[test]
+fn words_refuse_interpreted_calls_and_other_sizes() {
+    let mut group = Group::new(&[1, 2]);
+    let (own, pair) = (group.words("own", 1, 3), group.words("pair", 2, 2));
+    let read = Call::new(Name::literal("msw"), "TryRead", &[Loc::new("own").into()]);
+    let refusals = |thread: &mut Thread<'_>| {
+        own.write(thread, &[i64::MAX, i64::MIN, 0])?;
+        assert_eq!(own.try_read(thread)?, Some(vec![i64::MAX, i64::MIN, 0]));
+        let all = [own.write(thread, &[1]), pair.put(thread, own).map(drop), pair.get(thread, own).map(drop)];
+        let all = all.into_iter().chain([thread.call(&read).map(drop), pair.write(thread, &[1, 2])]);
+        Ok(all.map(|refused| refused.unwrap_err().to_string()).collect::<Vec<_>>())
+    };
+    let run = |group: &mut Group| {
+        group.run(Fabric::Local, |thread| if thread.id().index() == 0 { refusals(thread) } else { Ok(vec![]) })
+    };
+    let refused = run(&mut group).unwrap().swap_remove(0);
+    for (why, part) in refused.iter().zip(["3 words", "has 2 words", "has 3 words", "another hash", "pair"]) {
+        assert!(why.contains(part), "{refused:#?}");
+    }
 }
 
 #[test]
