@@ -344,8 +344,8 @@ pub fn least(set: Nodes) -> i64 {
 /// Returns a checksum of words, never [`BOT`]. `mowgli_port.h` has the same one.
 ///
 /// Each step is a bijection, SplitMix64's. So lists that differ in one word differ in their checksum, up to the two that
-/// [`BOT`] and 0 share. For lists that differ in several words there is no such bound: about one pair of 2^64 is equal, if
-/// the words are not chosen for it. It is no cryptographic hash.
+/// [`BOT`] and 0 share. Lists that differ in several words have no such bound: about one pair of 2^64 is equal. It is no
+/// cryptographic hash, so somebody may choose such words.
 pub fn checksum(words: &[i64]) -> i64 {
     let mixed = words.iter().fold(words.len() as u64, |sum, &word| {
         let mut z = (sum ^ word as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -120,8 +120,8 @@ MW_FN mw_nodes mw_nodes_of(const struct mw *all, struct mw_list threads)
 	return set;
 }
 /* A checksum of words, never MW_BOT. Each step is a bijection, SplitMix64's. So lists that differ in one word differ in their checksum, up to
- * the two that MW_BOT and 0 share. For lists that differ in several words there is no such bound: about one pair of 2^64 is equal, if
- * the words are not chosen for it. It is no cryptographic hash. */
+ * the two that MW_BOT and 0 share. Lists that differ in several words have no such bound: about one pair of 2^64 is equal. It is no
+ * cryptographic hash, so somebody may choose such words. */
 MW_FN int64_t mw_checksum(struct mw_list l)
 {
 	uint64_t sum = (uint64_t)l.n;
