@@ -8,7 +8,7 @@ use mowgli_rdma::Way;
 use mowgli_rdma::wait::{Method as Operation, row, word};
 
 use crate::group::Group;
-use crate::memory::Row;
+use crate::memory::WordRow;
 use crate::objects::Begun;
 use crate::port::Fault;
 use crate::thread::Thread;
@@ -116,13 +116,13 @@ impl Buffer {
     }
 
     /// Returns the numbers of the words of this part, if there is a fabric.
-    fn row(&self, thread: &mut Thread<'_>) -> Result<Option<Row>, Fault> {
+    fn row(&self, thread: &mut Thread<'_>) -> Result<Option<WordRow>, Fault> {
         let all = thread.row(self.name, || (0..self.whole).map(|k| named(self.name, k)).collect())?;
-        Ok(all.map(|all| Row { all, part: self.begin..self.begin + self.words }))
+        Ok(all.map(|all| WordRow { all, part: self.begin..self.begin + self.words }))
     }
 
     /// Returns the numbers of the words of this part of the thread's node, and of one of another node that is as long.
-    fn rows(&self, far: &Self, thread: &mut Thread<'_>) -> Result<Option<[Row; 2]>, Fault> {
+    fn rows(&self, far: &Self, thread: &mut Thread<'_>) -> Result<Option<[WordRow; 2]>, Fault> {
         if self.words != far.words {
             let [own, far] =
                 [(self.name, self.len()), (far.name, far.len())].map(|(x, len)| format!("{x} has {len} bytes"));

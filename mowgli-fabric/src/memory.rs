@@ -61,12 +61,12 @@ pub(crate) fn encoded(v: Val, legal: &Legal) -> Option<i64> {
 }
 
 /// Words in a row, by their numbers: a part of a longer row.
-pub(crate) struct Row {
+pub(crate) struct WordRow {
     pub(crate) all: Arc<[Word]>,
     pub(crate) part: Range<usize>,
 }
 
-impl Deref for Row {
+impl Deref for WordRow {
     type Target = [Word];
 
     fn deref(&self) -> &[Word] {

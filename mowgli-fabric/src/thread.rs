@@ -16,7 +16,7 @@ use crate::bodies::BodyCache;
 use crate::compiled::{CallPort, Me};
 use crate::emitted::mowgli_port::{Id, List, Word};
 use crate::legal::held;
-use crate::memory::Row;
+use crate::memory::WordRow;
 use crate::operations::{self, UsedIds};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::{Stack, illegal};
@@ -275,7 +275,7 @@ impl<'a> Thread<'a> {
     /// Posts an operation between words of this thread's node, and as many others.
     pub(crate) fn begin_rows(
         &mut self,
-        rows: Option<[Row; 2]>,
+        rows: Option<[WordRow; 2]>,
         by_number: impl FnOnce(&mut dyn Port, &[Word], &[Word], Id) -> Result<(), Fault>,
         by_name: impl FnOnce(Val) -> Method,
     ) -> Result<Posted, Fault> {
@@ -315,13 +315,12 @@ impl<'a> Thread<'a> {
         code: impl FnOnce(&mut Me<'_>, &X, &X, Id) -> Result<(), Fault>,
         call: impl Fn(Val) -> Call,
     ) -> Result<Posted, Fault> {
-        let compiled = self.stack.with_code().and_then(|code| Some((code.world.ids, code.object::<X>(from)?)));
-        let Some((used, from)) = compiled.filter(|_| self.is_here(own) && self.size(to) == self.size(from)) else {
+        let compiled = self.stack.with_code().and_then(|code| code.object::<X>(from));
+        let Some(from) = compiled.filter(|_| self.is_here(own) && self.size(to) == self.size(from)) else {
             let d = self.identifier();
             return self.call(&call(d)).map(|_| Posted::Named(d));
         };
-        self.begun = (self.begun + 1) % IDENTIFIERS;
-        let d = used + 1 + self.begun as Id;
+        let d = self.number();
         self.make(to, |me, to: &X| code(me, to, from, d), || call(Val::NoWid))?;
         Ok(Posted::Numbered(d))
     }

@@ -6,7 +6,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::provider::{Opening, Orders};
+use super::orders::Orders;
+use super::provider::Opening;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Error(i32);

@@ -6,6 +6,7 @@
 #[cfg(not(libfabric))]
 mod absent;
 mod layout;
+mod orders;
 mod port;
 mod provider;
 mod queue;
@@ -29,10 +30,10 @@ use crate::left;
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 use layout::{Control, Layout};
+use orders::{OpKind, Orders};
 use port::FabricPort;
-use provider::Orders;
 pub use provider::Provider;
-use queue::{OpKind, OpQueue, PostedOp};
+use queue::{OpQueue, PostedOp};
 
 impl Provider {
     /// Checks that the provider can be used.

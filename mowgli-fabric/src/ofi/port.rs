@@ -5,7 +5,8 @@ use std::sync::{Mutex, MutexGuard};
 
 use mowgli_core::ids::Tid;
 
-use super::queue::{OpKind, OpQueue, Operation, PostedOp};
+use super::orders::OpKind;
+use super::queue::{OpQueue, Operation, PostedOp};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked};
 use crate::emitted::mowgli_port::{self, Id, Word};
@@ -151,8 +152,8 @@ fn rank_of(x: Word) -> usize {
     x.node as usize - 1
 }
 
-/// The CPU performs the operations of a thread at its own node at once, if they exclude atomics of other nodes: if the provider
-/// makes those by locked instructions of the CPU here. Over the network the operations would come back to this very node, and no
+/// The CPU performs the operations of a thread at its own node at once, if they exclude atomics of other nodes. They do if the
+/// provider makes those by locked instructions of the CPU here. Over the network the operations would come back to this very node, and no
 /// relation demands that they are late. They follow what the thread has done there, because all of that is over.
 impl mowgli_port::Port for FabricPort<'_> {
     type Fault = Fault;

@@ -1,9 +1,8 @@
-//! The transports between processes, and what they order.
+//! The transports between processes.
 
 use std::str::FromStr;
 
 use crate::left;
-use crate::ofi::queue::OpKind;
 use crate::port::Fault;
 
 /// The transport of operations between processes.
@@ -87,43 +86,4 @@ pub(super) struct Opening {
     /// True if the provider makes atomic operations by locked instructions of the CPU at the target. Then those of the CPU there
     /// exclude them.
     pub(super) cpu_excludes: bool,
-}
-
-/// The orders that a provider keeps between operations of one endpoint at one node. The model demands all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Orders {
-    /// No put passes a put.
-    pub(super) puts: bool,
-    /// No get passes a put.
-    pub(super) gets: bool,
-    /// No atomic operation passes a put, and nothing passes an atomic operation.
-    pub(super) atomics: bool,
-}
-
-impl Orders {
-    /// True if an operation could pass an earlier one, although the model does not let it.
-    pub(super) fn may_pass(self, later: OpKind, earlier: OpKind) -> bool {
-        if later.is_atomic() || earlier.is_atomic() {
-            return !self.atomics;
-        }
-        earlier.is_put() && !if later.is_put() { self.puts } else { self.gets }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The pairs that the model orders are those of SYNC, Fig. 9: nothing passes a put or an atomic operation, and a get may be passed.
-    #[test]
-    fn without_orders_all_pairs_of_the_model_wait() {
-        use OpKind::{DeliveredPut, Get, Put, Sum};
-        let none = Orders { puts: false, gets: false, atomics: false };
-        for later in [Put, DeliveredPut, Get, Sum] {
-            assert!(none.may_pass(later, DeliveredPut) && none.may_pass(later, Sum));
-            assert_eq!(none.may_pass(later, Get), later == Sum);
-            let of_cxi = Orders { puts: true, ..none };
-            assert_eq!(of_cxi.may_pass(later, DeliveredPut), !later.is_put());
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::orders::OpKind;
 use super::raw::{End, Error, Going, NodeMemory};
 use crate::emitted::mowgli_port::Id;
 use crate::port::Fault;
@@ -15,35 +16,6 @@ const SELDOM: u64 = 16;
 
 /// The port number of operations that do not belong to a run.
 const NOBODY: u64 = 0;
-
-/// The effect of an operation on the word of the other node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum OpKind {
-    /// A put that has read its source when it is posted.
-    Put,
-    /// A put that has read its source when it completes.
-    LargePut,
-    /// A put that is placed when it completes.
-    DeliveredPut,
-    Get,
-    Swap,
-    Sum,
-}
-
-impl OpKind {
-    pub(super) fn is_atomic(self) -> bool {
-        matches!(self, Self::Swap | Self::Sum)
-    }
-
-    pub(super) fn is_put(self) -> bool {
-        matches!(self, Self::Put | Self::LargePut | Self::DeliveredPut)
-    }
-
-    /// True if it may not be placed when it completes.
-    fn is_late(self) -> bool {
-        matches!(self, Self::Put | Self::LargePut)
-    }
-}
 
 /// An operation when it is posted.
 #[derive(Clone, Copy, Debug)]

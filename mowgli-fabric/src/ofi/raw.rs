@@ -8,7 +8,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
-use super::provider::{Opening, Orders};
+use super::orders::Orders;
+use super::provider::Opening;
 use crate::memory::LINE;
 
 /// An error code of libfabric: a negative number, for example `-11` for an operation that is to be tried again.
