@@ -469,7 +469,13 @@ impl Bodies {
     /// The program of a call by a thread. A method without a body never returns.
     #[must_use]
     pub fn program(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let scope = Scope::new(world, thread, &call.args);
+        self.shared_program(&Arc::new(world.clone()), thread, call)
+    }
+
+    /// The same, in a world that is not copied. It may have many objects.
+    #[must_use]
+    pub fn shared_program(&self, world: &Arc<World>, thread: Tid, call: &Call) -> Prog {
+        let scope = Scope::shared(world, thread, &call.args);
         self.get(call.method.text()).map_or_else(|| Prog::unit().repeat(), |body| body.program(&scope))
     }
 

@@ -95,7 +95,7 @@ fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fau
 
 /// Returns the operations of these calls, made by the bodies of the variants that run if nobody names one.
 fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Noted> {
-    let stack = Stack::new(&catalogue(), group.stack().unwrap().world, [], &BTreeMap::new()).unwrap();
+    let stack = Stack::new(&catalogue(), (*group.stack().unwrap().world).clone(), [], &BTreeMap::new()).unwrap();
     operations(group, |thread| {
         calls.iter().try_for_each(|(library, method, args)| {
             let call = Call::new(Name::literal(library), method, args);

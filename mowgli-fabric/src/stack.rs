@@ -26,7 +26,7 @@ use crate::word::{pointed, unpacked};
 /// A world with all parts of its objects, and the implementations that make their calls.
 pub struct Stack {
     /// The world.
-    pub world: World,
+    pub world: Arc<World>,
     /// The implementations.
     pub implementations: Implementations,
     libraries: BTreeMap<Name, Arc<dyn Hints>>,
@@ -71,7 +71,7 @@ impl Stack {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
         let legal = Legal::new(world.nodes, Self::words(&world))?;
         let memory = Self::words(&world).map(|word| MemoryWord::new(word, &legal)).collect::<Result<_, _>>()?;
-        Ok(Self { world, implementations, libraries, running, memory, legal, compiled: None })
+        Ok(Self { world: Arc::new(world), implementations, libraries, running, memory, legal, compiled: None })
     }
 
     /// Lets emitted code make the calls of the objects that have such code. Its words are those of the bodies, so that

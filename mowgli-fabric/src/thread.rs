@@ -407,7 +407,12 @@ impl<'a> Thread<'a> {
         let implementation = self.stack.implementations.get(&call.library);
         let unknown = || format!("{} calls {call} of {}, which is not implemented", self.id, call.library);
         let implementation = implementation.ok_or_else(|| Fault::Wrong(unknown()))?;
-        let body = Arc::new(implementation.body(&self.stack.world, self.id, call));
+        let world = &self.stack.world;
+        let body = match implementation.bodies() {
+            Some(bodies) => bodies.shared_program(world, self.id, call),
+            None => implementation.body(world, self.id, call),
+        };
+        let body = Arc::new(body);
         self.bodies.keep(call, &body);
         Ok(body)
     }

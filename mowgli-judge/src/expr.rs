@@ -257,7 +257,13 @@ impl Scope {
     /// The surroundings of a call with these arguments.
     #[must_use]
     pub fn new(world: &World, thread: Tid, args: &[Val]) -> Self {
-        Self { world: Arc::new(world.clone()), thread, args: args.into(), bound: None }
+        Self::shared(&Arc::new(world.clone()), thread, args)
+    }
+
+    /// The same, in a world that is not copied.
+    #[must_use]
+    pub fn shared(world: &Arc<World>, thread: Tid, args: &[Val]) -> Self {
+        Self { world: Arc::clone(world), thread, args: args.into(), bound: None }
     }
 
     /// Whether a condition holds here. A value other than true is false.
