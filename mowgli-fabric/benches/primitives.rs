@@ -72,10 +72,11 @@ fn main() -> Result<(), String> {
         return Point { what, nodes, threads, load }.rate(&company, provider).map(drop).map_err(|e| e.to_string());
     }
     let args = Args::parse();
+    let program = Program::compiled("mpicc", "primitives.c", &[]);
     let mut charts = [Vec::new(), Vec::new()];
     for &provider in &args.providers {
         provider.check().map_err(|e| e.to_string())?;
-        args.measured(provider, &mut charts);
+        args.measured(provider, &program, &mut charts);
     }
     let Some(file) = args.plot else { return Ok(()) };
     let [barriers, broadcasts] = charts;
@@ -87,24 +88,25 @@ fn main() -> Result<(), String> {
 
 impl Args {
     /// Prints the figures of a provider. Adds the lines of barriers by nodes, and of broadcasts by load.
-    fn measured(&self, provider: Provider, charts: &mut [Vec<Series>; 2]) {
+    fn measured(&self, provider: Provider, program: &Result<Program, String>, charts: &mut [Vec<Series>; 2]) {
+        let over = (provider, program);
         let nodes = 2..=self.nodes;
         let point = |what, nodes, threads, load| Point { what, nodes, threads, load };
         println!("{}: barriers a second", provider.name());
         let rows = nodes.clone().cartesian_product([1, 2]).map(|(n, t)| point("barrier", n, t, 1)).collect_vec();
         let also = |at: &Point| vec![Point { what: "put-barrier", ..*at }];
-        charts[0].extend(table(provider, &rows, also, |p| (p.threads == 1).then_some(p.nodes)));
+        charts[0].extend(table(over, &rows, also, |p| (p.threads == 1).then_some(p.nodes)));
         println!("{}: broadcasts of 64 bytes a second", provider.name());
         let rows = nodes.clone().cartesian_product(LOADS).map(|(n, l)| point("broadcast", n, 1, l)).collect_vec();
-        charts[1].extend(table(provider, &rows, |_| Vec::new(), |p| (p.nodes == 2).then_some(p.load)));
+        charts[1].extend(table(over, &rows, |_| Vec::new(), |p| (p.nodes == 2).then_some(p.load)));
         println!("{}: changes under one lock a second", provider.name());
-        table(provider, &nodes.map(|n| point("lock", n, 1, 1)).collect_vec(), |_| Vec::new(), |_| None);
+        table(over, &nodes.map(|n| point("lock", n, 1, 1)).collect_vec(), |_| Vec::new(), |_| None);
     }
 }
 
 /// Prints a table of so many points. Returns a line for each column, of the points that `along` places on the horizontal axis.
 fn table(
-    provider: Provider,
+    (provider, program): (Provider, &Result<Program, String>),
     points: &[Point],
     also: impl Fn(&Point) -> Vec<Point>,
     along: impl Fn(&Point) -> Option<usize>,
@@ -119,7 +121,7 @@ fn table(
             for ((_, how), of_column) in columns.iter().zip(&mut turns) {
                 of_column.push(match *how {
                     Ok(own) => own.by_mowgli(provider),
-                    Err(parameters) => point.by_open_mpi(parameters),
+                    Err(parameters) => point.by_open_mpi(program, parameters),
                 });
             }
         }
@@ -151,8 +153,8 @@ fn peers(provider: Provider) -> Vec<(&'static str, &'static [&'static str])> {
 }
 
 impl Point {
-    fn by_open_mpi(self, parameters: &[&str]) -> Result<u64, String> {
-        let program = Program::compiled("mpicc", "primitives.c", &[])?;
+    fn by_open_mpi(self, program: &Result<Program, String>, parameters: &[&str]) -> Result<u64, String> {
+        let program = program.as_ref().map_err(String::clone)?;
         let arguments = [self.what.to_owned(), self.load.to_string(), LENGTH.as_millis().to_string()];
         let text = program.by_open_mpi(self.nodes * self.threads, parameters, &arguments)?;
         text.trim().parse().map_err(|_| format!("it printed {text:?}"))

@@ -279,15 +279,16 @@ impl<'a> Thread<'a> {
         by_number: impl FnOnce(&mut dyn Port, &[Word], &[Word], Id) -> Result<(), Fault>,
         by_name: impl FnOnce(Val) -> Method,
     ) -> Result<Posted, Fault> {
-        let here = i64::from(self.node().0);
-        let rows = rows.filter(|[own, _]| own.first().is_none_or(|x| x.node == here));
-        let Some([own, far]) = rows else {
-            let d = self.identifier();
-            return self.operation(by_name(d)).map(|_| Posted::Named(d));
-        };
+        let Some([own, far]) = rows else { return self.begin_named(by_name) };
         let d = self.number();
-        self.watch.made += 1;
-        by_number(self.port()?, &own, &far, d).map(|()| Posted::Numbered(d))
+        let by_number = |port: &mut dyn Port, _| by_number(port, &own, &far, d).map(|()| Posted::Numbered(d));
+        self.with_number(own.first().copied(), by_number, |thread| thread.begin_named(by_name))
+    }
+
+    /// Posts an operation by the names of its words, which also refuses what is illegal.
+    fn begin_named(&mut self, by_name: impl FnOnce(Val) -> Method) -> Result<Posted, Fault> {
+        let d = self.identifier();
+        self.operation(by_name(d)).map(|_| Posted::Named(d))
     }
 
     /// Posts an operation between `own`, a word of this thread's node, and `far`.
@@ -298,13 +299,10 @@ impl<'a> Thread<'a> {
         by_name: impl FnOnce(Val) -> Method,
     ) -> Result<Posted, Fault> {
         let far = self.stack.with_code().and_then(|code| code.object::<Word>(far)).copied();
-        let by_name = |thread: &mut Self| {
-            let d = thread.identifier();
-            thread.operation(by_name(d)).map(|_| Posted::Named(d))
-        };
-        let Some(far) = far else { return by_name(self) };
+        let Some(far) = far else { return self.begin_named(by_name) };
         let d = self.number();
-        self.with_word(own, |port, own| by_number(port, own, far, d).map(|()| Posted::Numbered(d)), by_name)
+        let by_number = |port: &mut dyn Port, own| by_number(port, own, far, d).map(|()| Posted::Numbered(d));
+        self.with_word(own, by_number, |thread| thread.begin_named(by_name))
     }
 
     /// Posts operations between two objects of one size, one of which is on the node of this thread: `own`.

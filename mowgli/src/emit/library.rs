@@ -141,6 +141,11 @@ impl Given {
             Self::Size => "size",
         }
     }
+
+    /// True for a list, and false for a number.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self, Self::Members | Self::Words)
+    }
 }
 
 fn given(part: &DeclarationPart) -> Result<Given, NoForm> {

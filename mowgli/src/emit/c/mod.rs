@@ -178,7 +178,7 @@ fn make_each(
 }
 
 fn argument(given: Given) -> &'static str {
-    if matches!(given, Given::Members | Given::Words) { "struct mw_list " } else { "int64_t " }
+    if given.is_list() { "struct mw_list " } else { "int64_t " }
 }
 
 /// Returns a statement for each argument that a function does not use, so that no compiler warns of it.

@@ -213,7 +213,7 @@ fn make_each(
 }
 
 fn argument(given: Given) -> &'static str {
-    if matches!(given, Given::Members | Given::Words) { "List" } else { "i64" }
+    if given.is_list() { "List" } else { "i64" }
 }
 
 /// Returns the function of a method, if it has a body.
