@@ -5,7 +5,7 @@ use mowgli_core::unknown::Unknown;
 use crate::bal::{self, Bal};
 use crate::entry::Entry;
 use crate::rbl::{self, Rbl};
-use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock};
+use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, trylock, wlock};
 
 /// Returns the entry of this name.
 ///
@@ -30,6 +30,7 @@ pub fn catalogue() -> Vec<Entry> {
         wlock::entry(),
         slock::entry(),
         nlock::entry(),
+        trylock::entry(),
         sc_rmw::entry(),
     ];
     all.extend(sequential::objects().iter().map(sequential::entry));

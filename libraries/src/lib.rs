@@ -47,5 +47,6 @@ pub mod sc_rmw;
 pub mod sequential;
 pub mod slock;
 pub mod sv;
+pub mod trylock;
 pub mod wlock;
 pub mod x86;

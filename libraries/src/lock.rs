@@ -155,7 +155,7 @@ pub fn held(events: &[&Event]) -> Vec<Loc> {
 }
 
 /// The lock of a call.
-const LOCK: Key = Key::by("lock", &[Argument(0)]);
+pub(crate) const LOCK: Key = Key::by("lock", &[Argument(0)]);
 
 /// The lock, the thread, and the number of the critical section.
 const SECTION: Key = Key::by("section", &[Argument(0), Thread, Count]);

@@ -14,19 +14,20 @@ use mowgli_libraries::rbl::RBL;
 use mowgli_libraries::sc_rmw::SC_RMW;
 use mowgli_libraries::slock::SLOCK;
 use mowgli_libraries::sv::SV;
+use mowgli_libraries::trylock::TRYLOCK;
 use mowgli_libraries::wlock::WLOCK;
 use mowgli_rdma::wait::WAIT;
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::{self, Id, List, Word};
-use crate::emitted::objects::{self, Own, bal, bal_puts, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::emitted::objects::{self, Own, bal, bal_puts, msw, nlock, rbl, sc_rmw, slock, sv, trylock, wlock};
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
 
 /// The libraries with emitted code, each as the variant by which it runs if nobody names one.
-const EMITTED: [Name; 9] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, SC_RMW, RBL, MSW];
+const EMITTED: [Name; 10] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, TRYLOCK, SC_RMW, RBL, MSW];
 
 /// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another
 /// variant than the default, all bodies are interpreted.
@@ -111,6 +112,7 @@ fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn An
         WLOCK => Box::new(wlock::new(world, node)),
         SLOCK => Box::new(slock::new(world, node)),
         NLOCK => Box::new(nlock::new(world, node)),
+        TRYLOCK => Box::new(trylock::new(world, node)),
         SC_RMW => Box::new(sc_rmw::new(world, node, initial)),
         MSW => Box::new(msw::new(world, node, list(object.init)?)),
         RBL => Box::new(rbl::new(world, members, object.size as i64)),

@@ -83,7 +83,7 @@ pub use self::buffer::Buffer;
 pub use self::company::Company;
 pub use self::explore::{Ending, Exploration, Fate, Incomplete, NotATrace, ResultTrace, Waiting};
 pub use self::group::{Fabric, Group};
-pub use self::locks::{LockGuard, NodeLock, StrongLock, WeakLock};
+pub use self::locks::{LockGuard, NodeLock, StrongLock, TryLock, WeakLock};
 pub use self::messages::MessageRing;
 pub use self::objects::{Atomic, Barrier, Begun, Copying, Map, PutBarrier, Ring, SharedVar, Word, Words};
 pub use self::ofi::Provider;

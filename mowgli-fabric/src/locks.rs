@@ -1,4 +1,4 @@
-//! The locks of SYNC §4 for Rust programs. Each call runs the body of the library's method.
+//! The locks of SYNC §4, and a lock with attempts, for Rust programs. Each call runs the body of the library's method.
 
 use std::ops::{Deref, DerefMut};
 
@@ -7,10 +7,11 @@ use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::world::Object;
 use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::slock::SLOCK;
+use mowgli_libraries::trylock::{Method as Attempt, TRYLOCK};
 use mowgli_libraries::wlock::WLOCK;
 
 use crate::compiled::Me;
-use crate::emitted::objects::{nlock, slock, wlock};
+use crate::emitted::objects::{nlock, slock, trylock, wlock};
 use crate::group::Group;
 use crate::port::Fault;
 use crate::thread::Thread;
@@ -26,6 +27,10 @@ pub struct StrongLock(Loc);
 /// A lock on a node that makes everything a section has sent to that node visible to the next one (NLOCK, SYNC §4.3).
 #[derive(Clone, Copy, Debug)]
 pub struct NodeLock(Loc);
+
+/// A [`NodeLock`] that a thread can also try to take (TRYLOCK). A thread on the lock's node takes part in the same way.
+#[derive(Clone, Copy, Debug)]
+pub struct TryLock(Loc);
 
 impl WeakLock {
     /// Takes the lock.
@@ -57,6 +62,26 @@ impl NodeLock {
     }
 }
 
+impl TryLock {
+    /// Takes the lock, and waits until nobody else holds it.
+    ///
+    /// # Errors
+    /// If the holder does not release the lock in time.
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
+        taken::<trylock::Object>(self.0, thread)
+    }
+
+    /// Takes the lock if it is free. Returns `None` without waiting if another thread holds it or takes it at the same time.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn try_lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Option<LockGuard<'t, 'a>>, Fault> {
+        let call = || Attempt::TryAcq { x: self.0 }.into();
+        let is_taken = thread.make(self.0, |me, x: &trylock::Object| trylock::try_acq(me, x), call)?;
+        Ok(if is_taken { Some(guard::<trylock::Object>(self.0, thread)) } else { None })
+    }
+}
+
 /// A lock with emitted code.
 trait EmittedLock: Sized + 'static {
     const LIBRARY: Name;
@@ -74,7 +99,8 @@ macro_rules! emitted_lock {
             }
 
             fn rel(me: &mut Me<'_>, x: &Self) -> Result<(), Fault> {
-                $module::rel(me, x)
+                $module::rel(me, x)?;
+                Ok(())
             }
         }
     };
@@ -83,10 +109,16 @@ macro_rules! emitted_lock {
 emitted_lock!(wlock, WLOCK);
 emitted_lock!(slock, SLOCK);
 emitted_lock!(nlock, NLOCK);
+emitted_lock!(trylock, TRYLOCK);
 
 fn taken<'t, 'a, X: EmittedLock>(lock: Loc, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
     thread.make(lock, X::acq, || Call::new(X::LIBRARY, "Acq", &[lock.into()]))?;
-    Ok(LockGuard { lock, thread, release: released::<X>, is_held: true })
+    Ok(guard::<X>(lock, thread))
+}
+
+/// Returns the guard of a thread that holds the lock.
+fn guard<'t, 'a, X: EmittedLock>(lock: Loc, thread: &'t mut Thread<'a>) -> LockGuard<'t, 'a> {
+    LockGuard { lock, thread, release: released::<X>, is_held: true }
 }
 
 fn released<X: EmittedLock>(lock: Loc, thread: &mut Thread<'_>) -> Result<(), Fault> {
@@ -154,5 +186,11 @@ impl Group {
     /// Adds a lock on a node that makes everything sections have sent to that node visible to later sections.
     pub fn node_lock(&mut self, name: &str, node: u8) -> NodeLock {
         NodeLock(self.object(name, Object::new(NLOCK).at(Node(node))))
+    }
+
+    /// Adds a lock on a node that threads can also try to take. It makes everything sections have sent to that node visible to later
+    /// sections.
+    pub fn try_lock(&mut self, name: &str, node: u8) -> TryLock {
+        TryLock(self.object(name, Object::new(TRYLOCK).at(Node(node))))
     }
 }

@@ -111,7 +111,7 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     let (weak, strong) = (group.weak_lock("weak", 1), group.strong_lock("strong", 2));
     let (node, atomic, map) = (group.node_lock("node", 2), group.atomic("atomic", 2), group.map("map", 2));
     let (barrier, variable) = (group.barrier("barrier", &[0]), group.shared_var("variable"));
-    let put_barrier = group.put_barrier("put-barrier", &[0]);
+    let (put_barrier, attempts) = (group.put_barrier("put-barrier", &[0]), group.try_lock("attempts", 2));
     let ring = group.ring("ring", 0, &[1], 4);
     let (own, far) = (group.words("own", 1, 2), group.words("far", 2, 2));
     let x = |name: &str| Val::from(Loc::new(name));
@@ -127,6 +127,9 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     same(&|thread| strong.lock(thread)?.release(), &section("slock", "strong"));
     same(&|thread| node.lock(thread)?.release(), &section("nlock", "node"));
     same(&|thread| node.lock(thread).map(drop), &section("nlock", "node"));
+    same(&|thread| attempts.lock(thread)?.release(), &section("trylock", "attempts"));
+    let attempt = [("trylock", "TryAcq", vec![x("attempts")]), ("trylock", "Rel", vec![x("attempts")])];
+    same(&|thread| attempts.try_lock(thread)?.expect("it is free").release(), &attempt);
     same(&|thread| barrier.wait(thread), &[("bal", "BAR", vec![x("barrier")])]);
     same(&|thread| put_barrier.wait(thread), &[("bal-puts", "BAR", vec![x("put-barrier")])]);
     same(&|thread| variable.write(thread, 3), &[("sv", "Write", vec![x("variable"), int(3)])]);

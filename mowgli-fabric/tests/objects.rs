@@ -99,6 +99,44 @@ fn a_lock_keeps_sections_apart() {
     }
 }
 
+/// Attempts fail while another thread holds the lock, and sections of both kinds keep apart.
+#[test]
+fn an_attempt_does_not_wait() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2]);
+        let (lock, sum, barrier) = (group.try_lock("l", 1), group.atomic("s", 2), group.barrier("b", &[0, 1]));
+        let failed = group.run(fabric, |thread| {
+            if thread.id().index() == 0 {
+                let mut held = lock.lock(thread)?;
+                barrier.wait(&mut held)?;
+                barrier.wait(&mut held)?;
+                held.release()?;
+                barrier.wait(thread)?;
+            } else {
+                barrier.wait(thread)?;
+                assert!(lock.try_lock(thread)?.is_none(), "{fabric:?}");
+                barrier.wait(thread)?;
+                barrier.wait(thread)?;
+            }
+            let (mut made, mut failed) = (0, 0);
+            while made < 3 {
+                let Some(mut held) = lock.try_lock(thread)? else {
+                    failed += 1;
+                    continue;
+                };
+                let next = sum.load(&mut held)? + 1;
+                sum.store(&mut held, next)?;
+                held.release()?;
+                made += 1;
+            }
+            barrier.wait(thread)?;
+            assert_eq!(sum.load(thread)?, 6, "{fabric:?}");
+            Ok(failed)
+        });
+        assert!(failed.is_ok(), "{fabric:?}: {failed:?}");
+    }
+}
+
 /// Lets two threads get and put a number on another node in sections, without atomics. Returns the sum.
 fn sum_by_puts(lock: impl Fn(&mut Group) -> Taken, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = Group::new(&[1, 2]);

@@ -307,5 +307,5 @@ fn assumptions_are_what_libraries_look_at() {
             asked.push(entry.name);
         }
     }
-    assert_eq!(asked, ["wlock", "slock", "nlock"]);
+    assert_eq!(asked, ["wlock", "slock", "nlock", "trylock"]);
 }

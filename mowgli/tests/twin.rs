@@ -10,13 +10,13 @@ use mowgli_libraries::rbl::{Rbl, ring};
 
 use crate::mowgli_port::{BOT, Id, List, World, checksum, only};
 use crate::objects::{
-    Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, wlock,
+    Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, trylock, wlock,
 };
 use crate::port::{FabricNames, FabricThread, numbers};
 use crate::ran::mowgli;
 
 /// The command that writes `emitted/objects.rs`.
-const COMMAND: [&str; 15] = [
+const COMMAND: [&str; 16] = [
     "emit",
     "rust",
     "sv",
@@ -26,6 +26,7 @@ const COMMAND: [&str; 15] = [
     "wlock",
     "slock",
     "nlock",
+    "trylock",
     "sc-rmw",
     "rbl:one-put",
     "rbl-weak",
@@ -45,8 +46,8 @@ fn the_objects_are_those_that_the_command_writes() {
 }
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 11] =
-    ["emit", "rust", "sv", "bal", "bal-puts", "wlock", "slock", "nlock", "sc-rmw", "rbl:one-put", "msw"];
+const OF_FABRIC: [&str; 12] =
+    ["emit", "rust", "sv", "bal", "bal-puts", "wlock", "slock", "nlock", "trylock", "sc-rmw", "rbl:one-put", "msw"];
 
 #[test]
 fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
@@ -79,6 +80,8 @@ enum Action {
     Flush,
     /// Each adds to the shared variable of its node, in a section of one of the locks.
     Locked(&'static str),
+    /// The same in a section of the lock with attempts, if the attempt succeeds.
+    Attempt,
     Store(i64),
     Load,
     Add(i64),
@@ -103,7 +106,7 @@ const LOCKS: [&str; 3] = ["wlock", "slock", "nlock"];
 
 /// Returns the steps of each thread: all meet after each round.
 fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
-    let action = |random: &mut fastrand::Rng, thread: usize| match random.u32(..21) {
+    let action = |random: &mut fastrand::Rng, thread: usize| match random.u32(..22) {
         0 => Action::Share(random.i64(1..5)),
         1 => Action::Look,
         2 => Action::Send,
@@ -122,8 +125,9 @@ fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
         16 => Action::Update(random.i64(1..5)),
         17 => Action::Delete,
         18 => Action::Lookup,
-        19 if thread == 0 => Action::SubmitWeakly(random.i64(1..5)),
-        19 => Action::ReceiveWeakly,
+        19 => Action::Attempt,
+        20 if thread == 0 => Action::SubmitWeakly(random.i64(1..5)),
+        20 => Action::ReceiveWeakly,
         _ if thread == 0 => Action::Submit(random.i64(1..5)),
         _ => Action::Receive,
     };
@@ -148,6 +152,7 @@ fn interpreted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>], barrier: &s
     group.weak_lock("wlock", 1);
     group.strong_lock("slock", 2);
     group.node_lock("nlock", 1);
+    group.try_lock("trylock", 2);
     group.atomic("sc-rmw", 2);
     group.ring("rbl", 0, &all[1..], 4);
     let threads: Vec<Tid> = all.iter().map(|&t| Tid::from_index(t)).collect();
@@ -191,6 +196,15 @@ fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Res
             call(lock, "Rel", &[])?;
             seen
         }
+        Action::Attempt => {
+            let taken = call("trylock", "TryAcq", &[])?;
+            if taken == Val::Bool(true) {
+                let seen = call("sv", "Read", &[])?;
+                call("sv", "Write", &[(numbers(seen)[0] + 1).into()])?;
+            }
+            let released = call("trylock", "Rel", &[])?;
+            return Ok([numbers(taken), numbers(released)].concat());
+        }
         Action::Store(v) => call("sc-rmw", "Write", &[v.into()])?,
         Action::Load => call("sc-rmw", "Read", &[])?,
         Action::Add(v) => call("sc-rmw", "FAA", &[v.into()])?,
@@ -220,6 +234,7 @@ struct Made {
     weak: wlock::Object,
     strong: slock::Object,
     node: nlock::Object,
+    attempts: trylock::Object,
     atomic: sc_rmw::Object,
     ring: rbl::Object,
     transitive: bal_transitive::Object,
@@ -244,6 +259,7 @@ fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
         weak: wlock::new(&mut world, 1),
         strong: slock::new(&mut world, 2),
         node: nlock::new(&mut world, 1),
+        attempts: trylock::new(&mut world, 2),
         atomic: sc_rmw::new(&mut world, 2, 0),
         ring: rbl::new(&mut world, all.clone(), 4),
         transitive: bal_transitive::new(&mut world, all.clone()),
@@ -292,6 +308,14 @@ fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -
                 _ => nlock::rel(me, &made.node)?,
             }
             one(seen)
+        }
+        Action::Attempt => {
+            let taken = trylock::try_acq(me, &made.attempts)?;
+            if taken {
+                let seen = sv::read(me, &made.variable)?;
+                sv::write(me, &made.variable, seen + 1)?;
+            }
+            vec![taken.into(), trylock::rel(me, &made.attempts)?.into()]
         }
         Action::Store(v) => nothing(sc_rmw::write(me, &made.atomic, v)?),
         Action::Load => one(sc_rmw::read(me, &made.atomic)?),

@@ -77,6 +77,7 @@ fn every_specification_has_the_three_properties_in_small() {
     wlock: Ok(Less)
     slock: Ok(Less)
     nlock: Ok(Less)
+    trylock: Err("taken-twice can have more pairs in a part")
     sc-rmw: Ok(TheSame)
     counter: Ok(TheSame)
     queue: Ok(TheSame)

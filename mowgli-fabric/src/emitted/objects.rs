@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put msw:published`.
+//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published trylock:published sc-rmw:published rbl:one-put msw:published`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -372,6 +372,86 @@ pub mod nlock {
         me.port.rfence(x.node)?;
         me.port.put(x.released, x.ticket[me.thread as usize], 0)?;
         Ok(())
+    }
+}
+
+/// `trylock`, as its variant `published`: NLOCK with attempts
+pub mod trylock {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.dispenser`
+        pub dispenser: Word,
+        /// `x.released`
+        pub released: Word,
+        /// `x.ticket[t] for t in all_threads`
+        pub ticket: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
+        x.dispenser = world.word(x.node, 0);
+        x.released = world.word(x.node, 0);
+        for t in world.all_threads().each() {
+            x.ticket[t as usize] = world.word(world.node_of(t), 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Acq(x)`, which waits.
+    pub fn acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        me.port.rfaa(x.ticket[me.thread as usize], x.dispenser, 1, x.d)?;
+        me.port.wait(x.d)?;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        loop {
+            me.port.get(x.ticket[me.thread as usize], x.released, x.d)?;
+            me.port.wait(x.d)?;
+            let w = me.port.read(x.ticket[me.thread as usize])?;
+            if w == v {
+                break;
+            }
+            me.port.again()?;
+        }
+        me.port.write(x.ticket[me.thread as usize], v + 1)?;
+        Ok(())
+    }
+
+    /// `TryAcq(x)`, which does not wait, and returns whether the thread now holds the lock.
+    pub fn try_acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<bool, P::Fault> {
+        me.port.get(x.ticket[me.thread as usize], x.released, x.d)?;
+        me.port.wait(x.d)?;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        me.port.rcas(x.ticket[me.thread as usize], x.dispenser, v, v + 1, x.d)?;
+        me.port.wait(x.d)?;
+        let w = me.port.read(x.ticket[me.thread as usize])?;
+        if w == v {
+            me.port.write(x.ticket[me.thread as usize], v + 1)?;
+            Ok(true)
+        } else {
+            me.port.write(x.ticket[me.thread as usize], 0)?;
+            Ok(false)
+        }
+    }
+
+    /// `Rel(x)`, which returns whether the thread held the lock. After an attempt that failed it does nothing.
+    pub fn rel<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<bool, P::Fault> {
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        if v == 0 {
+            Ok(false)
+        } else {
+            me.port.rfence(x.node)?;
+            me.port.put(x.released, x.ticket[me.thread as usize], 0)?;
+            Ok(true)
+        }
     }
 }
 

@@ -1,0 +1,275 @@
+//! TRYLOCK, a lock of one node that a thread can also try to take. If the lock is held, the attempt does not wait.
+//!
+//! Not in the papers. It is NLOCK (SYNC §4.3) with a method `TryAcq`, over the same ticket lock. It deliberately does not
+//! promise that an attempt succeeds where the lock is free.
+
+use std::collections::BTreeMap;
+
+use mowgli_core::algebra::Set;
+use mowgli_core::method;
+use mowgli_core::world::{DeclarationForm, DeclarationPart};
+use mowgli_rdma::wait::{Method as Wait, WAIT};
+
+use crate::lock::{self, LOCK, Sections};
+use crate::prelude::*;
+
+methods! {
+    /// Calls of a lock that a thread can try to take.
+    pub enum Method of TRYLOCK = "trylock" {
+        /// `Acq(x)`, which waits.
+        fn acq = Acq(x: Object);
+        /// `TryAcq(x)`, which does not wait, and returns whether the thread now holds the lock.
+        fn try_acq = TryAcq(x: Object) -> Bool;
+        /// `Rel(x)`, which returns whether the thread held the lock. After an attempt that failed it does nothing.
+        fn rel = Rel(x: Object) -> Bool;
+    }
+}
+
+/// TRYLOCK as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trylock;
+
+/// True if a call of a thread may come before another one about the same lock. Each Acq needs a Rel, and each Rel an Acq or a
+/// TryAcq. `None` stands for the begin and the end.
+fn may_follow(last: Option<Method>, next: Option<Method>) -> bool {
+    match last {
+        Some(Method::Acq { .. }) => matches!(next, Some(Method::Rel { .. })),
+        Some(Method::TryAcq { .. }) => true,
+        Some(Method::Rel { .. }) | None => !matches!(next, Some(Method::Rel { .. })),
+    }
+}
+
+/// True if each TryAcq has a Rel too, in addition to [`may_follow`].
+fn keeps_nothing(last: Option<Method>, next: Option<Method>) -> bool {
+    let releases = matches!(next, Some(Method::Rel { .. }));
+    may_follow(last, next) && (releases || !matches!(last, Some(Method::TryAcq { .. })))
+}
+
+/// Returns the last call of each thread about each lock, if each call may come after the one before.
+fn last_calls(
+    events: &[&Event],
+    may_follow: fn(Option<Method>, Option<Method>) -> bool,
+) -> Option<BTreeMap<(Tid, Loc), Method>> {
+    let mut last = BTreeMap::new();
+    for e in events {
+        let next = Method::of(&e.call);
+        let before = last.insert((e.thread, e.call.loc(0)), next);
+        if !may_follow(before, Some(next)) {
+            return None;
+        }
+    }
+    Some(last)
+}
+
+/// True if each call may come after the one before, and the thread may end after the last one.
+fn are_in_order(events: &[&Event], may_follow: fn(Option<Method>, Option<Method>) -> bool) -> bool {
+    last_calls(events, may_follow).is_some_and(|last| last.values().all(|&last| may_follow(Some(last), None)))
+}
+
+/// The subevents of calls that took the lock.
+fn taken() -> Set {
+    set!(aMF)
+}
+
+/// The last subevents of calls that released the lock.
+fn let_in() -> Set {
+    set!(aNRW)
+}
+
+impl Library for Trylock {
+    named_by!(Method);
+
+    fn object(&self) -> Option<DeclarationForm> {
+        Some(DeclarationForm { kind: "try lock", parts: &[DeclarationPart::Node] })
+    }
+
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        are_in_order(events, may_follow)
+    }
+
+    /// States `is_well_formed` in the algebra.
+    fn assumption(&self) -> Option<Spec> {
+        let (acq, attempt, rel) = (calls(&["Acq"]), calls(&["TryAcq"]), calls(&["Rel"]));
+        Some(spec! {
+            let later = po & same(LOCK);
+            let next = later - (later; later);
+            let paired = [acq | attempt]; next; [rel];
+            empty "every Acq is released" = [acq] - (paired; paired^-1);
+            empty "every Rel has an Acq" = [rel] - (paired^-1; paired);
+        })
+    }
+
+    /// Acq is a fence. Rel is a fence of the network and then a write, both of the lock's node. Calls without effect wait.
+    fn shape_terms(&self) -> Option<&Shapes> {
+        Some(shapes! { Method:
+            Acq { .. } => { aMF }
+            TryAcq { .. } => { if (ret().is(true)) { aMF } else { aWT } }
+            Rel { x } => { if (ret().is(true)) { aRF(node(x)); aNRW(node(x)) } else { aWT } }
+        })
+    }
+
+    /// As NLOCK. Beyond that, the lock is not taken again before it is released, and a call releases it exactly if the
+    /// thread has taken it.
+    fn spec(&self) -> Spec {
+        let (acq, rel) = (taken(), let_in());
+        spec! {
+            let fence = [aRF]; same_event; [aNRW];
+            say fence = "{a} fences before it releases";
+            let later = po & same(LOCK);
+            let section = [acq]; later - (later; later); [rel];
+            // lo: a total order on the calls that took the lock
+            let lo = order(acq, LOCK);
+            empty taken-twice = ([acq] - (section; section^-1)); lo;
+            empty not-held = [rel] - (section^-1; section);
+            empty kept = [acq]; (later - (later; later)); [calls(&["Rel"]) & aWT];
+            let released = section^-1; lo;
+            say released as lo = "{a} lets {b} in";
+            so = fence | released;
+        }
+    }
+}
+
+impl Hints for Trylock {
+    /// An Acq waits until nobody holds the lock.
+    fn may_wait(&self, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Acq { .. })
+    }
+
+    /// Nobody keeps the lock.
+    fn must_return(&self, _: &World, events: &[&Event]) -> bool {
+        are_in_order(events, keeps_nothing)
+    }
+
+    fn unfinished(&self, events: &[&Event]) -> Vec<Call> {
+        let last = last_calls(events, may_follow).unwrap_or_default();
+        let held = last.iter().filter(|(_, last)| !matches!(last, Method::Rel { .. }));
+        held.map(|(&(_, x), _)| Method::Rel { x }.into()).collect()
+    }
+
+    fn equivariance(&self) -> Equivariance {
+        Equivariance::DataIndependent
+    }
+}
+
+/// The implementation over RDMA-WAIT-RMW.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrylockOverWait;
+
+/// The word from which threads take tickets.
+fn dispenser(x: impl Into<Expr>) -> Expr {
+    x.into().part("dispenser", [])
+}
+
+/// The ticket that may hold the lock.
+fn released(x: impl Into<Expr>) -> Expr {
+    x.into().part("released", [])
+}
+
+/// A thread's own word: the ticket after its own one while it holds the lock, and 0 after an attempt that failed.
+fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("ticket", [t.into()])
+}
+
+/// Reads the ticket that may hold the lock.
+fn read_released(x: Expr) -> Body {
+    body! {
+        Wait::get(ticket(x, me()), released(x), x.wid("d"));
+        Wait::wait(x.wid("d"));
+        Wait::read(ticket(x, me()))
+    }
+}
+
+impl Implementation for TrylockOverWait {
+    fn target(&self) -> Name {
+        TRYLOCK
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        Some(parts! { static x =>
+            dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
+            released(x) => ObjectTerm::new(WAIT).at(node(x));
+            for t in (all_threads()) { ticket(x, t) => ObjectTerm::new(WAIT).at(node(t)); }
+        })
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(bodies! { static Method:
+            Acq { x } => {
+                Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+                Wait::wait(x.wid("d"));
+                let v = Wait::read(ticket(x, me()));
+                loop { let w = read_released(x); if (w == v) { break } }
+                Wait::write(ticket(x, me()), v + 1)
+            }
+            TryAcq { x } => {
+                let v = read_released(x);
+                Wait::rcas(ticket(x, me()), dispenser(x), v, v + 1, x.wid("d"));
+                Wait::wait(x.wid("d"));
+                let w = Wait::read(ticket(x, me()));
+                if (w == v) { Wait::write(ticket(x, me()), v + 1); true } else { Wait::write(ticket(x, me()), 0); false }
+            }
+            Rel { x } => {
+                let v = Wait::read(ticket(x, me()));
+                if (v == 0) {
+                    false
+                } else {
+                    Wait::rfence(node(x));
+                    Wait::put(released(x), ticket(x, me()), Val::NoWid);
+                    true
+                }
+            }
+        })
+    }
+}
+
+/// An attempt that looks whether the lock is free, and then takes a ticket as an Acq does.
+fn look_first() -> Bodies {
+    bodies! { Method:
+        TryAcq { x } => {
+            let v = read_released(x);
+            Wait::get(ticket(x, me()), dispenser(x), x.wid("d"));
+            Wait::wait(x.wid("d"));
+            let w = Wait::read(ticket(x, me()));
+            if (w == v) {
+                Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+                Wait::wait(x.wid("d"));
+                Wait::write(ticket(x, me()), v + 1);
+                true
+            } else {
+                Wait::write(ticket(x, me()), 0);
+                false
+            }
+        }
+    }
+}
+
+impl Subject for Trylock {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        lock::worlds(TRYLOCK, empty, bound, expired)
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(TRYLOCK, Method::TABLE, world, thread, bound, expired)
+    }
+}
+
+/// The entry of the catalogue: variants with their expected verdicts and bounds.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 3), (3, 1, 2)];
+    let no_rfence = TrylockOverWait.without(calls!(Wait::Rfence { .. }));
+    // So a Rel after it releases the lock of another thread.
+    let no_mark = TrylockOverWait.without(calls!(Wait::Write { v, .. } in Method::TryAcq { .. } if v == 0.into()));
+    let look_first = TrylockOverWait.with("an attempt looks first and then takes a ticket", &look_first());
+    let variants = vec![
+        variant("published", "NLOCK with attempts", Sound, TrylockOverWait, bounds),
+        variant("no-rfence", "the release overtakes reads of the node", Unsound, no_rfence, bounds),
+        variant("no-mark", "an attempt that failed leaves a ticket behind", Unsound, no_mark, bounds),
+        variant("look-first", "an attempt looks, and then takes a ticket", Unsound, look_first, bounds),
+    ];
+    Entry {
+        probes: vec![Box::new(Sections { library: TRYLOCK })],
+        ..Entry::new(Memory::rdma_wait(), Trylock, Libraries::over(to).with(Wait), variants)
+    }
+}
