@@ -331,6 +331,166 @@ fn own_word_count(x: Expr, k: Expr) -> Body {
     body! { let v = Rdma::read(own_word(x, k)); v.int() }
 }
 
+/// The implementation without a head: a reader knows a whole message by its hash. A message is its end, its hash and its words. The
+/// end counts all words up to there. So one put to each node sends a message, and its words arrive in any order. A put never
+/// wraps around, because each node has room behind the ring for a message that begins at its last word.
+///
+/// A reader reports what it has read when that is half of the ring, and when it finds nothing.
+#[derive(Clone, Debug)]
+pub struct RblHashed {
+    of: Rbl,
+    bodies: Bodies,
+}
+
+/// The words of a message beside its own: its end and its hash.
+const BESIDE: i64 = 2;
+
+/// The number of words that the writer has written, on its own node.
+fn written(x: impl Into<Expr>) -> Expr {
+    x.into().part("written", [])
+}
+
+/// The number of words that a reader has read, on its own node. Its tail is the last one of these that it has reported.
+fn seen(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("seen", [t.into()])
+}
+
+/// The word at this place of the own node, which may be behind the ring.
+fn own_place(x: Expr, place: Expr) -> Expr {
+    word_of(x, here(), place)
+}
+
+/// Reads an integer by the CPU.
+fn count_of(x: Expr) -> Body {
+    body! { let v = Rdma::read(x); v.int() }
+}
+
+/// The hash of a message. The end distinguishes it from a message that was in its place before.
+fn hash_of(end: Expr, words: Expr) -> Expr {
+    Expr::tuple([end, words.hash()]).hash()
+}
+
+/// True if a message at a number can have this end. The place of the end may have any word of an earlier message.
+fn is_end(x: Expr, at: Expr, end: Expr) -> Expr {
+    !end.below(at + BESIDE) & !(at + size(x)).below(end)
+}
+
+/// Reports to the writer that the words before a number have been read.
+fn report(x: Expr, at: Expr) -> Body {
+    body! {
+        Sv::write(tail(x, me()), at);
+        Sv::bcast(tail(x, me()), Val::NoWid, nodes(writer(x)).without(here()))
+    }
+}
+
+/// Reports what has been read if that is half of the ring.
+fn report_half(x: Expr, at: Expr) -> Body {
+    body! {
+        let reported = read_count(tail(x, me()));
+        if ((size(x)) < (at - reported + at - reported + 1)) { (report(x, at)) }
+    }
+}
+
+/// Reports what has been read, because the writer may need that room for the next message.
+fn report_all(x: Expr, at: Expr) -> Body {
+    body! { let reported = read_count(tail(x, me())); if (reported < at) { (report(x, at)) } }
+}
+
+impl RblHashed {
+    /// The implementation with this hash of the end and the words of a message.
+    fn new(of: Rbl, hash: fn(Expr, Expr) -> Expr) -> Self {
+        let bodies = bodies! { Method:
+            Submit { x, message } by writer(x) => {
+                let at = count_of(written(x));
+                let tails = for t in (readers(x)) { read_count(tail(x, t)) };
+                let end = at + message.len() + BESIDE;
+                if ((end - tails.min()) > (size(x))) {
+                    false
+                } else {
+                    let begin = at % size(x);
+                    let words = for k in (range(0, message.len())) { message.item(k) };
+                    for k in (range(0, words.len())) { Rdma::write(own_place(x, begin + BESIDE + k), words.item(k)) }
+                    Rdma::write(own_place(x, begin + 1), hash(end, words));
+                    Rdma::write(own_place(x, begin), end);
+                    for n in (targets(x)) { (put_places(x, n, begin, begin + words.len() + BESIDE)) }
+                    Rdma::write(written(x), end);
+                    if (me().is_in(readers(x))) { Sv::gf(only(here())) }
+                    true
+                }
+            }
+            Receive { x } by readers(x) => {
+                let at = count_of(seen(x, me()));
+                let begin = at % size(x);
+                let end = count_of(own_place(x, begin));
+                if (is_end(x, at, end)) {
+                    let found = Rdma::read(own_place(x, begin + 1));
+                    let words = for k in (range(begin + BESIDE, begin + end - at)) { count_of(own_place(x, k)) };
+                    if (found == (hash(end, words))) {
+                        Rdma::write(seen(x, me()), end);
+                        (report_half(x, end));
+                        if ((words.len()) == 1) { words.first() } else { words }
+                    } else {
+                        (report_all(x, at));
+                        Val::Bot
+                    }
+                } else {
+                    (report_all(x, at));
+                    Val::Bot
+                }
+            }
+        };
+        Self { of, bodies }
+    }
+}
+
+impl Implementation for RblHashed {
+    fn target(&self) -> Name {
+        Library::name(&self.of)
+    }
+
+    fn parts(&self) -> Option<&Parts> {
+        Some(parts! { static x =>
+            written(x) => ObjectTerm::new(WAIT).at(node(members(x).first()));
+            for n in (nodes(members(x))) {
+                for k in (range(0, size(x) + size(x))) { word_of(x, n, k) => ObjectTerm::new(WAIT).at(n); }
+            }
+            for t in (readers(x)) {
+                seen(x, t) => ObjectTerm::new(WAIT).at(node(t));
+                tail(x, t) => ObjectTerm::new(SV);
+            }
+        })
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(&self.bodies)
+    }
+}
+
+/// A receive by the hash that reports a message, and then reads its words once more.
+fn hashed_early() -> Bodies {
+    bodies! { Method:
+        Receive { x } by readers(x) => {
+            let at = count_of(seen(x, me()));
+            let begin = at % size(x);
+            let end = count_of(own_place(x, begin));
+            if (is_end(x, at, end)) {
+                let found = Rdma::read(own_place(x, begin + 1));
+                let words = for k in (range(begin + BESIDE, begin + end - at)) { count_of(own_place(x, k)) };
+                if (found == (hash_of(end, words))) {
+                    Rdma::write(seen(x, me()), end);
+                    (report_all(x, end));
+                    let late = for k in (range(begin + BESIDE, begin + end - at)) { count_of(own_place(x, k)) };
+                    if ((late.len()) == 1) { late.first() } else { late }
+                } else {
+                    Val::Bot
+                }
+            } else {
+                Val::Bot
+            }
+        }
+    }
+}
+
 impl Subject for Rbl {
     /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two.
     /// Several rings each have room for two.
@@ -453,10 +613,26 @@ pub fn entry(of: Rbl) -> Entry {
     let waits_for_room = Arc::new(until_there_is_room(fenced.clone()));
     let never_frees = waits_for_room.clone().without(calls!(Sv::Bcast { .. } in Method::Receive { .. }));
     let early_release = fenced.clone().with("a receive releases the words before it reads them", &early_release());
+    let hashed = |hash| Arc::new(RblHashed::new(of, hash));
+    let hashed_early = hashed(hash_of).with("a receive reports a message before it reads its words", &hashed_early());
+    // Room for one message, for two that reach behind the ring, and for two of which the first is not reported at once.
+    let sized = |mut variant: Variant| {
+        variant.bounds.iter_mut().for_each(|bound| bound.sizes = vec![3, 4, 7]);
+        variant
+    };
     let variants = vec![
         over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published)),
         over("fenced", FENCED, Sound, fenced).and(Bound { values: vec![1, 2], ..bound(2, 2, 3) }),
         over("one-put", "the words of a message are one put, in any order", Sound, one_put),
+        sized(over("hashed", "a message is one put, known by its hash", Sound, hashed(hash_of))),
+        sized(over("hash-without-end", "the hash is of the words only", Unsound, hashed(|_, words| words.hash()))),
+        sized(over(
+            "hash-of-first-word",
+            "the hash is of the end and the first word",
+            Unsound,
+            hashed(|end, words| Expr::tuple([end, words.first()]).hash()),
+        )),
+        sized(over("hashed-early", "words are reported before they are read", Unsound, Arc::new(hashed_early))),
         over("two-queue-pairs", "the put of the words is on another queue pair", Unsound, Arc::new(two_queue_pairs)),
         over("no-wait", "the head changes while it is broadcast", Unsound, Arc::new(no_wait)),
         over("head-first", "the head is broadcast before the data", Unsound, Arc::new(head_first)),

@@ -39,6 +39,18 @@ fn broken_rings_deliver_what_was_not_sent() {
     }
 }
 
+/// The words of a put arrive in any order, and no head follows them.
+#[test]
+fn a_reader_knows_a_whole_message_by_its_hash() {
+    let sized = |bound| Bound { sizes: vec![3, 4, 7], ..two_values(bound) };
+    let report = checked("rbl", "hashed", &Bound { words: 2, ..sized(bound(2, 2, 1)) });
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    for variant in ["hash-without-end", "hash-of-first-word", "hashed-early"] {
+        let report = checked("rbl", variant, &Bound { words: 2, ..sized(bound(2, 2, 2)) });
+        assert_eq!(report.verdict(), "unsound", "{variant}");
+    }
+}
+
 /// The head changes while it is broadcast, so the second message is announced before it is placed.
 #[test]
 fn without_the_wait_a_message_is_received_that_is_not_there() {
