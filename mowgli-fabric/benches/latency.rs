@@ -153,6 +153,7 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
             own_variable.broadcast(thread)?;
             put_barrier.wait(thread)
         })?;
+        let mut received = Vec::new();
         let message = least(1, || {
             for _ in 0..MESSAGES {
                 if thread.id().index() == 0 {
@@ -160,7 +161,7 @@ fn measured(company: &Company, provider: Provider) -> Result<Vec<u128>, Fault> {
                         thread.pause();
                     }
                 } else {
-                    while ring.receive(thread)?.is_none() {
+                    while !ring.receive_into(thread, &mut received)? {
                         thread.pause();
                     }
                 }

@@ -175,8 +175,8 @@ impl Point {
         let all: Vec<usize> = (0..of.len()).collect();
         let mut group = Group::new(&of).within(LIMIT);
         let (barrier, put_barrier) = (group.barrier("b", &all), group.put_barrier("p", &all));
-        // A message of 64 bytes takes ten words.
-        let ring = group.message_ring("r", 0, &all[1..], 80 * load - 16);
+        // A message of 64 bytes takes eleven words.
+        let ring = group.message_ring("r", 0, &all[1..], 88 * load - 24);
         let (lock, sum) = (group.node_lock("l", 1), group.word("s", 1, 0));
         let own = of.iter().zip(&all).map(|(&n, t)| group.word(&format!("o{t}"), n, 0)).collect_vec();
         let ends = group.shared_var("ends");
@@ -201,12 +201,15 @@ impl Point {
                     }
                     Ok(())
                 }),
-                _ => repeated(1024, || {
-                    while ring.receive(thread)?.is_none() {
-                        thread.pause();
-                    }
-                    Ok(())
-                }),
+                _ => {
+                    let mut message = Vec::new();
+                    repeated(1024, || {
+                        while !ring.receive_into(thread, &mut message)? {
+                            thread.pause();
+                        }
+                        Ok(())
+                    })
+                }
             }
         };
         let counted = group.run_among(company, provider, |thread| {

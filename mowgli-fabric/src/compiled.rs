@@ -35,6 +35,14 @@ pub(crate) fn is_compiled(variants: &BTreeMap<String, String>) -> bool {
     !EMITTED.iter().any(|library| variants.contains_key(library.text()))
 }
 
+/// True if emitted code makes the calls of a library, or these are operations themselves.
+pub(crate) fn is_emitted(library: Name) -> bool {
+    library == WAIT || EMITTED.contains(&library)
+}
+
+/// The variant of rings with emitted code.
+pub(crate) const HASHED: &str = "hashed";
+
 /// Objects with emitted code.
 pub(crate) struct CompiledObjects {
     pub(crate) world: mowgli_port::World,
@@ -47,8 +55,8 @@ pub(crate) struct CompiledObjects {
 pub(crate) type Me<'t> = objects::Me<'t, CallPort<'t>>;
 
 impl CompiledObjects {
-    /// Makes the objects of a world. Returns the name of each word that the emitted code has, by number.
-    pub(crate) fn new(world: &World, implementations: &Implementations) -> (Self, Vec<Loc>) {
+    /// Makes the objects of a world, with or without its rings. Returns the name of each word that the emitted code has, by number.
+    pub(crate) fn new(world: &World, implementations: &Implementations, has_rings: bool) -> (Self, Vec<Loc>) {
         let node_of: Vec<i64> = world.threads.iter().map(|n| n.0.into()).collect();
         let mut made = mowgli_port::World::new(world.nodes.into(), &node_of);
         let own = Own::new(&mut made);
@@ -56,7 +64,8 @@ impl CompiledObjects {
         let mut words = Vec::new();
         parts.add_parts(SV, None, &mut words);
         let mut all = FxHashMap::default();
-        for (&x, object) in world.objects.iter().filter(|(x, _)| !x.0.is_part()) {
+        let is_compiled = |x: &Loc, object: &Object| !x.0.is_part() && (has_rings || object.library != RBL);
+        for (&x, object) in world.objects.iter().filter(|(x, object)| is_compiled(x, object)) {
             let Some(object) = emitted(&mut made, object) else { continue };
             parts.add_object(x, &world.objects[&x], &mut words);
             all.insert(address(x), object);
@@ -77,7 +86,7 @@ impl CompiledObjects {
 
     /// True if the interpreter cannot make calls of this object, because it has another hash than emitted code.
     pub(crate) fn is_alone(&self, x: Loc) -> bool {
-        self.object::<msw::Object>(x).is_some()
+        self.object::<msw::Object>(x).is_some() || self.object::<rbl::Object>(x).is_some()
     }
 
     /// Returns the code's form of an object, if it has one. Without one, the interpreter makes the same calls.
@@ -174,6 +183,14 @@ impl mowgli_port::Port for CallPort<'_> {
 
     fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
         self.port.write(x, v)
+    }
+
+    fn read_words(&mut self, from: &[Word]) -> Result<List, Fault> {
+        self.port.read_words(from)
+    }
+
+    fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Fault> {
+        self.port.write_words(to, values)
     }
 
     fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {

@@ -1,28 +1,29 @@
 //! Groups of threads on nodes, with objects, to run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Barrier;
 use std::time::Duration;
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::rbl::RBL;
 use mowgli_libraries::sv::SV;
 use mowgli_rdma::Switches;
 
 use crate::company::Company;
-use crate::compiled::is_compiled;
+use crate::compiled::{HASHED, is_compiled, is_emitted};
 use crate::legal::held;
 use crate::local::LocalMemory;
 use crate::machine::MachineFabric;
 use crate::ofi::{Ofi, Provider};
 use crate::port::{Fault, RemoteFabric};
-use crate::stack::Stack;
+use crate::stack::{Stack, stands_on};
 use crate::thread::Thread;
 
 /// The fabric over which a group runs.
@@ -273,10 +274,20 @@ impl Group {
         Stack::promised(&self.entries, self.world.clone(), &self.variants)
     }
 
+    /// True if emitted code makes all calls of rings, and no interpreted body does. The interpreter has another hash, so only then do
+    /// rings run by [`HASHED`].
+    fn has_rings(&self) -> bool {
+        let libraries: BTreeSet<Name> = self.world.objects.values().map(|object| object.library).collect();
+        libraries.into_iter().all(|library| is_emitted(library) || !stands_on(&self.entries, library, RBL))
+    }
+
     pub(crate) fn stack(&self) -> Result<Stack, Fault> {
         if self.is_interpreted || !is_compiled(&self.variants) {
             return Stack::new(&self.entries, self.world.clone(), [], &self.variants);
         }
-        Stack::new(&self.entries, self.world.clone(), [SV], &self.variants)?.compiled()
+        let has_rings = self.has_rings();
+        let rings = has_rings.then(|| (RBL.text().to_owned(), HASHED.to_owned()));
+        let variants = self.variants.clone().into_iter().chain(rings).collect();
+        Stack::new(&self.entries, self.world.clone(), [SV], &variants)?.compiled(has_rings)
     }
 }

@@ -9,7 +9,7 @@ use mowgli_core::ids::Tid;
 
 use crate::agreement;
 use crate::company::Company;
-use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::left;
 use crate::mapped::{MappedWords, SharedFile};
 use crate::memory::{LINE, LOADS, MemoryWord, STORES};
@@ -122,13 +122,24 @@ struct LocalPort<'a> {
 }
 
 impl LocalPort<'_> {
+    /// Returns the fault of another process, if one has failed.
+    #[inline]
+    fn fine(&self) -> Result<(), Fault> {
+        self.company.and_then(Company::fault).map_or(Ok(()), Err)
+    }
+
     /// Returns a word, unless another process has failed.
     #[inline]
     fn at(&self, x: Word) -> Result<&AtomicI64, Fault> {
-        match self.company.and_then(Company::fault) {
-            None => Ok(&self.words[self.places[x.at]]),
-            Some(fault) => Err(fault),
-        }
+        self.fine()?;
+        Ok(&self.words[self.places[x.at]])
+    }
+
+    /// Returns words that lie side by side, in their order. Objects make the words of a row one after the other, so the two ends tell.
+    fn row(&self, all: &[Word]) -> Option<&[AtomicI64]> {
+        let ([first, .., last] | [first @ last]) = all else { return None };
+        let (first, last) = (self.places[first.at], self.places[last.at]);
+        (last + 1 == first + all.len()).then(|| &self.words[first..=last])
     }
 }
 
@@ -143,6 +154,27 @@ impl mowgli_port::Port for LocalPort<'_> {
     fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
         self.at(x)?.store(v, STORES);
         Ok(())
+    }
+
+    fn read_words(&mut self, from: &[Word]) -> Result<List, Fault> {
+        match self.row(from) {
+            Some(row) => {
+                self.fine()?;
+                Ok(List::with(row.len(), |k| row[k].load(LOADS)))
+            }
+            None => from.iter().map(|&x| self.read(x)).collect(),
+        }
+    }
+
+    fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Fault> {
+        match self.row(to) {
+            Some(row) => {
+                self.fine()?;
+                row.iter().zip(values).for_each(|(word, &v)| word.store(v, STORES));
+                Ok(())
+            }
+            None => to.iter().zip(values).try_for_each(|(&x, &v)| self.write(x, v)),
+        }
     }
 
     fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
@@ -178,8 +210,11 @@ impl mowgli_port::Port for LocalPort<'_> {
     }
 
     fn put_words(&mut self, to: &[Word], from: &[Word], _: Id) -> Result<(), Fault> {
-        if let Some(fault) = self.company.and_then(Company::fault) {
-            return Err(fault);
+        self.fine()?;
+        if let (Some(to), Some(from)) = (self.row(to), self.row(from)) {
+            // The first word comes last, because a reader of a message looks at it first.
+            to.iter().zip(from).rev().for_each(|(to, from)| to.store(from.load(LOADS), STORES));
+            return Ok(());
         }
         for (to, from) in to.iter().zip(from) {
             self.words[self.places[to.at]].store(self.words[self.places[from.at]].load(LOADS), STORES);

@@ -1,6 +1,6 @@
 //! A ring buffer of messages of any length. A message is a length in bytes, and the bytes, eight in a word.
 
-use crate::buffer::{WORD, bytes_of, words_of};
+use crate::buffer::{WORD, words_of};
 use crate::emitted::mowgli_port::List;
 use crate::group::Group;
 use crate::objects::Ring;
@@ -8,7 +8,7 @@ use crate::port::Fault;
 use crate::thread::Thread;
 
 /// A ring buffer of messages from one thread to others (RBL, LOCO §5). Each reader receives each message, in order. A message is
-/// sent by one operation to each node, or by two where the ring begins anew.
+/// sent by one operation to each node. See [`Ring`] for the time at which a reader makes room.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageRing(Ring);
 
@@ -26,29 +26,49 @@ impl MessageRing {
     /// # Errors
     /// If this thread is not a reader.
     pub fn receive(&self, thread: &mut Thread<'_>) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.0.next(thread)?.as_ref().map(unpacked))
+        let mut message = Vec::new();
+        Ok(self.receive_into(thread, &mut message)?.then_some(message))
+    }
+
+    /// Receives the next message into a buffer, if there is one. Then the buffer has the bytes of the message, and nothing else.
+    /// Returns whether there was one.
+    ///
+    /// # Errors
+    /// If this thread is not a reader.
+    pub fn receive_into(&self, thread: &mut Thread<'_>, message: &mut Vec<u8>) -> Result<bool, Fault> {
+        let next = self.0.next(thread)?;
+        if let Some(words) = &next {
+            unpack(words, message);
+        }
+        Ok(next.is_some())
     }
 }
 
 impl Group {
     /// Adds a ring buffer of messages, from a thread to others. It has room for one message of this many bytes, or for several that
-    /// are shorter. A message takes sixteen bytes beside its own.
+    /// are shorter. A message takes 24 bytes beside its own.
     pub fn message_ring(&mut self, name: &str, writer: usize, readers: &[usize], bytes: usize) -> MessageRing {
-        MessageRing(self.ring(name, writer, readers, bytes.div_ceil(WORD) + 2))
+        MessageRing(self.ring(name, writer, readers, bytes.div_ceil(WORD) + 3))
     }
 }
 
 /// Returns the words of a message.
 fn packed(message: &[u8]) -> List {
-    std::iter::once(message.len() as i64).chain(words_of(message)).collect()
+    let word = |bytes: &[u8]| match bytes.first_chunk() {
+        Some(whole) => i64::from_le_bytes(*whole),
+        None => words_of(bytes).next().unwrap_or(0),
+    };
+    let words = message.len().div_ceil(WORD);
+    List::with(1 + words, |place| if place == 0 { message.len() as i64 } else { word(&message[(place - 1) * WORD..]) })
 }
 
-/// Returns the message with these words.
-fn unpacked(words: &List) -> Vec<u8> {
+/// Writes the message with these words into a buffer.
+fn unpack(words: &List, message: &mut Vec<u8>) {
     let (length, words) = words.as_slice().split_first().expect("a message has a length");
-    let mut message = bytes_of(words.iter().copied());
+    message.clear();
+    message.reserve(words.len() * WORD);
+    words.iter().for_each(|word| message.extend_from_slice(&word.to_le_bytes()));
     message.truncate(*length as usize);
-    message
 }
 
 #[cfg(test)]
@@ -57,11 +77,13 @@ mod tests {
 
     #[test]
     fn messages_come_back_from_their_words() {
+        let mut received = vec![1; 50];
         for length in 0..40 {
             let message: Vec<u8> = (0..length).map(|at| 255 - at).collect();
             let words = packed(&message);
             assert_eq!(words.as_slice().len(), 1 + message.len().div_ceil(WORD));
-            assert_eq!(unpacked(&words), message);
+            unpack(&words, &mut received);
+            assert_eq!(received, message);
         }
     }
 }

@@ -106,7 +106,9 @@ impl<T: WordValue> SharedVar<T> {
     }
 }
 
-/// A ring buffer from one thread to others (RBL, LOCO §5). A message of `n` words takes `n + 1` words of it.
+/// A ring buffer from one thread to others (RBL, LOCO §5). A message of `n` words takes `n + 2` words of it. A reader makes room
+/// when it has received half of the ring, and when it receives nothing. So a reader that waits for anything else than a message should
+/// first receive until nothing is left.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring(Loc);
 
@@ -137,7 +139,7 @@ impl Ring {
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| code::rbl::submit(me, x, message);
         let has_room = thread.make(self.0, code, call)?;
         let words = message.as_slice().len();
-        if !has_room && words >= thread.size(self.0) {
+        if !has_room && words + thread.beside(self.0) > thread.size(self.0) {
             let size = thread.size(self.0);
             return Err(Fault::Wrong(format!("{} has {size} words, so a message of {words} never has room", self.0)));
         }
@@ -464,8 +466,9 @@ impl Group {
         SharedVar(self.object(name, variable()), PhantomData)
     }
 
-    /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `one-put`, which sends the words of a
-    /// message by one operation. [`Group::variant`] selects another one; the published one is unsound if the writer is a reader too.
+    /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `hashed`, which sends a message by one
+    /// operation to each node. If an interpreted body calls rings too, for example that of a map, the variant is `one-put`.
+    /// [`Group::variant`] selects another one; the published one is unsound if the writer is a reader too.
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
         let [writer, readers] = [&[writer], readers].map(Self::tids);
         Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))

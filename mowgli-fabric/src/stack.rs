@@ -74,10 +74,10 @@ impl Stack {
         Ok(Self { world: Arc::new(world), implementations, libraries, running, memory, legal, compiled: None })
     }
 
-    /// Lets emitted code make the calls of the objects that have such code. Its words are those of the bodies, so that
+    /// Lets emitted code make the calls of the objects that have such code, of rings if `has_rings`. Its words are those of the bodies, so that
     /// interpreted calls of the same objects are possible too, unless they read a hash.
-    pub(crate) fn compiled(mut self) -> Result<Self, Fault> {
-        let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations);
+    pub(crate) fn compiled(mut self, has_rings: bool) -> Result<Self, Fault> {
+        let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations, has_rings);
         let is_first: FxHashSet<Loc> = first.iter().copied().collect();
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
         let words: Vec<_> = first.iter().copied().chain(rest).map(|x| (x, &self.world.objects[&x])).collect();
@@ -236,6 +236,12 @@ fn offered(entry: &Entry) -> Result<&Variant, mowgli_libraries::error::Error> {
         "rbl" => entry.variant("one-put"),
         _ => entry.default_variant(),
     }
+}
+
+/// True if a library is implemented over another one, or over one that is.
+pub(crate) fn stands_on(entries: &[Entry], library: Name, other: Name) -> bool {
+    let mut order = Vec::new();
+    below(entries, library, &mut order).is_ok() && order.contains(&other)
 }
 
 /// Returns the entries of these libraries and of all that they call, each after those that it calls.

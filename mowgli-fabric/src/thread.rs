@@ -111,6 +111,11 @@ impl<'a> Thread<'a> {
         self.stack.world.objects.get(&x).map_or(0, |object| object.size)
     }
 
+    /// Returns the number of words that a message of this ring takes beside its own: its end and its hash, or its length.
+    pub(crate) fn beside(&self, ring: Loc) -> usize {
+        if self.stack.with_code().is_some_and(|code| code.is_alone(ring)) { 2 } else { 1 }
+    }
+
     /// True if an object is on the node of this thread.
     pub(crate) fn is_here(&self, x: Loc) -> bool {
         self.stack.world.home(x) == Some(self.stack.world.node_of(self.id))
@@ -128,8 +133,8 @@ impl<'a> Thread<'a> {
             }
             if let Some(x) = key.2.filter(|x| self.stack.with_code().is_some_and(|code| code.is_alone(*x))) {
                 return Err(Fault::Wrong(format!(
-                    "{} calls {call}: emitted code makes the calls of {x}, and has another hash than the interpreter; use Words, or \
-                     Group::interpreted",
+                    "{} calls {call}: emitted code makes the calls of {x}, and has another hash than the interpreter; use its own \
+                     methods, or Group::interpreted",
                     self.id
                 )));
             }

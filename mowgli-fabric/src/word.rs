@@ -17,6 +17,8 @@ const PLAINS: [Val; 6] = [Val::Bot, Val::Unit, Val::Top, Val::NoWid, Val::Bool(f
 
 /// The number of bits for the length of one part of a tuple, and the number of bits for all parts.
 const LENGTH: u32 = 5;
+/// The length of a last part that is a tuple itself. All parts behind it are its own.
+const NESTED: u32 = (1 << LENGTH) - 1;
 const ROOM: u32 = 61;
 
 /// Encodes a value. Returns `None` for a value without a word.
@@ -59,14 +61,20 @@ pub(crate) fn unpacked(word: i64) -> Option<Val> {
 
 /// Encodes each part as its length and its bits, the sign in the lowest, the first part lowest. A one ends them.
 fn parts_packed(parts: &[Val]) -> Option<u64> {
-    let mut bits = 1;
-    let mut used = 1;
+    let (mut bits, parts) = match parts.split_last() {
+        Some((Val::Tuple(last), parts)) => {
+            let last = parts_packed(last.parts()).filter(|last| last >> (ROOM - LENGTH) == 0)?;
+            (last << LENGTH | u64::from(NESTED), parts)
+        }
+        _ => (1, parts),
+    };
+    let mut used = 64 - bits.leading_zeros();
     for part in parts.iter().rev() {
         let i = part.int()?;
         let folded = ((i << 1) ^ (i >> 63)) as u64;
         let length = 64 - folded.leading_zeros();
         used += length + LENGTH;
-        if length >> LENGTH != 0 || used > ROOM {
+        if length >= NESTED || used > ROOM {
             return None;
         }
         bits = (bits << length | folded) << LENGTH | u64::from(length);
@@ -78,6 +86,11 @@ fn parts_unpacked(mut bits: u64) -> Option<Vec<Val>> {
     let mut parts = Vec::new();
     while bits != 1 {
         let length = bits & ((1 << LENGTH) - 1);
+        if length == u64::from(NESTED) {
+            let last = parts_unpacked(bits >> LENGTH)?;
+            parts.push(Val::tuple(&last));
+            return Some(parts);
+        }
         let folded = bits >> LENGTH & ((1_u64 << length) - 1);
         bits = bits.checked_shr(LENGTH + length as u32).filter(|&rest| rest != 0)?;
         parts.push(Val::Int((folded >> 1) as i64 ^ -((folded & 1) as i64)));
@@ -122,6 +135,8 @@ mod tests {
         let near = [-300, -2, -1, 0, 1, 2, 300];
         let mut all = vec![ints(&[]), ints(&[1 << 20, -(1 << 20), 1])];
         all.extend(near.iter().map(|&a| ints(&[a])));
+        all.extend(near.iter().map(|&a| Val::tuple(&[Val::Int(a), ints(&[a, 7])])));
+        all.extend([Val::tuple(&[ints(&[])]), Val::tuple(&[Val::tuple(&[ints(&[])])])]);
         all.extend(near.iter().flat_map(|&a| near.map(|b| ints(&[a, b]))));
         all.extend(near.iter().flat_map(|&a| near.map(|b| ints(&[a, b, 0, a]))));
         let words: std::collections::BTreeSet<i64> = all.iter().filter_map(|&v| packed(v)).collect();
@@ -130,6 +145,7 @@ mod tests {
             assert_eq!(packed(v).and_then(unpacked), Some(v));
         }
         assert_eq!(packed(ints(&[1 << 40, 1 << 40])), None, "too long");
+        assert_eq!(packed(Val::tuple(&[ints(&[1 << 28, 1 << 28])])), None, "too long inside");
         assert_eq!(packed(Val::tuple(&[Val::Bot])), None, "no integer");
     }
 

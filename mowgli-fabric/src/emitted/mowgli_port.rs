@@ -45,6 +45,14 @@ pub trait Port {
     fn read(&mut self, x: Word) -> Result<i64, Self::Fault>;
     /// Writes a word of the thread's node by the CPU.
     fn write(&mut self, x: Word, v: i64) -> Result<(), Self::Fault>;
+    /// Reads words of the thread's node by the CPU, in their order.
+    fn read_words(&mut self, from: &[Word]) -> Result<List, Self::Fault> {
+        from.iter().map(|&x| self.read(x)).collect()
+    }
+    /// Writes words of the thread's node by the CPU, in their order.
+    fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Self::Fault> {
+        to.iter().zip(values).try_for_each(|(&x, &v)| self.write(x, v))
+    }
     /// Replaces `old` in a word of the thread's node, and returns what was there.
     fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Self::Fault>;
     /// Replaces a word of the thread's node, and returns what was there.
@@ -197,12 +205,23 @@ impl List {
         list
     }
 
+    /// Returns a list of so many values, each by its place from 0.
+    pub fn with(n: usize, value: impl FnMut(usize) -> i64) -> Self {
+        let mut list = Self { n: n as i64, ..Self::none() };
+        match list.few.get_mut(..n) {
+            Some(few) => few.iter_mut().zip((0..n).map(value)).for_each(|(place, v)| *place = v),
+            None => list.many = (0..n).map(value).collect(),
+        }
+        list
+    }
+
     /// True for bottom.
     pub fn is_bot(&self) -> bool {
         self.n < 0
     }
 
     /// Adds a value at the end.
+    #[inline]
     pub fn push(&mut self, v: i64) {
         let n = self.n as usize;
         if n < FEW {
@@ -343,15 +362,18 @@ pub fn least(set: Nodes) -> i64 {
 
 /// Returns a checksum of words, never [`BOT`]. `mowgli_port.h` has the same one.
 ///
-/// Each step is a bijection, SplitMix64's. So lists that differ in one word differ in their checksum, up to the two that
-/// [`BOT`] and 0 share. Lists that differ in several words have no such bound: about one pair of 2^64 is equal. It is no
-/// cryptographic hash, so somebody may choose such words.
+/// It is the sum of the words, each of them mixed by a bijection of its place, SplitMix64's. So lists that differ in one word differ in
+/// their checksum, up to the two that [`BOT`] and 0 share. Lists that differ in several words have no such bound: about one pair
+/// of 2^64 is equal. It is no cryptographic hash, so somebody may choose such words.
 pub fn checksum(words: &[i64]) -> i64 {
+    let mut place = 0_u64;
+    // No word waits for the one before it, so a processor mixes several at once.
     let mixed = words.iter().fold(words.len() as u64, |sum, &word| {
-        let mut z = (sum ^ word as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        place = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (word as u64).wrapping_add(place);
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        sum.wrapping_add(z ^ z >> 31)
     });
     if mixed as i64 == BOT { 0 } else { mixed as i64 }
 }

@@ -49,6 +49,8 @@ pub(super) struct RustFunction<'a> {
     /// The names of the arguments.
     args: Vec<String>,
     names: BTreeMap<usize, String>,
+    /// The tuples that variables without a name of their own are equal to.
+    same: BTreeMap<usize, Expr>,
     used: BTreeSet<String>,
     loops: Vec<Enclosing>,
     labels: usize,
@@ -67,8 +69,8 @@ impl<'a> RustFunction<'a> {
     pub(super) fn new(library: &'a Owner, types: Types<'a>, args: &[&str], depth: usize) -> Self {
         let mut used: BTreeSet<String> = TAKEN.iter().map(|name| (*name).to_owned()).collect();
         let args = args.iter().map(|name| free(&mut used, name)).collect();
-        let (names, loops, out) = (BTreeMap::new(), Vec::new(), String::new());
-        Self { library, types, args, names, used, loops, labels: 0, out, depth }
+        let (names, same, loops, out) = (BTreeMap::new(), BTreeMap::new(), Vec::new(), String::new());
+        Self { library, types, args, names, same, used, loops, labels: 0, out, depth }
     }
 
     /// Returns the names of the arguments.
@@ -125,9 +127,10 @@ impl<'a> RustFunction<'a> {
             }
             Stmt::Loop(round) => self.repeat(round, target),
             Stmt::Break(e) => self.leave(*e),
-            Stmt::For(var, set, round) => {
-                self.each((*var, round.uses(*var)), *set, &mut |this| this.statement(round, Use::Nowhere))
-            }
+            Stmt::For(var, set, round) => match written(*var, *set, round) {
+                Some((row, values)) => self.write(&row, values),
+                None => self.each((*var, round.uses(*var)), *set, &mut |this| this.statement(round, Use::Nowhere)),
+            },
             Stmt::Collect(var, set, round) if target == Use::Nowhere => {
                 self.each((*var, round.uses(*var)), *set, &mut |this| this.statement(round, Use::Nowhere))
             }
@@ -146,6 +149,10 @@ impl<'a> RustFunction<'a> {
             return self.statement(first, Use::Nowhere);
         };
         let of = of(&var);
+        if let Some(whole) = whole_of(first) {
+            self.same.insert(var.number, whole);
+            return Ok(());
+        }
         let name = free(&mut self.used, var.name);
         self.names.insert(var.number, name.clone());
         if let Stmt::Collect(var, set, round) = first.stmt() {
@@ -308,6 +315,14 @@ impl<'a> RustFunction<'a> {
 
     /// Declares a list with the values of a round for each element of a set.
     fn gather(&mut self, name: &str, var: Var, set: Expr, round: &Body) -> Result<(), NoForm> {
+        if let Some(words) = read(round)
+            && let Ok(row) = Row::of(var, set, &words)
+        {
+            let from = free(&mut self.used, "from");
+            self.row(&from, &row)?;
+            self.line(&format!("let {name} = me.port.read_words({from})?;"));
+            return Ok(());
+        }
         self.line(&format!("let mut {name} = List::none();"));
         self.each((var, round.uses(var)), set, &mut |this| {
             let begins = this.out.len();
@@ -334,6 +349,15 @@ impl<'a> RustFunction<'a> {
         };
         let ((array, from), (_, to)) = (at(row.from)?, at(row.to)?);
         self.line(&format!("let {name} = &{array}[{from}..{to}];"));
+        Ok(())
+    }
+
+    /// Writes the values of a tuple into words in a row.
+    fn write(&mut self, row: &Row<'_>, values: Expr) -> Result<(), NoForm> {
+        let to = free(&mut self.used, "to");
+        self.row(&to, row)?;
+        let values = self.expr(values)?;
+        self.line(&format!("me.port.write_words({to}, {}.values())?;", place(&values.text)));
         Ok(())
     }
 
@@ -385,6 +409,7 @@ impl<'a> RustFunction<'a> {
             // Only operations have one, and it is left out.
             ExprTerm::Val(Val::Way(_)) => String::new(),
             ExprTerm::Val(v) => literal(*v).ok_or_else(|| unsupported(e))?,
+            ExprTerm::Var(var) if self.same.contains_key(&var.number) => return self.expr(self.same[&var.number]),
             ExprTerm::Var(var) if of == Type::List => format!("&{}", self.names[&var.number]),
             ExprTerm::Var(var) => self.names[&var.number].clone(),
             ExprTerm::Arg(position, _) => self.args[*position].clone(),
@@ -468,6 +493,10 @@ impl<'a> RustFunction<'a> {
     }
 
     fn function(&mut self, function: Of, of: Expr) -> Result<String, NoForm> {
+        if let (Of::Hash, ExprTerm::Tuple(parts)) = (function, of.term()) {
+            let parts = parts.iter().map(|e| self.number(*e)).collect::<Result<Vec<_>, _>>()?;
+            return Ok(format!("checksum(&[{}])", parts.join(", ")));
+        }
         let one = self.expr(of)?;
         let place = place(&one.text);
         Ok(match (function, one.of) {
@@ -622,6 +651,43 @@ fn is_result(var: Option<Var>, body: &Body) -> bool {
         _ => e,
     };
     var.is_some_and(|var| *e.term() == ExprTerm::Var(var))
+}
+
+/// Returns the tuple that a body gathers, part by part.
+fn whole_of(body: &Body) -> Option<Expr> {
+    let Stmt::Collect(var, set, round) = body.stmt() else { return None };
+    let Stmt::Value(part) = round.stmt() else { return None };
+    let (tuple, at) = part_of(*set, *part)?;
+    (*at.term() == ExprTerm::Var(*var)).then_some(tuple)
+}
+
+/// Returns the tuple, and the index of the part, for a part of a tuple in a loop over all its parts.
+fn part_of(set: Expr, part: Expr) -> Option<(Expr, Expr)> {
+    let (ExprTerm::Op(Op::Range, from, to), ExprTerm::Op(Op::Item, tuple, at)) = (set.term(), part.term()) else {
+        return None;
+    };
+    let is_all = *from.term() == ExprTerm::Val(0.into()) && *to == tuple.len();
+    is_all.then_some((*tuple, *at))
+}
+
+/// Returns the name of the word that the CPU reads in a round.
+fn read(round: &Body) -> Option<Body> {
+    let Stmt::Let(v, first, rest) = round.stmt() else { return None };
+    let Stmt::Call(call) = first.stmt() else { return None };
+    let is_read = call.library == WAIT && call.method == "Read" && is_result(*v, rest);
+    is_read.then(|| call.args[0].into())
+}
+
+/// Returns the words in a row that the CPU writes in a loop, and the tuple of their values.
+fn written(var: Var, set: Expr, round: &Body) -> Option<(Row<'static>, Expr)> {
+    let Stmt::Call(call) = round.stmt() else { return None };
+    let (&[word, v], true) = (&call.args[..], call.library == WAIT && call.method == "Write") else { return None };
+    let (values, at) = part_of(set, v)?;
+    let ExprTerm::Part(of, role, indices) = word.term() else { return None };
+    let (last, indices) = indices.split_last()?;
+    let ExprTerm::Op(Op::Add, from, k) = last.term() else { return None };
+    let is_row = at == *k && *k.term() == ExprTerm::Var(var);
+    is_row.then(|| (Row { of: *of, role, indices, from: *from, to: *from + values.len() }, values))
 }
 
 /// True if a body is one expression of Rust.
