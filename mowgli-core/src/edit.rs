@@ -375,6 +375,10 @@ impl Implementation for Edited {
         if self.parts.is_some() { None } else { self.of.parts() }
     }
 
+    fn empty_parts(&self) -> Option<&Parts> {
+        if self.parts.is_some() { None } else { self.of.empty_parts() }
+    }
+
     fn declare(&self, world: &mut World) {
         self.of.declare(world);
         if let Some(change) = &self.parts {

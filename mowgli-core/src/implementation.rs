@@ -30,6 +30,12 @@ pub trait Implementation: Send + Sync {
         }
     }
 
+    /// The objects for emitted code. If [`Self::declare`] is a Rust function, because it depends on initial values, they are those for
+    /// objects that begin empty.
+    fn empty_parts(&self) -> Option<&Parts> {
+        self.parts()
+    }
+
     /// The bodies of its methods as terms. `None` for one that is a Rust function, which gives [`Self::body`] instead.
     fn bodies(&self) -> Option<&Bodies> {
         None
@@ -73,6 +79,10 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 
     fn declare(&self, world: &mut World) {
         (**self).declare(world);
+    }
+
+    fn empty_parts(&self) -> Option<&Parts> {
+        (**self).empty_parts()
     }
 
     fn bodies(&self) -> Option<&Bodies> {

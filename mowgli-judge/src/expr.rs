@@ -178,6 +178,13 @@ pub enum Function {
     Int,
     /// The hash of a tuple, in one word. Here it is injective: the tuple itself. Emitted code has a checksum of 64 bits.
     Hash,
+    /// A tuple of natural numbers as one word: here the tuple itself. In emitted code each part has so many bits of the word, at most 63
+    /// together. There a part that does not fit ends the program.
+    Packed(&'static [u8]),
+    /// The tuple in a word that [`Function::Packed`] made with these numbers of bits. Bottom stays bottom.
+    Unpacked(&'static [u8]),
+    /// A thread, and behind it the last thread of each other node, as a tuple.
+    Servers,
     /// The set of one node.
     Only,
     /// Another value of the same kind: the next integer, the other truth value, a tuple with another first part, or
@@ -404,6 +411,18 @@ impl Expr {
         ExprTerm::Opaque(name, function, args.into_iter().collect()).into()
     }
 
+    /// A tuple of natural numbers as one word: see [`Function::Packed`].
+    #[must_use]
+    pub fn packed(self, widths: &'static [u8]) -> Self {
+        Self::of(Function::Packed(widths), self)
+    }
+
+    /// The tuple in a word, or bottom: see [`Function::Unpacked`].
+    #[must_use]
+    pub fn unpacked(self, widths: &'static [u8]) -> Self {
+        Self::of(Function::Unpacked(widths), self)
+    }
+
     /// The value of a closed expression: one in which there is no variable, no argument, and nothing of a world.
     ///
     /// # Panics
@@ -580,7 +599,8 @@ impl Function {
             (Self::Not, Val::Bool(b)) => Some(Val::Bool(!b)),
             (Self::Int, _) => Some(Val::Int(v.int().unwrap_or(0))),
             (Self::Only, Val::Node(n)) => Some(NodeSet::default().with(n).into()),
-            (Self::Hash, _) => Some(v),
+            (Self::Hash | Self::Packed(_) | Self::Unpacked(_), _) => Some(v),
+            (Self::Servers, Val::Thread(t)) => node_of(t).map(|_| with_servers(world, t)),
             (Self::Another, _) => another(world, v),
             _ => None,
         };
@@ -640,6 +660,13 @@ impl Op {
             Self::In => "in",
         }
     }
+}
+
+/// A thread, and the last thread of each other node.
+fn with_servers(world: &World, t: Tid) -> Val {
+    let last = |n| world.tids().filter(|&other| world.node_of(other) == n).last();
+    let others = world.other_nodes(t);
+    Val::tuple(&std::iter::once(t).chain(others.iter().filter_map(last)).map(Val::from).collect::<Vec<_>>())
 }
 
 /// Another value of the same kind, if there is one.
@@ -792,6 +819,8 @@ functions! {
     number = Number;
     /// The thread with a number. A value that is the number of no thread counts as 1.
     thread = Thread;
+    /// A thread, and behind it the last thread of each other node.
+    servers = Servers;
 }
 
 macro_rules! operators {
@@ -844,6 +873,9 @@ impl fmt::Display for Function {
             Self::Not => "not",
             Self::Int => "int",
             Self::Hash => "hash",
+            Self::Packed(_) => "packed",
+            Self::Unpacked(_) => "unpacked",
+            Self::Servers => "servers",
             Self::Only => "only",
             Self::Another => "another",
         })

@@ -999,7 +999,7 @@ fn folded(e: Expr) -> Expr {
             (Function::Rest, Some([_, rest @ ..]), _) => Some(folded(ExprTerm::Tuple(rest.to_vec()).into())),
             (Function::Reversed, Some(parts), _) => Some(ExprTerm::Tuple(parts.iter().rev().copied().collect()).into()),
             (Function::Int, ..) if is_integer(*of) => Some(*of),
-            (Function::Hash, ..) => Some(*of),
+            (Function::Hash | Function::Packed(_) | Function::Unpacked(_), ..) => Some(*of),
             (Function::Not, _, ExprTerm::Of(Function::Not, inner)) if is_condition(*inner) => Some(*inner),
             (
                 Function::Node
@@ -1007,6 +1007,7 @@ fn folded(e: Expr) -> Expr {
                 | Function::Members
                 | Function::Size
                 | Function::Initial
+                | Function::Servers
                 | Function::Another,
                 ..,
             ) => None,

@@ -207,7 +207,9 @@ impl KindCase<'_> {
     /// Returns all data that an expression is equal to.
     fn data(&self, e: Expr) -> Vec<Datum> {
         let datum = match e.term() {
-            ExprTerm::Of(Function::Hash, tuple) => return self.data(*tuple),
+            ExprTerm::Of(Function::Hash | Function::Packed(_) | Function::Unpacked(_), tuple) => {
+                return self.data(*tuple);
+            }
             ExprTerm::Of(Function::Initial, x) => match x.term() {
                 ExprTerm::Arg(i, _) => Some(Datum::Initial(*i)),
                 _ => None,

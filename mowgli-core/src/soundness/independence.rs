@@ -412,7 +412,13 @@ impl<'q> Moves<'q> {
             ExprTerm::Ret => self.ret,
             ExprTerm::Val(_) | ExprTerm::Me | ExprTerm::AllNodes | ExprTerm::AllThreads => 0,
             ExprTerm::Of(
-                Function::First | Function::Rest | Function::Reversed | Function::Int | Function::Hash,
+                Function::First
+                | Function::Rest
+                | Function::Reversed
+                | Function::Int
+                | Function::Hash
+                | Function::Packed(_)
+                | Function::Unpacked(_),
                 of,
             ) => self.labels(*of),
             ExprTerm::Of(Function::IsLoc, of) => {

@@ -145,6 +145,13 @@ impl World {
         (u64::MAX >> (63 - self.nodes)) - 1
     }
 
+    /// Returns a thread, and the last thread of each other node.
+    pub fn servers(&self, thread: i64) -> List {
+        let last = |n: &i64| self.node_of.iter().rposition(|other| other == n).map(|at| at as i64 + 1);
+        let others: Vec<i64> = (1..=self.nodes).filter(|&n| n != self.node_of(thread)).collect();
+        std::iter::once(thread).chain(others.iter().filter_map(last)).collect()
+    }
+
     /// Returns all threads.
     pub fn all_threads(&self) -> List {
         range(1, self.threads() + 1)
@@ -376,6 +383,32 @@ pub fn checksum(words: &[i64]) -> i64 {
         sum.wrapping_add(z ^ z >> 31)
     });
     if mixed as i64 == BOT { 0 } else { mixed as i64 }
+}
+
+/// Returns natural numbers in one word, each with so many bits, the first in the highest. It is never [`BOT`].
+///
+/// # Panics
+/// If a number does not fit, or there are more or fewer of them.
+pub fn packed(parts: &impl Values, widths: &[u8]) -> i64 {
+    assert_eq!(parts.size(), widths.len() as i64, "the parts of a word");
+    parts.each().zip(widths).fold(0, |word, (part, width)| {
+        assert!(part >= 0 && part >> width == 0, "{part} does not fit into {width} bits of a word");
+        word << width | part
+    })
+}
+
+/// Returns the numbers in a word that [`packed`] made with these widths, or bottom.
+pub fn unpacked(mut word: i64, widths: &[u8]) -> List {
+    if word < 0 {
+        return List::bot();
+    }
+    let mut parts = List::none();
+    parts.n = widths.len() as i64;
+    for (part, width) in parts.few[..widths.len()].iter_mut().zip(widths).rev() {
+        *part = word & ((1 << width) - 1);
+        word >>= width;
+    }
+    parts
 }
 
 /// Returns the integers from the first to before the second.

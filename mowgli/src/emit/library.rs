@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use mowgli_core::body::Bodies;
-use mowgli_core::expr::{Expr, ExprTerm, Op, Var};
+use mowgli_core::expr::{Expr, ExprTerm, Function, Op, Var};
 use mowgli_core::ids::Name;
 use mowgli_core::library::Library;
 use mowgli_core::method::{ArgumentKind, Returns};
@@ -53,7 +53,7 @@ impl<'a> Emitted<'a> {
         let bodies = implementation.bodies();
         let bodies = bodies
             .ok_or_else(|| NoForm("its bodies are Rust functions, which have no form in C or Rust".to_owned()))?;
-        let parts = implementation.parts();
+        let parts = implementation.empty_parts();
         let of_parts = parts.into_iter().flat_map(Parts::iter).map(|part| Ok((role(part)?, part.object.library)));
         let of_parts = of_parts.collect::<Result<_, NoForm>>()?;
         let owner = Owner { name, word: word(name), extents: extents(parts)? };
@@ -76,9 +76,8 @@ impl<'a> Emitted<'a> {
         self.parts.into_iter().flat_map(Parts::iter)
     }
 
-    pub(super) fn given(&self) -> Result<Vec<Given>, NoForm> {
-        let Some(form) = self.library.object() else { return Ok(Vec::new()) };
-        Ok(form.parts.iter().map(given).collect::<Result<Vec<_>, _>>()?.into_iter().sorted().collect())
+    pub(super) fn given(&self) -> Vec<Given> {
+        self.library.object().into_iter().flat_map(|form| form.parts).map(given).sorted().collect()
     }
 
     /// Returns the roles of the parts of objects, or of the library, each with one of its parts.
@@ -148,24 +147,22 @@ impl Given {
     }
 }
 
-fn given(part: &DeclarationPart) -> Result<Given, NoForm> {
+fn given(part: &DeclarationPart) -> Given {
     match part {
-        DeclarationPart::Node | DeclarationPart::Home => Ok(Given::Node),
-        DeclarationPart::Init => Ok(Given::Initial),
-        DeclarationPart::Members | DeclarationPart::Roles => Ok(Given::Members),
-        DeclarationPart::Size { .. } => Ok(Given::Size),
-        DeclarationPart::Words => Ok(Given::Words),
-        DeclarationPart::Values => Err(NoForm(
-            "an object with a value for each key has no form in C or Rust: a word of memory holds a number".to_owned(),
-        )),
+        DeclarationPart::Node | DeclarationPart::Home => Given::Node,
+        DeclarationPart::Init => Given::Initial,
+        DeclarationPart::Members | DeclarationPart::Roles => Given::Members,
+        // All values are bottom at first.
+        DeclarationPart::Size { .. } | DeclarationPart::Values => Given::Size,
+        DeclarationPart::Words => Given::Words,
     }
 }
 
 /// Returns the arguments of the function that makes an object, or a word of memory.
-pub(super) fn given_to(part: &PartTerm, stack: &[&Emitted<'_>]) -> Result<Vec<Given>, NoForm> {
+pub(super) fn given_to(part: &PartTerm, stack: &[&Emitted<'_>]) -> Vec<Given> {
     match stack.iter().find(|library| library.owner.name == part.object.library) {
         Some(library) => library.given(),
-        None => Ok(vec![Given::Node, Given::Initial]),
+        None => vec![Given::Node, Given::Initial],
     }
 }
 
@@ -192,6 +189,9 @@ fn extents(parts: Option<&Parts>) -> Result<BTreeMap<&'static str, Vec<Vec<Expr>
         of_role.resize(indices.len(), Vec::new());
         for (index, extent) in indices.iter().zip(of_role) {
             let of_var = |var: &Var| part.each.iter().find(|(other, _)| other == var).map(|(_, set)| *set);
+            // The number of a thread or a node is the same in C and Rust.
+            let index =
+                if let ExprTerm::Of(Function::Number | Function::Numbered, e) = index.term() { e } else { index };
             let set = match index.term() {
                 ExprTerm::Var(var) => of_var(var),
                 ExprTerm::Val(Val::Int(at)) => Some(range(*at, *at + 1)),

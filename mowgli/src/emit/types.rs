@@ -174,7 +174,9 @@ impl Types<'_> {
             ExprTerm::Ret | ExprTerm::Opaque(..) => return Err(unsupported(e)),
             ExprTerm::Of(function, _) => match function {
                 Function::Nodes | Function::Only => Type::Nodes,
-                Function::Members | Function::Rest | Function::Reversed => Type::List,
+                Function::Members | Function::Rest | Function::Reversed | Function::Unpacked(_) | Function::Servers => {
+                    Type::List
+                }
                 Function::Initial if self.has_words => Type::List,
                 Function::Not => Type::Bool,
                 Function::Node
@@ -188,6 +190,7 @@ impl Types<'_> {
                 | Function::Min
                 | Function::Max
                 | Function::Hash
+                | Function::Packed(_)
                 | Function::Int => Type::Number,
                 Function::IsLoc | Function::AsWid | Function::Another => return Err(unsupported(e)),
             },

@@ -308,8 +308,12 @@ impl Terms {
                 self.kept.integers.insert(0);
                 kinds.only(Kinds::DATA | Kinds::NUMBER)
             }
-            // The hash is the value itself.
-            Function::Hash => kinds,
+            // The result is the value itself.
+            Function::Hash | Function::Packed(_) | Function::Unpacked(_) => kinds,
+            Function::Servers => {
+                self.kept.all = true;
+                Kinds::THREAD
+            }
             Function::IsLoc | Function::AsWid | Function::Not => Kinds::default(),
             Function::Another => {
                 self.kept.all = true;

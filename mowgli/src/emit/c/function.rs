@@ -444,6 +444,13 @@ impl<'a> CFunction<'a> {
             (Of::Initial, Type::Object(_)) => field(&one.text, "initial"),
             (Of::Numbered | Of::Number | Of::Thread | Of::Int, Type::Number) => one.text,
             (Of::Hash, Type::List) => format!("mw_checksum({})", one.text),
+            (Of::Packed(widths), Type::List) => {
+                format!("mw_packed({}, {}, {})", one.text, widths.len(), array(widths))
+            }
+            (Of::Unpacked(widths), Type::Number) => {
+                format!("mw_unpacked({}, {}, {})", one.text, widths.len(), array(widths))
+            }
+            (Of::Servers, Type::Number) => format!("mw_servers(all, {})", one.text),
             (Of::First, Type::List) => format!("mw_first({})", one.text),
             (Of::Rest, Type::List) => format!("mw_rest({})", one.text),
             (Of::Reversed, Type::List) => format!("mw_reversed({})", one.text),
@@ -516,6 +523,11 @@ fn converted(value: Typed, to: Type) -> Result<String, NoForm> {
         }
         (of, to) => return Err(NoForm(format!("{} is {of:?} and should be {to:?}", value.text))),
     })
+}
+
+/// Returns an array of numbers.
+fn array(numbers: &[u8]) -> String {
+    format!("(const int[]){{ {} }}", numbers.iter().join(", "))
 }
 
 /// Returns a field of the structure to which a pointer points.

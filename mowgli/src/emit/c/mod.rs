@@ -43,7 +43,7 @@ fn structures(library: &Emitted<'_>) -> Result<String, NoForm> {
             continue;
         }
         let _ = writeln!(text, "struct {}{} {{", library.owner.word, if own { "_own" } else { "" });
-        for given in if own { Vec::new() } else { library.given()? } {
+        for given in if own { Vec::new() } else { library.given() } {
             let _ = writeln!(text, "\t{}{};", argument(given), given.name());
         }
         for (role, part) in library.roles(own)? {
@@ -78,7 +78,7 @@ fn make(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>]) 
     if library.library.object().is_none() {
         return Ok(String::new());
     }
-    let given = library.given()?;
+    let given = library.given();
     let takes = [Type::Object(library.owner.name)];
     let mut function = CFunction::new(&library.owner, library.types(&takes, signatures), &["x"]);
     for below in stack.iter().filter(|below| below.has_own()) {
@@ -161,7 +161,7 @@ fn make_each(
     }
     let object = &part.object;
     let mut args = vec!["all".to_owned(), function.expr(part.name)?.text];
-    for given in given_to(part, stack)? {
+    for given in given_to(part, stack) {
         args.push(match given {
             Given::Node => object.node.map_or_else(|| Ok("1".to_owned()), |node| function.number(node))?,
             Given::Initial => function.number(object.init)?,

@@ -134,6 +134,38 @@ MW_FN int64_t mw_checksum(struct mw_list l)
 	}
 	return (int64_t)sum == MW_BOT ? 0 : (int64_t)sum;
 }
+/* Natural numbers in one word, each with so many bits, the first in the highest. It is never MW_BOT. A number that does not fit ends the program. */
+MW_FN int64_t mw_packed(struct mw_list l, int n, const int *widths)
+{
+	int64_t word = 0;
+	if (l.n != n) mw_fail("a list has another length than its word");
+	for (int i = 0; i < n; i++) {
+		if (l.at[i] < 0 || l.at[i] >> widths[i]) mw_fail("a number does not fit into its part of a word");
+		word = word << widths[i] | l.at[i];
+	}
+	return word;
+}
+/* The numbers in such a word, or bottom. */
+MW_FN struct mw_list mw_unpacked(int64_t word, int n, const int *widths)
+{
+	struct mw_list l = { .n = word < 0 ? -1 : n };
+	for (int i = l.n - 1; i >= 0; i--) {
+		l.at[i] = word & ((INT64_C(1) << widths[i]) - 1);
+		word >>= widths[i];
+	}
+	return l;
+}
+/* A thread, and the last thread of each other node. */
+MW_FN struct mw_list mw_servers(const struct mw *all, int64_t thread)
+{
+	struct mw_list l = mw_one(thread);
+	for (int n = 1; n <= all->nodes; n++) {
+		int last = 0;
+		for (int t = 1; t <= all->threads; t++) if (all->node_of[t] == n) last = t;
+		if (last && n != all->node_of[thread]) mw_add(&l, last);
+	}
+	return l;
+}
 MW_FN int64_t mw_larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* The quotient rounded down, and the remainder that is never negative. */
 MW_FN int64_t mw_rem(int64_t n, int64_t k) { if (!k) return n; int64_t r = n % k; return r < 0 ? r + (k < 0 ? -k : k) : r; }

@@ -74,7 +74,7 @@ fn structures(library: &Emitted<'_>, own: bool) -> Result<String, NoForm> {
     let mut field = |about: &str, name: &str, of: &str| {
         let _ = writeln!(text, "        /// {about}\n        pub {name}: {of},");
     };
-    for given in if own { Vec::new() } else { library.given()? } {
+    for given in if own { Vec::new() } else { library.given() } {
         field(&format!("`{}(x)`", given.name()), given.name(), argument(given));
     }
     for (role, part) in library.roles(own)? {
@@ -108,7 +108,7 @@ fn begin(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>])
 
 /// Returns the function that makes an object.
 fn make(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>]) -> Result<String, NoForm> {
-    let given = library.given()?;
+    let given = library.given();
     let takes = [Type::Object(library.owner.name)];
     let mut function = RustFunction::new(&library.owner, library.types(&takes, signatures), &["x"], 2);
     let fields = given.iter().map(|given| given.name()).join(", ");
@@ -189,7 +189,7 @@ fn make_each(
     }
     let object = &part.object;
     let mut args = Vec::new();
-    for given in given_to(part, stack)? {
+    for given in given_to(part, stack) {
         args.push(match given {
             Given::Node => object.node.map_or_else(|| Ok("1".to_owned()), |node| function.number(node))?,
             Given::Initial => function.number(object.init)?,
