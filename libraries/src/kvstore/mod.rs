@@ -20,7 +20,7 @@ use mowgli_rdma::wait::Method as Wait;
 
 pub use specification::{KVSTORE, Kvstore, Method, store};
 use store::with_valid;
-pub use store::{KvstoreOverLoco, fenced_delete, no_counter};
+pub use store::{KvstoreOverLoco, MOST_KEYS, SlotPerKey, fenced_delete, no_counter};
 
 /// The entry of the catalogue: variants with their expected verdicts and bounds.
 #[must_use]
@@ -46,9 +46,13 @@ pub fn entry() -> Entry {
         .replace(calls!(Msw::Write { x, values } in Method::Insert { .. } => Msw::write(x, with_valid(values))));
     let no_index_lock = fenced.clone().without(calls!(Wait::Mfence {}));
     let silent = fenced_delete(KvstoreOverLoco).without(calls!(Sv::Bcast { .. } in Method::Serve { .. }));
+    let slot_per_key = Arc::new(fenced_delete(SlotPerKey));
     let variants = vec![
         over("published", "LOCO-X App. I", Unsound, Arc::new(KvstoreOverLoco)).and(unseen.clone()),
         over("fenced-delete", "a deletion is complete before it is announced", Sound, fenced)
+            .and(unseen.clone())
+            .and(disagreeing.clone()),
+        over("slot-per-key", "fenced-delete, and an insertion does not search for a slot", Sound, slot_per_key)
             .and(unseen)
             .and(disagreeing.clone()),
         over("no-fence", "changes are not complete when the lock is released", Unsound, Arc::new(no_fence)),

@@ -1,20 +1,32 @@
 //! The store over locks, ring buffers, mixed-size words and shared variables.
 
 use mowgli_core::edit::Edited;
+use mowgli_core::expr::servers;
 
-use super::specification::{KVSTORE, Method, initial, server};
+use super::specification::{KVSTORE, Method, initial};
 use crate::lock::Method as Lock;
-use crate::msw::{self, Method as Msw};
+use crate::msw::{MSW, Method as Msw};
 use crate::prelude::*;
-use crate::rbl::{self, Method as Ring, RBL, Rbl};
-use crate::sv::Method as Sv;
+use crate::rbl::{Method as Ring, RBL};
+use crate::sv::{Method as Sv, SV};
 use crate::wlock::WLOCK;
-use mowgli_rdma::wait::Method as Wait;
+use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 /// LOCO's algorithm over weak locks, ring buffers, mixed-size words, shared variables and RDMA-WAIT-RMW: as in App. I, to the
 /// letter. A deletion is announced while it may be under way to the slot: see `docs/findings.md`, and [`fenced_delete`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvstoreOverLoco;
+
+/// The same, but a thread puts the value of a key into its slot with the key's number. LOCO-X App. I searches its index for a free slot,
+/// which takes as long as the store has keys. While a thread holds the lock of a key, nobody else uses the slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SlotPerKey;
+
+/// The bits of the parts of an entry in a word: 255 threads, 8 million keys, and 4 billion values of a key from one thread.
+const WIDTHS: &[u8] = &[8, 23, 32];
+
+/// The number of keys for which emitted code has no room any more.
+pub const MOST_KEYS: usize = 1 << WIDTHS[1];
 
 /// The lock of a key.
 fn lock(x: impl Into<Expr>, key: impl Into<Expr>) -> Expr {
@@ -60,14 +72,14 @@ struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// The entry in a word of an index, if [`is_entry`] holds of that.
-    fn of(word: Expr) -> Self {
-        Self { owner: word.item(0), nth: word.item(1), counter: word.item(2) }
+    /// The entry in the tuple of a word of an index, if [`is_entry`] holds of that.
+    fn of(tuple: Expr) -> Self {
+        Self { owner: tuple.item(0), nth: tuple.item(1), counter: tuple.item(2) }
     }
 
     /// The word of an index that holds this entry.
     fn word(self) -> Expr {
-        Expr::tuple([self.owner, self.nth, self.counter])
+        Expr::tuple([self.owner, self.nth, self.counter]).packed(WIDTHS)
     }
 
     /// The message that a key has this entry. A message that takes an entry away has the counter below zero.
@@ -86,13 +98,13 @@ impl IndexEntry {
     }
 }
 
-/// True if a word of an index holds an entry. Its owner need not exist.
-fn is_entry(word: Expr) -> Expr {
-    let IndexEntry { owner, nth, .. } = IndexEntry::of(word);
+/// True if the tuple of a word of an index is an entry. Its owner need not exist.
+fn is_entry(tuple: Expr) -> Expr {
+    let IndexEntry { owner, nth, .. } = IndexEntry::of(tuple);
     // For a number from 0 to 255 this is the thread with that number; `thread` of any other value is thread 1.
     let is_thread = number(thread(owner)).is(owner);
     let is_natural = nth.int().is(nth) & !nth.below(0);
-    word.len().is(3) & is_thread & is_natural
+    tuple.len().is(3) & is_thread & is_natural
 }
 
 /// The nodes with threads, other than the own one.
@@ -105,9 +117,9 @@ fn node_of(t: Expr) -> Expr {
     nodes(Expr::tuple([t]))
 }
 
-/// Reads the own index under the local lock. To take that is a fence.
+/// Reads the own index under the local lock. To take that is a fence. Returns the tuple of the word, or bottom.
 fn entry(x: Expr, key: Expr) -> Body {
-    body! { Wait::mfence(); Wait::read(index(x, key, here())) }
+    body! { Wait::mfence(); let word = Wait::read(index(x, key, here())); word.unpacked(WIDTHS) }
 }
 
 /// Writes to the own index under the local lock.
@@ -160,7 +172,7 @@ fn announce(x: Expr, message: Expr) -> Body {
 fn wait_for_all(x: Expr, message: Expr) -> Body {
     body! {
         for n in (others()) {
-            loop { let seen = Sv::read(acknowledged(x, me(), n)); if (seen == message) { break } }
+            loop { let seen = Sv::read(acknowledged(x, me(), n)); if (seen == (message.hash())) { break } }
         }
     }
 }
@@ -175,30 +187,33 @@ fn under_lock(x: Expr, key: Expr, change: impl FnOnce(Expr) -> Body) -> Body {
     body! { Lock::acq(WLOCK, lock(x, key)); let found = entry(x, key); change(found) }
 }
 
-fn insert(x: Expr, key: Expr, value: Expr) -> Body {
-    let nths = range(0, size(x));
-    let is_own = |word: Expr| word.len().is(3) & IndexEntry::of(word).owner.is(number(me()));
-    under_lock(x, key, |found| {
-        body! {
-            if (is_entry(found)) {
-                release(x, key, false)
-            } else {
-                let used = for other in (nths.without(key).reversed()) {
-                    let of_other = entry(x, other);
-                    if (is_own(of_other)) { IndexEntry::of(of_other).nth } else { Val::Bot }
-                };
-                let free = nths.except(used);
-                if ((free.len()) == 0) { Body::never() } else { insert_into(x, key, value, free.first()) }
-            }
-        }
-    })
+/// Inserts a value if the key has none. `put` puts it into a slot.
+fn insert(x: Expr, key: Expr, put: impl FnOnce() -> Body) -> Body {
+    under_lock(x, key, |found| body! { if (is_entry(found)) { release(x, key, false) } else { put() } })
 }
 
-/// Puts a value into an own slot that no entry of the own index names. A slot that holds no counter has none to go on from, so the
-/// call never returns.
+/// Puts a value into a slot that no entry of the own index names.
+fn insert_into_free(x: Expr, key: Expr, value: Expr) -> Body {
+    let nths = range(0, size(x));
+    let is_own = |tuple: Expr| tuple.len().is(3) & IndexEntry::of(tuple).owner.is(number(me()));
+    body! {
+        let used = for other in (nths.without(key).reversed()) {
+            let of_other = entry(x, other);
+            if (is_own(of_other)) { IndexEntry::of(of_other).nth } else { Val::Bot }
+        };
+        let free = nths.except(used);
+        if ((free.len()) == 0) { Body::never() } else { insert_into(x, key, value, free.first()) }
+    }
+}
+
+/// Puts a value into an own slot that no entry of the own index names. A slot that holds no counter has none to go on from, and one
+/// with the largest counter has none left. Then the call never returns.
 fn insert_into(x: Expr, key: Expr, value: Expr, nth: Expr) -> Body {
     let to = slot(x, number(me()), nth);
-    let has_counter = |content: Expr| content.len().above(1) & content.item(1).int().is(content.item(1));
+    let most = (1_i64 << WIDTHS[2]) - 1;
+    let has_counter = |content: Expr| {
+        content.len().above(1) & content.item(1).int().is(content.item(1)) & content.item(1).below(most)
+    };
     let with = |counter: Expr| IndexEntry { owner: number(me()), nth, counter };
     body! {
         let old = loop { let old = Msw::try_read(to); if (old != (Val::Bot)) { break old } };
@@ -272,12 +287,11 @@ fn lookup(x: Expr, key: Expr) -> Body {
 
 /// Takes one message from another node, changes the own index as the message says, and acknowledges the message.
 fn serve(x: Expr) -> Body {
-    // `first` of a value without parts is the value itself.
-    let has_parts = |message: Expr| message.first().is_not(message);
+    let has_parts = |message: Expr| message.len().above(1);
     let change = |message: Expr| {
         let key = message.first().int();
         body! {
-            if (message.item(3).int().above(0)) { set_entry(x, key, message.rest()) } else { set_entry(x, key, Val::Bot) }
+            if (message.item(3).int().above(0)) { set_entry(x, key, message.rest().packed(WIDTHS)) } else { set_entry(x, key, Val::Bot) }
         }
     };
     body! {
@@ -287,7 +301,7 @@ fn serve(x: Expr) -> Body {
                     let message = Ring::receive(RBL, tracker(x, writer));
                     if (has_parts(message)) {
                         change(message);
-                        Sv::write(acknowledged(x, writer, here()), message);
+                        Sv::write(acknowledged(x, writer, here()), message.hash());
                         Sv::bcast(acknowledged(x, writer, here()), Val::NoWid, node_of(writer));
                         break
                     }
@@ -297,29 +311,41 @@ fn serve(x: Expr) -> Body {
     }
 }
 
-/// Adds the parts of a store that belong to a thread, or to its node, to a world.
-fn declare(x: Loc, values: &[Val], t: Tid, world: &mut World) {
-    let (here, first) = (world.node_of(t), Tid::from_index(0));
-    for (nth, &value) in values.iter().enumerate() {
-        let (key, filled) = (nth as i64, value != Val::Bot);
-        let entry = IndexEntry { owner: number(first), nth: key.into(), counter: 1.into() };
-        let word = if filled { entry.word().value() } else { Val::Bot };
-        world.objects.insert(index(x, key, here).loc(), wait::word(here).init(word));
-        world.objects.insert(lock(x, key).loc(), Object::new(WLOCK).at(Node(1)));
-        let content = if t == first && filled { content(value, 1, 1) } else { content(0, 0, 0) };
-        world.objects.insert(slot(x, number(t), key).loc(), msw::words(here, 3).init(content.value()));
+/// The parts of a store whose keys have no value at first.
+fn parts() -> &'static Parts {
+    parts! { static x =>
+        for key in (range(0, size(x))) {
+            lock(x, key) => ObjectTerm::new(WLOCK).at(Node(1));
+            for n in (nodes(all_threads())) { index(x, key, n) => ObjectTerm::new(WAIT).at(n).init(Val::Bot); }
+        }
+        for t in (all_threads()) {
+            for nth in (range(0, size(x))) { slot(x, number(t), nth) => three_words(t, content(0, 0, 0)); }
+            copy(x, "got", t) => three_words(t, Expr::tuple([0, 0, 0].map(Expr::from)));
+            copy(x, "put", t) => three_words(t, Expr::tuple([0, 0, 0].map(Expr::from)));
+            // Room for two messages of four words.
+            tracker(x, t) => ObjectTerm::new(RBL).members(servers(t)).size(10);
+            for n in (nodes(all_threads()).without(node(t))) { acknowledged(x, t, n) => ObjectTerm::new(SV); }
+        }
     }
-    for purpose in ["got", "put"] {
-        world.objects.insert(copy(x, purpose, t).loc(), msw::words(here, 3));
-    }
+}
+
+/// Three words on the node of a thread.
+fn three_words(t: Expr, values: Expr) -> ObjectTerm {
+    ObjectTerm::new(MSW).at(node(t)).size(3).init(values)
+}
+
+/// Lets the keys of a store begin with its values, which are in slots of the first thread.
+fn fill_at_first(x: Loc, values: &[Val], world: &mut World) {
+    let first = number(Tid::from_index(0));
     let with_threads: NodeSet = world.threads.iter().copied().collect();
-    let others = with_threads.without(here);
-    let readers: Vec<Tid> = others.iter().filter_map(|n| server(world, n)).collect();
-    if !readers.is_empty() {
-        // Room for two messages of four words.
-        world.objects.insert(tracker(x, t).loc(), rbl::ring(Rbl::Strong, t, &readers, 10));
+    for (nth, &value) in values.iter().enumerate().filter(|(_, value)| **value != Val::Bot) {
+        let nth = nth as i64;
+        let word = IndexEntry { owner: first, nth: nth.into(), counter: 1.into() }.word();
+        let indices = with_threads.iter().map(|n| (index(x, nth, n), word));
+        for (part, v) in indices.chain([(slot(x, first, nth), content(value, 1, 1))]) {
+            world.objects.get_mut(&part.loc()).expect("a part of the store").init = v.value();
+        }
     }
-    world.objects.extend(others.iter().map(|n| (acknowledged(x, t, n).loc(), sv::variable())));
 }
 
 impl Implementation for KvstoreOverLoco {
@@ -328,17 +354,49 @@ impl Implementation for KvstoreOverLoco {
     }
 
     fn declare(&self, world: &mut World) {
+        parts().declare(KVSTORE, world);
         for (x, object) in world.objects_of(KVSTORE) {
-            for t in world.tids() {
-                declare(x, initial(&object), t, world);
+            fill_at_first(x, initial(&object), world);
+            // Nobody uses a ring without readers.
+            let rings = world.tids().map(|t| tracker(x, t).loc()).filter(|ring| world.objects[ring].members.len() == 1);
+            for ring in rings.collect::<Vec<_>>() {
+                world.objects.remove(&ring);
             }
         }
+    }
+
+    fn empty_parts(&self) -> Option<&Parts> {
+        Some(parts())
     }
 
     fn bodies(&self) -> Option<&Bodies> {
         // A key that is not an integer is a fault.
         Some(bodies! { static Method:
-            Insert { x, key, v } => { insert(x, key.int(), v) }
+            Insert { x, key, v } => { insert(x, key.int(), || insert_into_free(x, key.int(), v)) }
+            Update { x, key, v } => { update(x, key.int(), v) }
+            Delete { x, key } => { delete(x, key.int()) }
+            Lookup { x, key } => { lookup(x, key.int()) }
+            Serve { x } => { serve(x) }
+        })
+    }
+}
+
+impl Implementation for SlotPerKey {
+    fn target(&self) -> Name {
+        KVSTORE
+    }
+
+    fn declare(&self, world: &mut World) {
+        KvstoreOverLoco.declare(world);
+    }
+
+    fn empty_parts(&self) -> Option<&Parts> {
+        Some(parts())
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        Some(bodies! { static Method:
+            Insert { x, key, v } => { insert(x, key.int(), || insert_into(x, key.int(), v, key.int())) }
             Update { x, key, v } => { update(x, key.int(), v) }
             Delete { x, key } => { delete(x, key.int()) }
             Lookup { x, key } => { lookup(x, key.int()) }
