@@ -8,6 +8,7 @@ use mowgli_core::implementation::Implementations;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::bal::{BAL, BAL_PUTS};
+use mowgli_libraries::kvstore::KVSTORE;
 use mowgli_libraries::msw::MSW;
 use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::rbl::RBL;
@@ -20,19 +21,30 @@ use mowgli_rdma::wait::WAIT;
 use rustc_hash::FxHashMap;
 
 use crate::emitted::mowgli_port::{self, Id, List, Word};
-use crate::emitted::objects::{self, Own, bal, bal_puts, msw, nlock, rbl, sc_rmw, slock, sv, trylock, wlock};
+use crate::emitted::objects::{self, Own, bal, bal_puts, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, trylock, wlock};
 use crate::memory::MemoryWord;
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
 
 /// The libraries with emitted code, each as the variant by which it runs if nobody names one.
-const EMITTED: [Name; 10] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, TRYLOCK, SC_RMW, RBL, MSW];
+const EMITTED: [Name; 11] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, TRYLOCK, SC_RMW, RBL, MSW, KVSTORE];
 
 /// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another
-/// variant than the default, all bodies are interpreted.
-pub(crate) fn is_compiled(variants: &BTreeMap<String, String>) -> bool {
-    !EMITTED.iter().any(|library| variants.contains_key(library.text()))
+/// variant than the default, or if a map has values at first, all bodies are interpreted.
+pub(crate) fn is_compiled(world: &World, variants: &BTreeMap<String, String>) -> bool {
+    let has_code = |object: &Object| match object.library {
+        MSW => list(object.init).is_some(),
+        KVSTORE => matches!(object.init, Val::Tuple(values) if values.parts().iter().all(|v| *v == Val::Bot)),
+        _ => true,
+    };
+    !EMITTED.iter().any(|library| variants.contains_key(library.text())) && world.objects.values().all(has_code)
+}
+
+/// True if emitted code has other words for an object than the interpreter: a checksum in place of a tuple, or a tuple in one word. These
+/// words have no names, because a map has many. The interpreter makes no calls of such an object.
+pub(crate) fn has_own_words(object: &Object) -> bool {
+    [MSW, KVSTORE].contains(&object.library)
 }
 
 /// True if emitted code makes the calls of a library, or these are operations themselves.
@@ -55,8 +67,9 @@ pub(crate) struct CompiledObjects {
 pub(crate) type Me<'t> = objects::Me<'t, CallPort<'t>>;
 
 impl CompiledObjects {
-    /// Makes the objects of a world, with or without its rings. Returns the name of each word that the emitted code has, by number.
-    pub(crate) fn new(world: &World, implementations: &Implementations, has_rings: bool) -> (Self, Vec<Loc>) {
+    /// Makes the objects of a world, with or without its rings. Returns the name of each word that the emitted code has, by number, if
+    /// it has one.
+    pub(crate) fn new(world: &World, implementations: &Implementations, has_rings: bool) -> (Self, Vec<Option<Loc>>) {
         let node_of: Vec<i64> = world.threads.iter().map(|n| n.0.into()).collect();
         let mut made = mowgli_port::World::new(world.nodes.into(), &node_of);
         let own = Own::new(&mut made);
@@ -67,26 +80,33 @@ impl CompiledObjects {
         let is_compiled = |x: &Loc, object: &Object| !x.0.is_part() && (has_rings || object.library != RBL);
         for (&x, object) in world.objects.iter().filter(|(x, object)| is_compiled(x, object)) {
             let Some(object) = emitted(&mut made, object) else { continue };
-            parts.add_object(x, &world.objects[&x], &mut words);
+            if has_own_words(&world.objects[&x]) {
+                words.resize(made.words.len(), None);
+            } else {
+                parts.add_object(x, &world.objects[&x], &mut words);
+            }
             all.insert(address(x), object);
         }
         (Self { world: made, own, objects: all }, words)
     }
 
-    /// Checks that emitted code and bodies have the same words, each with its initial value for the bodies. A word that is a tuple at
-    /// first is a hash, and gets the checksum of emitted code.
-    pub(crate) fn begin<'w>(&self, memory: &mut [MemoryWord], initial: impl Iterator<Item = &'w Val>) {
-        assert!(self.world.words.len() <= memory.len(), "the emitted objects are those of other bodies");
-        for ((word, &(node, v)), initial) in memory.iter_mut().zip(&self.world.words).zip(initial) {
-            let is_same = word.initial == v || matches!(initial, Val::Tuple(_));
-            assert!(word.node as i64 == node && is_same, "the emitted objects are those of other bodies");
-            word.initial = v;
-        }
+    /// Describes a word without a name.
+    pub(crate) fn word(&self, at: usize) -> MemoryWord {
+        let (node, initial) = self.world.words[at];
+        MemoryWord::nameless(node as u8, initial)
     }
 
-    /// True if the interpreter cannot make calls of this object, because it has another hash than emitted code.
+    /// Checks that emitted code and bodies have the same words.
+    pub(crate) fn check(&self, memory: &[MemoryWord]) {
+        let is_same = |(word, emitted): (&MemoryWord, &(i64, i64))| (i64::from(word.node), word.initial) == *emitted;
+        let are_same = self.world.words.len() <= memory.len() && memory.iter().zip(&self.world.words).all(is_same);
+        assert!(are_same, "the emitted objects are those of other bodies");
+    }
+
+    /// True if the interpreter cannot make calls of this object: see [`has_own_words`].
     pub(crate) fn is_alone(&self, x: Loc) -> bool {
-        self.object::<msw::Object>(x).is_some() || self.object::<rbl::Object>(x).is_some()
+        let has_other_words = [self.object::<msw::Object>(x).is_some(), self.object::<kvstore::Object>(x).is_some()];
+        has_other_words.contains(&true) || self.object::<rbl::Object>(x).is_some()
     }
 
     /// Returns the code's form of an object, if it has one. Without one, the interpreter makes the same calls.
@@ -125,6 +145,7 @@ fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn An
         SC_RMW => Box::new(sc_rmw::new(world, node, initial)),
         MSW => Box::new(msw::new(world, node, list(object.init)?)),
         RBL => Box::new(rbl::new(world, members, object.size as i64)),
+        KVSTORE => Box::new(kvstore::new(world, object.size as i64)),
         _ => return None,
     })
 }
@@ -143,16 +164,16 @@ struct PartOrder<'a> {
 
 impl PartOrder<'_> {
     /// Adds the words of an object.
-    fn add_object(&self, x: Loc, object: &Object, words: &mut Vec<Loc>) {
+    fn add_object(&self, x: Loc, object: &Object, words: &mut Vec<Option<Loc>>) {
         if object.library == WAIT {
-            words.push(x);
+            words.push(Some(x));
         } else {
             self.add_parts(object.library, Some(x), words);
         }
     }
 
     /// Adds the words of the parts of an object, or of the library itself.
-    fn add_parts(&self, library: Name, owner: Option<Loc>, words: &mut Vec<Loc>) {
+    fn add_parts(&self, library: Name, owner: Option<Loc>, words: &mut Vec<Option<Loc>>) {
         let parts = self.implementations.get(&library).and_then(|implementation| implementation.parts());
         for (x, object) in parts.map(|parts| parts.of_object(self.world, owner)).unwrap_or_default() {
             self.add_object(x, &object, words);

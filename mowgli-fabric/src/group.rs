@@ -13,7 +13,6 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::rbl::RBL;
-use mowgli_libraries::sv::SV;
 use mowgli_rdma::Switches;
 
 use crate::company::Company;
@@ -190,7 +189,7 @@ impl Group {
     }
 
     /// Interprets the bodies of all methods. By default, the code that `mowgli emit rust` writes makes the calls of barriers, shared
-    /// variables, rings, atomics and locks. If a variant of such a library is selected, all bodies are interpreted, too.
+    /// variables, rings, atomics, locks, words that are read together and maps. If a variant of such a library is selected, all bodies are interpreted, too.
     #[must_use]
     pub fn interpreted(self) -> Self {
         Self { is_interpreted: true, ..self }
@@ -282,12 +281,12 @@ impl Group {
     }
 
     pub(crate) fn stack(&self) -> Result<Stack, Fault> {
-        if self.is_interpreted || !is_compiled(&self.variants) {
+        if self.is_interpreted || !is_compiled(&self.world, &self.variants) {
             return Stack::new(&self.entries, self.world.clone(), [], &self.variants);
         }
         let has_rings = self.has_rings();
         let rings = has_rings.then(|| (RBL.text().to_owned(), HASHED.to_owned()));
         let variants = self.variants.clone().into_iter().chain(rings).collect();
-        Stack::new(&self.entries, self.world.clone(), [SV], &variants)?.compiled(has_rings)
+        Stack::compiled(&self.entries, self.world.clone(), &variants, has_rings)
     }
 }

@@ -52,11 +52,11 @@ pub(crate) struct Legal {
 }
 
 impl Legal {
-    /// Records the words of memory of a group with so many nodes. They get numbers in this order.
+    /// Records the words of memory of a group with so many nodes, each with its number.
     ///
     /// # Errors
     /// If a word has no node or one that does not exist, or if words do not hold its initial integer.
-    pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (Loc, &'w Object)>) -> Result<Self, Illegal> {
+    pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (usize, (Loc, &'w Object))>) -> Result<Self, Illegal> {
         let placed = |(at, (x, object)): (usize, (Loc, &Object))| {
             let node = object.node.ok_or(Illegal::Homeless(x))?;
             if !(1..=nodes).contains(&node.0) {
@@ -65,7 +65,7 @@ impl Legal {
             held(object.init).map_err(|why| Illegal::Init { x, init: object.init, why: Box::new(why) })?;
             Ok((x, Word { node: node.0.into(), at }))
         };
-        Ok(Self { nodes, words: words.enumerate().map(placed).collect::<Result<_, _>>()? })
+        Ok(Self { nodes, words: words.map(placed).collect::<Result<_, _>>()? })
     }
 
     /// Checks an operation of a thread on the node `here`.

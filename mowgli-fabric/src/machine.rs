@@ -17,6 +17,7 @@ use mowgli_rdma::wait::{WORDS, row};
 use mowgli_rdma::{Qp, Switches, Way};
 
 use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::memory::MemoryWord;
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 
@@ -85,9 +86,11 @@ impl MachineFabric {
     pub(crate) fn new(stack: &Stack, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
         let world = &stack.world;
         let mut words = World::new(world.nodes, &world.threads);
-        words.objects.extend(stack.memory().iter().map(|word| {
-            let object = &world.objects[&word.x];
-            (word.x, Object { library: TSO, init: word.initial.into(), ..object.clone() })
+        let name = |(at, word): (usize, &MemoryWord)| word.x.unwrap_or_else(|| Loc::new(&format!("word.{at}")));
+        let names: Vec<Loc> = stack.memory().iter().enumerate().map(name).collect();
+        words.objects.extend(names.iter().zip(stack.memory()).map(|(&name, word)| {
+            let object = word.x.map_or_else(|| Object::new(TSO).at(Node(word.node)), |x| world.objects[&x].clone());
+            (name, Object { library: TSO, init: word.initial.into(), ..object })
         }));
         let core = Core {
             hardware: Driven::new(&words, switches).map_err(|e| Fault::Wrong(e.to_string()))?,
@@ -102,8 +105,7 @@ impl MachineFabric {
             fault: None,
         };
         let changed = world.threads.iter().map(|_| Condvar::new()).collect();
-        let words = stack.memory().iter().map(|word| word.x).collect();
-        Ok(Self { words, nodes: world.nodes, core: Mutex::new(core), changed })
+        Ok(Self { words: names, nodes: world.nodes, core: Mutex::new(core), changed })
     }
 
     fn core(&self) -> MutexGuard<'_, Core> {

@@ -31,9 +31,10 @@ pub(crate) const LINE: usize = 8;
 
 /// A word of memory.
 pub(crate) struct MemoryWord {
-    pub(crate) x: Loc,
+    /// The name, if a program can name the word.
+    pub(crate) x: Option<Loc>,
     /// The node, counted from 1.
-    pub(crate) node: usize,
+    pub(crate) node: u8,
     /// The content at first.
     pub(crate) initial: i64,
     /// True if its library declares that it is never read. A get may bring anything into such a word.
@@ -47,8 +48,15 @@ impl MemoryWord {
     pub(crate) fn new((x, object): (Loc, &Object), legal: &Legal) -> Result<Self, Fault> {
         let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
         let initial = encoded(object.init, legal).ok_or_else(unfit)?;
-        let node = object.node.map_or(1, |node| usize::from(node.0));
-        Ok(Self { x, node, initial, is_unread: is_unread(object), begins: object.size > 1 })
+        let node = object.node.map_or(1, |node| node.0);
+        Ok(Self { x: Some(x), node, initial, is_unread: is_unread(object), begins: object.size > 1 })
+    }
+}
+
+impl MemoryWord {
+    /// Describes a word that only emitted code uses.
+    pub(crate) fn nameless(node: u8, initial: i64) -> Self {
+        Self { x: None, node, initial, is_unread: false, begins: false }
     }
 }
 

@@ -8,7 +8,7 @@ use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 use mowgli_libraries::bal::{BAL, BAL_PUTS, barrier, put_barrier};
-use mowgli_libraries::kvstore::{Method as Store, store};
+use mowgli_libraries::kvstore::{MOST_KEYS, Method as Store, store};
 use mowgli_libraries::msw::{self, words};
 use mowgli_libraries::rbl::{RBL, Rbl, ring};
 use mowgli_libraries::sc_rmw::{self, SC_RMW};
@@ -16,7 +16,7 @@ use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
 use crate::compiled::Me;
-use crate::emitted::mowgli_port::{List, Nodes, only};
+use crate::emitted::mowgli_port::{BOT, List, Nodes, only};
 use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::port::Fault;
@@ -228,9 +228,11 @@ impl Map {
     /// Inserts a value for a key that has none. Returns true if it did.
     ///
     /// # Errors
-    /// If the others do not serve, or there is no such key.
+    /// If the others do not serve, there is no such key, or the value is `i64::MIN`, which stands for no value.
     pub fn insert(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
-        interpreted(thread, Store::Insert { x: self.0, key: key.into(), v: v.into() })
+        let call = || Store::Insert { x: self.0, key: key.into(), v: v.into() }.into();
+        self.is_value(v)?;
+        self.make(thread, key, |me, x| code::kvstore::insert(me, x, key, v), call)
     }
 
     /// Returns the value of a key, if it has one.
@@ -238,15 +240,21 @@ impl Map {
     /// # Errors
     /// If there is no such key.
     pub fn get(&self, thread: &mut Thread<'_>, key: i64) -> Result<Option<i64>, Fault> {
-        interpreted(thread, Store::Lookup { x: self.0, key: key.into() })
+        let code = |me: &mut Me<'_>, x: &code::kvstore::Object| {
+            let v = code::kvstore::lookup(me, x, key)?;
+            Ok((v != BOT).then_some(v))
+        };
+        self.make(thread, key, code, || Store::Lookup { x: self.0, key: key.into() }.into())
     }
 
     /// Changes the value of a key that has one. Returns true if it did.
     ///
     /// # Errors
-    /// If there is no such key.
+    /// If there is no such key, or the value is `i64::MIN`, which stands for no value.
     pub fn update(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
-        interpreted(thread, Store::Update { x: self.0, key: key.into(), v: v.into() })
+        let call = || Store::Update { x: self.0, key: key.into(), v: v.into() }.into();
+        self.is_value(v)?;
+        self.make(thread, key, |me, x| code::kvstore::update(me, x, key, v), call)
     }
 
     /// Removes the value of a key that has one. Returns true if it did.
@@ -254,7 +262,8 @@ impl Map {
     /// # Errors
     /// If the others do not serve, or there is no such key.
     pub fn remove(&self, thread: &mut Thread<'_>, key: i64) -> Result<bool, Fault> {
-        interpreted(thread, Store::Delete { x: self.0, key: key.into() })
+        let call = || Store::Delete { x: self.0, key: key.into() }.into();
+        self.make(thread, key, |me, x| code::kvstore::delete(me, x, key), call)
     }
 
     /// Waits for a change by a thread of another node, and acknowledges it.
@@ -262,7 +271,27 @@ impl Map {
     /// # Errors
     /// If such a change does not come.
     pub fn serve(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
-        interpreted(thread, Store::Serve { x: self.0 })
+        let call = || Store::Serve { x: self.0 }.into();
+        thread.make(self.0, |me, x: &code::kvstore::Object| code::kvstore::serve(me, x), call)
+    }
+
+    /// Makes a call of a key. The code expects that there is such a key, and the interpreter reports it if not.
+    fn make<R: CallResult>(
+        &self,
+        thread: &mut Thread<'_>,
+        key: i64,
+        code: impl FnOnce(&mut Me<'_>, &code::kvstore::Object) -> Result<R, Fault>,
+        call: impl Fn() -> Call,
+    ) -> Result<R, Fault> {
+        if usize::try_from(key).is_ok_and(|key| key < thread.size(self.0)) {
+            thread.make(self.0, code, call)
+        } else {
+            interpreted(thread, call())
+        }
+    }
+
+    fn is_value(&self, v: i64) -> Result<(), Fault> {
+        if v == BOT { Err(Fault::Wrong(format!("{v} is no value of {}: it stands for none", self.0))) } else { Ok(()) }
     }
 }
 
@@ -484,9 +513,17 @@ impl Group {
         Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))), PhantomData)
     }
 
-    /// Adds a map with `keys` keys, all of them without values. The default variant is `fenced-delete`, because in the
-    /// published one a deleted value can reappear. [`Group::variant`] selects the published one.
+    /// Adds a map with `keys` keys, all of them without values. The default variant is `slot-per-key`. Its deletions are complete before
+    /// they are announced, because in the published one a deleted value can reappear. A thread puts the value of a key into its slot with
+    /// the key's number, where LOCO-X App. I searches for a free one. [`Group::variant`] selects the published one.
+    ///
+    /// # Panics
+    /// If there are 2^23 keys or more.
     pub fn map(&mut self, name: &str, keys: usize) -> Map {
+        assert!(
+            keys < MOST_KEYS,
+            "the map {name} has {keys} keys: an entry of its index has room for fewer than {MOST_KEYS}"
+        );
         Map(self.object(name, store(&vec![Val::Bot; keys])))
     }
 }

@@ -12,11 +12,12 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
+use mowgli_libraries::sv::SV;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
-use crate::compiled::CompiledObjects;
+use crate::compiled::{CompiledObjects, has_own_words};
 use crate::emitted::mowgli_port::Word;
 use crate::legal::{Illegal, Legal};
 use crate::memory::{MemoryWord, encoded};
@@ -40,17 +41,42 @@ pub struct Stack {
 
 impl Stack {
     /// Builds the implementations of the libraries of a world and of `others`, and of all that they call. A library
-    /// that `variants` does not name runs by its [`Entry::default_variant`], and rings by the one that puts a message at once.
+    /// that `variants` does not name runs by its [`Entry::default_variant`]. But rings run by the one that puts a message at once, and maps
+    /// by the one that does not search for a slot.
     ///
     /// # Errors
     /// If a library or variant does not exist, or a word is on a node that does not exist.
     pub fn new(
         entries: &[Entry],
-        mut world: World,
+        world: World,
         others: impl IntoIterator<Item = Name>,
         variants: &BTreeMap<String, String>,
     ) -> Result<Self, Fault> {
+        Self::with_parts(entries, world, others, variants, |_| true)
+    }
+
+    /// Builds the same, for a group whose calls are made by emitted code, if there is such code, those of rings if `has_rings`. The words of some objects have no names
+    /// then: see [`has_own_words`].
+    pub(crate) fn compiled(
+        entries: &[Entry],
+        world: World,
+        variants: &BTreeMap<String, String>,
+        has_rings: bool,
+    ) -> Result<Self, Fault> {
+        Self::with_parts(entries, world, [SV], variants, |object| !has_own_words(object))?.with_emitted(has_rings)
+    }
+
+    /// Builds the implementations. Adds the parts of those objects that `is_named` accepts.
+    fn with_parts(
+        entries: &[Entry],
+        mut world: World,
+        others: impl IntoIterator<Item = Name>,
+        variants: &BTreeMap<String, String>,
+        is_named: impl Fn(&Object) -> bool,
+    ) -> Result<Self, Fault> {
         let used = world.objects.values().map(|o| o.library).chain(others).collect();
+        let (named, apart) = world.objects.into_iter().partition(|(_, object)| is_named(object));
+        world.objects = named;
         let (mut running, mut libraries) = (BTreeMap::new(), BTreeMap::new());
         for entry in needed(entries, used, variants)?.into_iter().rev() {
             let named = variants.get(entry.name).map(|variant| entry.variant(variant));
@@ -60,6 +86,7 @@ impl Stack {
             running.insert(name, variant.clone());
             libraries.insert(name, entry.specification.shared(name));
         }
+        world.objects.extend::<BTreeMap<_, _>>(apart);
         Self::of(world, running, libraries)
     }
 
@@ -69,21 +96,24 @@ impl Stack {
         libraries: BTreeMap<Name, Arc<dyn Hints>>,
     ) -> Result<Self, Fault> {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
-        let legal = Legal::new(world.nodes, Self::words(&world))?;
+        let legal = Legal::new(world.nodes, Self::words(&world).enumerate())?;
         let memory = Self::words(&world).map(|word| MemoryWord::new(word, &legal)).collect::<Result<_, _>>()?;
         Ok(Self { world: Arc::new(world), implementations, libraries, running, memory, legal, compiled: None })
     }
 
-    /// Lets emitted code make the calls of the objects that have such code, of rings if `has_rings`. Its words are those of the bodies, so that
-    /// interpreted calls of the same objects are possible too, unless they read a hash.
-    pub(crate) fn compiled(mut self, has_rings: bool) -> Result<Self, Fault> {
+    /// Lets emitted code make the calls of the objects that have such code, of rings if `has_rings`. Words with names are those of the
+    /// bodies, so that interpreted calls of the same objects are possible too.
+    fn with_emitted(mut self, has_rings: bool) -> Result<Self, Fault> {
         let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations, has_rings);
-        let is_first: FxHashSet<Loc> = first.iter().copied().collect();
+        let is_first: FxHashSet<Loc> = first.iter().copied().flatten().collect();
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));
-        let words: Vec<_> = first.iter().copied().chain(rest).map(|x| (x, &self.world.objects[&x])).collect();
-        self.legal = Legal::new(self.world.nodes, words.iter().copied())?;
-        self.memory = words.iter().map(|word| MemoryWord::new(*word, &self.legal)).collect::<Result<_, _>>()?;
-        compiled.begin(&mut self.memory, words.iter().map(|(_, object)| &object.init));
+        let words: Vec<_> = first.into_iter().chain(rest.map(Some)).collect();
+        let named = |x: &Option<Loc>| x.map(|x| (x, &self.world.objects[&x]));
+        let numbered = words.iter().enumerate().filter_map(|(at, x)| Some((at, named(x)?)));
+        self.legal = Legal::new(self.world.nodes, numbered)?;
+        let word = |(at, x)| named(x).map_or_else(|| Ok(compiled.word(at)), |word| MemoryWord::new(word, &self.legal));
+        self.memory = words.iter().enumerate().map(word).collect::<Result<_, _>>()?;
+        compiled.check(&self.memory);
         self.compiled = Some(compiled);
         Ok(self)
     }
@@ -106,7 +136,7 @@ impl Stack {
     /// do not hold.
     pub(crate) fn decoded(&self, x: Loc, content: i64) -> Result<Val, Fault> {
         let word = pointed(content).and_then(|at| self.memory.get(at));
-        let v = word.map(|word| Val::Loc(word.x)).or_else(|| unpacked(content));
+        let v = word.and_then(|word| word.x).map(Val::Loc).or_else(|| unpacked(content));
         v.ok_or_else(|| Fault::Wrong(format!("{x} is {content}: {}", Illegal::TooLarge(content))))
     }
 
@@ -234,6 +264,7 @@ fn described(x: Loc, object: &Object) -> String {
 fn offered(entry: &Entry) -> Result<&Variant, mowgli_libraries::error::Error> {
     match entry.name {
         "rbl" => entry.variant("one-put"),
+        "kvstore" => entry.variant("slot-per-key"),
         _ => entry.default_variant(),
     }
 }

@@ -133,7 +133,7 @@ impl<'a> Thread<'a> {
             }
             if let Some(x) = key.2.filter(|x| self.stack.with_code().is_some_and(|code| code.is_alone(*x))) {
                 return Err(Fault::Wrong(format!(
-                    "{} calls {call}: emitted code makes the calls of {x}, and has another hash than the interpreter; use its own \
+                    "{} calls {call}: emitted code makes the calls of {x}, and has other words than the interpreter; use its own \
                      methods, or Group::interpreted",
                     self.id
                 )));

@@ -205,7 +205,7 @@ fn pairs(variant: &str, fabric: Fabric) -> Result<Vec<Vec<i64>>, Fault> {
     Ok(seen.concat())
 }
 
-/// The interpreter has another hash than emitted code.
+/// The interpreter has other words than emitted code.
 #[test]
 fn words_refuse_interpreted_calls_and_other_sizes() {
     let mut group = Group::new(&[1, 2]);
@@ -222,7 +222,7 @@ fn words_refuse_interpreted_calls_and_other_sizes() {
         group.run(Fabric::Local, |thread| if thread.id().index() == 0 { refusals(thread) } else { Ok(vec![]) })
     };
     let refused = run(&mut group).unwrap().swap_remove(0);
-    for (why, part) in refused.iter().zip(["3 words", "has 2 words", "has 3 words", "another hash", "pair"]) {
+    for (why, part) in refused.iter().zip(["3 words", "has 2 words", "has 3 words", "other words", "pair"]) {
         assert!(why.contains(part), "{refused:#?}");
     }
 }

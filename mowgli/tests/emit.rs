@@ -32,7 +32,6 @@ fn what_has_no_form_in_c_is_refused_by_name() {
     for (name, why) in [
         ("msw:sum", "msw: sum(initial(x)) has no form in C or Rust"),
         ("msw:guard-backward", "msw: the part x.word[size(x) + 1] has an index that goes through no set"),
-        ("kvstore", "kvstore: an object with a value for each key has no form in C or Rust"),
         ("ticketlock", "ticketlock: x86-tso is a memory model that has no form in C or Rust"),
         ("bal:no-fences", "no variant no-fences"),
         ("bla", "no library bla"),
@@ -111,7 +110,7 @@ fn emitted_rust_compiles() {
         modules += &format!("pub mod {module};\n");
     }
     refused.retain(|name| name.ends_with(":published"));
-    assert_eq!(refused, ["kvstore:published"]);
+    assert!(refused.is_empty(), "{refused:?}");
     assert!(modules.lines().count() > 30, "{modules}");
     let main = at.join("lib.rs");
     std::fs::write(&main, modules).expect("it is written");

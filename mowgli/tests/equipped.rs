@@ -1016,7 +1016,7 @@ fn emitted_c_compiles() {
     }
     let is_published = |name: &&String| name.ends_with(":published");
     let refused: Vec<&String> = refused.iter().filter(is_published).collect();
-    assert_eq!(refused, ["kvstore:published"]);
+    assert!(refused.is_empty(), "{refused:?}");
     assert!(sources.len() > 30, "{}", sources.len());
     for (name, source) in sources {
         let flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"];

@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:hashed msw:published`.
+//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put msw:published kvstore:slot-per-key`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -452,7 +452,7 @@ pub mod sc_rmw {
     }
 }
 
-/// `rbl`, as its variant `hashed`: a message is one put, known by its hash
+/// `rbl`, as its variant `one-put`: the words of a message are one put, in any order
 pub mod rbl {
     use super::*;
 
@@ -463,114 +463,105 @@ pub mod rbl {
         pub members: List,
         /// `size(x)`
         pub size: i64,
-        /// `x.written`
-        pub written: Word,
-        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..(size(x) + size(x))`
+        /// `x.head`
+        pub head: sv::Object,
+        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..size(x)`
         pub word: Vec<Word>,
-        /// `x.seen[t] for t in rest(members(x))`
-        pub seen: Vec<Word>,
         /// `x.tail[t] for t in rest(members(x))`
         pub tail: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
     }
 
     /// Makes an object: on every node, with the same arguments and in the same order.
     pub fn new(world: &mut World, members: List, size: i64) -> Object {
         let mut x = Object { members, size, ..Object::default() };
-        x.word = vec![Word::default(); ((world.nodes + 1) * (x.size + x.size)) as usize];
-        x.seen = vec![Word::default(); (world.threads() + 1) as usize];
+        x.word = vec![Word::default(); ((world.nodes + 1) * x.size) as usize];
         x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        x.written = world.word(world.node_of(x.members.first()), 0);
+        x.head = sv::new(world, 0);
         for n in each(world.nodes_of(&x.members)) {
-            for k in 0..x.size + x.size {
-                x.word[(n * (x.size + x.size) + k) as usize] = world.word(n, 0);
+            for k in 0..x.size {
+                x.word[(n * x.size + k) as usize] = world.word(n, 0);
             }
         }
         for t in x.members.rest().each() {
-            x.seen[t as usize] = world.word(world.node_of(t), 0);
+            x.tail[t as usize] = sv::new(world, 0);
         }
-        for t_2 in x.members.rest().each() {
-            x.tail[t_2 as usize] = sv::new(world, 0);
-        }
+        x.d = world.id();
         x
     }
 
     /// `Submit(x, message)`, which returns whether there was room.
     pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
-        if List::of(&[x.members.first()]).has(me.thread) {
-            let v = me.port.read(x.written)?;
+        let done = if List::of(&[x.members.first()]).has(me.thread) {
+            let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
             for t in x.members.rest().each() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
-            let end = at + message.size() + 2;
-            if x.size < end - tails.min() {
-                Ok(false)
+            if x.size < at - tails.min() + message.size() + 1 {
+                false
             } else {
                 let begin = rem(at, x.size);
-                let to = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + 2 + message.size())) as usize];
-                me.port.write_words(to, message.values())?;
-                me.port.write(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize], checksum(&[end, checksum(message.as_slice())]))?;
-                me.port.write(x.word[(me.node * (x.size + x.size) + begin) as usize], end)?;
+                me.port.write(x.word[(me.node * x.size + rem(begin, x.size)) as usize], message.size())?;
+                for k in 0..message.size() {
+                    me.port.write(x.word[(me.node * x.size + rem(begin + 1 + k, x.size)) as usize], message.item(k))?;
+                }
+                let end = begin + (message.size() + 1);
                 for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
-                    let from = &x.word[(me.node * (x.size + x.size) + begin) as usize..(me.node * (x.size + x.size) + (begin + message.size() + 2)) as usize];
-                    let to_2 = &x.word[(n * (x.size + x.size) + begin) as usize..(n * (x.size + x.size) + (begin + message.size() + 2)) as usize];
-                    me.port.put_words(to_2, from, 0)?;
+                    if x.size < end {
+                        let from = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + x.size) as usize];
+                        let to = &x.word[(n * x.size + begin) as usize..(n * x.size + x.size) as usize];
+                        me.port.put_words(to, from, 0)?;
+                        let from_2 = &x.word[(me.node * x.size) as usize..(me.node * x.size + (end - x.size)) as usize];
+                        let to_2 = &x.word[(n * x.size) as usize..(n * x.size + (end - x.size)) as usize];
+                        me.port.put_words(to_2, from_2, 0)?;
+                    } else {
+                        let from_3 = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + end) as usize];
+                        let to_3 = &x.word[(n * x.size + begin) as usize..(n * x.size + end) as usize];
+                        me.port.put_words(to_3, from_3, 0)?;
+                    }
                 }
-                me.port.write(x.written, end)?;
-                if x.members.rest().has(me.thread) {
-                    sv::gf(me, only(me.node))?;
-                }
-                Ok(true)
+                sv::wait(me, x.d)?;
+                sv::write(me, &x.head, at + message.size() + 1)?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(&x.members.rest()) & !only(me.node))?;
+                true
             }
         } else {
             return Err(me.port.never("rbl"));
+        };
+        if done {
+            sv::gf(me, only(me.node))?;
         }
+        Ok(done)
     }
 
     /// `Receive(x)`, which returns the next message or bottom.
     pub fn receive<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
         let world = me.world;
         if x.members.rest().has(me.thread) {
-            let v = me.port.read(x.seen[me.thread as usize])?;
+            let v = sv::read(me, &x.tail[me.thread as usize])?;
             let at = v;
-            let begin = rem(at, x.size);
-            let v_2 = me.port.read(x.word[(me.node * (x.size + x.size) + begin) as usize])?;
+            let v_2 = sv::read(me, &x.head)?;
             let end = v_2;
-            if (end >= at + 2) && (at + x.size >= end) {
-                let found = me.port.read(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize])?;
-                let from = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + end - at)) as usize];
-                let words = me.port.read_words(from)?;
-                if found == checksum(&[end, checksum(words.as_slice())]) {
-                    me.port.write(x.seen[me.thread as usize], end)?;
-                    let v_3 = sv::read(me, &x.tail[me.thread as usize])?;
-                    let reported = v_3;
-                    if x.size < end - reported + end - reported + 1 {
-                        sv::write(me, &x.tail[me.thread as usize], end)?;
-                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                    }
-                    if words.size() == 1 {
-                        Ok(List::of(&[words.first()]))
-                    } else {
-                        Ok(words)
-                    }
+            if at < end {
+                let begin = rem(at, x.size);
+                let v_3 = me.port.read(x.word[(me.node * x.size + rem(begin, x.size)) as usize])?;
+                let length = v_3;
+                let mut words = List::none();
+                for k in 1..length + 1 {
+                    words.push(me.port.read(x.word[(me.node * x.size + rem(begin + k, x.size)) as usize])?);
+                }
+                sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                if words.size() == 1 {
+                    Ok(List::of(&[words.first()]))
                 } else {
-                    let v_4 = sv::read(me, &x.tail[me.thread as usize])?;
-                    let reported_2 = v_4;
-                    if reported_2 < at {
-                        sv::write(me, &x.tail[me.thread as usize], at)?;
-                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                    }
-                    Ok(List::bot())
+                    Ok(words)
                 }
             } else {
-                let v_5 = sv::read(me, &x.tail[me.thread as usize])?;
-                let reported_3 = v_5;
-                if reported_3 < at {
-                    sv::write(me, &x.tail[me.thread as usize], at)?;
-                    sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                }
                 Ok(List::bot())
             }
         } else {
@@ -647,6 +638,259 @@ pub mod msw {
     /// `Wait(d)`.
     pub fn wait<P: Port>(me: &mut Me<'_, P>, d: Id) -> Result<(), P::Fault> {
         me.port.wait(d)?;
+        Ok(())
+    }
+}
+
+/// `kvstore`, as its variant `slot-per-key`: fenced-delete, and an insertion does not search for a slot
+pub mod kvstore {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `size(x)`
+        pub size: i64,
+        /// `x.lock[key] for key in 0..size(x)`
+        pub lock: Vec<wlock::Object>,
+        /// `x.index[key, n] for key in 0..size(x) for n in nodes(all_threads)`
+        pub index: Vec<Word>,
+        /// `x.slot[number(t), nth] for t in all_threads for nth in 0..size(x)`
+        pub slot: Vec<msw::Object>,
+        /// `x.got[number(t)] for t in all_threads`
+        pub got: Vec<msw::Object>,
+        /// `x.put[number(t)] for t in all_threads`
+        pub put: Vec<msw::Object>,
+        /// `x.tracker[number(t)] for t in all_threads`
+        pub tracker: Vec<rbl::Object>,
+        /// `x.ack[number(t), n] for t in all_threads for n in nodes(all_threads) \ {node(t)}`
+        pub ack: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, size: i64) -> Object {
+        let mut x = Object { size, ..Object::default() };
+        x.lock = vec![wlock::Object::default(); x.size as usize];
+        x.index = vec![Word::default(); (x.size * (world.nodes + 1)) as usize];
+        x.slot = vec![msw::Object::default(); ((world.threads() + 1) * x.size) as usize];
+        x.got = vec![msw::Object::default(); (world.threads() + 1) as usize];
+        x.put = vec![msw::Object::default(); (world.threads() + 1) as usize];
+        x.tracker = vec![rbl::Object::default(); (world.threads() + 1) as usize];
+        x.ack = vec![sv::Object::default(); ((world.threads() + 1) * (world.nodes + 1)) as usize];
+        for key in 0..x.size {
+            x.lock[key as usize] = wlock::new(world, 1);
+        }
+        for key_2 in 0..x.size {
+            for n in each(world.nodes_of(&world.all_threads())) {
+                x.index[(key_2 * (world.nodes + 1) + n) as usize] = world.word(n, BOT);
+            }
+        }
+        for t in world.all_threads().each() {
+            for nth in 0..x.size {
+                x.slot[(t * x.size + nth) as usize] = msw::new(world, world.node_of(t), List::of(&[0, 0, 0]));
+            }
+        }
+        for t_2 in world.all_threads().each() {
+            x.got[t_2 as usize] = msw::new(world, world.node_of(t_2), List::of(&[0, 0, 0]));
+        }
+        for t_3 in world.all_threads().each() {
+            x.put[t_3 as usize] = msw::new(world, world.node_of(t_3), List::of(&[0, 0, 0]));
+        }
+        for t_4 in world.all_threads().each() {
+            x.tracker[t_4 as usize] = rbl::new(world, world.servers(t_4), 10);
+        }
+        for t_5 in world.all_threads().each() {
+            for n_2 in each(world.nodes_of(&world.all_threads()) & !only(world.node_of(t_5))) {
+                x.ack[(t_5 * (world.nodes + 1) + n_2) as usize] = sv::new(world, 0);
+            }
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Insert(x, key, v)` if the key has no value; returns whether it had none.
+    pub fn insert<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64, v: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        wlock::acq(me, &x.lock[key as usize])?;
+        me.port.mfence()?;
+        let word = me.port.read(x.index[(key * (world.nodes + 1) + me.node) as usize])?;
+        let found = unpacked(word, &[8, 23, 32]);
+        if ((found.size() == 3) && (found.item(0) == found.item(0))) && ((found.item(1) == found.item(1)) && (found.item(1) >= 0)) {
+            wlock::rel(me, &x.lock[key as usize])?;
+            Ok(false)
+        } else {
+            let old = loop {
+                let old_2 = msw::try_read(me, &x.slot[(me.thread * x.size + key) as usize])?;
+                if !((&old_2) == (&List::bot())) {
+                    break old_2.clone();
+                }
+                me.port.again()?;
+            };
+            if ((1 < old.size()) && (old.item(1) == old.item(1))) && (old.item(1) < 4294967295) {
+                let counter = old.item(1) + 1;
+                let message = List::of(&[key, me.thread, key, counter]);
+                msw::write(me, &x.slot[(me.thread * x.size + key) as usize], &List::of(&[v, counter, 0]))?;
+                if !((world.nodes_of(&world.all_threads()) & !only(me.node)) == 0) {
+                    loop {
+                        let done = rbl::submit(me, &x.tracker[me.thread as usize], &message)?;
+                        if done {
+                            break;
+                        }
+                        me.port.again()?;
+                    }
+                }
+                me.port.mfence()?;
+                me.port.write(x.index[(key * (world.nodes + 1) + me.node) as usize], packed(&List::of(&[me.thread, key, counter]), &[8, 23, 32]))?;
+                for n in each(world.nodes_of(&world.all_threads()) & !only(me.node)) {
+                    loop {
+                        let seen = sv::read(me, &x.ack[(me.thread * (world.nodes + 1) + n) as usize])?;
+                        if seen == checksum(message.as_slice()) {
+                            break;
+                        }
+                        me.port.again()?;
+                    }
+                }
+                msw::write(me, &x.slot[(me.thread * x.size + key) as usize], &List::of(&[v, counter, 1]))?;
+                sv::gf(me, world.nodes_of(&List::of(&[me.thread])))?;
+                wlock::rel(me, &x.lock[key as usize])?;
+                Ok(true)
+            } else {
+                return Err(me.port.never("kvstore"));
+            }
+        }
+    }
+
+    /// `Update(x, key, v)` if the key has a value; returns whether it had one.
+    pub fn update<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64, v: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        wlock::acq(me, &x.lock[key as usize])?;
+        me.port.mfence()?;
+        let word = me.port.read(x.index[(key * (world.nodes + 1) + me.node) as usize])?;
+        let found = unpacked(word, &[8, 23, 32]);
+        if ((found.size() == 3) && (found.item(0) == found.item(0))) && ((found.item(1) == found.item(1)) && (found.item(1) >= 0)) {
+            if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
+                msw::write(me, &x.slot[(found.item(0) * x.size + found.item(1)) as usize], &List::of(&[v, found.item(2), 1]))?;
+            } else {
+                msw::write(me, &x.put[me.thread as usize], &List::of(&[v, found.item(2), 1]))?;
+                msw::put(me, &x.slot[(found.item(0) * x.size + found.item(1)) as usize], &x.put[me.thread as usize], 0)?;
+            }
+            if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
+                sv::gf(me, world.nodes_of(&List::of(&[me.thread])))?;
+            } else {
+                sv::gf(me, world.nodes_of(&List::of(&[found.item(0)])))?;
+            }
+            wlock::rel(me, &x.lock[key as usize])?;
+            Ok(true)
+        } else {
+            wlock::rel(me, &x.lock[key as usize])?;
+            Ok(false)
+        }
+    }
+
+    /// `Delete(x, key)` if the key has a value; returns whether it had one.
+    pub fn delete<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64) -> Result<bool, P::Fault> {
+        let world = me.world;
+        wlock::acq(me, &x.lock[key as usize])?;
+        me.port.mfence()?;
+        let word = me.port.read(x.index[(key * (world.nodes + 1) + me.node) as usize])?;
+        let found = unpacked(word, &[8, 23, 32]);
+        if ((found.size() == 3) && (found.item(0) == found.item(0))) && ((found.item(1) == found.item(1)) && (found.item(1) >= 0)) {
+            let message = List::of(&[key, found.item(0), found.item(1), 0 - found.item(2)]);
+            if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
+                msw::write(me, &x.slot[(found.item(0) * x.size + found.item(1)) as usize], &List::of(&[0, found.item(2), 0]))?;
+                sv::gf(me, only(x.slot[(found.item(0) * x.size + found.item(1)) as usize].node))?;
+            } else {
+                msw::write(me, &x.put[me.thread as usize], &List::of(&[0, found.item(2), 0]))?;
+                msw::put(me, &x.slot[(found.item(0) * x.size + found.item(1)) as usize], &x.put[me.thread as usize], 0)?;
+                sv::gf(me, only(x.slot[(found.item(0) * x.size + found.item(1)) as usize].node))?;
+            }
+            if !((world.nodes_of(&world.all_threads()) & !only(me.node)) == 0) {
+                loop {
+                    let done = rbl::submit(me, &x.tracker[me.thread as usize], &message)?;
+                    if done {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+            for n in each(world.nodes_of(&world.all_threads()) & !only(me.node)) {
+                loop {
+                    let seen = sv::read(me, &x.ack[(me.thread * (world.nodes + 1) + n) as usize])?;
+                    if seen == checksum(message.as_slice()) {
+                        break;
+                    }
+                    me.port.again()?;
+                }
+            }
+            me.port.mfence()?;
+            me.port.write(x.index[(key * (world.nodes + 1) + me.node) as usize], BOT)?;
+            if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
+                sv::gf(me, world.nodes_of(&List::of(&[me.thread])))?;
+            } else {
+                sv::gf(me, world.nodes_of(&List::of(&[found.item(0)])))?;
+            }
+            wlock::rel(me, &x.lock[key as usize])?;
+            Ok(true)
+        } else {
+            wlock::rel(me, &x.lock[key as usize])?;
+            Ok(false)
+        }
+    }
+
+    /// `Lookup(x, key)`: the value or bottom.
+    pub fn lookup<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64) -> Result<i64, P::Fault> {
+        let world = me.world;
+        loop {
+            me.port.mfence()?;
+            let word = me.port.read(x.index[(key * (world.nodes + 1) + me.node) as usize])?;
+            let found = unpacked(word, &[8, 23, 32]);
+            if ((found.size() == 3) && (found.item(0) == found.item(0))) && ((found.item(1) == found.item(1)) && (found.item(1) >= 0)) {
+                let content = if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
+                    msw::try_read(me, &x.slot[(found.item(0) * x.size + found.item(1)) as usize])?
+                } else {
+                    msw::get(me, &x.got[me.thread as usize], &x.slot[(found.item(0) * x.size + found.item(1)) as usize], x.d)?;
+                    msw::wait(me, x.d)?;
+                    msw::try_read(me, &x.got[me.thread as usize])?
+                };
+                if content.size() == 3 {
+                    if (content.item(1) == found.item(2)) && (content.item(2) == 1) {
+                        return Ok(content.item(0));
+                    } else {
+                        return Ok(BOT);
+                    }
+                }
+            } else {
+                return Ok(BOT);
+            }
+            me.port.again()?;
+        }
+    }
+
+    /// `Serve(x)`: one step of the dedicated thread, for one message.
+    pub fn serve<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        let world = me.world;
+        'found_1: loop {
+            for writer in world.all_threads().each() {
+                if world.node_of(writer) != me.node {
+                    let message = rbl::receive(me, &x.tracker[writer as usize])?;
+                    if 1 < message.size() {
+                        if 0 < message.item(3) {
+                            me.port.mfence()?;
+                            me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], packed(&message.rest(), &[8, 23, 32]))?;
+                        } else {
+                            me.port.mfence()?;
+                            me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], BOT)?;
+                        }
+                        sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], checksum(message.as_slice()))?;
+                        sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&List::of(&[writer])))?;
+                        break 'found_1;
+                    }
+                }
+            }
+            me.port.again()?;
+        }
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ impl Layout {
         }
         let (mut places, mut initial) = (Vec::new(), vec![Vec::new(); nodes]);
         for word in stack.memory() {
-            let of_node = &mut initial[word.node - 1];
+            let of_node = &mut initial[usize::from(word.node) - 1];
             // Copies to other places than the beginning of a line take up to an eighth longer.
             if word.begins {
                 of_node.resize(of_node.len().next_multiple_of(LINE), 0);
