@@ -220,18 +220,19 @@ impl Atomic {
 }
 
 /// A map from the numbers 0, 1 and so on to values, spread over all nodes (the key-value store of LOCO-X App. I). For
-/// each insert or remove, one thread of every other node has to call [`Map::serve`].
+/// each insert or remove, one thread of every other node has to call [`Map::serve`]. A value is an integer, or another value of one
+/// word.
 #[derive(Clone, Copy, Debug)]
-pub struct Map(Loc);
+pub struct Map<T = i64>(Loc, PhantomData<fn() -> T>);
 
-impl Map {
+impl<T: WordValue> Map<T> {
     /// Inserts a value for a key that has none. Returns true if it did.
     ///
     /// # Errors
-    /// If the others do not serve, there is no such key, or the value is `i64::MIN`, which stands for no value.
-    pub fn insert(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
+    /// If the others do not serve, there is no such key, or the word of the value is `i64::MIN`, which stands for no value.
+    pub fn insert(&self, thread: &mut Thread<'_>, key: i64, v: T) -> Result<bool, Fault> {
+        let v = self.word(v)?;
         let call = || Store::Insert { x: self.0, key: key.into(), v: v.into() }.into();
-        self.is_value(v)?;
         self.make(thread, key, |me, x| code::kvstore::insert(me, x, key, v), call)
     }
 
@@ -239,21 +240,22 @@ impl Map {
     ///
     /// # Errors
     /// If there is no such key.
-    pub fn get(&self, thread: &mut Thread<'_>, key: i64) -> Result<Option<i64>, Fault> {
+    pub fn get(&self, thread: &mut Thread<'_>, key: i64) -> Result<Option<T>, Fault> {
         let code = |me: &mut Me<'_>, x: &code::kvstore::Object| {
             let v = code::kvstore::lookup(me, x, key)?;
             Ok((v != BOT).then_some(v))
         };
-        self.make(thread, key, code, || Store::Lookup { x: self.0, key: key.into() }.into())
+        let word = self.make(thread, key, code, || Store::Lookup { x: self.0, key: key.into() }.into())?;
+        word.map(|word: i64| valued(self.0, word)).transpose()
     }
 
     /// Changes the value of a key that has one. Returns true if it did.
     ///
     /// # Errors
-    /// If there is no such key, or the value is `i64::MIN`, which stands for no value.
-    pub fn update(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
+    /// If there is no such key, or the word of the value is `i64::MIN`, which stands for no value.
+    pub fn update(&self, thread: &mut Thread<'_>, key: i64, v: T) -> Result<bool, Fault> {
+        let v = self.word(v)?;
         let call = || Store::Update { x: self.0, key: key.into(), v: v.into() }.into();
-        self.is_value(v)?;
         self.make(thread, key, |me, x| code::kvstore::update(me, x, key, v), call)
     }
 
@@ -290,8 +292,12 @@ impl Map {
         }
     }
 
-    fn is_value(&self, v: i64) -> Result<(), Fault> {
-        if v == BOT { Err(Fault::Wrong(format!("{v} is no value of {}: it stands for none", self.0))) } else { Ok(()) }
+    /// Returns the word of a value.
+    fn word(&self, v: T) -> Result<i64, Fault> {
+        match v.word() {
+            BOT => Err(Fault::Wrong(format!("the word {BOT} is no value of {}: it stands for none", self.0))),
+            word => Ok(word),
+        }
     }
 }
 
@@ -520,10 +526,18 @@ impl Group {
     /// # Panics
     /// If there are 2^23 keys or more.
     pub fn map(&mut self, name: &str, keys: usize) -> Map {
+        self.map_of(name, keys)
+    }
+
+    /// Adds a map whose values have one word: see [`Group::map`].
+    ///
+    /// # Panics
+    /// If there are 2^23 keys or more.
+    pub fn map_of<T: WordValue>(&mut self, name: &str, keys: usize) -> Map<T> {
         assert!(
             keys < MOST_KEYS,
             "the map {name} has {keys} keys: an entry of its index has room for fewer than {MOST_KEYS}"
         );
-        Map(self.object(name, store(&vec![Val::Bot; keys])))
+        Map(self.object(name, store(&vec![Val::Bot; keys])), PhantomData)
     }
 }

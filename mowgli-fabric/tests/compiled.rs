@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use mowgli_fabric::{
-    Atomic, Barrier, Fabric, Fault, Group, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock, Words,
+    Atomic, Barrier, Fabric, Fault, Group, Map, NodeLock, PutBarrier, Ring, SharedVar, StrongLock, Thread, WeakLock,
+    Words,
 };
 
 /// An object of each kind.
@@ -18,6 +19,7 @@ struct Objects {
     ring: Ring,
     /// Words on nodes 1 and 2.
     words: [Words; 2],
+    map: Map,
 }
 
 /// A call, or a section of a lock.
@@ -39,6 +41,11 @@ enum Action {
     Pass(i64),
     /// The first thread writes words and puts them to node 2, where the second one reads them.
     Copy(i64),
+    /// The first thread gives a key a value, or takes it away. The threads of other nodes serve the change, and then all look.
+    Keep(Option<i64>),
+    /// Changes the value of the key.
+    Change(i64),
+    Find,
 }
 
 impl Objects {
@@ -53,6 +60,7 @@ impl Objects {
             atomic: group.atomic("a", 2),
             ring: group.ring("r", 0, &threads[1..], 7),
             words: [1, 2].map(|node| group.words(&format!("v{node}"), node, 3)),
+            map: group.map("m", 2),
         }
     }
 
@@ -88,6 +96,20 @@ impl Objects {
                 Ok(self.words[1].try_read(thread)?.map(|words| words.iter().fold(0, |all, v| 10 * all + v)))
             }
             Action::Copy(_) => Ok(None),
+            Action::Keep(v) => {
+                if thread.id().index() == 0 {
+                    let is_done = match v {
+                        Some(v) => self.map.insert(thread, 1, v)?,
+                        None => self.map.remove(thread, 1)?,
+                    };
+                    assert!(is_done, "{v:?}");
+                } else if thread.node().0 != 1 {
+                    self.map.serve(thread)?;
+                }
+                self.map.get(thread, 1)
+            }
+            Action::Change(v) => Ok(Some(self.map.update(thread, 1, v)?.into())),
+            Action::Find => self.map.get(thread, 1),
             Action::Pass(v) if thread.id().index() == 0 => {
                 Ok(Some(self.ring.submit_words(thread, &[v, 2 * v][..v as usize % 3])?.into()))
             }
@@ -100,7 +122,7 @@ impl Objects {
 
 /// Returns the calls of each thread: all meet after each round.
 fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
-    let action = |random: &mut fastrand::Rng| match random.u32(..14) {
+    let action = |random: &mut fastrand::Rng| match random.u32(..17) {
         0 => Action::Share(random.i64(1..5)),
         1 => Action::Look,
         2 => Action::Send,
@@ -111,16 +133,17 @@ fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
         7 => Action::Add(random.i64(1..5)),
         8 => Action::Swap(random.i64(0..3), random.i64(1..5)),
         9..12 => Action::Copy(random.i64(1..5)),
+        12 => Action::Change(random.i64(1..5)),
+        13 | 14 => Action::Find,
         _ => Action::Pass(random.i64(1..5)),
     };
-    let round = |random: &mut fastrand::Rng, meeting| {
-        let mut all: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random)).collect();
-        all.push(meeting);
-        all
+    // A thread that waits for the lock of a key does not serve, so all serve first.
+    let round = |random: &mut fastrand::Rng, [first, last]: [Action; 2]| {
+        let others: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random)).collect();
+        [vec![first], others, vec![last]].concat()
     };
-    (0..threads)
-        .map(|_| [Action::Meet, Action::MeetForPuts].into_iter().flat_map(|meeting| round(random, meeting)).collect())
-        .collect()
+    let rounds = [[Action::Keep(Some(7)), Action::Meet], [Action::Keep(None), Action::MeetForPuts]];
+    (0..threads).map(|_| rounds.iter().flat_map(|together| round(random, *together)).collect()).collect()
 }
 
 /// Runs a client over the machine. Returns the results of each thread.

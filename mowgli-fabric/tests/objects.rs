@@ -400,6 +400,31 @@ fn a_map_says_on_every_node_what_was_put_in() {
     }
 }
 
+/// Words that only emitted code uses have no names, so a map may have many keys.
+#[test]
+fn a_map_holds_any_value_of_one_word_for_many_keys() {
+    let keys = 50_000;
+    let mut group = Group::new(&[1]);
+    let map = group.map_of::<f64>("m", keys);
+    let seen = group.run(Fabric::Local, |thread| {
+        for key in 0..keys as i64 {
+            assert!(map.insert(thread, key, key as f64 / 2.0)?);
+        }
+        assert!(map.update(thread, 7, f64::NEG_INFINITY)? && map.remove(thread, 8)?);
+        let refused = [
+            map.get(thread, keys as i64).map(drop),
+            map.get(thread, -1).map(drop),
+            map.insert(thread, 8, -0.0).map(drop),
+        ];
+        for (refused, why) in refused.into_iter().zip(["is no key of m", "is no key of m", "stands for none"]) {
+            assert!(matches!(&refused, Err(Fault::Wrong(text)) if text.contains(why)), "{refused:?}");
+        }
+        [5, 7, 8, keys as i64 - 1].map(|key| map.get(thread, key)).into_iter().collect()
+    });
+    let last = (keys - 1) as f64 / 2.0;
+    assert_eq!(seen, Ok(vec![vec![Some(2.5), Some(f64::NEG_INFINITY), None, Some(last)]]));
+}
+
 #[test]
 fn what_cannot_be_run_is_reported() {
     let mut group = Group::new(&[1, 2]).variant("bal", "nothing");

@@ -996,6 +996,21 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_several_parts_is_their_tuple() {
+        let parts = Expr::tuple([int(1), int(2)]);
+        assert_eq!(parts.packed(&[8, 55]).unpacked(&[8, 55]).value(), parts.value());
+        assert_eq!(Expr::from(Val::Bot).unpacked(&[8, 55]).value(), Val::Bot);
+    }
+
+    #[test]
+    fn the_last_thread_of_each_other_node_serves() {
+        let world = World::new(4, &[1, 2, 1, 3, 2].map(Machine));
+        let of = |t: u8| servers(Tid(t)).eval(&Scope::new(&world, Tid(1), &[]));
+        let threads = |all: &[u8]| Val::tuple(&all.iter().map(|&t| Tid(t).into()).collect::<Vec<_>>());
+        assert_eq!([of(1), of(2), of(6)], [threads(&[1, 5, 4]), threads(&[2, 3, 4]), Tid(6).into()]);
+    }
+
+    #[test]
     fn opaque_functions_are_equal_to_themselves_only() {
         let [one, two] = [1, 2].map(|k: i64| Opaque::new(move |args| args[0].plus(k).unwrap_or(args[0])));
         let of = |function| Expr::opaque("plus", function, [int(3)]);

@@ -8,7 +8,7 @@ use mowgli_fabric::{Fabric, Fault, Group};
 use mowgli_libraries::bal::{BAL_PUTS, BAL_TRANSITIVE};
 use mowgli_libraries::rbl::{Rbl, ring};
 
-use crate::mowgli_port::{BOT, Id, List, World, checksum, only};
+use crate::mowgli_port::{BOT, Id, List, World, checksum, only, packed, unpacked};
 use crate::objects::{
     Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, trylock, wlock,
 };
@@ -47,8 +47,21 @@ fn the_objects_are_those_that_the_command_writes() {
 }
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 11] =
-    ["emit", "rust", "sv", "bal", "bal-puts", "wlock", "slock", "nlock", "sc-rmw", "rbl:hashed", "msw"];
+const OF_FABRIC: [&str; 13] = [
+    "emit",
+    "rust",
+    "sv",
+    "bal",
+    "bal-puts",
+    "wlock",
+    "slock",
+    "nlock",
+    "trylock",
+    "sc-rmw",
+    "rbl:hashed",
+    "msw",
+    "kvstore:slot-per-key",
+];
 
 #[test]
 fn the_objects_of_mowgli_fabric_are_those_that_the_command_writes() {
@@ -68,6 +81,25 @@ fn checksums_differ_where_one_word_does() {
     let sums: std::collections::BTreeSet<i64> = all.iter().map(|words| checksum(words)).collect();
     assert_eq!((sums.len(), sums.contains(&BOT)), (all.len(), false));
     assert_ne!(checksum(&[0]), checksum(&[0, 0]));
+}
+
+#[test]
+fn numbers_come_back_from_their_word() {
+    let widths = &[8, 23, 32];
+    let most = [(1 << 8) - 1, (1 << 23) - 1, (1 << 32) - 1];
+    for parts in [[0, 0, 0], [1, 0, 3], [0, 7, 1], most] {
+        let word = packed(&List::of(&parts), widths);
+        assert!(word >= 0 && unpacked(word, widths) == List::of(&parts), "{parts:?}");
+    }
+    assert!(unpacked(BOT, widths).is_bot());
+    let too_large = std::panic::catch_unwind(|| packed(&List::of(&[0, 1 << 23, 0]), widths));
+    assert!(too_large.is_err(), "a part would change the one before it");
+}
+
+#[test]
+fn the_last_thread_of_each_other_node_serves() {
+    let world = World::new(3, &[1, 2, 1, 3, 2]);
+    assert_eq!([1, 2].map(|thread| world.servers(thread).as_slice().to_vec()), [vec![1, 5, 4], vec![2, 3, 4]]);
 }
 
 /// A step of a client: a few calls of one object.

@@ -9,7 +9,7 @@ use mowgli::litmus::run::solve;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
-use mowgli_libraries::kvstore::{KvstoreOverLoco, fenced_delete, no_counter};
+use mowgli_libraries::kvstore::{KvstoreOverLoco, SlotPerKey, fenced_delete, no_counter};
 use mowgli_proofs::{bound, checked, explained, structure};
 
 /// Node 3 has the deletion in its index, node 1 has not, and the slot on node 1 is still valid.
@@ -24,7 +24,9 @@ forbidden (a=1 /\\ b=7 /\\ d=bot)";
 fn a_deletion_is_to_be_complete_before_it_is_announced() {
     assert_snapshot!("kvstore_specification", explained(UNSEEN, &[]));
     assert_snapshot!("kvstore_published", explained(UNSEEN, &["kvstore"]));
-    assert!(explained(UNSEEN, &["kvstore:fenced-delete"]).contains("is impossible"));
+    for variant in ["kvstore:fenced-delete", "kvstore:slot-per-key"] {
+        assert!(explained(UNSEEN, &[variant]).contains("is impossible"), "{variant}");
+    }
 }
 
 #[test]
@@ -32,6 +34,26 @@ fn the_fenced_store_is_linearisable() {
     for bound in [bound(2, 2, 1), bound(3, 2, 1)] {
         let report = checked("kvstore", "fenced-delete", &bound);
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    }
+}
+
+/// A thread uses its slot for a key, and finds it free if the key has no value.
+#[test]
+fn a_store_that_does_not_search_for_slots_is_linearisable() {
+    let report = checked("kvstore", "slot-per-key", &bound(2, 2, 1));
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    let test = |inserted: &str| {
+        format!(
+            "RDMA_WAIT again {{ kvstore m = (bot, 7); }}
+ P1@1                | P2@2             | P3@2    ;
+ a := m.insert(0, 1) | c := m.lookup(0) | m.serve ;
+ m.delete(0)         |                  | m.serve ;
+ b := m.insert({inserted}) |            | m.serve ;
+forbidden (c=9)"
+        )
+    };
+    for (inserted, found) in [("0, 2", &["1", "2", "bot"][..]), ("0, 1", &["1", "bot"])] {
+        assert_eq!(outcomes(&test(inserted), fenced_delete(SlotPerKey)), found, "{inserted}");
     }
 }
 
