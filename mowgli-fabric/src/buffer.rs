@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
+use mowgli_core::world::Object;
 use mowgli_rdma::Way;
-use mowgli_rdma::wait::{Method as Operation, row, word};
+use mowgli_rdma::wait::{Method as Operation, row};
 
 use crate::group::Group;
-use crate::memory::WordRow;
+use crate::memory::{BUFFER, WordRow, named};
 use crate::objects::Begun;
 use crate::port::Fault;
 use crate::thread::Thread;
@@ -60,7 +61,7 @@ impl Buffer {
                 self.name
             )));
         }
-        let row = self.row(thread)?;
+        let row = self.own_row(thread)?;
         words_of(bytes).enumerate().try_for_each(|(k, v)| {
             let by_name = |thread: &mut Thread<'_>| {
                 thread.operation(Operation::Write { x: self.word(k), v: v.into() }).map(|_| ())
@@ -74,7 +75,7 @@ impl Buffer {
     /// # Errors
     /// If the buffer is on another node.
     pub fn read(&self, thread: &mut Thread<'_>) -> Result<Vec<u8>, Fault> {
-        let row = self.row(thread)?;
+        let row = self.own_row(thread)?;
         let read = |k: usize| {
             let by_name = |thread: &mut Thread<'_>| {
                 let v = thread.operation(Operation::Read { x: self.word(k) })?;
@@ -121,6 +122,12 @@ impl Buffer {
         Ok(all.map(|all| WordRow { all, part: self.begin..self.begin + self.words }))
     }
 
+    /// Returns the same, unless the buffer is on another node.
+    fn own_row(&self, thread: &mut Thread<'_>) -> Result<Option<WordRow>, Fault> {
+        thread.reach(self.name)?;
+        self.row(thread)
+    }
+
     /// Returns the numbers of the words of this part of the thread's node, and of one of another node that is as long.
     fn rows(&self, far: &Self, thread: &mut Thread<'_>) -> Result<Option<[WordRow; 2]>, Fault> {
         if self.words != far.words {
@@ -128,13 +135,8 @@ impl Buffer {
                 [(self.name, self.len()), (far.name, far.len())].map(|(x, len)| format!("{x} has {len} bytes"));
             return Err(Fault::Wrong(format!("{own}, and {far}: let both have as many")));
         }
-        Ok(self.row(thread)?.zip(far.row(thread)?).map(|(own, far)| [own, far]))
+        Ok(self.own_row(thread)?.zip(far.row(thread)?).map(|(own, far)| [own, far]))
     }
-}
-
-/// Returns the name of a word of a buffer. The order of names is that of the words.
-fn named(buffer: Loc, k: usize) -> Loc {
-    buffer.part(format_args!("word_{k:08}"))
 }
 
 impl Group {
@@ -144,11 +146,8 @@ impl Group {
     /// If it is 0.
     pub fn buffer(&mut self, name: &str, node: u8, bytes: usize) -> Buffer {
         assert!(bytes > 0, "the buffer {name} has no byte");
-        let (name, words) = (Loc::new(name), bytes.div_ceil(WORD));
-        // The size of the first word is that of the buffer.
-        for (k, size) in (0..words).zip([words].into_iter().chain(std::iter::repeat(1))) {
-            self.object(named(name, k).0.text(), word(Node(node)).size(size));
-        }
+        let words = bytes.div_ceil(WORD);
+        let name = self.object(name, Object::new(BUFFER).at(Node(node)).size(words));
         Buffer { name, begin: 0, words, whole: words }
     }
 }

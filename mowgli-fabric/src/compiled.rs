@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
@@ -18,11 +19,11 @@ use mowgli_libraries::sv::SV;
 use mowgli_libraries::trylock::TRYLOCK;
 use mowgli_libraries::wlock::WLOCK;
 use mowgli_rdma::wait::WAIT;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::emitted::objects::{self, Own, bal, bal_puts, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, trylock, wlock};
-use crate::memory::MemoryWord;
+use crate::memory::{BUFFER, MemoryWord};
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
@@ -41,10 +42,11 @@ pub(crate) fn is_compiled(world: &World, variants: &BTreeMap<String, String>) ->
     !EMITTED.iter().any(|library| variants.contains_key(library.text())) && world.objects.values().all(has_code)
 }
 
-/// True if emitted code has other words for an object than the interpreter: a checksum in place of a tuple, or a tuple in one word. These
-/// words have no names, because a map has many. The interpreter makes no calls of such an object.
+/// True if only emitted code, or operations by number, use the words of an object. These words have no names, because a map and a buffer
+/// have many. A map, and words that are read together, hold other values there than for the interpreter: a checksum in place of a
+/// tuple, or a tuple in one word.
 pub(crate) fn has_own_words(object: &Object) -> bool {
-    [MSW, KVSTORE].contains(&object.library)
+    [MSW, KVSTORE, BUFFER].contains(&object.library)
 }
 
 /// True if emitted code makes the calls of a library, or these are operations themselves.
@@ -61,6 +63,8 @@ pub(crate) struct CompiledObjects {
     own: Own,
     /// The objects by the addresses of their names. Equal names that are made at run time have one address.
     objects: FxHashMap<usize, Box<dyn Any + Send + Sync>>,
+    /// The words with which buffers begin.
+    begins: FxHashSet<usize>,
 }
 
 /// A thread in a call of emitted code.
@@ -76,9 +80,12 @@ impl CompiledObjects {
         let parts = PartOrder { world, implementations };
         let mut words = Vec::new();
         parts.add_parts(SV, None, &mut words);
-        let mut all = FxHashMap::default();
+        let (mut all, mut begins) = (FxHashMap::default(), FxHashSet::default());
         let is_compiled = |x: &Loc, object: &Object| !x.0.is_part() && (has_rings || object.library != RBL);
         for (&x, object) in world.objects.iter().filter(|(x, object)| is_compiled(x, object)) {
+            if object.library == BUFFER {
+                begins.insert(made.words.len());
+            }
             let Some(object) = emitted(&mut made, object) else { continue };
             if has_own_words(&world.objects[&x]) {
                 words.resize(made.words.len(), None);
@@ -87,13 +94,13 @@ impl CompiledObjects {
             }
             all.insert(address(x), object);
         }
-        (Self { world: made, own, objects: all }, words)
+        (Self { world: made, own, objects: all, begins }, words)
     }
 
     /// Describes a word without a name.
     pub(crate) fn word(&self, at: usize) -> MemoryWord {
         let (node, initial) = self.world.words[at];
-        MemoryWord::nameless(node as u8, initial)
+        MemoryWord::nameless(node as u8, initial, self.begins.contains(&at))
     }
 
     /// Checks that emitted code and bodies have the same words.
@@ -135,6 +142,7 @@ fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn An
     let members = List::of(&members);
     Some(match object.library {
         WAIT => Box::new(world.word(node, initial)),
+        BUFFER => Box::new((0..object.size).map(|_| world.word(node, initial)).collect::<Arc<[Word]>>()),
         SV => Box::new(sv::new(world, initial)),
         BAL => Box::new(bal::new(world, members)),
         BAL_PUTS => Box::new(bal_puts::new(world, members)),

@@ -335,7 +335,7 @@ impl Group {
     ) -> Result<Exploration<R>, Fault> {
         let (stack, libraries) = self.promised()?;
         stack.report();
-        let client = self.world().clone();
+        let client = self.world();
         let code = Arc::new(GroupCode { stack, body: Box::new(body), fault: Mutex::new(None) });
         let world = &code.stack.world;
         let programs: Vec<Prog> = world.tids().map(|t| code.program(t, Vec::new(), Vec::new())).collect();

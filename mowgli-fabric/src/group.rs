@@ -20,6 +20,7 @@ use crate::compiled::{HASHED, is_compiled, is_emitted};
 use crate::legal::held;
 use crate::local::LocalMemory;
 use crate::machine::MachineFabric;
+use crate::memory::with_names;
 use crate::ofi::{Ofi, Provider};
 use crate::port::{Fault, RemoteFabric};
 use crate::stack::{Stack, stands_on};
@@ -189,7 +190,8 @@ impl Group {
     }
 
     /// Interprets the bodies of all methods. By default, the code that `mowgli emit rust` writes makes the calls of barriers, shared
-    /// variables, rings, atomics, locks, words that are read together and maps. If a variant of such a library is selected, all bodies are interpreted, too.
+    /// variables, rings, atomics, locks, words that are read together and maps. If a variant of such a library is selected, or a map
+    /// begins with values, all bodies are interpreted, too.
     #[must_use]
     pub fn interpreted(self) -> Self {
         Self { is_interpreted: true, ..self }
@@ -260,8 +262,9 @@ impl Group {
         ran.inspect_err(|fault| company.fail(fault))
     }
 
-    pub(crate) fn world(&self) -> &World {
-        &self.world
+    /// Returns the world, in which each word has a name.
+    pub(crate) fn world(&self) -> World {
+        with_names(self.world.clone())
     }
 
     pub(crate) fn limit(&self) -> Duration {
@@ -270,7 +273,7 @@ impl Group {
 
     /// Returns the stack that implements only the libraries with a named variant, and the specifications of the others.
     pub(crate) fn promised(&self) -> Result<(Stack, Libraries), Fault> {
-        Stack::promised(&self.entries, self.world.clone(), &self.variants)
+        Stack::promised(&self.entries, self.world(), &self.variants)
     }
 
     /// True if emitted code makes all calls of rings, and no interpreted body does. The interpreter has another hash, so only then do
@@ -282,7 +285,7 @@ impl Group {
 
     pub(crate) fn stack(&self) -> Result<Stack, Fault> {
         if self.is_interpreted || !is_compiled(&self.world, &self.variants) {
-            return Stack::new(&self.entries, self.world.clone(), [], &self.variants);
+            return Stack::new(&self.entries, self.world(), [], &self.variants);
         }
         let has_rings = self.has_rings();
         let rings = has_rings.then(|| (RBL.text().to_owned(), HASHED.to_owned()));

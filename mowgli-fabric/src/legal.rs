@@ -59,9 +59,7 @@ impl Legal {
     pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (usize, (Loc, &'w Object))>) -> Result<Self, Illegal> {
         let placed = |(at, (x, object)): (usize, (Loc, &Object))| {
             let node = object.node.ok_or(Illegal::Homeless(x))?;
-            if !(1..=nodes).contains(&node.0) {
-                return Err(Illegal::Outside { x, node, nodes });
-            }
+            inside(nodes, x, node)?;
             held(object.init).map_err(|why| Illegal::Init { x, init: object.init, why: Box::new(why) })?;
             Ok((x, Word { node: node.0.into(), at }))
         };
@@ -108,6 +106,14 @@ impl Legal {
         self.own(here, own)?;
         self.word(far).map(|_| ())
     }
+}
+
+/// Checks that the node of an object or a word exists.
+///
+/// # Errors
+/// The name of the object, and the nodes.
+pub(crate) fn inside(nodes: u8, x: Loc, node: Node) -> Result<(), Illegal> {
+    if (1..=nodes).contains(&node.0) { Ok(()) } else { Err(Illegal::Outside { x, node, nodes }) }
 }
 
 /// Checks that a word can hold a value. Only integers can be too large for it.

@@ -4,10 +4,10 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use mowgli_core::ids::Loc;
+use mowgli_core::ids::{Loc, Name};
 use mowgli_core::value::Val;
-use mowgli_core::world::Object;
-use mowgli_rdma::wait::is_unread;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::wait::{WAIT, is_unread};
 
 use crate::emitted::mowgli_port::Word;
 use crate::legal::Legal;
@@ -28,6 +28,9 @@ pub(crate) const STORES: Ordering = Ordering::SeqCst;
 
 /// The number of words in a line of the cache.
 pub(crate) const LINE: usize = 8;
+
+/// The library of buffers. It has no methods, and its objects are words of RDMA-WAIT-RMW.
+pub(crate) const BUFFER: Name = Name::literal("buffer");
 
 /// A word of memory.
 pub(crate) struct MemoryWord {
@@ -55,8 +58,8 @@ impl MemoryWord {
 
 impl MemoryWord {
     /// Describes a word that only emitted code uses.
-    pub(crate) fn nameless(node: u8, initial: i64) -> Self {
-        Self { x: None, node, initial, is_unread: false, begins: false }
+    pub(crate) fn nameless(node: u8, initial: i64, begins: bool) -> Self {
+        Self { x: None, node, initial, is_unread: false, begins }
     }
 }
 
@@ -66,6 +69,23 @@ pub(crate) fn encoded(v: Val, legal: &Legal) -> Option<i64> {
         Val::Loc(x) => Some(pointer(legal.word(x).ok()?.at)),
         v => packed(v),
     }
+}
+
+/// Gives each word of a buffer a name, for operations by name.
+pub(crate) fn with_names(mut world: World) -> World {
+    for (name, buffer) in world.objects_of(BUFFER) {
+        world.objects.remove(&name);
+        let word = Object { library: WAIT, ..buffer.clone() };
+        // The size of the first word is that of the buffer.
+        let sizes = [buffer.size].into_iter().chain(std::iter::repeat(1));
+        world.objects.extend((0..buffer.size).zip(sizes).map(|(k, size)| (named(name, k), word.clone().size(size))));
+    }
+    world
+}
+
+/// Returns the name of a word of a buffer. The order of names is that of the words.
+pub(crate) fn named(buffer: Loc, k: usize) -> Loc {
+    buffer.part(format_args!("word_{k:08}"))
 }
 
 /// Words in a row, by their numbers: a part of a longer row.

@@ -19,8 +19,8 @@ use rustc_hash::FxHashSet;
 
 use crate::compiled::{CompiledObjects, has_own_words};
 use crate::emitted::mowgli_port::Word;
-use crate::legal::{Illegal, Legal};
-use crate::memory::{MemoryWord, encoded};
+use crate::legal::{Illegal, Legal, inside};
+use crate::memory::{BUFFER, MemoryWord, encoded};
 use crate::port::Fault;
 use crate::word::{pointed, unpacked};
 
@@ -74,7 +74,8 @@ impl Stack {
         variants: &BTreeMap<String, String>,
         is_named: impl Fn(&Object) -> bool,
     ) -> Result<Self, Fault> {
-        let used = world.objects.values().map(|o| o.library).chain(others).collect();
+        let libraries = world.objects.values().map(|o| o.library).filter(|library| *library != BUFFER);
+        let used = libraries.chain(others).collect();
         let (named, apart) = world.objects.into_iter().partition(|(_, object)| is_named(object));
         world.objects = named;
         let (mut running, mut libraries) = (BTreeMap::new(), BTreeMap::new());
@@ -104,6 +105,10 @@ impl Stack {
     /// Lets emitted code make the calls of the objects that have such code, of rings if `has_rings`. Words with names are those of the
     /// bodies, so that interpreted calls of the same objects are possible too.
     fn with_emitted(mut self, has_rings: bool) -> Result<Self, Fault> {
+        let nameless = self.world.objects.iter().filter(|(_, object)| has_own_words(object));
+        for (x, node) in nameless.filter_map(|(x, object)| Some((*x, object.node?))) {
+            inside(self.world.nodes, x, node)?;
+        }
         let (compiled, first) = CompiledObjects::new(&self.world, &self.implementations, has_rings);
         let is_first: FxHashSet<Loc> = first.iter().copied().flatten().collect();
         let rest = Self::words(&self.world).map(|(x, _)| x).filter(|x| !is_first.contains(x));

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::bodies::BodyCache;
 use crate::compiled::{CallPort, Me};
 use crate::emitted::mowgli_port::{Id, List, Word};
-use crate::legal::held;
+use crate::legal::{Illegal, held};
 use crate::memory::WordRow;
 use crate::operations::{self, UsedIds};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
@@ -119,6 +119,15 @@ impl<'a> Thread<'a> {
     /// True if an object is on the node of this thread.
     pub(crate) fn is_here(&self, x: Loc) -> bool {
         self.stack.world.home(x) == Some(self.stack.world.node_of(self.id))
+    }
+
+    /// Refuses an object that is on another node.
+    pub(crate) fn reach(&self, x: Loc) -> Result<(), Fault> {
+        let here = self.node();
+        match self.stack.world.home(x).filter(|home| *home != here) {
+            Some(home) => Err(Illegal::Elsewhere { x, home, here }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Makes a call, by the implementation of its library.
@@ -269,7 +278,8 @@ impl<'a> Thread<'a> {
         if matches!(self.end, Backend::Tape(_)) {
             return Ok(None);
         }
-        if let Some(row) = self.rows.get(&x) {
+        let by_number = || self.stack.with_code().and_then(|code| code.object::<Arc<[Word]>>(x));
+        if let Some(row) = self.rows.get(&x).or_else(by_number) {
             return Ok(Some(Arc::clone(row)));
         }
         let row: Arc<[Word]> = named().into_iter().map(|word| self.stack.word(word)).collect::<Result<_, _>>()?;

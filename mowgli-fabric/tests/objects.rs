@@ -427,6 +427,14 @@ fn a_map_holds_any_value_of_one_word_for_many_keys() {
 
 #[test]
 fn what_cannot_be_run_is_reported() {
+    let on_node_3: [fn(&mut Group); 2] = [|group| _ = group.words("w", 3, 2), |group| _ = group.buffer("w", 3, 64)];
+    for add in on_node_3 {
+        let mut group = Group::new(&[1, 2]);
+        add(&mut group);
+        let wrong = group.run(Fabric::Local, |_| Ok(()));
+        assert!(matches!(&wrong, Err(Fault::Wrong(why)) if why.contains("w is on node 3")), "{wrong:?}");
+    }
+
     let mut group = Group::new(&[1, 2]).variant("bal", "nothing");
     let _ = group.barrier("b", &[0, 1]);
     let wrong = group.run(Fabric::Local, |_| Ok(()));
@@ -557,7 +565,8 @@ fn buffers_bring_bytes_to_other_nodes() {
                 from.write(thread, &bytes)?;
                 to.put(thread, from)?.wait(thread)?;
                 barrier.wait(thread)?;
-                assert!(matches!(to.read(thread), Err(Fault::Wrong(_))), "it is on the other node");
+                let refused = to.read(thread);
+                assert!(matches!(&refused, Err(Fault::Wrong(why)) if why.contains("is on node 2")), "{refused:?}");
                 assert!(matches!(part.put(thread, from), Err(Fault::Wrong(_))), "it is shorter");
                 return Ok(vec![]);
             }
