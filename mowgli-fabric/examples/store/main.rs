@@ -10,6 +10,7 @@ mod load;
 #[path = "../common/place.rs"]
 mod place;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -88,8 +89,9 @@ impl Args {
 struct Seen {
     stores: usize,
     calls: usize,
-    /// For each kind of call, the durations of those that did something.
-    times: [Vec<u64>; 4],
+    /// For each kind of call, the durations of those that did something, and how many calls had each. The first six bits of a duration
+    /// count, so that memory does not grow with the calls.
+    times: [BTreeMap<u64, usize>; 4],
 }
 
 impl Seen {
@@ -105,7 +107,9 @@ impl Seen {
                 Called::Remove(true) => 3,
                 Called::Update(..) | Called::Insert(..) | Called::Remove(..) => continue,
             };
-            self.times[kind].push(done.ended - done.begun);
+            let time = done.ended - done.begun;
+            let rest = (64 - time.leading_zeros()).saturating_sub(6);
+            *self.times[kind].entry(time >> rest << rest).or_default() += 1;
         }
         wrong(all).map(|of_key| reported(&of_key, seed))
     }
@@ -116,14 +120,19 @@ impl Seen {
 
     /// Describes the durations of calls.
     fn times(&self) -> String {
-        let line = |(kind, times): (&str, &Vec<u64>)| {
-            let mut times = times.clone();
-            times.sort_unstable();
-            let last = times.len().saturating_sub(1) as f64;
-            let at = |part: f64| times.get((last * part) as usize).map_or(0.0, |&t| t as f64 / 1000.0);
+        let line = |(kind, times): (&str, &BTreeMap<u64, usize>)| {
+            let calls: usize = times.values().sum();
+            let at = |part: f64| {
+                let mut before = (calls.saturating_sub(1) as f64 * part) as usize;
+                let is_there = |(_, count): &(&u64, &usize)| {
+                    let is_there = before < **count;
+                    before = before.saturating_sub(**count);
+                    is_there
+                };
+                times.iter().find(is_there).map_or(0.0, |(&time, _)| time as f64 / 1000.0)
+            };
             format!(
-                "{kind:<7} {:>8} calls, us: half {:.0}, 99 of 100 {:.0}, most {:.0}",
-                times.len(),
+                "{kind:<7} {calls:>8} calls, us: half {:.1}, 99 of 100 {:.0}, most {:.0}",
                 at(0.5),
                 at(0.99),
                 at(1.0)
