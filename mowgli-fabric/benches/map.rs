@@ -1,5 +1,5 @@
-//! A map with many keys on the processes of one machine: the time until its threads begin, the calls in a second, and the memory of the
-//! first process.
+//! A map with many keys on the processes of one machine. The bench prints the time until its threads begin, the calls in a second, and
+//! the memory of the first process.
 //!
 //! `cargo bench -p mowgli-fabric --bench map -- shm --keys 100000 --calls 5000000` has two processes, each with one thread.
 

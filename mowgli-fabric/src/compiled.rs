@@ -43,8 +43,7 @@ pub(crate) fn is_compiled(world: &World, variants: &BTreeMap<String, String>) ->
 }
 
 /// True if only emitted code, or operations by number, use the words of an object. These words have no names, because a map and a buffer
-/// have many. A map, and words that are read together, hold other values there than for the interpreter: a checksum in place of a
-/// tuple, or a tuple in one word.
+/// have many. The interpreter has other values in some of them: a tuple in place of a checksum, or of a number that packs it.
 pub(crate) fn has_own_words(object: &Object) -> bool {
     [MSW, KVSTORE, BUFFER].contains(&object.library)
 }

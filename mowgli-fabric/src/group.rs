@@ -189,9 +189,9 @@ impl Group {
         self
     }
 
-    /// Interprets the bodies of all methods. By default, the code that `mowgli emit rust` writes makes the calls of barriers, shared
-    /// variables, rings, atomics, locks, words that are read together and maps. If a variant of such a library is selected, or a map
-    /// begins with values, all bodies are interpreted, too.
+    /// Interprets the bodies of all methods. By default, the code that `mowgli emit rust` writes makes the calls of most objects.
+    /// These are barriers, shared variables, rings, atomics, locks, words that are read together, and maps. If a variant of such a library is
+    /// selected, or a map begins with values, all bodies are interpreted, too.
     #[must_use]
     pub fn interpreted(self) -> Self {
         Self { is_interpreted: true, ..self }

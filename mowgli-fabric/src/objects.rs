@@ -229,7 +229,7 @@ impl<T: WordValue> Map<T> {
     /// Inserts a value for a key that has none. Returns true if it did.
     ///
     /// # Errors
-    /// If the others do not serve, there is no such key, or the word of the value is `i64::MIN`, which stands for no value.
+    /// If the others do not serve, or there is no such key. Also if the word of the value is `i64::MIN`, which stands for no value.
     pub fn insert(&self, thread: &mut Thread<'_>, key: i64, v: T) -> Result<bool, Fault> {
         let v = self.word(v)?;
         let call = || Store::Insert { x: self.0, key: key.into(), v: v.into() }.into();

@@ -22,7 +22,8 @@ pub struct KvstoreOverLoco;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SlotPerKey;
 
-/// The bits of the parts of an entry in a word: 255 threads, 8 million keys, and 4 billion values of a key from one thread.
+/// The bits of the parts of an entry in a word. They have room for 255 threads, 8 million keys, and 4 billion insertions of a key by one
+/// thread.
 const WIDTHS: &[u8] = &[8, 23, 32];
 
 /// The number of keys for which emitted code has no room any more.
