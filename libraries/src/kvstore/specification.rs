@@ -20,6 +20,8 @@ methods! {
         fn lookup = Lookup(x: Object, key: Value) -> Value;
         /// `Serve(x)`: one step of the dedicated thread, for one message.
         fn serve = Serve(x: Object);
+        /// `TryServe(x)`: the same if there is a message; returns whether there was.
+        fn try_serve = TryServe(x: Object) -> Bool;
     }
 }
 
@@ -49,7 +51,7 @@ fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
             let is_key = key.int().is_some_and(|key| (0..keys as i64).contains(&key));
             (!is_key).then(|| format!("{key} is no key of {x}: there are {keys}, from 0"))
         }
-        Method::Serve { x } => {
+        Method::Serve { x } | Method::TryServe { x } => {
             let here = world.node_of(thread);
             let who = server(world, here).filter(|&who| who != thread)?;
             Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
@@ -105,6 +107,7 @@ impl Library for Kvstore {
             }
             Lookup { x, key } => { aMF; aCR: reads x at (copy(key)), ret() }
             Serve { .. } => { aWT }
+            TryServe { .. } => { aWT }
         })
     }
 
@@ -181,6 +184,8 @@ impl Subject for Kvstore {
                 calls.extend([Method::Delete { x, key }, Method::Lookup { x, key }]);
             }
             calls.extend(serves.then_some(Method::Serve { x }));
+            // Clients that only delete and look up are many without attempts.
+            calls.extend((serves && !bound.values.is_empty()).then_some(Method::TryServe { x }));
         }
         calls.into_iter().map(Call::from).collect()
     }

@@ -286,8 +286,8 @@ fn lookup(x: Expr, key: Expr) -> Body {
     }
 }
 
-/// Takes one message from another node, changes the own index as the message says, and acknowledges the message.
-fn serve(x: Expr) -> Body {
+/// Takes one message from another node, if there is one: changes the own index as the message says, and acknowledges it. Then `end`.
+fn serve_one(x: Expr, end: Body) -> Body {
     let has_parts = |message: Expr| message.len().above(1);
     let change = |message: Expr| {
         let key = message.first().int();
@@ -296,20 +296,28 @@ fn serve(x: Expr) -> Body {
         }
     };
     body! {
-        loop {
-            for writer in (all_threads()) {
-                if ((node(writer)) != (here())) {
-                    let message = Ring::receive(RBL, tracker(x, writer));
-                    if (has_parts(message)) {
-                        change(message);
-                        Sv::write(acknowledged(x, writer, here()), message.hash());
-                        Sv::bcast(acknowledged(x, writer, here()), Val::NoWid, node_of(writer));
-                        break
-                    }
+        for writer in (all_threads()) {
+            if ((node(writer)) != (here())) {
+                let message = Ring::receive(RBL, tracker(x, writer));
+                if (has_parts(message)) {
+                    change(message);
+                    Sv::write(acknowledged(x, writer, here()), message.hash());
+                    Sv::bcast(acknowledged(x, writer, here()), Val::NoWid, node_of(writer));
+                    end
                 }
             }
         }
     }
+}
+
+/// Waits for one message, and takes it.
+fn serve(x: Expr) -> Body {
+    body! { loop { serve_one(x, body! { break }) } }
+}
+
+/// Takes one message if there is one. Returns whether there was.
+fn try_serve(x: Expr) -> Body {
+    body! { loop { serve_one(x, body! { break true }); break false } }
 }
 
 /// The parts of a store whose keys have no value at first.
@@ -378,6 +386,7 @@ impl Implementation for KvstoreOverLoco {
             Delete { x, key } => { delete(x, key.int()) }
             Lookup { x, key } => { lookup(x, key.int()) }
             Serve { x } => { serve(x) }
+            TryServe { x } => { try_serve(x) }
         })
     }
 }
@@ -402,6 +411,7 @@ impl Implementation for SlotPerKey {
             Delete { x, key } => { delete(x, key.int()) }
             Lookup { x, key } => { lookup(x, key.int()) }
             Serve { x } => { serve(x) }
+            TryServe { x } => { try_serve(x) }
         })
     }
 }
