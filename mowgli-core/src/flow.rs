@@ -49,6 +49,7 @@
 //! as much as the pairs that its events add. `reachability` prunes a state in which a thread waits for a write that no
 //! thread makes.
 
+mod mirrored;
 mod rounds;
 
 use std::cell::RefCell;
@@ -58,6 +59,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
+use crate::automorphism::Automorphism;
 use crate::coherence::Coherence;
 use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
@@ -145,11 +147,13 @@ struct Position<'n> {
     runs: usize,
     /// The number of events up to the last one that may have read several values.
     merged: usize,
+    /// The number of events before the first one that may have.
+    certain: usize,
 }
 
 impl<'n> Position<'n> {
     fn at(point: &'n ThreadState<'n>) -> Self {
-        Self { point, postponed: None, stays: false, covered: 0, runs: 1, merged: 0 }
+        Self { point, postponed: None, stays: false, covered: 0, runs: 1, merged: 0, certain: usize::MAX }
     }
 
     /// Returns the step with the results of a class.
@@ -157,6 +161,7 @@ impl<'n> Position<'n> {
         let to = Self {
             runs: self.runs * class.ways.all.len(),
             merged: self.point.run().shapes.len() + 1,
+            certain: self.certain.min(self.point.run().shapes.len()),
             ..Self::at(class.point)
         };
         Successor { to, ways: class.ways.clone(), window: None }
@@ -231,6 +236,12 @@ struct Explorer<'p, 'a, 'n> {
     /// True if some stuck run stands for several, which may differ in whether they are stuck.
     is_idle_unknown: bool,
     classes: ReadClasses<'n>,
+    /// Automorphisms of the program. The search prunes a state if one of them makes each of its executions smaller.
+    automorphisms: &'p [Automorphism],
+    /// The first state of each thread.
+    starts: Vec<&'n ThreadState<'n>>,
+    /// True if some image under an automorphism is not known.
+    lacks_images: bool,
 }
 
 /// Returns the runs that a program can have. With `idle` it also collects runs in which some thread repeats a loop while no
@@ -238,7 +249,16 @@ struct Explorer<'p, 'a, 'n> {
 ///
 /// `None` if the program's libraries allow values out of thin air, because runs could be missed then.
 pub fn runs(problem: &Problem<'_>, idle: bool) -> Option<Runs> {
-    explored(problem, if idle { Wanted::Both } else { Wanted::Ended })
+    runs_by_symmetry(problem, idle, &[])
+}
+
+/// Returns the same for a program with these automorphisms. The search explores only the smallest of images of each other.
+/// If it meets a limit or a stuck state, it explores all, so that the first of them is the same.
+pub fn runs_by_symmetry(problem: &Problem<'_>, idle: bool, automorphisms: &[Automorphism]) -> Option<Runs> {
+    let wanted = if idle { Wanted::Both } else { Wanted::Ended };
+    let is_enough = |runs: &Runs| runs.stop.is_none() && runs.idle.as_ref().is_none_or(Vec::is_empty);
+    let reduced = if automorphisms.is_empty() { None } else { explored(problem, wanted, automorphisms) };
+    reduced.filter(is_enough).or_else(|| explored(problem, wanted, &[]))
 }
 
 /// Returns the runs in which some thread repeats a loop while no other continues, for [`crate::stuck`]; `None` as for
@@ -254,11 +274,12 @@ pub fn waiting(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
 }
 
 fn without_motion(problem: &Problem<'_>, wanted: Wanted) -> Option<Found<Vec<Vec<Idle>>>> {
-    let runs = explored(problem, wanted)?;
+    let runs = explored(problem, wanted, &[])?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-fn explored(problem: &Problem<'_>, wanted: Wanted) -> Option<Runs> {
+/// Returns nothing if values may come out of thin air, or if some image under an automorphism is not known.
+fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism]) -> Option<Runs> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
@@ -284,9 +305,13 @@ fn explored(problem: &Problem<'_>, wanted: Wanted) -> Option<Runs> {
         idle: BTreeSet::new(),
         is_idle_unknown: false,
         classes: ReadClasses::new(libraries),
+        automorphisms,
+        starts: Vec::new(),
+        lacks_images: false,
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
-    let starts: Positions<'_> = starts.map(Position::at).collect();
+    explorer.starts = starts.collect();
+    let starts: Positions<'_> = explorer.starts.iter().copied().map(Position::at).collect();
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance::first(thread, p.point)));
@@ -298,6 +323,9 @@ fn explored(problem: &Problem<'_>, wanted: Wanted) -> Option<Runs> {
             explorer.found.clear();
             explorer.idle.clear();
         }
+    }
+    if explorer.lacks_images || !explorer.add_images() {
+        return None;
     }
     if explorer.is_too_large || !excludes_thin_air(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
@@ -339,8 +367,11 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// Explores a state and all states after it.
     fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
-        if self.classes.have_grown() {
+        if self.classes.have_grown() || self.lacks_images {
             return Flow::Stop;
+        }
+        if self.has_smaller_image(&state) {
+            return Flow::Continue;
         }
         self.states += 1;
         if (self.problem.limits.expired)() {
@@ -452,14 +483,13 @@ impl<'n> Explorer<'_, '_, 'n> {
         let has_rounds = rounds.peek().is_some();
         if !self.reads_rounds {
             self.reads_rounds = rounds.any(|(t, round)| prefix.is_read(t, round));
-            let iterations = state.iter().flat_map(|p| {
-                let run = p.point.run();
-                run.trace
-                    .rounds
-                    .iter()
-                    .flat_map(|&(first, end)| run.trace.events.iter().zip(&run.shapes).take(end).skip(first))
-            });
-            self.is_pruned_early |= self.left_out.add(iterations) && self.is_pruned;
+            if self.left_out.add(state.iter().flat_map(|p| p.point.run().iterations())) {
+                self.is_pruned_early |= self.is_pruned;
+                match self.images_of_iterations(state) {
+                    Some(images) => images.iter().for_each(|image| _ = self.left_out.add(image.run().iterations())),
+                    None => self.lacks_images = true,
+                }
+            }
         }
         if state.iter().all(|p| p.point.frontier == Frontier::Ended) {
             // Nothing reads an iteration of this state, and nothing more will. So each iteration is idle unless its last write is

@@ -65,6 +65,7 @@
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```
 pub mod abstraction;
+pub mod automorphism;
 pub mod body;
 pub mod cat;
 mod coherence;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 
 use crate::abstraction::replay;
+use crate::automorphism::Automorphism;
 use crate::denote::{Trace, Unfolder};
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
@@ -95,17 +96,19 @@ impl Problem<'_> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs {
-        self.runs_with(false)
+        self.runs_by_symmetry(false, &[])
     }
 
     /// Returns the same together with the runs of stuck executions, if the search finds those without more work.
     #[must_use]
     pub fn runs_and_idle(&self) -> Runs {
-        self.runs_with(true)
+        self.runs_by_symmetry(true, &[])
     }
 
-    fn runs_with(&self, idle: bool) -> Runs {
-        let flowing = || flow::runs(self, idle);
+    /// Returns the runs of a program with these automorphisms, with `idle` also those of stuck executions.
+    #[must_use]
+    pub fn runs_by_symmetry(&self, idle: bool, automorphisms: &[Automorphism]) -> Runs {
+        let flowing = || flow::runs_by_symmetry(self, idle, automorphisms);
         self.plain_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 

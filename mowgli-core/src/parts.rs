@@ -23,6 +23,7 @@
 //! assert_eq!(parts.to_string(), "x.light: word at node(x) = initial(x)\nx.seen[t] for t in all_threads: word at node(t)");
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use mowgli_judge::expr::{Expr, ExprTerm, Surroundings, Var};
@@ -132,14 +133,19 @@ impl PartTerm {
         !found
     }
 
-    fn declare(&self, each: &[(Var, Expr)], around: &PartSurroundings<'_>, found: &mut Vec<(Loc, Object)>) {
+    /// Visits each part with its name, and the values of the variables of the name in its surroundings.
+    fn visit(
+        &self,
+        each: &[(Var, Expr)],
+        around: &PartSurroundings<'_>,
+        visit: &mut dyn FnMut(Loc, &PartSurroundings<'_>),
+    ) {
         let Some(((var, all), rest)) = each.split_first() else {
             let Val::Loc(name) = self.name.eval(around) else { panic!("{} is no location", self.name) };
-            found.push((name, self.object.eval(around)));
-            return;
+            return visit(name, around);
         };
         for value in all.elements(around) {
-            self.declare(rest, &PartSurroundings { bound: Some((*var, value, around)), ..*around }, found);
+            self.visit(rest, &PartSurroundings { bound: Some((*var, value, around)), ..*around }, visit);
         }
     }
 }
@@ -176,11 +182,28 @@ impl Parts {
     #[must_use]
     pub fn of_object(&self, world: &World, owner: Option<Loc>) -> Vec<(Loc, Object)> {
         let mut found = Vec::new();
-        for part in self.0.iter().filter(|part| part.is_of_library() == owner.is_none()) {
-            let object = [owner.map_or(Val::Unit, Val::from)];
-            part.declare(&part.each, &PartSurroundings { world, object: &object, bound: None }, &mut found);
-        }
+        self.visit(world, owner, &mut |part, name, around| found.push((name, self.0[part].object.eval(around))));
         found
+    }
+
+    /// Returns the names of the same parts, each with the locations that it is a part of. The key is the number of the term,
+    /// and the values of its variables.
+    pub(crate) fn names(&self, world: &World, owner: Option<Loc>) -> BTreeMap<(usize, Vec<Val>), Vec<Val>> {
+        let mut found = BTreeMap::new();
+        self.visit(world, owner, &mut |part, _, around| {
+            let outer = |e: &Expr| if let ExprTerm::Part(of, ..) = e.term() { Some(*of) } else { None };
+            let names = std::iter::successors(Some(self.0[part].name), outer).map(|e| e.eval(around)).collect();
+            found.insert((part, around.values()), names);
+        });
+        found
+    }
+
+    fn visit(&self, world: &World, owner: Option<Loc>, visit: &mut dyn FnMut(usize, Loc, &PartSurroundings<'_>)) {
+        for (number, part) in self.0.iter().enumerate().filter(|(_, part)| part.is_of_library() == owner.is_none()) {
+            let object = [owner.map_or(Val::Unit, Val::from)];
+            let around = PartSurroundings { world, object: &object, bound: None };
+            part.visit(&part.each, &around, &mut |name, around| visit(number, name, around));
+        }
     }
 
     /// Returns the parts in the order in which they were given.
@@ -239,6 +262,13 @@ struct PartSurroundings<'a> {
     world: &'a World,
     object: &'a [Val],
     bound: Option<(Var, Val, &'a PartSurroundings<'a>)>,
+}
+
+impl PartSurroundings<'_> {
+    /// Returns the values of the variables, the innermost first.
+    fn values(&self) -> Vec<Val> {
+        self.bound.map_or_else(Vec::new, |(_, value, outer)| [vec![value], outer.values()].concat())
+    }
 }
 
 impl Surroundings for PartSurroundings<'_> {

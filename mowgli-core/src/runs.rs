@@ -47,6 +47,13 @@ impl Run {
         Self { trace, shapes: with_room(&self.shapes) }
     }
 
+    /// Iterates over the events of iterations that ended without a break, with their shapes.
+    pub(crate) fn iterations(&self) -> impl Iterator<Item = (&Event, &Shape)> {
+        let of_round =
+            |&(first, end): &(usize, usize)| self.trace.events.iter().zip(&self.shapes).take(end).skip(first);
+        self.trace.rounds.iter().flat_map(of_round)
+    }
+
     /// Returns the first `length` events, as a run that does not end.
     pub(crate) fn beginning(&self, length: usize) -> Self {
         let Trace { events, groups, calls, rounds, .. } = &self.trace;

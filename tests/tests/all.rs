@@ -1,6 +1,7 @@
 //! All tests that cross crates, as one program, so that the generic parts of the search are compiled once for them.
 
 mod agreement;
+mod automorphisms;
 mod cat;
 mod circles;
 mod composition;

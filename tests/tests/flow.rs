@@ -4,6 +4,7 @@
 use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools as _;
+use mowgli_core::automorphism::Automorphism;
 use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::event::Cell;
 use mowgli_core::flow;
@@ -133,6 +134,30 @@ proptest! {
         let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
         let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         agree_on(&Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &cells) })?;
+    }
+
+    /// Two equal threads can change places, whatever a third one does. The search in one order of them finds the same runs.
+    #[test]
+    fn on_equal_threads(
+        equal in prop_oneof![prop::collection::vec(0u8..9, 1..3), prop::collection::vec(statement_or_wait(), 1..3)],
+        other in prop::collection::vec(statement_or_wait(), 0..2),
+    ) {
+        let world = one_node(3);
+        let programs = [&equal, &other, &equal].map(|statements| sequence(statements, Val::Int(0)));
+        let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
+        let libraries = Libraries::over(to).with(Wait);
+        let problem = Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &[]) };
+        let stay = ["x", "y"].map(|x| Val::Loc(Loc::new(x))).into_iter().chain([Val::Node(Node(1))]);
+        let names = stay.map(|v| (v, v)).collect();
+        let exchanged = Automorphism { threads: [2, 1, 0].map(Tid::from_index).to_vec(), names };
+        let runs = |all: &[Automorphism]| flow::runs_by_symmetry(&problem, true, all).expect("no value comes out of nowhere");
+        let [reduced, whole] = [runs(&[exchanged]), runs(&[])];
+        let found = |of: &flow::Runs| {
+            let threads = of.threads.iter().flatten().map(|skeleton| skeleton.runs.clone()).collect_vec();
+            (threads, of.together.clone(), of.stop.clone(), of.idle.clone())
+        };
+        prop_assert_eq!(found(&reduced), found(&whole));
+        prop_assert!(reduced.states <= whole.states);
     }
 
     /// A swap that fails begins anew. The search decides whether another thread reads a word that a failed iteration wrote.

@@ -5,6 +5,7 @@ use super::client_log::{ClientLine, Work};
 use super::local::{LocalResult, check};
 use super::progress::{Progress, SpecifiedClient};
 use super::question::Question;
+use super::symmetry::Symmetry;
 use crate::problem::Limits;
 use crate::runs::Stop;
 use crate::world::World;
@@ -23,9 +24,11 @@ pub(super) struct ClientResults {
 
 impl Question<'_> {
     /// Local soundness of a client, and what is known of its progress.
-    pub(super) fn local(&self, (world, client): &(World, Client), asks_progress: bool) -> ClientResults {
+    pub(super) fn local(&self, symmetry: &Symmetry, of: &(World, Client), asks_progress: bool) -> ClientResults {
+        let automorphisms = self.automorphisms(symmetry, of);
+        let (world, client) = of;
         self.implemented(world, client, |problem| {
-            let runs = if asks_progress { problem.runs_and_idle() } else { problem.runs() };
+            let runs = problem.runs_by_symmetry(asks_progress, &automorphisms);
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
             let mut is_refused = false;

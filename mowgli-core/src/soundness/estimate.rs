@@ -116,7 +116,8 @@ impl<'q, 'a> Plan<'q, 'a> {
     pub fn look(&self, first: usize) -> ClassWork {
         match &self.ask {
             EstimateFor::Local(orbits) => {
-                let stats = self.question.local(&self.clients[first], self.question.asks_progress).local.explored.stats;
+                let (client, asks_progress) = (&self.clients[first], self.question.asks_progress);
+                let stats = self.question.local(&orbits.symmetry, client, asks_progress).local.explored.stats;
                 let alike = orbits.of_first(first).len() as u64;
                 ClassWork { executions: stats.classes * alike, leaves: stats.leaves }
             }

@@ -59,6 +59,8 @@ pub(super) struct Generals {
     images: BTreeMap<usize, MergedClient>,
     /// The results of general clients that answer for their images; `None` for one that does not.
     results: BTreeMap<usize, Option<ClientResults>>,
+    /// The renamings of general clients that are allowed.
+    symmetry: Symmetry,
 }
 
 impl Generals {
@@ -88,7 +90,7 @@ impl Generals {
         // A client that is the only one is searched itself.
         let counts = images.values().counts_by(|image| image.of);
         images.retain(|_, image| counts[&image.of] > 1);
-        Self { clients, images, results: BTreeMap::new() }
+        Self { clients, images, results: BTreeMap::new(), symmetry }
     }
 
     /// Returns the first client that has the same general client as this one.
@@ -102,7 +104,7 @@ impl Generals {
         let wanted = clients.iter().filter(is_open).filter_map(|i| Some(self.images.get(i)?.of)).unique();
         let new: Vec<usize> = wanted.filter(|of| !self.results.contains_key(of)).collect();
         let search = |&of: &usize| {
-            let results = question.local(&self.clients[of], asks_progress);
+            let results = question.local(&self.symmetry, &self.clients[of], asks_progress);
             (of, Some(results).filter(answers))
         };
         let results: Vec<_> = new.par_iter().map(search).collect();

@@ -2,6 +2,7 @@
 //! (Def. 3.10) where local soundness fails.
 
 mod asked;
+mod automorphisms;
 pub mod client;
 pub mod client_log;
 mod client_results;

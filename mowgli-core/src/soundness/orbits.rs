@@ -16,6 +16,8 @@ pub struct Orbits {
     members: Vec<Vec<usize>>,
     /// For each client that is the first of its class the number of the class.
     class: BTreeMap<usize, usize>,
+    /// The renamings that are allowed.
+    pub(super) symmetry: Symmetry,
 }
 
 impl Orbits {
@@ -27,7 +29,7 @@ impl Orbits {
         let members =
             if symmetry.is_trivial() { alone() } else { symmetric(&symmetry, &question.bound.values, clients).0 };
         let class = members.iter().enumerate().map(|(number, all)| (all[0], number)).collect();
-        Self { members, class }
+        Self { members, class, symmetry }
     }
 
     /// Iterates over the orbits.

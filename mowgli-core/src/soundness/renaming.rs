@@ -55,6 +55,27 @@ impl Renaming {
         all.min_by(|(a, _), (b, _)| a.cmp(b)).expect("one order at least")
     }
 
+    /// Returns the renamings of a client to itself that move threads to wanted orders. Each form numbers names in the order of
+    /// their use, so equal forms of two orders of threads give one.
+    pub(super) fn automorphisms(
+        (world, client): &(World, Client),
+        values: &[i64],
+        is_wanted: impl Fn(&[usize]) -> bool,
+    ) -> Vec<Self> {
+        let count = world.threads.len();
+        let in_order = (0..count).collect_vec();
+        let methods = |t: &usize| client.threads[*t].iter().map(|call| call.method);
+        let is_possible = |order: &Vec<usize>| order.iter().zip(&in_order).all(|(t, u)| methods(t).eq(methods(u)));
+        let orders = in_order.iter().copied().permutations(if count > THREADS { 0 } else { count }).skip(1);
+        let orders = orders.filter(|order| is_possible(order) && is_wanted(order)).collect_vec();
+        if orders.is_empty() {
+            return Vec::new();
+        }
+        let (form, first) = Self::in_order(world, client, values, &in_order);
+        let images = orders.iter().map(|order| Self::in_order(world, client, values, order));
+        images.filter(|(image, _)| *image == form).map(|(_, renaming)| first.and_back(&renaming)).collect()
+    }
+
     /// Returns the same for this order of threads.
     fn in_order(world: &World, client: &Client, values: &[i64], order: &[usize]) -> (Canonical, Self) {
         let calls = || order.iter().flat_map(|&t| &client.threads[t]);

@@ -25,7 +25,7 @@ use super::question::Question;
 use super::renaming::Renaming;
 use crate::algebra::{Attribute, Key, Set, SetDefinition};
 use crate::event::Call;
-use crate::ids::{Name, Node};
+use crate::ids::{Name, Node, Tid};
 use crate::implementation::Implementation;
 use crate::library::{Equivariance, Hints, Initial, Libraries};
 use crate::stamp::Stamp;
@@ -33,6 +33,7 @@ use crate::value::Val;
 use crate::world::World;
 
 /// The renamings that change no definition of a check.
+#[derive(Default)]
 pub struct Symmetry(Kept);
 
 impl Symmetry {
@@ -97,13 +98,18 @@ impl Symmetry {
         !self.0.threads.all
     }
 
+    /// True if the threads may stand in this order: the thread of each place has the image that stands there.
+    pub(super) fn allows_order(&self, order: &[usize], world: &World) -> bool {
+        threads_stay(self.0.threads, &|t| Tid::from_index(order[t.index()]), world)
+    }
+
     /// True if the executions of a client are those of the renamed client, renamed. `renaming` leads from the one to the
     /// other.
     #[must_use]
     pub(super) fn allows(&self, renaming: &Renaming, (world, client): &(World, Client)) -> bool {
         let Kept { all, threads, nodes, data, integers, locations } = &self.0;
         !all && locations.iter().all(|x| !world.objects.contains_key(x))
-            && threads_stay(*threads, renaming, world)
+            && threads_stay(*threads, &|t| renaming.thread(t), world)
             && nodes_stay(*nodes, renaming, world, client)
             && renaming.integers().all(|(v, w)| !data && !integers.contains(&v) && !integers.contains(&w))
     }
@@ -224,9 +230,9 @@ fn is_renamed(key: &Key) -> bool {
 }
 
 /// True if a renaming keeps this order of threads.
-fn threads_stay(order: KeptOrder, renaming: &Renaming, world: &World) -> bool {
-    let stays = |all: &[_]| !all.is_sorted() || all.iter().map(|&t| renaming.thread(t)).is_sorted();
-    (!order.all || world.tids().all(|t| renaming.thread(t) == t))
+fn threads_stay(order: KeptOrder, image: &dyn Fn(Tid) -> Tid, world: &World) -> bool {
+    let stays = |all: &[_]| !all.is_sorted() || all.iter().map(|&t| image(t)).is_sorted();
+    (!order.all || world.tids().all(|t| image(t) == t))
         && (!order.members || world.objects.values().all(|object| stays(&object.members)))
 }
 

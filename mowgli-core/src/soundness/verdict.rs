@@ -70,14 +70,15 @@ pub fn local(question: &Question<'_>) -> Report {
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
         generals.search(question, group, asks_progress);
         let ask = |&i: &usize| {
-            let search = || generals.results(i).unwrap_or_else(|| question.local(&all[i], asks_progress));
+            let search =
+                || generals.results(i).unwrap_or_else(|| question.local(&orbits.symmetry, &all[i], asks_progress));
             question.known_or(Work::Client(i, asks_progress), search)
         };
         let looked = until_first(group, ask, |looked| looked.local.violation.is_some());
         for (&i, ClientResults { mut local, mut progress, stays, is_copied, .. }) in group.iter().zip(looked) {
             let (world, client) = &all[i];
             if stays && !matches!(report.progress, Progress::Blocks(..) | Progress::Stuck(..)) {
-                progress = question.local(&all[i], asks_progress).progress;
+                progress = question.local(&orbits.symmetry, &all[i], asks_progress).progress;
             }
             let (stop, violation) = (local.explored.stop.clone(), local.violation.take());
             report.progress = report.progress.and(progress);
