@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:one-put msw:published kvstore:slot-per-key`.
+//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published trylock:published sc-rmw:published rbl:hashed msw:published kvstore:slot-per-key`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -375,6 +375,86 @@ pub mod nlock {
     }
 }
 
+/// `trylock`, as its variant `published`: NLOCK with attempts
+pub mod trylock {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `x.dispenser`
+        pub dispenser: Word,
+        /// `x.released`
+        pub released: Word,
+        /// `x.ticket[t] for t in all_threads`
+        pub ticket: Vec<Word>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64) -> Object {
+        let mut x = Object { node, ..Object::default() };
+        x.ticket = vec![Word::default(); (world.threads() + 1) as usize];
+        x.dispenser = world.word(x.node, 0);
+        x.released = world.word(x.node, 0);
+        for t in world.all_threads().each() {
+            x.ticket[t as usize] = world.word(world.node_of(t), 0);
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Acq(x)`, which waits.
+    pub fn acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<(), P::Fault> {
+        me.port.rfaa(x.ticket[me.thread as usize], x.dispenser, 1, x.d)?;
+        me.port.wait(x.d)?;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        loop {
+            me.port.get(x.ticket[me.thread as usize], x.released, x.d)?;
+            me.port.wait(x.d)?;
+            let w = me.port.read(x.ticket[me.thread as usize])?;
+            if w == v {
+                break;
+            }
+            me.port.again()?;
+        }
+        me.port.write(x.ticket[me.thread as usize], v + 1)?;
+        Ok(())
+    }
+
+    /// `TryAcq(x)`, which does not wait, and returns whether the thread now holds the lock.
+    pub fn try_acq<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<bool, P::Fault> {
+        me.port.get(x.ticket[me.thread as usize], x.released, x.d)?;
+        me.port.wait(x.d)?;
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        me.port.rcas(x.ticket[me.thread as usize], x.dispenser, v, v + 1, x.d)?;
+        me.port.wait(x.d)?;
+        let w = me.port.read(x.ticket[me.thread as usize])?;
+        if w == v {
+            me.port.write(x.ticket[me.thread as usize], v + 1)?;
+            Ok(true)
+        } else {
+            me.port.write(x.ticket[me.thread as usize], 0)?;
+            Ok(false)
+        }
+    }
+
+    /// `Rel(x)`, which returns whether the thread held the lock. After an attempt that failed it does nothing.
+    pub fn rel<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<bool, P::Fault> {
+        let v = me.port.read(x.ticket[me.thread as usize])?;
+        if v == 0 {
+            Ok(false)
+        } else {
+            me.port.rfence(x.node)?;
+            me.port.put(x.released, x.ticket[me.thread as usize], 0)?;
+            Ok(true)
+        }
+    }
+}
+
 /// `sc-rmw`, as its variant `published`: SYNC §5
 pub mod sc_rmw {
     use super::*;
@@ -452,7 +532,7 @@ pub mod sc_rmw {
     }
 }
 
-/// `rbl`, as its variant `one-put`: the words of a message are one put, in any order
+/// `rbl`, as its variant `hashed`: a message is one put, known by its hash
 pub mod rbl {
     use super::*;
 
@@ -463,105 +543,114 @@ pub mod rbl {
         pub members: List,
         /// `size(x)`
         pub size: i64,
-        /// `x.head`
-        pub head: sv::Object,
-        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..size(x)`
+        /// `x.written`
+        pub written: Word,
+        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..(size(x) + size(x))`
         pub word: Vec<Word>,
+        /// `x.seen[t] for t in rest(members(x))`
+        pub seen: Vec<Word>,
         /// `x.tail[t] for t in rest(members(x))`
         pub tail: Vec<sv::Object>,
-        /// An identifier of operations.
-        pub d: Id,
     }
 
     /// Makes an object: on every node, with the same arguments and in the same order.
     pub fn new(world: &mut World, members: List, size: i64) -> Object {
         let mut x = Object { members, size, ..Object::default() };
-        x.word = vec![Word::default(); ((world.nodes + 1) * x.size) as usize];
+        x.word = vec![Word::default(); ((world.nodes + 1) * (x.size + x.size)) as usize];
+        x.seen = vec![Word::default(); (world.threads() + 1) as usize];
         x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        x.head = sv::new(world, 0);
+        x.written = world.word(world.node_of(x.members.first()), 0);
         for n in each(world.nodes_of(&x.members)) {
-            for k in 0..x.size {
-                x.word[(n * x.size + k) as usize] = world.word(n, 0);
+            for k in 0..x.size + x.size {
+                x.word[(n * (x.size + x.size) + k) as usize] = world.word(n, 0);
             }
         }
         for t in x.members.rest().each() {
-            x.tail[t as usize] = sv::new(world, 0);
+            x.seen[t as usize] = world.word(world.node_of(t), 0);
         }
-        x.d = world.id();
+        for t_2 in x.members.rest().each() {
+            x.tail[t_2 as usize] = sv::new(world, 0);
+        }
         x
     }
 
     /// `Submit(x, message)`, which returns whether there was room.
     pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
-        let done = if List::of(&[x.members.first()]).has(me.thread) {
-            let v = sv::read(me, &x.head)?;
+        if List::of(&[x.members.first()]).has(me.thread) {
+            let v = me.port.read(x.written)?;
             let at = v;
             let mut tails = List::none();
             for t in x.members.rest().each() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
-            if x.size < at - tails.min() + message.size() + 1 {
-                false
+            let end = at + message.size() + 2;
+            if x.size < end - tails.min() {
+                Ok(false)
             } else {
                 let begin = rem(at, x.size);
-                me.port.write(x.word[(me.node * x.size + rem(begin, x.size)) as usize], message.size())?;
-                for k in 0..message.size() {
-                    me.port.write(x.word[(me.node * x.size + rem(begin + 1 + k, x.size)) as usize], message.item(k))?;
-                }
-                let end = begin + (message.size() + 1);
+                let to = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + 2 + message.size())) as usize];
+                me.port.write_words(to, message.values())?;
+                me.port.write(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize], checksum(&[end, checksum(message.as_slice())]))?;
+                me.port.write(x.word[(me.node * (x.size + x.size) + begin) as usize], end)?;
                 for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
-                    if x.size < end {
-                        let from = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + x.size) as usize];
-                        let to = &x.word[(n * x.size + begin) as usize..(n * x.size + x.size) as usize];
-                        me.port.put_words(to, from, 0)?;
-                        let from_2 = &x.word[(me.node * x.size) as usize..(me.node * x.size + (end - x.size)) as usize];
-                        let to_2 = &x.word[(n * x.size) as usize..(n * x.size + (end - x.size)) as usize];
-                        me.port.put_words(to_2, from_2, 0)?;
-                    } else {
-                        let from_3 = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + end) as usize];
-                        let to_3 = &x.word[(n * x.size + begin) as usize..(n * x.size + end) as usize];
-                        me.port.put_words(to_3, from_3, 0)?;
-                    }
+                    let from = &x.word[(me.node * (x.size + x.size) + begin) as usize..(me.node * (x.size + x.size) + (begin + message.size() + 2)) as usize];
+                    let to_2 = &x.word[(n * (x.size + x.size) + begin) as usize..(n * (x.size + x.size) + (begin + message.size() + 2)) as usize];
+                    me.port.put_words(to_2, from, 0)?;
                 }
-                sv::wait(me, x.d)?;
-                sv::write(me, &x.head, at + message.size() + 1)?;
-                sv::bcast(me, &x.head, x.d, world.nodes_of(&x.members.rest()) & !only(me.node))?;
-                true
+                me.port.write(x.written, end)?;
+                if x.members.rest().has(me.thread) {
+                    sv::gf(me, only(me.node))?;
+                }
+                Ok(true)
             }
         } else {
             return Err(me.port.never("rbl"));
-        };
-        if done {
-            sv::gf(me, only(me.node))?;
         }
-        Ok(done)
     }
 
     /// `Receive(x)`, which returns the next message or bottom.
     pub fn receive<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
         let world = me.world;
         if x.members.rest().has(me.thread) {
-            let v = sv::read(me, &x.tail[me.thread as usize])?;
+            let v = me.port.read(x.seen[me.thread as usize])?;
             let at = v;
-            let v_2 = sv::read(me, &x.head)?;
+            let begin = rem(at, x.size);
+            let v_2 = me.port.read(x.word[(me.node * (x.size + x.size) + begin) as usize])?;
             let end = v_2;
-            if at < end {
-                let begin = rem(at, x.size);
-                let v_3 = me.port.read(x.word[(me.node * x.size + rem(begin, x.size)) as usize])?;
-                let length = v_3;
-                let mut words = List::none();
-                for k in 1..length + 1 {
-                    words.push(me.port.read(x.word[(me.node * x.size + rem(begin + k, x.size)) as usize])?);
-                }
-                sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
-                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                if words.size() == 1 {
-                    Ok(List::of(&[words.first()]))
+            if (end >= at + 2) && (at + x.size >= end) {
+                let found = me.port.read(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize])?;
+                let from = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + end - at)) as usize];
+                let words = me.port.read_words(from)?;
+                if found == checksum(&[end, checksum(words.as_slice())]) {
+                    me.port.write(x.seen[me.thread as usize], end)?;
+                    let v_3 = sv::read(me, &x.tail[me.thread as usize])?;
+                    let reported = v_3;
+                    if x.size < end - reported + end - reported + 1 {
+                        sv::write(me, &x.tail[me.thread as usize], end)?;
+                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                    }
+                    if words.size() == 1 {
+                        Ok(List::of(&[words.first()]))
+                    } else {
+                        Ok(words)
+                    }
                 } else {
-                    Ok(words)
+                    let v_4 = sv::read(me, &x.tail[me.thread as usize])?;
+                    let reported_2 = v_4;
+                    if reported_2 < at {
+                        sv::write(me, &x.tail[me.thread as usize], at)?;
+                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                    }
+                    Ok(List::bot())
                 }
             } else {
+                let v_5 = sv::read(me, &x.tail[me.thread as usize])?;
+                let reported_3 = v_5;
+                if reported_3 < at {
+                    sv::write(me, &x.tail[me.thread as usize], at)?;
+                    sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                }
                 Ok(List::bot())
             }
         } else {
@@ -892,5 +981,30 @@ pub mod kvstore {
             me.port.again()?;
         }
         Ok(())
+    }
+
+    /// `TryServe(x)`: the same if there is a message; returns whether there was.
+    pub fn try_serve<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<bool, P::Fault> {
+        let world = me.world;
+        loop {
+            for writer in world.all_threads().each() {
+                if world.node_of(writer) != me.node {
+                    let message = rbl::receive(me, &x.tracker[writer as usize])?;
+                    if 1 < message.size() {
+                        if 0 < message.item(3) {
+                            me.port.mfence()?;
+                            me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], packed(&message.rest(), &[8, 23, 32]))?;
+                        } else {
+                            me.port.mfence()?;
+                            me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], BOT)?;
+                        }
+                        sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], checksum(message.as_slice()))?;
+                        sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&List::of(&[writer])))?;
+                        return Ok(true);
+                    }
+                }
+            }
+            return Ok(false);
+        }
     }
 }

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 //! Written by `mowgli emit rust sv:published bal:published bal-transitive:published bal-puts:published wlock:published slock:published nlock:published trylock:published sc-rmw:published rbl:one-put rbl-weak:fenced counter:published queue:published map:published`.
-=======
-//! Written by `mowgli emit rust sv:published bal:published bal-transitive:published bal-puts:published wlock:published slock:published nlock:published sc-rmw:published rbl:hashed rbl-weak:fenced counter:published queue:published map:published`.
->>>>>>> 2fa56c85 (Run rings by the variant known by its hash)
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -583,7 +579,7 @@ pub mod sc_rmw {
     }
 }
 
-/// `rbl`, as its variant `hashed`: a message is one put, known by its hash
+/// `rbl`, as its variant `one-put`: the words of a message are one put, in any order
 pub mod rbl {
     use super::*;
 
@@ -594,114 +590,105 @@ pub mod rbl {
         pub members: List,
         /// `size(x)`
         pub size: i64,
-        /// `x.written`
-        pub written: Word,
-        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..(size(x) + size(x))`
+        /// `x.head`
+        pub head: sv::Object,
+        /// `x.word[n, k] for n in nodes(members(x)) for k in 0..size(x)`
         pub word: Vec<Word>,
-        /// `x.seen[t] for t in rest(members(x))`
-        pub seen: Vec<Word>,
         /// `x.tail[t] for t in rest(members(x))`
         pub tail: Vec<sv::Object>,
+        /// An identifier of operations.
+        pub d: Id,
     }
 
     /// Makes an object: on every node, with the same arguments and in the same order.
     pub fn new(world: &mut World, members: List, size: i64) -> Object {
         let mut x = Object { members, size, ..Object::default() };
-        x.word = vec![Word::default(); ((world.nodes + 1) * (x.size + x.size)) as usize];
-        x.seen = vec![Word::default(); (world.threads() + 1) as usize];
+        x.word = vec![Word::default(); ((world.nodes + 1) * x.size) as usize];
         x.tail = vec![sv::Object::default(); (world.threads() + 1) as usize];
-        x.written = world.word(world.node_of(x.members.first()), 0);
+        x.head = sv::new(world, 0);
         for n in each(world.nodes_of(&x.members)) {
-            for k in 0..x.size + x.size {
-                x.word[(n * (x.size + x.size) + k) as usize] = world.word(n, 0);
+            for k in 0..x.size {
+                x.word[(n * x.size + k) as usize] = world.word(n, 0);
             }
         }
         for t in x.members.rest().each() {
-            x.seen[t as usize] = world.word(world.node_of(t), 0);
+            x.tail[t as usize] = sv::new(world, 0);
         }
-        for t_2 in x.members.rest().each() {
-            x.tail[t_2 as usize] = sv::new(world, 0);
-        }
+        x.d = world.id();
         x
     }
 
     /// `Submit(x, message)`, which returns whether there was room.
     pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
-        if List::of(&[x.members.first()]).has(me.thread) {
-            let v = me.port.read(x.written)?;
+        let done = if List::of(&[x.members.first()]).has(me.thread) {
+            let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
             for t in x.members.rest().each() {
                 tails.push(sv::read(me, &x.tail[t as usize])?);
             }
-            let end = at + message.size() + 2;
-            if x.size < end - tails.min() {
-                Ok(false)
+            if x.size < at - tails.min() + message.size() + 1 {
+                false
             } else {
                 let begin = rem(at, x.size);
-                let to = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + 2 + message.size())) as usize];
-                me.port.write_words(to, message.values())?;
-                me.port.write(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize], checksum(&[end, checksum(message.as_slice())]))?;
-                me.port.write(x.word[(me.node * (x.size + x.size) + begin) as usize], end)?;
+                me.port.write(x.word[(me.node * x.size + rem(begin, x.size)) as usize], message.size())?;
+                for k in 0..message.size() {
+                    me.port.write(x.word[(me.node * x.size + rem(begin + 1 + k, x.size)) as usize], message.item(k))?;
+                }
+                let end = begin + (message.size() + 1);
                 for n in each(world.nodes_of(&x.members.rest()) & !only(me.node)) {
-                    let from = &x.word[(me.node * (x.size + x.size) + begin) as usize..(me.node * (x.size + x.size) + (begin + message.size() + 2)) as usize];
-                    let to_2 = &x.word[(n * (x.size + x.size) + begin) as usize..(n * (x.size + x.size) + (begin + message.size() + 2)) as usize];
-                    me.port.put_words(to_2, from, 0)?;
+                    if x.size < end {
+                        let from = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + x.size) as usize];
+                        let to = &x.word[(n * x.size + begin) as usize..(n * x.size + x.size) as usize];
+                        me.port.put_words(to, from, 0)?;
+                        let from_2 = &x.word[(me.node * x.size) as usize..(me.node * x.size + (end - x.size)) as usize];
+                        let to_2 = &x.word[(n * x.size) as usize..(n * x.size + (end - x.size)) as usize];
+                        me.port.put_words(to_2, from_2, 0)?;
+                    } else {
+                        let from_3 = &x.word[(me.node * x.size + begin) as usize..(me.node * x.size + end) as usize];
+                        let to_3 = &x.word[(n * x.size + begin) as usize..(n * x.size + end) as usize];
+                        me.port.put_words(to_3, from_3, 0)?;
+                    }
                 }
-                me.port.write(x.written, end)?;
-                if x.members.rest().has(me.thread) {
-                    sv::gf(me, only(me.node))?;
-                }
-                Ok(true)
+                sv::wait(me, x.d)?;
+                sv::write(me, &x.head, at + message.size() + 1)?;
+                sv::bcast(me, &x.head, x.d, world.nodes_of(&x.members.rest()) & !only(me.node))?;
+                true
             }
         } else {
             return Err(me.port.never("rbl"));
+        };
+        if done {
+            sv::gf(me, only(me.node))?;
         }
+        Ok(done)
     }
 
     /// `Receive(x)`, which returns the next message or bottom.
     pub fn receive<P: Port>(me: &mut Me<'_, P>, x: &Object) -> Result<List, P::Fault> {
         let world = me.world;
         if x.members.rest().has(me.thread) {
-            let v = me.port.read(x.seen[me.thread as usize])?;
+            let v = sv::read(me, &x.tail[me.thread as usize])?;
             let at = v;
-            let begin = rem(at, x.size);
-            let v_2 = me.port.read(x.word[(me.node * (x.size + x.size) + begin) as usize])?;
+            let v_2 = sv::read(me, &x.head)?;
             let end = v_2;
-            if (end >= at + 2) && (at + x.size >= end) {
-                let found = me.port.read(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize])?;
-                let from = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + end - at)) as usize];
-                let words = me.port.read_words(from)?;
-                if found == checksum(&[end, checksum(words.as_slice())]) {
-                    me.port.write(x.seen[me.thread as usize], end)?;
-                    let v_3 = sv::read(me, &x.tail[me.thread as usize])?;
-                    let reported = v_3;
-                    if x.size < end - reported + end - reported + 1 {
-                        sv::write(me, &x.tail[me.thread as usize], end)?;
-                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                    }
-                    if words.size() == 1 {
-                        Ok(List::of(&[words.first()]))
-                    } else {
-                        Ok(words)
-                    }
+            if at < end {
+                let begin = rem(at, x.size);
+                let v_3 = me.port.read(x.word[(me.node * x.size + rem(begin, x.size)) as usize])?;
+                let length = v_3;
+                let mut words = List::none();
+                for k in 1..length + 1 {
+                    words.push(me.port.read(x.word[(me.node * x.size + rem(begin + k, x.size)) as usize])?);
+                }
+                sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                if words.size() == 1 {
+                    Ok(List::of(&[words.first()]))
                 } else {
-                    let v_4 = sv::read(me, &x.tail[me.thread as usize])?;
-                    let reported_2 = v_4;
-                    if reported_2 < at {
-                        sv::write(me, &x.tail[me.thread as usize], at)?;
-                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                    }
-                    Ok(List::bot())
+                    Ok(words)
                 }
             } else {
-                let v_5 = sv::read(me, &x.tail[me.thread as usize])?;
-                let reported_3 = v_5;
-                if reported_3 < at {
-                    sv::write(me, &x.tail[me.thread as usize], at)?;
-                    sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
-                }
                 Ok(List::bot())
             }
         } else {
