@@ -277,6 +277,15 @@ impl<T: WordValue> Map<T> {
         thread.make(self.0, |me, x: &code::kvstore::Object| code::kvstore::serve(me, x), call)
     }
 
+    /// Acknowledges a change by a thread of another node, if there is one. Returns whether there was.
+    ///
+    /// # Errors
+    /// If the fabric fails, or this thread is not the last one of its node.
+    pub fn try_serve(&self, thread: &mut Thread<'_>) -> Result<bool, Fault> {
+        let call = || Store::TryServe { x: self.0 }.into();
+        thread.make(self.0, |me, x: &code::kvstore::Object| code::kvstore::try_serve(me, x), call)
+    }
+
     /// Makes a call of a key. The code expects that there is such a key, and the interpreter reports it if not.
     fn make<R: CallResult>(
         &self,

@@ -137,6 +137,30 @@ fn an_attempt_does_not_wait() {
     }
 }
 
+/// A thread that has other work serves by attempts, which find nothing before there is a change.
+#[test]
+fn an_attempt_to_serve_does_not_wait() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2]);
+        let (map, barrier) = (group.map("m", 2), group.barrier("b", &[0, 1]));
+        let found = group.run(fabric, |thread| {
+            let serves = thread.id().index() == 1;
+            let is_early = serves && map.try_serve(thread)?;
+            barrier.wait(thread)?;
+            if serves {
+                while !map.try_serve(thread)? {
+                    thread.pause();
+                }
+            } else {
+                map.insert(thread, 1, 7)?;
+            }
+            barrier.wait(thread)?;
+            Ok((is_early, map.get(thread, 1)?, serves && map.try_serve(thread)?))
+        });
+        assert_eq!(found, Ok(vec![(false, Some(7), false); 2]), "{fabric:?}");
+    }
+}
+
 /// Lets two threads get and put a number on another node in sections, without atomics. Returns the sum.
 fn sum_by_puts(lock: impl Fn(&mut Group) -> Taken, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = Group::new(&[1, 2]);
