@@ -31,7 +31,7 @@ const LENGTH: Duration = Duration::from_millis(1000);
 /// The number of alternating measurements of a row. The median counts.
 const TURNS: usize = 3;
 
-/// The number of calls between two looks at the clock.
+/// The number of calls between two readings of the clock.
 const CALLS: usize = 32;
 
 /// The parts of calls that are updates. All others are gets.

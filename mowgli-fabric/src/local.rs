@@ -212,7 +212,7 @@ impl mowgli_port::Port for LocalPort<'_> {
     fn put_words(&mut self, to: &[Word], from: &[Word], _: Id) -> Result<(), Fault> {
         self.fine()?;
         if let (Some(to), Some(from)) = (self.row(to), self.row(from)) {
-            // The first word comes last, because a reader of a message looks at it first.
+            // The first word comes last, because a reader of a message reads it first.
             to.iter().zip(from).rev().for_each(|(to, from)| to.store(from.load(LOADS), STORES));
             return Ok(());
         }

@@ -6,7 +6,7 @@ use mowgli_rdma::Way;
 use mowgli_rdma::wait::{Method, words};
 use rustc_hash::FxHashMap;
 
-use crate::emitted::mowgli_port::Id;
+use crate::emitted::mowgli_port::{Id, Word};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 
@@ -24,6 +24,12 @@ impl UsedIds {
         let next = Id::MAX - self.0.len() as Id;
         *self.0.entry(d).or_insert(next)
     }
+}
+
+/// True if words are in the order in which they were made. A fabric finds by the first and the last one whether such words are side by
+/// side. A program may name words in any order; then each is an operation of its own.
+fn are_in_order(to: &[Word], from: &[Word]) -> bool {
+    [to, from].iter().all(|words| words.is_sorted_by(|x, y| x.node == y.node && x.at < y.at))
 }
 
 /// Makes an operation, which is legal.
@@ -49,10 +55,20 @@ pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operat
         Method::RFAA { x, y, v, d } => port.rfaa(at(x)?, at(y)?, number(v)?, id(d))?,
         Method::RXchg { x, y, v, d } => port.rxchg(at(x)?, at(y)?, word(v)?, id(d))?,
         Method::GetWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
-            port.get_words(&row(xs)?, &row(ys)?, id(d))?;
+            let (to, from, d) = (row(xs)?, row(ys)?, id(d));
+            if !are_in_order(&to, &from) {
+                to.iter().zip(&from).try_for_each(|(&to, &from)| port.get(to, from, d))?;
+            } else {
+                port.get_words(&to, &from, d)?;
+            }
         }
         Method::PutWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
-            port.put_words(&row(xs)?, &row(ys)?, id(d))?;
+            let (to, from, d) = (row(xs)?, row(ys)?, id(d));
+            if !are_in_order(&to, &from) {
+                to.iter().zip(&from).try_for_each(|(&to, &from)| port.put(to, from, d))?;
+            } else {
+                port.put_words(&to, &from, d)?;
+            }
         }
         Method::Wait { d } => port.wait(id(d))?,
         Method::Rfence { n } => port.rfence(n.0.into())?,

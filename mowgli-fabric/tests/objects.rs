@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, LockGuard, Provider, Thread, WordValue};
@@ -570,6 +570,31 @@ fn puts_of_several_words_are_refused_where_polls_count_operations() {
         });
         let Err(Fault::Wrong(why)) = made else { panic!("{made:?}") };
         assert!(why.contains("put or get words one by one"), "{why}");
+    }
+}
+
+/// A put of several words copies each, in whatever order a program names them.
+#[test]
+fn words_of_a_put_may_be_in_any_order() {
+    for fabric in fabrics().take(4) {
+        let mut group = Group::new(&[1, 2]);
+        let mut words =
+            |name, node| [0, 1, 2, 3].map(|k| group.object(&format!("{name}{k}"), word(Node(node)).init(k.into())));
+        let ([a, b, c, d], to) = (words("from", 1), words("to", 2));
+        let wid = Val::Wid(Wid(Name::literal("put")));
+        let put = Method::PutWords { w: Way::USUAL.into(), xs: row(&to), ys: row(&[a, c, b, d]), d: wid };
+        let barrier = group.barrier("b", &[0, 1]);
+        let ran = group.run(fabric, |thread| {
+            let is_first = thread.id().index() == 0;
+            if is_first {
+                thread.call(&put.into())?;
+                thread.call(&Method::Wait { d: wid }.into())?;
+            }
+            barrier.wait(thread)?;
+            let read = |x: Loc| thread.call(&Method::Read { x }.into());
+            if is_first { Ok(Vec::new()) } else { to.into_iter().map(read).collect() }
+        });
+        assert_eq!(ran.map(|all| all[1].clone()), Ok([0, 2, 1, 3].map(Val::Int).to_vec()), "{fabric:?}");
     }
 }
 

@@ -462,7 +462,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
         update.contains("the set nodes((me))") && update.contains("no set of nodes of the call (store.rs:"),
         "{update}"
     );
-    let others = "Delete, Insert, Lookup, Serve, Update have no template";
+    let others = "Delete, Insert, Lookup, Serve, TryServe, Update have no template";
     let laws = ["rf: a read has one source", "mo is total", "lin is irreflexive", "call' inside hb", "lin' inside hb"];
     for obligation in laws.into_iter().chain(["wlock requires: every Acq is released"]) {
         assert_eq!(why(obligation), others, "{obligation}");

@@ -1168,7 +1168,7 @@ fn what_cannot_be_proved_is_named() {
     assert!(reported["open"].as_array().unwrap().iter().any(is_named), "{reported}");
     let obligations = reported["obligations"].as_array().unwrap();
     assert!(
-        obligations.len() == 26 && obligations.iter().all(|o| o["result"] == "open" && o["why"].is_string()),
+        obligations.len() == 27 && obligations.iter().all(|o| o["result"] == "open" && o["why"].is_string()),
         "{reported}"
     );
 }
