@@ -247,6 +247,10 @@ impl mowgli_port::Port for LocalPort<'_> {
 }
 
 impl Port for LocalPort<'_> {
+    fn wants_order(&self) -> bool {
+        true
+    }
+
     fn rxchg(&mut self, to: Word, on: Word, v: i64, _: Id) -> Result<(), Fault> {
         let was = mowgli_port::Port::xchg(self, on, v)?;
         mowgli_port::Port::write(self, to, was)

@@ -26,10 +26,11 @@ impl UsedIds {
     }
 }
 
-/// True if words are in the order in which they were made. A fabric finds by the first and the last one whether such words are side by
-/// side. A program may name words in any order; then each is an operation of its own.
-fn are_in_order(to: &[Word], from: &[Word]) -> bool {
-    [to, from].iter().all(|words| words.is_sorted_by(|x, y| x.node == y.node && x.at < y.at))
+/// True if words are in the order in which they were made, or a fabric takes them in any order. A program may name words in any order.
+/// Where that does not do, each word is an operation of its own.
+fn are_in_order(port: &dyn Port, to: &[Word], from: &[Word]) -> bool {
+    let is_sorted = |words: &[Word]| words.is_sorted_by(|x, y| x.node == y.node && x.at < y.at);
+    !port.wants_order() || is_sorted(to) && is_sorted(from)
 }
 
 /// Makes an operation, which is legal.
@@ -56,18 +57,18 @@ pub(crate) fn made(port: &mut dyn Port, stack: &Stack, ids: &mut UsedIds, operat
         Method::RXchg { x, y, v, d } => port.rxchg(at(x)?, at(y)?, word(v)?, id(d))?,
         Method::GetWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
             let (to, from, d) = (row(xs)?, row(ys)?, id(d));
-            if !are_in_order(&to, &from) {
-                to.iter().zip(&from).try_for_each(|(&to, &from)| port.get(to, from, d))?;
-            } else {
+            if are_in_order(port, &to, &from) {
                 port.get_words(&to, &from, d)?;
+            } else {
+                to.iter().zip(&from).try_for_each(|(&to, &from)| port.get(to, from, d))?;
             }
         }
         Method::PutWords { w, xs, ys, d } if Way::of(w) == Ok(Way::USUAL) => {
             let (to, from, d) = (row(xs)?, row(ys)?, id(d));
-            if !are_in_order(&to, &from) {
-                to.iter().zip(&from).try_for_each(|(&to, &from)| port.put(to, from, d))?;
-            } else {
+            if are_in_order(port, &to, &from) {
                 port.put_words(&to, &from, d)?;
+            } else {
+                to.iter().zip(&from).try_for_each(|(&to, &from)| port.put(to, from, d))?;
             }
         }
         Method::Wait { d } => port.wait(id(d))?,

@@ -64,6 +64,12 @@ pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
     /// If it cannot be done.
     fn poll(&mut self, n: i64) -> Result<(), Fault>;
 
+    /// True if operations of several words find by the first and the last word whether these lie side by side. Then the words have to be
+    /// in the order in which they were made.
+    fn wants_order(&self) -> bool {
+        false
+    }
+
     /// Lets others run while the thread waits in a loop.
     fn relax(&mut self) {}
 }

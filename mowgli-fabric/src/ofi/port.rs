@@ -276,6 +276,10 @@ impl mowgli_port::Port for FabricPort<'_> {
 }
 
 impl Port for FabricPort<'_> {
+    fn wants_order(&self) -> bool {
+        true
+    }
+
     fn rxchg(&mut self, _: Word, _: Word, _: i64, _: Id) -> Result<(), Fault> {
         Err(Fault::Wrong("an exchange over the network: fabrics in processes have none; use rcas".to_owned()))
     }
