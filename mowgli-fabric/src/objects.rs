@@ -511,7 +511,7 @@ impl Group {
     }
 
     /// Adds a ring buffer with `size` words, from a thread to others. The default variant is `hashed`, which sends a message by one
-    /// operation to each node. If an interpreted body calls rings too, for example that of a map, the variant is `one-put`.
+    /// operation to each node. If an interpreted body of a library of yours calls rings too, the variant is `one-put`.
     /// [`Group::variant`] selects another one; the published one is unsound if the writer is a reader too.
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
         let [writer, readers] = [&[writer], readers].map(Self::tids);

@@ -114,7 +114,6 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     let (node, atomic) = (group.node_lock("node", 2), group.atomic("atomic", 2));
     let (barrier, variable) = (group.barrier("barrier", &[0]), group.shared_var("variable"));
     let (put_barrier, attempts) = (group.put_barrier("put-barrier", &[0]), group.try_lock("attempts", 2));
-    let ring = group.ring("ring", 0, &[1], 4);
     let x = |name: &str| Val::from(Loc::new(name));
     let (int, others) = (Val::Int, Val::Nodes([Node(2)].into_iter().collect::<NodeSet>()));
     let same = |act: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>,
@@ -137,8 +136,6 @@ fn what_an_object_does_is_the_body_of_the_default_variant() {
     same(&|thread| variable.read(thread).map(drop), &[("sv", "Read", vec![x("variable")])]);
     same(&|thread| variable.broadcast(thread), &[("sv", "Bcast", vec![x("variable"), Val::NoWid, others])]);
     same(&|thread| variable.fence(thread), &[("sv", "GF", vec![others])]);
-    // A map is interpreted, and so are the rings beside it.
-    same(&|thread| ring.submit(thread, 7).map(drop), &[("rbl", "Submit", vec![x("ring"), int(7)])]);
     same(&|thread| atomic.load(thread).map(drop), &[("sc-rmw", "Read", vec![x("atomic")])]);
     same(&|thread| atomic.store(thread, 5), &[("sc-rmw", "Write", vec![x("atomic"), int(5)])]);
     same(&|thread| atomic.fetch_add(thread, 5).map(drop), &[("sc-rmw", "FAA", vec![x("atomic"), int(5)])]);

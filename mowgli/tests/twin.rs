@@ -10,7 +10,8 @@ use mowgli_libraries::rbl::{Rbl, ring};
 
 use crate::mowgli_port::{BOT, Id, List, World, checksum, only, packed, unpacked};
 use crate::objects::{
-    Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, trylock, wlock,
+    Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, trylock,
+    wlock,
 };
 use crate::port::{FabricNames, FabricThread, numbers};
 use crate::ran::mowgli;
