@@ -122,7 +122,8 @@ impl Args {
                     Ok(rate) => {
                         print!("  {name} {rate}");
                         let chart = MIXES.iter().step_by(2).position(|&mix| mix == updates);
-                        if let Some(chart) = chart.filter(|_| theta > 0.0 && threads == 1) {
+                        // One node needs no network.
+                        if let Some(chart) = chart.filter(|_| theta > 0.0 && threads == 1 && nodes > 1) {
                             lines[chart][i].1.push((nodes as f64, rate as f64));
                         }
                     }
