@@ -215,15 +215,15 @@ impl Point {
         let counted = group.run_among(company, provider, |thread| {
             barrier.wait(thread)?;
             let (begin, mut done) = (Instant::now(), 0);
-            // The first thread decides when all end.
-            loop {
+            // The first thread decides after which turn all end. A thread may read that before it has begun the turn.
+            for turn in 1.. {
                 done += batch(thread)?;
                 if thread.id().index() == 0 && begin.elapsed() > LENGTH {
-                    ends.write(thread, 1)?;
+                    ends.write(thread, turn)?;
                     ends.broadcast(thread)?;
                 }
                 barrier.wait(thread)?;
-                if ends.read(thread)? == 1 {
+                if ends.read(thread)? == turn {
                     break;
                 }
             }

@@ -27,7 +27,7 @@ impl UsedIds {
 }
 
 /// True if words are in the order in which they were made, or a fabric takes them in any order. A program may name words in any order.
-/// Where that does not do, each word is an operation of its own.
+/// If a fabric does not take them so, each word is an operation of its own.
 fn are_in_order(port: &dyn Port, to: &[Word], from: &[Word]) -> bool {
     let is_sorted = |words: &[Word]| words.is_sorted_by(|x, y| x.node == y.node && x.at < y.at);
     !port.wants_order() || is_sorted(to) && is_sorted(from)
