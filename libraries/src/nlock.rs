@@ -34,15 +34,15 @@ pub const LIBRARY: Lock = Lock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NlockOverWait;
 
-fn dispenser(x: impl Into<Expr>) -> Expr {
+pub(crate) fn dispenser(x: impl Into<Expr>) -> Expr {
     x.into().part("dispenser", [])
 }
 
-fn released(x: impl Into<Expr>) -> Expr {
+pub(crate) fn released(x: impl Into<Expr>) -> Expr {
     x.into().part("released", [])
 }
 
-fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+pub(crate) fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
     x.into().part("ticket", [t.into()])
 }
 

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use mowgli_core::algebra::Set;
 use mowgli_core::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
-use mowgli_rdma::wait::{Method as Wait, WAIT};
+use mowgli_rdma::wait::Method as Wait;
 
 use crate::lock::{self, LOCK, Sections};
+use crate::nlock::{NlockOverWait, dispenser, released, ticket};
 use crate::prelude::*;
 
 methods! {
@@ -66,16 +66,6 @@ fn are_in_order(events: &[&Event], may_follow: fn(Option<Method>, Option<Method>
     last_calls(events, may_follow).is_some_and(|last| last.values().all(|&last| may_follow(Some(last), None)))
 }
 
-/// The subevents of calls that took the lock.
-fn taken() -> Set {
-    set!(aMF)
-}
-
-/// The last subevents of calls that released the lock.
-fn let_in() -> Set {
-    set!(aNRW)
-}
-
 impl Library for Trylock {
     named_by!(Method);
 
@@ -111,17 +101,18 @@ impl Library for Trylock {
     /// As NLOCK. Beyond that, the lock is not taken again before it is released, and a call releases it exactly if the
     /// thread has taken it.
     fn spec(&self) -> Spec {
-        let (acq, rel) = (taken(), let_in());
+        let (acq, rel) = (set!(aMF), set!(aNRW));
         spec! {
             let fence = [aRF]; same_event; [aNRW];
             say fence = "{a} fences before it releases";
             let later = po & same(LOCK);
-            let section = [acq]; later - (later; later); [rel];
+            let next = later - (later; later);
+            let section = [acq]; next; [rel];
             // lo: a total order on the calls that took the lock
             let lo = order(acq, LOCK);
             empty taken-twice = ([acq] - (section; section^-1)); lo;
             empty not-held = [rel] - (section^-1; section);
-            empty kept = [acq]; (later - (later; later)); [calls(&["Rel"]) & aWT];
+            empty kept = [acq]; next; [calls(&["Rel"]) & aWT];
             let released = section^-1; lo;
             say released as lo = "{a} lets {b} in";
             so = fence | released;
@@ -151,24 +142,10 @@ impl Hints for Trylock {
     }
 }
 
-/// The implementation over RDMA-WAIT-RMW.
+/// The implementation over the words of NLOCK. While a thread holds the lock, its own word has the ticket after its own one. After an
+/// attempt that failed, it has 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrylockOverWait;
-
-/// The word from which threads take tickets.
-fn dispenser(x: impl Into<Expr>) -> Expr {
-    x.into().part("dispenser", [])
-}
-
-/// The ticket that may hold the lock.
-fn released(x: impl Into<Expr>) -> Expr {
-    x.into().part("released", [])
-}
-
-/// A thread's own word: the ticket after its own one while it holds the lock, and 0 after an attempt that failed.
-fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
-    x.into().part("ticket", [t.into()])
-}
 
 /// Reads the ticket that may hold the lock.
 fn read_released(x: Expr) -> Body {
@@ -185,11 +162,7 @@ impl Implementation for TrylockOverWait {
     }
 
     fn parts(&self) -> Option<&Parts> {
-        Some(parts! { static x =>
-            dispenser(x) => ObjectTerm::new(WAIT).at(node(x));
-            released(x) => ObjectTerm::new(WAIT).at(node(x));
-            for t in (all_threads()) { ticket(x, t) => ObjectTerm::new(WAIT).at(node(t)); }
-        })
+        NlockOverWait.parts()
     }
 
     fn bodies(&self) -> Option<&Bodies> {
