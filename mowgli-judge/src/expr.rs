@@ -664,9 +664,9 @@ impl Op {
 
 /// A thread, and the last thread of each other node.
 fn with_servers(world: &World, t: Tid) -> Val {
-    let last = |n| world.tids().filter(|&other| world.node_of(other) == n).last();
     let others = world.other_nodes(t);
-    Val::tuple(&std::iter::once(t).chain(others.iter().filter_map(last)).map(Val::from).collect::<Vec<_>>())
+    let servers = others.iter().filter_map(|n| world.last_thread(n));
+    Val::tuple(&std::iter::once(t).chain(servers).map(Val::from).collect::<Vec<_>>())
 }
 
 /// Another value of the same kind, if there is one.

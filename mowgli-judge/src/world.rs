@@ -197,6 +197,12 @@ impl World {
         self.all_nodes().without(self.node_of(thread))
     }
 
+    /// Returns the last thread of a node, if the node has threads.
+    #[must_use]
+    pub fn last_thread(&self, node: Node) -> Option<Tid> {
+        self.tids().filter(|&t| self.node_of(t) == node).last()
+    }
+
     /// Iterates over the locations of the objects of a library, in order.
     #[must_use]
     pub fn locations(&self, library: Name) -> Vec<Loc> {

@@ -53,7 +53,7 @@ fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
         }
         Method::Serve { x } | Method::TryServe { x } => {
             let here = world.node_of(thread);
-            let who = server(world, here).filter(|&who| who != thread)?;
+            let who = world.last_thread(here).filter(|&who| who != thread)?;
             Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
         }
     }
@@ -62,11 +62,6 @@ fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
 /// The values to begin with.
 pub(super) fn initial(object: &Object) -> &[Val] {
     if let Val::Tuple(values) = object.init { values.parts() } else { &[] }
-}
-
-/// The thread that serves on a node: the last one.
-pub(super) fn server(world: &World, n: Node) -> Option<Tid> {
-    world.tids().filter(|&t| world.node_of(t) == n).last()
 }
 
 impl Library for Kvstore {
@@ -173,7 +168,8 @@ impl Subject for Kvstore {
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let serves = server(world, world.node_of(thread)) == Some(thread)
+        // The last thread of a node serves.
+        let serves = world.last_thread(world.node_of(thread)) == Some(thread)
             && world.threads.iter().any(|&n| n != world.node_of(thread));
         let mut calls = Vec::new();
         for (x, object) in world.objects_of(KVSTORE) {
