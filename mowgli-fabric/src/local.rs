@@ -12,7 +12,7 @@ use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::left;
 use crate::mapped::{MappedWords, SharedFile};
-use crate::memory::{LINE, LOADS, MemoryWord, STORES};
+use crate::memory::{LINE, LOADS, MemoryWord, STORES, are_in_a_row};
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 
@@ -135,11 +135,10 @@ impl LocalPort<'_> {
         Ok(&self.words[self.places[x.at]])
     }
 
-    /// Returns words that lie side by side, in their order. Objects make the words of a row one after the other, so the two ends tell.
+    /// Returns words, if they lie side by side in their order.
     fn row(&self, all: &[Word]) -> Option<&[AtomicI64]> {
-        let ([first, .., last] | [first @ last]) = all else { return None };
-        let (first, last) = (self.places[first.at], self.places[last.at]);
-        (last + 1 == first + all.len()).then(|| &self.words[first..=last])
+        let first = self.places[all.first()?.at];
+        are_in_a_row(all, |x| self.places[x.at]).then(|| &self.words[first..first + all.len()])
     }
 }
 

@@ -54,9 +54,7 @@ impl MemoryWord {
         let node = object.node.map_or(1, |node| node.0);
         Ok(Self { x: Some(x), node, initial, is_unread: is_unread(object), begins: object.size > 1 })
     }
-}
 
-impl MemoryWord {
     /// Describes a word that only emitted code uses.
     pub(crate) fn nameless(node: u8, initial: i64, begins: bool) -> Self {
         Self { x: None, node, initial, is_unread: false, begins }
@@ -86,6 +84,18 @@ pub(crate) fn with_names(mut world: World) -> World {
 /// Returns the name of a word of a buffer. The order of names is that of the words.
 pub(crate) fn named(buffer: Loc, k: usize) -> Loc {
     buffer.part(format_args!("word_{k:08}"))
+}
+
+/// True if words are of one node, and lie side by side in their order by these places. Objects make the words of a row one after the other,
+/// so the two ends tell.
+#[inline]
+pub(crate) fn are_in_a_row(words: &[Word], place: impl Fn(&Word) -> usize) -> bool {
+    let is_row = match words {
+        [first, .., last] => first.node == last.node && place(last) == place(first) + words.len() - 1,
+        [] | [_] => true,
+    };
+    debug_assert!(!is_row || words.windows(2).all(|pair| place(&pair[1]) == place(&pair[0]) + 1), "{words:?}");
+    is_row
 }
 
 /// Words in a row, by their numbers: a part of a longer row.

@@ -2,7 +2,7 @@
 
 use crate::company::Company;
 use crate::emitted::mowgli_port::Word;
-use crate::memory::LINE;
+use crate::memory::{LINE, are_in_a_row};
 use crate::port::Fault;
 use crate::stack::Stack;
 
@@ -77,17 +77,10 @@ impl Layout {
         self.places[x.at] + copy * self.initial[x.node as usize - 1].len()
     }
 
-    /// True if words lie side by side, in their order. Objects make the words of a row one after the other, so the two ends tell.
+    /// True if words lie side by side, in their order: see [`are_in_a_row`].
     #[inline]
     pub(super) fn is_row(&self, words: &[Word]) -> bool {
-        let place = |x: &Word| self.places[x.at];
-        let is_row = match words {
-            [] => true,
-            [first, .., last] => first.node == last.node && place(last) == place(first) + words.len() - 1,
-            [_] => true,
-        };
-        debug_assert!(!is_row || words.windows(2).all(|pair| place(&pair[1]) == place(&pair[0]) + 1), "{words:?}");
-        is_row
+        are_in_a_row(words, |x| self.places[x.at])
     }
 
     /// True if a word is on this node.
