@@ -85,13 +85,13 @@ impl CompiledObjects {
             if object.library == BUFFER {
                 begins.insert(made.words.len());
             }
-            let Some(object) = emitted(&mut made, object) else { continue };
-            if has_own_words(&world.objects[&x]) {
+            let Some(code) = emitted(&mut made, object) else { continue };
+            if has_own_words(object) {
                 words.resize(made.words.len(), None);
             } else {
-                parts.add_object(x, &world.objects[&x], &mut words);
+                parts.add_object(x, object, &mut words);
             }
-            all.insert(address(x), object);
+            all.insert(address(x), code);
         }
         (Self { world: made, own, objects: all, begins }, words)
     }
@@ -111,8 +111,8 @@ impl CompiledObjects {
 
     /// True if the interpreter cannot make calls of this object: see [`has_own_words`].
     pub(crate) fn is_alone(&self, x: Loc) -> bool {
-        let has_other_words = [self.object::<msw::Object>(x).is_some(), self.object::<kvstore::Object>(x).is_some()];
-        has_other_words.contains(&true) || self.object::<rbl::Object>(x).is_some()
+        let object = self.objects.get(&address(x));
+        object.is_some_and(|code| code.is::<msw::Object>() || code.is::<kvstore::Object>() || code.is::<rbl::Object>())
     }
 
     /// Returns the code's form of an object, if it has one. Without one, the interpreter makes the same calls.
