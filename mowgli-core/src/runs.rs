@@ -333,11 +333,12 @@ fn initial(unfolder: &Unfolder<'_>, cell: Cell) -> Val {
     initial_value(unfolder.libraries, unfolder.world, cell)
 }
 
-/// Returns the initial value of a cell, given by the library of its object. For a cell without an object, only one
-/// library uses such cells, for example for the messages of a node. That library gives the value, and the others return
-/// 0.
+/// Returns the initial value of a cell, given by the library of its object, or of the object that it is a part of. For a cell without
+/// an object, only one library uses such cells, for example for the messages of a node. That library gives the value, and the others
+/// return 0.
 pub(crate) fn initial_value(libraries: &Libraries, world: &World, cell: Cell) -> Val {
-    if let Some(object) = world.objects.get(&cell.loc) {
+    let of_whole = || world.objects.get(&cell.loc.whole()?);
+    if let Some(object) = world.objects.get(&cell.loc).or_else(of_whole) {
         return libraries.get(object.library).map_or(Val::Int(0), |library| library.init(world, cell));
     }
     let mut values = libraries.names().filter_map(|name| Some(libraries.get(name)?.init(world, cell)));

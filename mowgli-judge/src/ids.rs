@@ -133,6 +133,12 @@ impl Loc {
         Self(self.0.part(role))
     }
 
+    /// Returns the object of which this is a part.
+    #[must_use]
+    pub fn whole(self) -> Option<Self> {
+        self.0.text().rsplit_once(PART).map(|(whole, _)| Self(Name::new(whole)))
+    }
+
     /// Returns a work identifier for this object, which only its implementation can use: see [`Name::part`].
     ///
     /// # Panics
