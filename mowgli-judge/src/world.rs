@@ -63,6 +63,11 @@ pub enum DeclarationPart {
     Words,
     /// `= 0`: the initial value.
     Init,
+    /// `= (0, 0, 0)`: the initial value, a tuple of at least so many parts. Its length is not the size.
+    Tuple {
+        /// The least number of parts.
+        least: usize,
+    },
     /// `= (7, bot)`: an initial value for each place, which gives the size.
     Values,
     /// `= {P1, P2}`: the threads that take part.
@@ -106,7 +111,9 @@ impl DeclarationForm {
         let part = |part: &DeclarationPart| match part {
             DeclarationPart::Node => format!("@{node}"),
             DeclarationPart::Words => format!("[{}] = {}", object.size, object.init.literal()),
-            DeclarationPart::Init | DeclarationPart::Values => format!(" = {}", object.init.literal()),
+            DeclarationPart::Init | DeclarationPart::Tuple { .. } | DeclarationPart::Values => {
+                format!(" = {}", object.init.literal())
+            }
             DeclarationPart::Members => format!(" = {{{}}}", members.join(", ")),
             DeclarationPart::Roles => {
                 let (first, others) = members.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
@@ -122,9 +129,13 @@ impl DeclarationForm {
     /// Returns a declaration as an example.
     #[must_use]
     pub fn example(&self) -> String {
-        let has = |part| self.parts.contains(&part);
-        let size = if has(DeclarationPart::Words) || has(DeclarationPart::Values) { 2 } else { 4 };
-        let init = if size == 2 { Val::tuple(&[Val::Int(0); 2]) } else { Val::Int(0) };
+        let zeros = |n: usize| Val::tuple(&vec![Val::Int(0); n]);
+        let begins = self.parts.iter().find_map(|part| match part {
+            DeclarationPart::Words | DeclarationPart::Values => Some((2, zeros(2))),
+            DeclarationPart::Tuple { least } => Some((4, zeros(*least))),
+            _ => None,
+        });
+        let (size, init) = begins.unwrap_or((4, Val::Int(0)));
         let object = Object::new(Name::literal("")).at(Node(1)).init(init).members(&[Tid(1), Tid(2)]).size(size);
         self.declaration(Loc(Name::literal("x")), &object)
     }
@@ -239,6 +250,7 @@ mod tests {
         assert_eq!(example("weak lock", &[DeclarationPart::Home]), "weak lock x at 1");
         assert_eq!(example("msw", &[DeclarationPart::Node, DeclarationPart::Words]), "msw x@1[2] = (0, 0)");
         assert_eq!(example("store", &[DeclarationPart::Values]), "store x = (0, 0)");
+        assert_eq!(example("table", &[DeclarationPart::Tuple { least: 3 }]), "table x = (0, 0, 0)");
         assert_eq!(example("barrier", &[DeclarationPart::Members]), "barrier x = {P1, P2}");
         let size = DeclarationPart::Size { usual: 4, least: 2, most: 64 };
         const RING: &[DeclarationPart] =

@@ -13,7 +13,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::DeclarationPart;
 use mowgli_libraries::entry::Variant;
 
-use super::types::{NoForm, Signature, Signatures, Type, Types, lists};
+use super::types::{Given, NoForm, Signature, Signatures, Type, Types, lists};
 
 /// The library to which a function belongs.
 pub(super) struct Owner {
@@ -35,17 +35,6 @@ pub(super) struct Emitted<'a> {
     of_parts: BTreeMap<&'static str, Name>,
 }
 
-/// Part of what an object is declared with, in the order of the arguments.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Given {
-    Node,
-    Initial,
-    Members,
-    Size,
-    /// The initial values of its words, which say their number too.
-    Words,
-}
-
 impl<'a> Emitted<'a> {
     pub(super) fn new(library: &'a dyn Library, variant: &'a Variant) -> Result<Self, NoForm> {
         let name = library.name();
@@ -64,11 +53,6 @@ impl<'a> Emitted<'a> {
     pub(super) fn below(&self) -> Vec<Name> {
         let calls = self.bodies.iter().flat_map(|(_, body)| body.calls()).map(|call| call.library);
         calls.chain(self.of_parts.values().copied()).unique().collect()
-    }
-
-    /// True if an object is declared with the initial values of its words, so that its initial value is a list.
-    fn has_words(&self) -> bool {
-        self.library.object().is_some_and(|form| form.parts.contains(&DeclarationPart::Words))
     }
 
     /// Returns the parts of its objects, and its own.
@@ -127,23 +111,7 @@ impl<'a> Emitted<'a> {
     }
 
     pub(super) fn types<'t>(&'t self, args: &'t [Type], signatures: &'t Signatures) -> Types<'t> {
-        Types { args, vars: BTreeMap::new(), signatures, parts: &self.of_parts, has_words: self.has_words() }
-    }
-}
-
-impl Given {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Node => "node",
-            Self::Initial | Self::Words => "initial",
-            Self::Members => "members",
-            Self::Size => "size",
-        }
-    }
-
-    /// True for a list, and false for a number.
-    pub(super) fn is_list(self) -> bool {
-        matches!(self, Self::Members | Self::Words)
+        Types { args, vars: BTreeMap::new(), signatures, parts: &self.of_parts, given: self.given() }
     }
 }
 
@@ -151,6 +119,7 @@ fn given(part: &DeclarationPart) -> Given {
     match part {
         DeclarationPart::Node | DeclarationPart::Home => Given::Node,
         DeclarationPart::Init => Given::Initial,
+        DeclarationPart::Tuple { .. } => Given::InitialTuple,
         DeclarationPart::Members | DeclarationPart::Roles => Given::Members,
         // All values are bottom at first.
         DeclarationPart::Size { .. } | DeclarationPart::Values => Given::Size,

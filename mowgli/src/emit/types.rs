@@ -72,6 +72,35 @@ impl Type {
     }
 }
 
+/// Part of what an object is declared with, in the order of the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Given {
+    Node,
+    Initial,
+    /// An initial value that is a tuple.
+    InitialTuple,
+    Members,
+    Size,
+    /// The initial values of its words, which say their number too.
+    Words,
+}
+
+impl Given {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Initial | Self::InitialTuple | Self::Words => "initial",
+            Self::Members => "members",
+            Self::Size => "size",
+        }
+    }
+
+    /// True for a list, and false for a number.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self, Self::Members | Self::InitialTuple | Self::Words)
+    }
+}
+
 /// A method: the types of its arguments, and of its result.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
@@ -89,11 +118,21 @@ pub(super) struct Types<'a> {
     pub(super) signatures: &'a Signatures,
     /// The library to whose structures fields belong: the type of each part, by its role.
     pub(super) parts: &'a BTreeMap<&'static str, Name>,
-    /// True if the initial value of an object is a list.
-    pub(super) has_words: bool,
+    /// What an object is declared with.
+    pub(super) given: Vec<Given>,
 }
 
 impl Types<'_> {
+    /// True if an object is declared with the initial values of its words, whose number is its size.
+    pub(super) fn has_words(&self) -> bool {
+        self.given.contains(&Given::Words)
+    }
+
+    /// True if the initial value of an object is a list.
+    pub(super) fn starts_with_list(&self) -> bool {
+        self.has_words() || self.given.contains(&Given::InitialTuple)
+    }
+
     /// Returns the type of a body, and records those of its variables.
     pub(super) fn body(&mut self, body: &Body) -> Result<Type, NoForm> {
         let mut breaks = Vec::new();
@@ -177,7 +216,7 @@ impl Types<'_> {
                 Function::Members | Function::Rest | Function::Reversed | Function::Unpacked(_) | Function::Servers => {
                     Type::List
                 }
-                Function::Initial if self.has_words => Type::List,
+                Function::Initial if self.starts_with_list() => Type::List,
                 Function::Not => Type::Bool,
                 Function::Node
                 | Function::Numbered

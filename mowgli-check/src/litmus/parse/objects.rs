@@ -13,6 +13,12 @@ use crate::litmus::test::element;
 /// The largest number of words of an array.
 const MOST_WORDS: usize = 64;
 
+/// True if a part gives the initial value.
+fn has_value(part: &DeclarationPart) -> bool {
+    use DeclarationPart::{Init, Tuple, Values, Words};
+    matches!(part, Init | Tuple { .. } | Values | Words)
+}
+
 /// True if the form has each part that a declaration has.
 fn fits(form: &DeclarationForm, tree: &Tree<'_>) -> bool {
     let has = |is: fn(&DeclarationPart) -> bool| form.parts.iter().any(is);
@@ -27,17 +33,8 @@ fn fits(form: &DeclarationForm, tree: &Tree<'_>) -> bool {
     let begins = match begins {
         Some(Rule::roles) => has(|p| matches!(p, DeclarationPart::Roles)),
         Some(Rule::names) => has(|p| matches!(p, DeclarationPart::Members)),
-        Some(_) => has(|p| matches!(p, DeclarationPart::Init | DeclarationPart::Values | DeclarationPart::Words)),
-        None => !form.parts.iter().any(|p| {
-            matches!(
-                p,
-                DeclarationPart::Roles
-                    | DeclarationPart::Members
-                    | DeclarationPart::Init
-                    | DeclarationPart::Values
-                    | DeclarationPart::Words
-            )
-        }),
+        Some(_) => has(has_value),
+        None => !has(|p| has_value(p) || matches!(p, DeclarationPart::Roles | DeclarationPart::Members)),
     };
     node && words && size && begins
 }
@@ -185,6 +182,10 @@ impl Reader<'_> {
             object = match (kind, &begins) {
                 (DeclarationPart::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
                 (DeclarationPart::Init, Some(v)) => object.init(value(v)?),
+                (&DeclarationPart::Tuple { least }, Some(v)) => match value(v)? {
+                    init @ Val::Tuple(parts) if parts.parts().len() >= least => object.init(init),
+                    _ => return fail(v, Code::Value, format!("the initial value is to be a tuple of {least} or more")),
+                },
                 (DeclarationPart::Values | DeclarationPart::Words, Some(v)) => self.values(object, v, places, form)?,
                 (DeclarationPart::Members, Some(names)) => object.members(&self.tids(names)?),
                 (DeclarationPart::Roles, Some(roles)) => object.members(&self.roles(roles)?),

@@ -439,7 +439,7 @@ impl<'a> CFunction<'a> {
             (Of::Node, Type::Number) => format!("all->node_of[{}]", one.text),
             (Of::Nodes, Type::List) => format!("mw_nodes_of(all, {})", one.text),
             (Of::Members, Type::Object(_)) => field(&one.text, "members"),
-            (Of::Size, Type::Object(_)) if self.types.has_words => format!("{}.n", field(&one.text, "initial")),
+            (Of::Size, Type::Object(_)) if self.types.has_words() => format!("{}.n", field(&one.text, "initial")),
             (Of::Size, Type::Object(_)) => field(&one.text, "size"),
             (Of::Initial, Type::Object(_)) => field(&one.text, "initial"),
             (Of::Numbered | Of::Number | Of::Thread | Of::Int, Type::Number) => one.text,

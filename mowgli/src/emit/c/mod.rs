@@ -11,8 +11,8 @@ use mowgli_core::ids::Loc;
 use mowgli_core::method::Method;
 use mowgli_core::parts::PartTerm;
 
-use crate::emit::library::{Emitted, Given, described, given_to, has_word, role};
-use crate::emit::types::{NoForm, Signatures, Type};
+use crate::emit::library::{Emitted, described, given_to, has_word, role};
+use crate::emit::types::{Given, NoForm, Signatures, Type};
 use function::CFunction;
 use names::{c_name, function_name, type_name};
 
@@ -170,7 +170,7 @@ fn make_each(
                 None => "mw_none()".to_owned(),
             },
             Given::Size => function.number(object.size)?,
-            Given::Words => function.expr(object.init)?.text,
+            Given::InitialTuple | Given::Words => function.expr(object.init)?.text,
         });
     }
     function.line(&format!("{}_new({});", c_name(object.library), args.join(", ")));

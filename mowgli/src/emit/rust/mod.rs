@@ -12,9 +12,9 @@ use mowgli_core::method::Method;
 use mowgli_core::parts::PartTerm;
 use mowgli_rdma::wait::WAIT;
 
-use crate::emit::library::{Emitted, Given, described, given_to, has_word, role, word};
+use crate::emit::library::{Emitted, described, given_to, has_word, role, word};
 use crate::emit::text::wrapped;
-use crate::emit::types::{NoForm, Signatures, Type};
+use crate::emit::types::{Given, NoForm, Signatures, Type};
 use function::RustFunction;
 use names::{argument_name, function_name, structure, type_name};
 
@@ -198,7 +198,7 @@ fn make_each(
                 None => "List::none()".to_owned(),
             },
             Given::Size => function.number(object.size)?,
-            Given::Words => function.list(object.init)?,
+            Given::InitialTuple | Given::Words => function.list(object.init)?,
         });
     }
     let name = function.expr(part.name)?.text;
