@@ -19,6 +19,7 @@ use crate::wlock;
 use mowgli_rdma::wait::Method as Wait;
 
 pub use specification::{KVSTORE, Kvstore, Method, store};
+pub(crate) use specification::{deleted, inserted, linearisable, looked_up, updated};
 use store::with_valid;
 pub use store::{KvstoreOverLoco, MOST_KEYS, SlotPerKey, fenced_delete, no_counter};
 

@@ -85,46 +85,67 @@ impl Library for Kvstore {
     /// A call takes effect at some instant between its aMF and its other subevent.
     fn shape_terms(&self) -> Option<&Shapes> {
         Some(shapes! { Method:
-            Insert { x, key, v } => {
-                aMF;
-                if (ret().is(true)) { aCAS: updates x at (copy(key)), Val::Bot => v }
-                else { aCR: reads x at (copy(key)), other_than(Val::Bot) }
-            }
-            Update { x, key, v } => {
-                aMF;
-                if (ret().is(true)) { aCAS: updates x at (copy(key)), other_than(Val::Bot) => v }
-                else { aCR: reads x at (copy(key)), Val::Bot }
-            }
-            Delete { x, key } => {
-                aMF;
-                if (ret().is(true)) { aCAS: updates x at (copy(key)), other_than(Val::Bot) => Val::Bot }
-                else { aCR: reads x at (copy(key)), Val::Bot }
-            }
-            Lookup { x, key } => { aMF; aCR: reads x at (copy(key)), ret() }
+            Insert { x, key, v } => { (inserted(x, copy(key), v)) }
+            Update { x, key, v } => { (updated(x, copy(key), v)) }
+            Delete { x, key } => { (deleted(x, copy(key))) }
+            Lookup { x, key } => { (looked_up(x, copy(key))) }
             Serve { .. } => { aWT }
             TryServe { .. } => { aWT }
         })
     }
 
-    /// Linearisable (Herlihy and Wing): a call lasts from its aMF to its other subevent. If one call must take effect
-    /// before another, it does not begin after the other ends.
     fn spec(&self) -> Spec {
-        let ends = stamps(|a: RdmaStamp| a != aMF);
-        // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}
-        spec! {
-            let rf, mo, rb = coherence(
-                "{b} found {b reads}, which {a} stored",
-                "{a} changed the key before {b} did",
-                "{a} found {a reads}, before {b} changed the key"
-            );
-            let call = [aMF]; same_event; [ends];
-            say call = "{a} begins before it ends";
-            let lin = (rf | mo | rb)+;
-            let before = call; lin;
-            say before as lin = "{a} took effect before {b}";
-            irreflexive lin = lin;
-            so = call | before;
-        }
+        linearisable()
+    }
+}
+
+/// The shape of an insertion into the cell of a key.
+pub(crate) fn inserted(x: Expr, n: impl Into<Expr>, v: Expr) -> ShapeTerm {
+    let n = n.into();
+    shape! {
+        aMF;
+        if (ret().is(true)) { aCAS: updates x at n, Val::Bot => v } else { aCR: reads x at n, other_than(Val::Bot) }
+    }
+}
+
+/// The shape of an update of the cell of a key.
+pub(crate) fn updated(x: Expr, n: impl Into<Expr>, v: Expr) -> ShapeTerm {
+    let n = n.into();
+    shape! {
+        aMF;
+        if (ret().is(true)) { aCAS: updates x at n, other_than(Val::Bot) => v } else { aCR: reads x at n, Val::Bot }
+    }
+}
+
+/// The shape of a deletion of the value in the cell of a key.
+pub(crate) fn deleted(x: Expr, n: impl Into<Expr>) -> ShapeTerm {
+    updated(x, n, Val::Bot.into())
+}
+
+/// The shape of a lookup of the cell of a key.
+pub(crate) fn looked_up(x: Expr, n: impl Into<Expr>) -> ShapeTerm {
+    let n = n.into();
+    shape! { aMF; aCR: reads x at n, ret() }
+}
+
+/// Linearisable (Herlihy and Wing): a call lasts from its aMF to its other subevent. If one call must take effect
+/// before another, it does not begin after the other ends.
+pub(crate) fn linearisable() -> Spec {
+    let ends = stamps(|a: RdmaStamp| a != aMF);
+    // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}
+    spec! {
+        let rf, mo, rb = coherence(
+            "{b} found {b reads}, which {a} stored",
+            "{a} changed the key before {b} did",
+            "{a} found {a reads}, before {b} changed the key"
+        );
+        let call = [aMF]; same_event; [ends];
+        say call = "{a} begins before it ends";
+        let lin = (rf | mo | rb)+;
+        let before = call; lin;
+        say before as lin = "{a} took effect before {b}";
+        irreflexive lin = lin;
+        so = call | before;
     }
 }
 
