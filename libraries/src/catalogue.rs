@@ -5,7 +5,7 @@ use mowgli_core::unknown::Unknown;
 use crate::bal::{self, Bal};
 use crate::entry::Entry;
 use crate::rbl::{self, Rbl};
-use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, trylock, wlock};
+use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, table, trylock, wlock};
 
 /// Returns the entry of this name.
 ///
@@ -35,5 +35,6 @@ pub fn catalogue() -> Vec<Entry> {
     ];
     all.extend(sequential::objects().iter().map(sequential::entry));
     all.push(kvstore::entry());
+    all.push(table::entry());
     all
 }

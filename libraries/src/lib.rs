@@ -47,6 +47,7 @@ pub mod sc_rmw;
 pub mod sequential;
 pub mod slock;
 pub mod sv;
+pub mod table;
 pub mod trylock;
 pub mod wlock;
 pub mod x86;

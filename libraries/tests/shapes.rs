@@ -43,7 +43,9 @@ fn arguments(library: &dyn Hints, world: &World, kind: ArgumentKind) -> Vec<Val>
         ArgumentKind::Thread => world.tids().map(Val::from).collect(),
         ArgumentKind::Id => vec![Wid(Name::literal("d")).into(), Val::NoWid],
         ArgumentKind::Way => vec![Val::Way(Name::literal("q2"))],
-        ArgumentKind::Value => vec![Val::Int(0), Val::tuple(&[Val::Int(1), Val::Int(2)])],
+        ArgumentKind::Value => {
+            vec![Val::Int(0), Val::tuple(&[Val::Int(1), Val::Int(2)]), Val::tuple(&[Val::Int(3)])]
+        }
     }
 }
 

@@ -170,7 +170,7 @@ fn libraries_are_checked_listed_and_shown() {
         "{}",
         unknown.err
     );
-    assert!(unknown.err.contains("kvstore, spinlock, ticketlock, mcslock, treiber, msqueue"), "{}", unknown.err);
+    assert!(unknown.err.contains("kvstore, table, spinlock, ticketlock, mcslock, treiber, msqueue"), "{}", unknown.err);
 }
 
 #[test]

@@ -1,0 +1,44 @@
+//! The hash table, which is not in the papers, is linearisable within small bounds.
+
+use mowgli_core::soundness::client::Bound;
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::table::TABLE;
+use mowgli_proofs::{checked, explained};
+
+/// Returns the bounds of a variant at which `check` gives its verdict.
+fn bounds(variant: &str) -> Vec<Bound> {
+    let all = catalogue();
+    let table = all.iter().find(|entry| entry.name == TABLE.text()).expect("it is there");
+    table.variant(variant).expect("it is there").bounds.clone()
+}
+
+#[test]
+fn the_table_is_linearisable() {
+    for bound in &bounds("published")[1..] {
+        let report = checked("table", "published", bound);
+        assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    }
+}
+
+#[test]
+fn broken_tables_forget_or_invent() {
+    for variant in ["no-lock", "no-completion", "no-wait", "forget-removed", "take-first"] {
+        let report = checked("table", variant, &bounds(variant)[0]);
+        assert_eq!(report.verdict(), "unsound", "{variant}");
+    }
+}
+
+/// A removal leaves a mark in its bucket while another key is behind it. Then the mark goes, too.
+#[test]
+fn a_lookup_finds_a_key_behind_one_that_is_removed() {
+    let text = "RDMA_WAIT removed { nodes 2; table t@1 = (0, 0, 0, 0) size 2; }
+ P1@1                     | P2@2             ;
+ a := t.insert(0, (5, 6)) | e := t.lookup(2) ;
+ b := t.insert(2, (7, 8)) | f := t.lookup(2) ;
+ c := t.delete(0)         |                  ;
+ d := t.delete(2)         |                  ;
+exists (e = (7, 8) /\\ f = (7, 8))
+forbidden (e = (7, 6))";
+    assert!(explained(text, &["table"]).contains("(7, 8)"));
+    assert!(explained(&text.replace("exists (e = (7, 8) /\\ f = (7, 8))\n", ""), &["table"]).contains("is impossible"));
+}
