@@ -41,14 +41,14 @@ const BESIDE: usize = 2;
 
 /// TABLE as a library.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Table;
+pub struct HashTable;
 
 /// The location of the value of a key.
 fn cell(x: Expr, key: Expr) -> Expr {
     x.part("value", [key])
 }
 
-/// Returns the error of a table whose initial value is no unused bucket, or of a call whose key or value does not fit the table.
+/// Returns the error of a call whose key or value does not fit its table, or whose table has no unused buckets at first.
 fn misfit(world: &World, method: Method) -> Option<String> {
     let (x, key, value) = match method {
         Method::Insert { x, key, value } | Method::Update { x, key, value } => (x, key, Some(value)),
@@ -67,7 +67,7 @@ fn misfit(world: &World, method: Method) -> Option<String> {
     Some(format!("{value} is no tuple of {words} words, which values of {x} have"))
 }
 
-impl Library for Table {
+impl Library for HashTable {
     named_by!(Method);
 
     fn object(&self) -> Option<DeclarationForm> {
@@ -99,7 +99,7 @@ impl Library for Table {
     }
 }
 
-impl Hints for Table {}
+impl Hints for HashTable {}
 
 /// The implementation over the weak lock and mixed-size words. Changes are made under the lock, and complete before it is released.
 #[derive(Clone, Copy, Debug, Default)]
@@ -323,7 +323,7 @@ fn take_first() -> Bodies {
     }
 }
 
-impl Subject for Table {
+impl Subject for HashTable {
     /// A table on each node, with two buckets for values of one word.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let mut worlds = lock::worlds(TABLE, empty, bound, expired);
@@ -377,5 +377,5 @@ pub fn entry() -> Entry {
         alone("take-first", "an insertion does not look behind the first bucket that it may use", take_first),
     ];
     let below = Libraries::over(to).with(wlock::LIBRARY).with(msw::Msw).with(Sv).with(Wait);
-    Entry::new(Memory::rdma_wait(), Table, below, variants)
+    Entry::new(Memory::rdma_wait(), HashTable, below, variants)
 }

@@ -83,6 +83,7 @@ fn every_specification_has_the_three_properties_in_small() {
     queue: Ok(TheSame)
     map: Ok(TheSame)
     kvstore: Ok(TheSame)
+    table: Ok(TheSame)
     "#);
 }
 

@@ -118,7 +118,7 @@ pub(super) struct Types<'a> {
     pub(super) signatures: &'a Signatures,
     /// The library to whose structures fields belong: the type of each part, by its role.
     pub(super) parts: &'a BTreeMap<&'static str, Name>,
-    /// What an object is declared with.
+    /// The parts of the declaration of an object.
     pub(super) given: Vec<Given>,
 }
 
