@@ -16,26 +16,29 @@ use mowgli_libraries::rbl::RBL;
 use mowgli_libraries::sc_rmw::SC_RMW;
 use mowgli_libraries::slock::SLOCK;
 use mowgli_libraries::sv::SV;
+use mowgli_libraries::table::TABLE;
 use mowgli_libraries::trylock::TRYLOCK;
 use mowgli_libraries::wlock::WLOCK;
 use mowgli_rdma::wait::WAIT;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::emitted::mowgli_port::{self, Id, List, Word};
-use crate::emitted::objects::{self, Own, bal, bal_puts, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, trylock, wlock};
+use crate::emitted::objects::{
+    self, Own, bal, bal_puts, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, table, trylock, wlock,
+};
 use crate::memory::{BUFFER, MemoryWord};
 use crate::port::{Fault, Port};
 use crate::watch::Watch;
 use crate::word::packed;
 
 /// The libraries with emitted code, each as the variant by which it runs if nobody names one.
-const EMITTED: [Name; 11] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, TRYLOCK, SC_RMW, RBL, MSW, KVSTORE];
+const EMITTED: [Name; 12] = [SV, BAL, BAL_PUTS, WLOCK, SLOCK, NLOCK, TRYLOCK, SC_RMW, RBL, MSW, KVSTORE, TABLE];
 
 /// True if emitted code makes the calls of objects in a group with these variants. If one of the libraries runs as another
 /// variant than the default, or if a map has values at first, all bodies are interpreted.
 pub(crate) fn is_compiled(world: &World, variants: &BTreeMap<String, String>) -> bool {
     let has_code = |object: &Object| match object.library {
-        MSW => list(object.init).is_some(),
+        MSW | TABLE => list(object.init).is_some(),
         KVSTORE => matches!(object.init, Val::Tuple(values) if values.parts().iter().all(|v| *v == Val::Bot)),
         _ => true,
     };
@@ -45,7 +48,7 @@ pub(crate) fn is_compiled(world: &World, variants: &BTreeMap<String, String>) ->
 /// True if only emitted code, or operations by number, use the words of an object. These words have no names, because a map and a buffer
 /// have many. The interpreter has other values in some of them: a tuple in place of a checksum, or of a number that packs it.
 pub(crate) fn has_own_words(object: &Object) -> bool {
-    [MSW, KVSTORE, BUFFER].contains(&object.library)
+    [MSW, KVSTORE, TABLE, BUFFER].contains(&object.library)
 }
 
 /// True if emitted code makes the calls of a library, or these are operations themselves.
@@ -112,7 +115,10 @@ impl CompiledObjects {
     /// True if the interpreter cannot make calls of this object: see [`has_own_words`].
     pub(crate) fn is_alone(&self, x: Loc) -> bool {
         let object = self.objects.get(&address(x));
-        object.is_some_and(|code| code.is::<msw::Object>() || code.is::<kvstore::Object>() || code.is::<rbl::Object>())
+        object.is_some_and(|code| {
+            let is_table = code.is::<kvstore::Object>() || code.is::<table::Object>();
+            is_table || code.is::<msw::Object>() || code.is::<rbl::Object>()
+        })
     }
 
     /// Returns the code's form of an object, if it has one. Without one, the interpreter makes the same calls.
@@ -153,6 +159,7 @@ fn emitted(world: &mut mowgli_port::World, object: &Object) -> Option<Box<dyn An
         MSW => Box::new(msw::new(world, node, list(object.init)?)),
         RBL => Box::new(rbl::new(world, members, object.size as i64)),
         KVSTORE => Box::new(kvstore::new(world, object.size as i64)),
+        TABLE => Box::new(table::new(world, node, list(object.init)?, object.size as i64)),
         _ => return None,
     })
 }

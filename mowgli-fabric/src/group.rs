@@ -197,6 +197,11 @@ impl Group {
         Self { is_interpreted: true, ..self }
     }
 
+    /// Returns the nodes that have threads.
+    pub(crate) fn nodes(&self) -> Vec<Node> {
+        self.world.threads.iter().copied().collect::<BTreeSet<Node>>().into_iter().collect()
+    }
+
     /// Returns the threads of these numbers, counted from 0.
     pub(crate) fn tids(threads: &[usize]) -> Vec<Tid> {
         threads.iter().map(|&t| Tid::from_index(t)).collect()

@@ -52,6 +52,7 @@
 mod agreement;
 mod bodies;
 mod buffer;
+mod byte_map;
 mod company;
 mod compiled;
 mod emitted;
@@ -80,6 +81,7 @@ mod watch;
 mod word;
 
 pub use self::buffer::Buffer;
+pub use self::byte_map::ByteMap;
 pub use self::company::Company;
 pub use self::explore::{Ending, Exploration, Fate, Incomplete, NotATrace, ResultTrace, Waiting};
 pub use self::group::{Fabric, Group};

@@ -53,7 +53,7 @@ impl Group {
 }
 
 /// Returns the words of a message.
-fn packed(message: &[u8]) -> List {
+pub(crate) fn packed(message: &[u8]) -> List {
     let word = |bytes: &[u8]| match bytes.first_chunk() {
         Some(whole) => i64::from_le_bytes(*whole),
         None => words_of(bytes).next().unwrap_or(0),
@@ -63,7 +63,7 @@ fn packed(message: &[u8]) -> List {
 }
 
 /// Writes the message with these words into a buffer.
-fn unpack(words: &List, message: &mut Vec<u8>) {
+pub(crate) fn unpack(words: &List, message: &mut Vec<u8>) {
     let (length, words) = words.as_slice().split_first().expect("a message has a length");
     message.clear();
     message.reserve(words.len() * WORD);

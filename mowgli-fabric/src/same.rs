@@ -9,12 +9,13 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::table::{Method as Table, table as object};
 
-use crate::compiled::HASHED;
-use crate::emitted::mowgli_port::{self, Id, Word};
+use crate::compiled::{HASHED, Me};
+use crate::emitted::mowgli_port::{self, Id, List, Word};
+use crate::emitted::objects::table;
 use crate::group::Group;
 use crate::local::LocalMemory;
-use crate::objects::{Map, Words};
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
 use crate::thread::Thread;
@@ -157,13 +158,16 @@ fn outline(made: &[Noted]) -> Vec<(&'static str, Vec<usize>)> {
 
 /// Compares calls by emitted code with interpreted ones, for objects whose words hold other values then. Returns how many operations the
 /// calls make.
-fn alike(nodes: &[u8], act: impl Fn(Map, [Words; 2], &mut Thread<'_>) -> Result<(), Fault>) -> usize {
+fn alike<X: Copy>(
+    nodes: &[u8],
+    add: impl Fn(&mut Group) -> X,
+    act: impl Fn(X, &mut Thread<'_>) -> Result<(), Fault>,
+) -> usize {
     let made = [false, true].map(|interpreted| {
         let mut group = Group::new(nodes);
-        let map = group.map("map", 2);
-        let words = [("own", 1), ("far", nodes.len() as u8)].map(|(name, node)| group.words(name, node, 2));
+        let objects = add(&mut group);
         let group = if interpreted { group.interpreted() } else { group };
-        outline(&operations(&group, |thread| act(map, words, thread)))
+        outline(&operations(&group, |thread| act(objects, thread)))
     });
     assert_eq!(made[0], made[1]);
     made[0].len()
@@ -171,7 +175,8 @@ fn alike(nodes: &[u8], act: impl Fn(Map, [Words; 2], &mut Thread<'_>) -> Result<
 
 #[test]
 fn words_that_are_read_together_and_maps_do_as_their_bodies() {
-    let copied = alike(&[1, 2], |_, [own, far], thread| {
+    let words = |group: &mut Group| [("own", 1), ("far", 2)].map(|(name, node)| group.words(name, node, 2));
+    let copied = alike(&[1, 2], words, |[own, far], thread| {
         own.write(thread, &[1, 2])?;
         assert_eq!(own.try_read(thread)?, Some(vec![1, 2]));
         far.put(thread, own)?.wait(thread)?;
@@ -179,17 +184,52 @@ fn words_that_are_read_together_and_maps_do_as_their_bodies() {
     });
     assert_eq!(copied, 3 + 3 + 2 * 4);
     // With two nodes an insertion waits for the other one.
-    let found_nothing = alike(&[1, 2], |map, _, thread| {
+    let map = |group: &mut Group| group.map("map", 2);
+    let found_nothing = alike(&[1, 2], map, |map, thread| {
         assert_eq!((map.get(thread, 1)?, map.update(thread, 0, 3)?, map.remove(thread, 1)?), (None, false, false));
         Ok(())
     });
-    let changed = alike(&[1], |map, _, thread| {
+    let changed = alike(&[1], map, |map, thread| {
         assert_eq!((map.insert(thread, 1, 5)?, map.insert(thread, 1, 6)?, map.get(thread, 1)?), (true, false, Some(5)));
         assert_eq!((map.update(thread, 1, 7)?, map.get(thread, 1)?), (true, Some(7)));
         assert_eq!((map.remove(thread, 1)?, map.get(thread, 1)?, map.insert(thread, 1, 8)?), (true, None, true));
         Ok(())
     });
     assert!(found_nothing > 10 && changed > 50, "{found_nothing} {changed}");
+}
+
+/// Makes calls of two keys that have the same first bucket, and checks their results.
+fn use_table(x: Loc, thread: &mut Thread<'_>) -> Result<(), Fault> {
+    let mut insert = |key: i64, v: i64| {
+        let call = || Table::Insert { x, key: key.into(), value: Val::tuple(&[v.into()]) }.into();
+        thread.make(x, |me, x: &table::Object| table::insert(me, x, key, &List::of(&[v])), call)
+    };
+    assert_eq!((insert(1, 5)?, insert(4, 6)?, insert(1, 7)?), (true, true, false));
+    let update = || Table::Update { x, key: 4.into(), value: Val::tuple(&[8.into()]) }.into();
+    assert_eq!(thread.make(x, |me, x: &table::Object| table::update(me, x, 4, &List::of(&[8])), update), Ok(true));
+    let found = |thread: &mut Thread<'_>, key: i64| {
+        let code = |me: &mut Me<'_>, x: &table::Object| {
+            let words = table::lookup(me, x, key)?;
+            Ok((!words.is_bot()).then_some(words))
+        };
+        let words: Option<List> = thread.make(x, code, || Table::Lookup { x, key: key.into() }.into())?;
+        Ok::<_, Fault>(words.map(|words| words.as_slice().to_vec()))
+    };
+    assert_eq!((found(thread, 1)?, found(thread, 4)?, found(thread, 7)?), (Some(vec![5]), Some(vec![8]), None));
+    // The first removal leaves a mark, and the second one takes it away.
+    for (key, result) in [(1, true), (1, false), (4, true)] {
+        let call = || Table::Delete { x, key: key.into() }.into();
+        assert_eq!(thread.make(x, |me, x: &table::Object| table::delete(me, x, key), call), Ok(result));
+    }
+    assert_eq!((found(thread, 1)?, found(thread, 4)?), (None, None));
+    Ok(())
+}
+
+#[test]
+fn a_table_does_as_its_body_on_each_node() {
+    let table_on = |node: u8| move |group: &mut Group| group.object("t", object(Node(node), 3, 1));
+    let [own, far] = [1, 2].map(|node| alike(&[1, 2], table_on(node), use_table));
+    assert!(own > 100 && far > own, "{own} {far}");
 }
 
 /// The body of a ring writes another hash, at the same place.

@@ -9,6 +9,8 @@ mod many;
 mod objects;
 mod store;
 
+#[path = "common/bytes.rs"]
+mod bytes;
 #[path = "common/crowd.rs"]
 mod crowd;
 #[path = "../examples/store/history.rs"]

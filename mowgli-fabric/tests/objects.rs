@@ -15,9 +15,15 @@ use mowgli_rdma::Way;
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, row, word};
 
+use crate::bytes::Bytes;
+
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/barrier.rs"]
 mod barrier;
+
+#[allow(dead_code, reason = "an example of its own")]
+#[path = "../examples/colours.rs"]
+mod colours;
 
 use barrier::sent_before;
 
@@ -447,6 +453,36 @@ fn a_map_holds_any_value_of_one_word_for_many_keys() {
     });
     let last = (keys - 1) as f64 / 2.0;
     assert_eq!(seen, Ok(vec![vec![Some(2.5), Some(f64::NEG_INFINITY), None, Some(last)]]));
+}
+
+#[test]
+fn a_map_of_bytes_holds_values_of_any_length() {
+    for fabric in [Fabric::Local, Fabric::Machine { seed: 3 }, Fabric::Machine { seed: 8 }] {
+        let bytes = Bytes::new(&[1, 2, 1]);
+        let inserted = bytes.group.run(fabric, |thread| bytes.change(thread));
+        assert_eq!(inserted.map(|inserted| inserted.iter().sum()), Ok(100));
+        assert_eq!(colours::got(fabric), Ok(Some(b"blue".to_vec())));
+    }
+}
+
+/// Keys that are removed make room for others, and a key that finds no room is refused.
+#[test]
+fn a_map_of_bytes_has_room_for_its_keys() {
+    let mut group = Group::new(&[1]);
+    let map = group.byte_map("m", 5, 8);
+    let seen = group.run(Fabric::Local, |thread| {
+        for n in 0..10_000_u32 {
+            assert!(map.insert(thread, &n.to_le_bytes(), b"value")?);
+            if let Some(old) = n.checked_sub(8) {
+                assert!(map.remove(thread, &old.to_le_bytes())?);
+            }
+        }
+        let all: Result<Vec<bool>, Fault> = (0..10_u8).map(|n| map.insert(thread, &[n], b"more")).collect();
+        assert!(matches!(&all, Err(Fault::Wrong(why)) if why.contains("m_0 is full")), "{all:?}");
+        // The others are still there.
+        map.get(thread, &[0])
+    });
+    assert_eq!(seen, Ok(vec![Some(b"more".to_vec())]));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
 
+use crate::bytes::Bytes;
 use crate::crowd::{Crowd, Window};
 use crate::needs::{self, Layer, Need};
 
@@ -36,7 +37,7 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same, with the number of processes.
-const TOGETHER: [(&str, usize, Role); 16] = [
+const TOGETHER: [(&str, usize, Role); 17] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
@@ -49,6 +50,7 @@ const TOGETHER: [(&str, usize, Role); 16] = [
     ("eighty_threads_meet", 2, eighty_threads_meet),
     ("any_number_of_operations_may_be_under_way", 2, any_number_of_operations_may_be_under_way),
     ("a_map_says_on_every_node_what_was_put_in", 2, a_map_says_on_every_node_what_was_put_in),
+    ("a_map_of_bytes_has_the_values_of_all_processes", 2, a_map_of_bytes_has_the_values_of_all_processes),
     ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
     ("what_a_load_of_a_store_sees_is_linearisable", 2, what_a_load_of_a_store_sees_is_linearisable),
     ("transfers_are_serialisable", 2, transfers_are_serialisable),
@@ -444,6 +446,14 @@ fn a_map_says_on_every_node_what_was_put_in(company: &Company, provider: Provide
         }
         Ok(())
     })?;
+    Ok(())
+}
+
+fn a_map_of_bytes_has_the_values_of_all_processes(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let bytes = Bytes::new(&[1, 2, 2]);
+    let inserted = bytes.group.run_among(company, provider, |thread| bytes.change(thread))?;
+    let all = company.gather(&inserted.iter().sum::<usize>().to_string())?;
+    assert_eq!(all.iter().map(|inserted| inserted.parse::<usize>().expect("a number")).sum::<usize>(), 100);
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
 
+#[path = "common/bytes.rs"]
+mod bytes;
 #[allow(dead_code, reason = "eighty threads that poll take long over locks")]
 #[path = "common/crowd.rs"]
 mod crowd;

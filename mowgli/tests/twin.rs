@@ -48,7 +48,7 @@ fn the_objects_are_those_that_the_command_writes() {
 }
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
-const OF_FABRIC: [&str; 13] = [
+const OF_FABRIC: [&str; 14] = [
     "emit",
     "rust",
     "sv",
@@ -62,6 +62,7 @@ const OF_FABRIC: [&str; 13] = [
     "rbl:hashed",
     "msw",
     "kvstore:slot-per-key",
+    "table",
 ];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published trylock:published sc-rmw:published rbl:hashed msw:published kvstore:slot-per-key`.
+//! Written by `mowgli emit rust sv:published bal:published bal-puts:published wlock:published slock:published nlock:published trylock:published sc-rmw:published rbl:hashed msw:published kvstore:slot-per-key table:published`.
 //!
 //! Do not edit: change the library, check it, and write this again.
 
@@ -1005,6 +1005,319 @@ pub mod kvstore {
                 }
             }
             return Ok(false);
+        }
+    }
+}
+
+/// `table`, as its variant `published`: a hash table on one node
+pub mod table {
+    use super::*;
+
+    /// An object. All threads may share it.
+    #[derive(Clone, Debug, Default)]
+    pub struct Object {
+        /// `node(x)`
+        pub node: i64,
+        /// `initial(x)`
+        pub initial: List,
+        /// `size(x)`
+        pub size: i64,
+        /// `x.lock`
+        pub lock: wlock::Object,
+        /// `x.bucket[k] for k in 0..size(x)`
+        pub bucket: Vec<msw::Object>,
+        /// `x.got[number(t)] for t in all_threads`
+        pub got: Vec<msw::Object>,
+        /// `x.put[number(t)] for t in all_threads`
+        pub put: Vec<msw::Object>,
+        /// An identifier of operations.
+        pub d: Id,
+    }
+
+    /// Makes an object: on every node, with the same arguments and in the same order.
+    pub fn new(world: &mut World, node: i64, initial: List, size: i64) -> Object {
+        let mut x = Object { node, initial, size, ..Object::default() };
+        x.bucket = vec![msw::Object::default(); x.size as usize];
+        x.got = vec![msw::Object::default(); (world.threads() + 1) as usize];
+        x.put = vec![msw::Object::default(); (world.threads() + 1) as usize];
+        x.lock = wlock::new(world, x.node);
+        for k in 0..x.size {
+            x.bucket[k as usize] = msw::new(world, x.node, x.initial.clone());
+        }
+        for t in world.all_threads().each() {
+            x.got[t as usize] = msw::new(world, world.node_of(t), x.initial.clone());
+        }
+        for t_2 in world.all_threads().each() {
+            x.put[t_2 as usize] = msw::new(world, world.node_of(t_2), x.initial.clone());
+        }
+        x.d = world.id();
+        x
+    }
+
+    /// `Insert(x, key, (v1..vk))` if the key has no value; returns whether it had none.
+    pub fn insert<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64, value: &List) -> Result<bool, P::Fault> {
+        wlock::acq(me, &x.lock)?;
+        let place = 'found_1: loop {
+            for k in 0..x.size {
+                let content = loop {
+                    let content_2 = if x.node == me.node {
+                        msw::try_read(me, &x.bucket[rem(key + k, x.size) as usize])?
+                    } else {
+                        msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + k, x.size) as usize], x.d)?;
+                        msw::wait(me, x.d)?;
+                        msw::try_read(me, &x.got[me.thread as usize])?
+                    };
+                    if !((&content_2) == (&List::bot())) {
+                        break content_2.clone();
+                    }
+                    me.port.again()?;
+                };
+                if (content.first() == 2) && (content.item(1) == key) {
+                    break 'found_1 k;
+                }
+                if content.first() == 0 {
+                    break 'found_1 BOT;
+                }
+            }
+            break BOT;
+        };
+        if place == BOT {
+            let free = 'found_2: loop {
+                for k_2 in 0..x.size {
+                    let content_3 = loop {
+                        let content_4 = if x.node == me.node {
+                            msw::try_read(me, &x.bucket[rem(key + k_2, x.size) as usize])?
+                        } else {
+                            msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + k_2, x.size) as usize], x.d)?;
+                            msw::wait(me, x.d)?;
+                            msw::try_read(me, &x.got[me.thread as usize])?
+                        };
+                        if !((&content_4) == (&List::bot())) {
+                            break content_4.clone();
+                        }
+                        me.port.again()?;
+                    };
+                    if content_3.first() != 2 {
+                        break 'found_2 k_2;
+                    }
+                }
+                break BOT;
+            };
+            if free == BOT {
+                return Err(me.port.never("table"));
+            } else {
+                let mut content_5 = List::none();
+                for j in 0..x.initial.size() {
+                    content_5.push({
+                        if j == 0 {
+                            2
+                        } else if j == 1 {
+                            key
+                        } else {
+                            value.item(j - 2)
+                        }
+                    });
+                }
+                if x.node == me.node {
+                    msw::write(me, &x.bucket[rem(key + free, x.size) as usize], &content_5)?;
+                } else {
+                    msw::write(me, &x.put[me.thread as usize], &content_5)?;
+                    msw::put(me, &x.bucket[rem(key + free, x.size) as usize], &x.put[me.thread as usize], 0)?;
+                }
+                sv::gf(me, only(x.node))?;
+                wlock::rel(me, &x.lock)?;
+                Ok(true)
+            }
+        } else {
+            wlock::rel(me, &x.lock)?;
+            Ok(false)
+        }
+    }
+
+    /// `Update(x, key, (v1..vk))` if the key has a value; returns whether it had one.
+    pub fn update<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64, value: &List) -> Result<bool, P::Fault> {
+        wlock::acq(me, &x.lock)?;
+        let place = 'found_1: loop {
+            for k in 0..x.size {
+                let content = loop {
+                    let content_2 = if x.node == me.node {
+                        msw::try_read(me, &x.bucket[rem(key + k, x.size) as usize])?
+                    } else {
+                        msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + k, x.size) as usize], x.d)?;
+                        msw::wait(me, x.d)?;
+                        msw::try_read(me, &x.got[me.thread as usize])?
+                    };
+                    if !((&content_2) == (&List::bot())) {
+                        break content_2.clone();
+                    }
+                    me.port.again()?;
+                };
+                if (content.first() == 2) && (content.item(1) == key) {
+                    break 'found_1 k;
+                }
+                if content.first() == 0 {
+                    break 'found_1 BOT;
+                }
+            }
+            break BOT;
+        };
+        if place == BOT {
+            wlock::rel(me, &x.lock)?;
+            Ok(false)
+        } else {
+            let mut content_3 = List::none();
+            for j in 0..x.initial.size() {
+                content_3.push({
+                    if j == 0 {
+                        2
+                    } else if j == 1 {
+                        key
+                    } else {
+                        value.item(j - 2)
+                    }
+                });
+            }
+            if x.node == me.node {
+                msw::write(me, &x.bucket[rem(key + place, x.size) as usize], &content_3)?;
+            } else {
+                msw::write(me, &x.put[me.thread as usize], &content_3)?;
+                msw::put(me, &x.bucket[rem(key + place, x.size) as usize], &x.put[me.thread as usize], 0)?;
+            }
+            sv::gf(me, only(x.node))?;
+            wlock::rel(me, &x.lock)?;
+            Ok(true)
+        }
+    }
+
+    /// `Delete(x, key)` if the key has a value; returns whether it had one.
+    pub fn delete<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64) -> Result<bool, P::Fault> {
+        wlock::acq(me, &x.lock)?;
+        let place = 'found_1: loop {
+            for k in 0..x.size {
+                let content = loop {
+                    let content_2 = if x.node == me.node {
+                        msw::try_read(me, &x.bucket[rem(key + k, x.size) as usize])?
+                    } else {
+                        msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + k, x.size) as usize], x.d)?;
+                        msw::wait(me, x.d)?;
+                        msw::try_read(me, &x.got[me.thread as usize])?
+                    };
+                    if !((&content_2) == (&List::bot())) {
+                        break content_2.clone();
+                    }
+                    me.port.again()?;
+                };
+                if (content.first() == 2) && (content.item(1) == key) {
+                    break 'found_1 k;
+                }
+                if content.first() == 0 {
+                    break 'found_1 BOT;
+                }
+            }
+            break BOT;
+        };
+        if place == BOT {
+            wlock::rel(me, &x.lock)?;
+            Ok(false)
+        } else {
+            let next = loop {
+                let content_3 = if x.node == me.node {
+                    msw::try_read(me, &x.bucket[rem(key + (place + 1), x.size) as usize])?
+                } else {
+                    msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + (place + 1), x.size) as usize], x.d)?;
+                    msw::wait(me, x.d)?;
+                    msw::try_read(me, &x.got[me.thread as usize])?
+                };
+                if !((&content_3) == (&List::bot())) {
+                    break content_3.clone();
+                }
+                me.port.again()?;
+            };
+            if next.first() == 0 {
+                'found_2: loop {
+                    if x.node == me.node {
+                        msw::write(me, &x.bucket[rem(key + (place + x.size - 0), x.size) as usize], &x.initial)?;
+                    } else {
+                        msw::write(me, &x.put[me.thread as usize], &x.initial)?;
+                        msw::put(me, &x.bucket[rem(key + (place + x.size - 0), x.size) as usize], &x.put[me.thread as usize], 0)?;
+                    }
+                    for back in 1..x.size {
+                        let content_4 = loop {
+                            let content_5 = if x.node == me.node {
+                                msw::try_read(me, &x.bucket[rem(key + (place + x.size - back), x.size) as usize])?
+                            } else {
+                                msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + (place + x.size - back), x.size) as usize], x.d)?;
+                                msw::wait(me, x.d)?;
+                                msw::try_read(me, &x.got[me.thread as usize])?
+                            };
+                            if !((&content_5) == (&List::bot())) {
+                                break content_5.clone();
+                            }
+                            me.port.again()?;
+                        };
+                        if content_4.first() == 1 {
+                            if x.node == me.node {
+                                msw::write(me, &x.bucket[rem(key + (place + x.size - back), x.size) as usize], &x.initial)?;
+                            } else {
+                                msw::write(me, &x.put[me.thread as usize], &x.initial)?;
+                                msw::put(me, &x.bucket[rem(key + (place + x.size - back), x.size) as usize], &x.put[me.thread as usize], 0)?;
+                            }
+                        } else {
+                            break 'found_2;
+                        }
+                    }
+                    break;
+                }
+            } else {
+                let mut content_6 = List::none();
+                for j in 0..x.initial.size() {
+                    content_6.push({
+                        if j == 0 {
+                            1
+                        } else {
+                            0
+                        }
+                    });
+                }
+                if x.node == me.node {
+                    msw::write(me, &x.bucket[rem(key + (place + x.size - 0), x.size) as usize], &content_6)?;
+                } else {
+                    msw::write(me, &x.put[me.thread as usize], &content_6)?;
+                    msw::put(me, &x.bucket[rem(key + (place + x.size - 0), x.size) as usize], &x.put[me.thread as usize], 0)?;
+                }
+            }
+            sv::gf(me, only(x.node))?;
+            wlock::rel(me, &x.lock)?;
+            Ok(true)
+        }
+    }
+
+    /// `Lookup(x, key)`: the value or bottom.
+    pub fn lookup<P: Port>(me: &mut Me<'_, P>, x: &Object, key: i64) -> Result<List, P::Fault> {
+        me.port.mfence()?;
+        loop {
+            for k in 0..x.size {
+                let content = loop {
+                    let content_2 = if x.node == me.node {
+                        msw::try_read(me, &x.bucket[rem(key + k, x.size) as usize])?
+                    } else {
+                        msw::get(me, &x.got[me.thread as usize], &x.bucket[rem(key + k, x.size) as usize], x.d)?;
+                        msw::wait(me, x.d)?;
+                        msw::try_read(me, &x.got[me.thread as usize])?
+                    };
+                    if !((&content_2) == (&List::bot())) {
+                        break content_2.clone();
+                    }
+                    me.port.again()?;
+                };
+                if (content.first() == 2) && (content.item(1) == key) {
+                    return Ok(List::of(content.rest().rest()));
+                }
+                if content.first() == 0 {
+                    return Ok(List::bot());
+                }
+            }
+            return Ok(List::bot());
         }
     }
 }
