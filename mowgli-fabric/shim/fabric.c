@@ -276,11 +276,19 @@ int fabric_put(struct fabric_end *end, size_t own, size_t bytes, uint64_t peer, 
     return fi_inject_write(end->active->endpoint, end->node->begin + own, bytes, peer, at, key);
 }
 
-// Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes. Where gets may pass
-// puts, they are placed then.
+// Copies bytes of the own memory to `at` of a peer. They have been read when the operation completes.
 int fabric_put_large(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
     void *from = end->node->begin + own;
     return fi_write(end->active->endpoint, from, bytes, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+}
+
+// Copies bytes of the own memory to `at` of a peer. They are placed when the operation completes.
+int fabric_put_delivered(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {
+    struct iovec from = {end->node->begin + own, bytes};
+    struct fi_rma_iov to = {at, bytes, key};
+    void *memory = fi_mr_desc(end->node->memory);
+    struct fi_msg_rma put = {&from, &memory, 1, peer, &to, 1, end->slots + slot, 0};
+    return fi_writemsg(end->active->endpoint, &put, FI_COMPLETION | FI_DELIVERY_COMPLETE);
 }
 
 int fabric_get(struct fabric_end *end, size_t slot, size_t own, size_t bytes, uint64_t peer, uint64_t at, uint64_t key) {

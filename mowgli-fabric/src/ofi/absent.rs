@@ -103,6 +103,10 @@ impl End {
         match self.0 {}
     }
 
+    pub(crate) fn put_delivered(&mut self, _: Between) -> Result<(), Error> {
+        match self.0 {}
+    }
+
     pub(crate) fn get(&mut self, _: Between) -> Result<(), Error> {
         match self.0 {}
     }

@@ -23,6 +23,8 @@ pub(crate) struct FabricPort<'a> {
     polled: Vec<u64>,
     /// The number of times it has waited in a loop since its last operation other than a read.
     relaxed: u64,
+    /// True if its last operation other than a read was a remote fence. A put after that releases a lock.
+    is_fenced: bool,
     random: Option<fastrand::Rng>,
 }
 
@@ -30,7 +32,17 @@ impl<'a> FabricPort<'a> {
     pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<OpQueue>, thread: Tid, copy: usize) -> Self {
         let mut queue = locked(queue);
         let by = queue.port();
-        Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
+        Self {
+            net,
+            queue,
+            thread,
+            copy,
+            by,
+            polled: vec![0; net.layout.nodes()],
+            relaxed: 0,
+            is_fenced: false,
+            random: None,
+        }
     }
 
     /// Adds delays of random length before operations.
@@ -75,6 +87,7 @@ impl<'a> FabricPort<'a> {
     #[inline]
     fn acts(&mut self) -> Result<(), Fault> {
         self.relaxed = 0;
+        self.is_fenced = false;
         self.starts()
     }
 
@@ -204,12 +217,13 @@ impl mowgli_port::Port for FabricPort<'_> {
     }
 
     fn put(&mut self, to: Word, from: Word, d: Id) -> Result<(), Fault> {
+        let is_release = self.is_fenced;
         self.acts()?;
         if self.is_near(to) {
             self.at(to).store(self.at(from).load(LOADS), STORES);
             return Ok(());
         }
-        let (kind, put) = self.net.put_of(1);
+        let (kind, put) = self.net.put_of(1, is_release);
         self.begin((from, to, d), kind, put)
     }
 
@@ -232,7 +246,7 @@ impl mowgli_port::Port for FabricPort<'_> {
         self.acts()?;
         let [_, most] = self.net.limits;
         for (to, from) in to.chunks(most).zip(from.chunks(most)) {
-            let (kind, put) = self.net.put_of(from.len());
+            let (kind, put) = self.net.put_of(from.len(), false);
             self.begin_row((from[0], to[0], d), from.len(), kind, put)?;
         }
         Ok(())
@@ -265,6 +279,7 @@ impl mowgli_port::Port for FabricPort<'_> {
     /// meanwhile.
     fn rfence(&mut self, n: i64) -> Result<(), Fault> {
         self.acts()?;
+        self.is_fenced = true;
         let node = n as usize - 1;
         self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)
     }

@@ -49,10 +49,16 @@ impl Provider {
     /// Returns how libfabric opens it at a host. `tcp` and `verbs` have connections only, and `ofi_rxm` builds endpoints on them
     /// that reach every peer.
     pub(super) fn opening(self, host: &str) -> Result<Opening, Fault> {
-        let by_cpu = |provider, source| Opening { provider, source, is_ordered: true, cpu_excludes: true };
+        let by_cpu = |provider, source| Opening {
+            provider,
+            source,
+            is_ordered: true,
+            cpu_excludes: true,
+            reports_placement: false,
+        };
         let by_card = |provider, source| Opening { cpu_excludes: false, ..by_cpu(provider, source) };
         Ok(match self {
-            Self::Tcp => by_cpu("tcp;ofi_rxm", host.to_owned()),
+            Self::Tcp => Opening { reports_placement: true, ..by_cpu("tcp;ofi_rxm", host.to_owned()) },
             Self::Unordered => Opening { is_ordered: false, ..by_card("tcp;ofi_rxm", host.to_owned()) },
             Self::Shm => by_cpu("shm", left::name()),
             Self::Verbs => by_card("verbs;ofi_rxm", host.to_owned()),
@@ -86,4 +92,6 @@ pub(super) struct Opening {
     /// True if the provider makes atomic operations by locked instructions of the CPU at the target. Then those of the CPU there
     /// exclude them.
     pub(super) cpu_excludes: bool,
+    /// True if a put can complete when it is placed (`FI_DELIVERY_COMPLETE`), and need not.
+    pub(super) reports_placement: bool,
 }

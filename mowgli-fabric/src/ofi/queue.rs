@@ -71,8 +71,8 @@ pub(super) struct Reached {
     /// The last port that posted an operation there, and the number of its operations.
     port: u64,
     count: u64,
-    /// True if a put was posted there of which its completion does not show that it is placed, and no get after it. The completion
-    /// of such a get would show that.
+    /// True if a put was posted there of which its completion does not show that it is placed, and nothing after it that shows it: a get,
+    /// or a put that is placed when it completes.
     pub(super) has_put: bool,
 }
 

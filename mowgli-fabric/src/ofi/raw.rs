@@ -96,6 +96,15 @@ unsafe extern "C" {
         at: u64,
         key: u64,
     ) -> c_int;
+    fn fabric_put_delivered(
+        end: *mut FabricEnd,
+        slot: usize,
+        own: usize,
+        bytes: usize,
+        peer: u64,
+        at: u64,
+        key: u64,
+    ) -> c_int;
     fn fabric_get(end: *mut FabricEnd, slot: usize, own: usize, bytes: usize, peer: u64, at: u64, key: u64) -> c_int;
     fn fabric_add(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64, more: u64) -> c_int;
     fn fabric_swap(
@@ -301,11 +310,18 @@ impl End {
         checked(unsafe { fabric_put(self.raw(), own, between.words * 8, peer.address, at, peer.key) })
     }
 
-    /// Puts words. They have been read when the operation completes. If the provider lets gets pass puts, they are placed then.
+    /// Puts words. They have been read when the operation completes.
     pub(crate) fn put_large(&mut self, between: Between) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: slot and words are there as long as the endpoint is.
         checked(unsafe { fabric_put_large(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
+    }
+
+    /// Puts words. They are placed when the operation completes.
+    pub(crate) fn put_delivered(&mut self, between: Between) -> Result<(), Error> {
+        let ((slot, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: slot and words are there as long as the endpoint is.
+        checked(unsafe { fabric_put_delivered(self.raw(), slot, own, between.words * 8, peer.address, at, peer.key) })
     }
 
     pub(crate) fn get(&mut self, between: Between) -> Result<(), Error> {
