@@ -119,9 +119,10 @@ MW_FN mw_nodes mw_nodes_of(const struct mw *all, struct mw_list threads)
 	for (int i = 0; i < threads.n; i++) set |= mw_only(all->node_of[threads.at[i]]);
 	return set;
 }
-/* A checksum of words, never MW_BOT. It is the sum of the words, each of them mixed by a bijection of its place, SplitMix64's. So lists that
- * differ in one word differ in their checksum, up to the two that MW_BOT and 0 share. Lists that differ in several words have no such
- * bound: about one pair of 2^64 is equal. It is no cryptographic hash, so somebody may choose such words. */
+/* A checksum of words, never MW_BOT. It is the sum of the words, each of them mixed by a bijection of its place, SplitMix64's. The sum is
+ * rotated before each word. So lists that differ in one word differ in their checksum, up to the two that MW_BOT and 0 share. Lists that
+ * differ in several words have no such bound: about one pair of 2^64 is equal. It is no cryptographic hash, so somebody may choose such
+ * words. */
 MW_FN int64_t mw_checksum(struct mw_list l)
 {
 	uint64_t sum = (uint64_t)l.n, place = 0;
@@ -130,7 +131,7 @@ MW_FN int64_t mw_checksum(struct mw_list l)
 		uint64_t z = (uint64_t)l.at[i] + place;
 		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-		sum += z ^ z >> 31;
+		sum = (sum << 1 | sum >> 63) + (z ^ z >> 31);
 	}
 	return (int64_t)sum == MW_BOT ? 0 : (int64_t)sum;
 }
