@@ -9,7 +9,7 @@ use crate::compiled::Me;
 use crate::emitted::mowgli_port::{List, checksum};
 use crate::emitted::objects::table as code;
 use crate::group::Group;
-use crate::messages::{packed, unpack};
+use crate::messages::{pack, unpack};
 use crate::port::Fault;
 use crate::thread::{CallResult, Thread};
 
@@ -71,7 +71,7 @@ impl ByteMap {
         };
         let words: Option<List> = made(thread, x, code, || Table::Lookup { x, key: key.into() })?;
         if let Some(words) = &words {
-            unpack(words, value);
+            unpack(words.as_slice(), value);
         }
         Ok(words.is_some())
     }
@@ -98,7 +98,9 @@ impl ByteMap {
 
     /// Returns the table of a key, and the number by which the table knows it.
     fn place(&self, key: &[u8]) -> (Loc, i64) {
-        let hash = checksum(packed(key).as_slice()) as u64;
+        let mut words = List::none();
+        pack(key, &mut words);
+        let hash = checksum(words.as_slice()) as u64;
         // The table takes the lower half for the place of the key.
         let table = (hash >> 32) as usize % self.tables.len();
         (self.tables[table], (hash >> 3) as i64)
@@ -110,9 +112,10 @@ impl ByteMap {
         if given > most {
             return Err(Fault::Wrong(format!("a value of {given} bytes for {x}, whose values have at most {most}")));
         }
-        let words = packed(value);
-        let all = 1 + most.div_ceil(WORD);
-        Ok(List::with(all, |at| words.as_slice().get(at).copied().unwrap_or(0)))
+        let mut words = List::none();
+        pack(value, &mut words);
+        (words.as_slice().len()..=most.div_ceil(WORD)).for_each(|_| words.push(0));
+        Ok(words)
     }
 }
 

@@ -220,8 +220,8 @@ impl mowgli_port::Port for CallPort<'_> {
         self.port.write(x, v)
     }
 
-    fn read_words(&mut self, from: &[Word]) -> Result<List, Fault> {
-        self.port.read_words(from)
+    fn read_words(&mut self, from: &[Word], to: &mut List) -> Result<(), Fault> {
+        self.port.read_words(from, to)
     }
 
     fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Fault> {

@@ -155,14 +155,13 @@ impl mowgli_port::Port for LocalPort<'_> {
         Ok(())
     }
 
-    fn read_words(&mut self, from: &[Word]) -> Result<List, Fault> {
+    fn read_words(&mut self, from: &[Word], to: &mut List) -> Result<(), Fault> {
+        self.fine()?;
         match self.row(from) {
-            Some(row) => {
-                self.fine()?;
-                Ok(List::with(row.len(), |k| row[k].load(LOADS)))
-            }
-            None => from.iter().map(|&x| self.read(x)).collect(),
+            Some(row) => to.fill(row.len(), |k| row[k].load(LOADS)),
+            None => to.fill(from.len(), |k| self.words[self.places[from[k].at]].load(LOADS)),
         }
+        Ok(())
     }
 
     fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Fault> {

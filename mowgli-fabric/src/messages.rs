@@ -18,7 +18,9 @@ impl MessageRing {
     /// # Errors
     /// If this thread is not the writer, or such a message never has room.
     pub fn submit(&self, thread: &mut Thread<'_>, message: &[u8]) -> Result<bool, Fault> {
-        self.0.submit_list(thread, &packed(message))
+        let mut words = List::none();
+        pack(message, &mut words);
+        self.0.submit_list(thread, &words)
     }
 
     /// Receives the next message, if there is one.
@@ -38,7 +40,7 @@ impl MessageRing {
     pub fn receive_into(&self, thread: &mut Thread<'_>, message: &mut Vec<u8>) -> Result<bool, Fault> {
         let next = self.0.next(thread)?;
         if let Some(words) = &next {
-            unpack(words, message);
+            unpack(words.as_slice(), message);
         }
         Ok(next.is_some())
     }
@@ -52,22 +54,24 @@ impl Group {
     }
 }
 
-/// Returns the words of a message.
-pub(crate) fn packed(message: &[u8]) -> List {
-    let word = |bytes: &[u8]| match bytes.first_chunk() {
-        Some(whole) => i64::from_le_bytes(*whole),
-        None => words_of(bytes).next().unwrap_or(0),
+/// Writes the words of a message into a list.
+pub(crate) fn pack(message: &[u8], words: &mut List) {
+    let (whole, _) = message.as_chunks::<WORD>();
+    let word = |at: usize| match whole.get(at) {
+        Some(word) => i64::from_le_bytes(*word),
+        None => words_of(&message[at * WORD..]).next().unwrap_or(0),
     };
-    let words = message.len().div_ceil(WORD);
-    List::with(1 + words, |place| if place == 0 { message.len() as i64 } else { word(&message[(place - 1) * WORD..]) })
+    let count = message.len().div_ceil(WORD);
+    words.fill(1 + count, |place| place.checked_sub(1).map_or(message.len() as i64, word));
 }
 
 /// Writes the message with these words into a buffer.
-pub(crate) fn unpack(words: &List, message: &mut Vec<u8>) {
-    let (length, words) = words.as_slice().split_first().expect("a message has a length");
-    message.clear();
-    message.reserve(words.len() * WORD);
-    words.iter().for_each(|word| message.extend_from_slice(&word.to_le_bytes()));
+pub(crate) fn unpack(words: &[i64], message: &mut Vec<u8>) {
+    let (length, words) = words.split_first().expect("a message has a length");
+    message.resize(words.len() * WORD, 0);
+    for (bytes, word) in message.as_chunks_mut().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
+    }
     message.truncate(*length as usize);
 }
 
@@ -80,9 +84,10 @@ mod tests {
         let mut received = vec![1; 50];
         for length in 0..40 {
             let message: Vec<u8> = (0..length).map(|at| 255 - at).collect();
-            let words = packed(&message);
+            let mut words = List::none();
+            pack(&message, &mut words);
             assert_eq!(words.as_slice().len(), 1 + message.len().div_ceil(WORD));
-            unpack(&words, &mut received);
+            unpack(words.as_slice(), &mut received);
             assert_eq!(received, message);
         }
     }

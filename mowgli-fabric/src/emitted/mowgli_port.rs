@@ -45,9 +45,12 @@ pub trait Port {
     fn read(&mut self, x: Word) -> Result<i64, Self::Fault>;
     /// Writes a word of the thread's node by the CPU.
     fn write(&mut self, x: Word, v: i64) -> Result<(), Self::Fault>;
-    /// Reads words of the thread's node by the CPU, in their order.
-    fn read_words(&mut self, from: &[Word]) -> Result<List, Self::Fault> {
-        from.iter().map(|&x| self.read(x)).collect()
+    /// Reads words of the thread's node by the CPU, in their order, into an empty list.
+    fn read_words(&mut self, from: &[Word], to: &mut List) -> Result<(), Self::Fault> {
+        from.iter().try_for_each(|&x| {
+            to.push(self.read(x)?);
+            Ok(())
+        })
     }
     /// Writes words of the thread's node by the CPU, in their order.
     fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Self::Fault> {
@@ -212,14 +215,13 @@ impl List {
         list
     }
 
-    /// Returns a list of so many values, each by its place from 0.
-    pub fn with(n: usize, value: impl FnMut(usize) -> i64) -> Self {
-        let mut list = Self { n: n as i64, ..Self::none() };
-        match list.few.get_mut(..n) {
+    /// Becomes a list of so many values, each by its place from 0.
+    pub fn fill(&mut self, n: usize, value: impl FnMut(usize) -> i64) {
+        self.n = n as i64;
+        match self.few.get_mut(..n) {
             Some(few) => few.iter_mut().zip((0..n).map(value)).for_each(|(place, v)| *place = v),
-            None => list.many = (0..n).map(value).collect(),
+            None => self.many = (0..n).map(value).collect(),
         }
-        list
     }
 
     /// True for bottom.
@@ -312,6 +314,12 @@ pub trait Values {
 impl Values for List {
     fn values(&self) -> &[i64] {
         self.as_slice()
+    }
+}
+
+impl<const N: usize> Values for [i64; N] {
+    fn values(&self) -> &[i64] {
+        self
     }
 }
 

@@ -577,7 +577,7 @@ pub mod rbl {
     /// `Submit(x, message)`, which returns whether there was room.
     pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
-        if List::of(&[x.members.first()]).has(me.thread) {
+        if [x.members.first()].has(me.thread) {
             let v = me.port.read(x.written)?;
             let at = v;
             let mut tails = List::none();
@@ -621,14 +621,15 @@ pub mod rbl {
             if (end >= at + 2) && (at + x.size >= end) {
                 let found = me.port.read(x.word[(me.node * (x.size + x.size) + (begin + 1)) as usize])?;
                 let from = &x.word[(me.node * (x.size + x.size) + (begin + 2)) as usize..(me.node * (x.size + x.size) + (begin + end - at)) as usize];
-                let words = me.port.read_words(from)?;
+                let mut words = List::none();
+                me.port.read_words(from, &mut words)?;
                 if found == checksum(&[end, checksum(words.as_slice())]) {
                     me.port.write(x.seen[me.thread as usize], end)?;
                     let v_3 = sv::read(me, &x.tail[me.thread as usize])?;
                     let reported = v_3;
                     if x.size < end - reported + end - reported + 1 {
                         sv::write(me, &x.tail[me.thread as usize], end)?;
-                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&[x.members.first()]) & !only(me.node))?;
                     }
                     if words.size() == 1 {
                         Ok(List::of(&[words.first()]))
@@ -640,7 +641,7 @@ pub mod rbl {
                     let reported_2 = v_4;
                     if reported_2 < at {
                         sv::write(me, &x.tail[me.thread as usize], at)?;
-                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                        sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&[x.members.first()]) & !only(me.node))?;
                     }
                     Ok(List::bot())
                 }
@@ -649,7 +650,7 @@ pub mod rbl {
                 let reported_3 = v_5;
                 if reported_3 < at {
                     sv::write(me, &x.tail[me.thread as usize], at)?;
-                    sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                    sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&[x.members.first()]) & !only(me.node))?;
                 }
                 Ok(List::bot())
             }
@@ -842,7 +843,7 @@ pub mod kvstore {
                     }
                 }
                 msw::write(me, &x.slot[(me.thread * x.size + key) as usize], &List::of(&[v, counter, 1]))?;
-                sv::gf(me, world.nodes_of(&List::of(&[me.thread])))?;
+                sv::gf(me, world.nodes_of(&[me.thread]))?;
                 wlock::rel(me, &x.lock[key as usize])?;
                 Ok(true)
             } else {
@@ -866,9 +867,9 @@ pub mod kvstore {
                 msw::put(me, &x.slot[(found.item(0) * x.size + found.item(1)) as usize], &x.put[me.thread as usize], 0)?;
             }
             if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
-                sv::gf(me, world.nodes_of(&List::of(&[me.thread])))?;
+                sv::gf(me, world.nodes_of(&[me.thread]))?;
             } else {
-                sv::gf(me, world.nodes_of(&List::of(&[found.item(0)])))?;
+                sv::gf(me, world.nodes_of(&[found.item(0)]))?;
             }
             wlock::rel(me, &x.lock[key as usize])?;
             Ok(true)
@@ -916,9 +917,9 @@ pub mod kvstore {
             me.port.mfence()?;
             me.port.write(x.index[(key * (world.nodes + 1) + me.node) as usize], BOT)?;
             if (!(world.all_threads().has(found.item(0)))) || (world.node_of(found.item(0)) == me.node) {
-                sv::gf(me, world.nodes_of(&List::of(&[me.thread])))?;
+                sv::gf(me, world.nodes_of(&[me.thread]))?;
             } else {
-                sv::gf(me, world.nodes_of(&List::of(&[found.item(0)])))?;
+                sv::gf(me, world.nodes_of(&[found.item(0)]))?;
             }
             wlock::rel(me, &x.lock[key as usize])?;
             Ok(true)
@@ -973,7 +974,7 @@ pub mod kvstore {
                             me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], BOT)?;
                         }
                         sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], checksum(message.as_slice()))?;
-                        sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&List::of(&[writer])))?;
+                        sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&[writer]))?;
                         break 'found_1;
                     }
                 }
@@ -999,7 +1000,7 @@ pub mod kvstore {
                             me.port.write(x.index[(message.first() * (world.nodes + 1) + me.node) as usize], BOT)?;
                         }
                         sv::write(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], checksum(message.as_slice()))?;
-                        sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&List::of(&[writer])))?;
+                        sv::bcast(me, &x.ack[(writer * (world.nodes + 1) + me.node) as usize], 0, world.nodes_of(&[writer]))?;
                         return Ok(true);
                     }
                 }

@@ -621,7 +621,7 @@ pub mod rbl {
     /// `Submit(x, message)`, which returns whether there was room.
     pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
-        let done = if List::of(&[x.members.first()]).has(me.thread) {
+        let done = if [x.members.first()].has(me.thread) {
             let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
@@ -682,7 +682,7 @@ pub mod rbl {
                     words.push(me.port.read(x.word[(me.node * x.size + rem(begin + k, x.size)) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
-                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&[x.members.first()]) & !only(me.node))?;
                 if words.size() == 1 {
                     Ok(List::of(&[words.first()]))
                 } else {
@@ -737,7 +737,7 @@ pub mod rbl_weak {
     /// `Submit(x, message)`, which returns whether there was room.
     pub fn submit<P: Port>(me: &mut Me<'_, P>, x: &Object, message: &List) -> Result<bool, P::Fault> {
         let world = me.world;
-        let done = if List::of(&[x.members.first()]).has(me.thread) {
+        let done = if [x.members.first()].has(me.thread) {
             let v = sv::read(me, &x.head)?;
             let at = v;
             let mut tails = List::none();
@@ -784,7 +784,7 @@ pub mod rbl_weak {
                     words.push(sv::read(me, &x.word[rem(begin + k, x.size) as usize])?);
                 }
                 sv::write(me, &x.tail[me.thread as usize], at + length + 1)?;
-                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&List::of(&[x.members.first()])) & !only(me.node))?;
+                sv::bcast(me, &x.tail[me.thread as usize], 0, world.nodes_of(&[x.members.first()]) & !only(me.node))?;
                 if words.size() == 1 {
                     Ok(List::of(&[words.first()]))
                 } else {

@@ -320,7 +320,8 @@ impl<'a> RustFunction<'a> {
         {
             let from = free(&mut self.used, "from");
             self.row(&from, &row)?;
-            self.line(&format!("let {name} = me.port.read_words({from})?;"));
+            self.line(&format!("let mut {name} = List::none();"));
+            self.line(&format!("me.port.read_words({from}, &mut {name})?;"));
             return Ok(());
         }
         self.line(&format!("let mut {name} = List::none();"));
@@ -416,10 +417,7 @@ impl<'a> RustFunction<'a> {
             ExprTerm::Me => "me.thread".to_owned(),
             ExprTerm::AllNodes => "world.all_nodes()".to_owned(),
             ExprTerm::AllThreads => "world.all_threads()".to_owned(),
-            ExprTerm::Tuple(parts) => {
-                let parts = parts.iter().map(|e| self.number(*e)).collect::<Result<Vec<_>, _>>()?;
-                format!("List::of(&[{}])", parts.join(", "))
-            }
+            ExprTerm::Tuple(parts) => format!("List::of(&{})", self.array(parts)?),
             ExprTerm::Part(part_of, role, indices) => {
                 let part = self.part(*part_of, role, indices)?;
                 if of == Type::Object(WAIT) { part } else { format!("&{part}") }
@@ -430,6 +428,12 @@ impl<'a> RustFunction<'a> {
             ExprTerm::Ret | ExprTerm::Opaque(..) => return Err(unsupported(e)),
         };
         Ok(RustExpr { text, of })
+    }
+
+    /// Returns numbers as an array, for what only reads them.
+    fn array(&mut self, parts: &[Expr]) -> Result<String, NoForm> {
+        let parts = parts.iter().map(|e| self.number(*e)).collect::<Result<Vec<_>, _>>()?;
+        Ok(format!("[{}]", parts.join(", ")))
     }
 
     /// Returns the structure that has the parts and identifiers of an object, or of the library: `x` or `own`.
@@ -493,9 +497,10 @@ impl<'a> RustFunction<'a> {
     }
 
     fn function(&mut self, function: Of, of: Expr) -> Result<String, NoForm> {
-        if let (Of::Hash, ExprTerm::Tuple(parts)) = (function, of.term()) {
-            let parts = parts.iter().map(|e| self.number(*e)).collect::<Result<Vec<_>, _>>()?;
-            return Ok(format!("checksum(&[{}])", parts.join(", ")));
+        match (function, of.term()) {
+            (Of::Hash, ExprTerm::Tuple(parts)) => return Ok(format!("checksum(&{})", self.array(parts)?)),
+            (Of::Nodes, ExprTerm::Tuple(parts)) => return Ok(format!("world.nodes_of(&{})", self.array(parts)?)),
+            _ => {}
         }
         let one = self.expr(of)?;
         let place = place(&one.text);
@@ -544,6 +549,11 @@ impl<'a> RustFunction<'a> {
     }
 
     fn operation(&mut self, op: Op, one: Expr, other: Expr) -> Result<String, NoForm> {
+        if let (Op::In, ExprTerm::Tuple(parts)) = (op, other.term())
+            && !parts.is_empty()
+        {
+            return Ok(format!("{}.has({})", self.array(parts)?, self.number(one)?));
+        }
         match op {
             Op::Add => return Ok(format!("{} + {}", self.term(one)?, self.operand(other, Type::Number)?)),
             Op::Sub => return Ok(format!("{} - {}", self.term(one)?, self.operand(other, Type::Number)?)),
