@@ -122,24 +122,33 @@ struct LocalPort<'a> {
 }
 
 impl LocalPort<'_> {
-    /// Returns the fault of another process, if one has failed.
+    /// Performs an operation, unless another process has failed.
     #[inline]
-    fn fine(&self) -> Result<(), Fault> {
-        self.company.and_then(Company::fault).map_or(Ok(()), Err)
+    fn performed<T>(&self, act: impl FnOnce(&Self) -> T) -> Result<T, Fault> {
+        match self.company {
+            Some(company) if company.has_fault() => failed(company),
+            _ => Ok(act(self)),
+        }
     }
 
-    /// Returns a word, unless another process has failed.
+    /// Returns a word.
     #[inline]
-    fn at(&self, x: Word) -> Result<&AtomicI64, Fault> {
-        self.fine()?;
-        Ok(&self.words[self.places[x.at]])
+    fn at(&self, x: Word) -> &AtomicI64 {
+        &self.words[self.places[x.at]]
     }
 
     /// Returns words, if they lie side by side in their order.
+    #[inline]
     fn row(&self, all: &[Word]) -> Option<&[AtomicI64]> {
         let first = self.places[all.first()?.at];
         are_in_a_row(all, |x| self.places[x.at]).then(|| &self.words[first..first + all.len()])
     }
+}
+
+/// Returns the fault of another process.
+#[cold]
+fn failed<T>(company: &Company) -> Result<T, Fault> {
+    Err(company.fault().expect("a process has failed"))
 }
 
 /// Each operation takes effect at once, so there is nothing to wait for.
@@ -147,44 +156,37 @@ impl mowgli_port::Port for LocalPort<'_> {
     type Fault = Fault;
 
     fn read(&mut self, x: Word) -> Result<i64, Fault> {
-        Ok(self.at(x)?.load(LOADS))
+        self.performed(|port| port.at(x).load(LOADS))
     }
 
     fn write(&mut self, x: Word, v: i64) -> Result<(), Fault> {
-        self.at(x)?.store(v, STORES);
-        Ok(())
+        self.performed(|port| port.at(x).store(v, STORES))
     }
 
     fn read_words(&mut self, from: &[Word], to: &mut List) -> Result<(), Fault> {
-        self.fine()?;
-        match self.row(from) {
+        self.performed(|port| match port.row(from) {
             Some(row) => to.fill(row.len(), |k| row[k].load(LOADS)),
-            None => to.fill(from.len(), |k| self.words[self.places[from[k].at]].load(LOADS)),
-        }
-        Ok(())
+            None => to.fill(from.len(), |k| port.at(from[k]).load(LOADS)),
+        })
     }
 
     fn write_words(&mut self, to: &[Word], values: &[i64]) -> Result<(), Fault> {
-        match self.row(to) {
-            Some(row) => {
-                self.fine()?;
-                row.iter().zip(values).for_each(|(word, &v)| word.store(v, STORES));
-                Ok(())
-            }
-            None => to.iter().zip(values).try_for_each(|(&x, &v)| self.write(x, v)),
-        }
+        self.performed(|port| match port.row(to) {
+            Some(row) => row.iter().zip(values).for_each(|(word, &v)| word.store(v, STORES)),
+            None => to.iter().zip(values).for_each(|(&x, &v)| port.at(x).store(v, STORES)),
+        })
     }
 
     fn cas(&mut self, x: Word, old: i64, new: i64) -> Result<i64, Fault> {
-        Ok(self.at(x)?.compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|was| was))
+        self.performed(|port| port.at(x).compare_exchange(old, new, SeqCst, SeqCst).unwrap_or_else(|was| was))
     }
 
     fn xchg(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
-        Ok(self.at(x)?.swap(v, SeqCst))
+        self.performed(|port| port.at(x).swap(v, SeqCst))
     }
 
     fn faa(&mut self, x: Word, v: i64) -> Result<i64, Fault> {
-        Ok(self.at(x)?.fetch_add(v, SeqCst))
+        self.performed(|port| port.at(x).fetch_add(v, SeqCst))
     }
 
     fn mfence(&mut self) -> Result<(), Fault> {
@@ -198,8 +200,7 @@ impl mowgli_port::Port for LocalPort<'_> {
     }
 
     fn put(&mut self, to: Word, from: Word, _: Id) -> Result<(), Fault> {
-        let v = self.read(from)?;
-        self.write(to, v)
+        self.performed(|port| port.at(to).store(port.at(from).load(LOADS), STORES))
     }
 
     fn get_words(&mut self, to: &[Word], from: &[Word], d: Id) -> Result<(), Fault> {
@@ -208,16 +209,13 @@ impl mowgli_port::Port for LocalPort<'_> {
     }
 
     fn put_words(&mut self, to: &[Word], from: &[Word], _: Id) -> Result<(), Fault> {
-        self.fine()?;
-        if let (Some(to), Some(from)) = (self.row(to), self.row(from)) {
+        self.performed(|port| match (port.row(to), port.row(from)) {
             // The first word comes last, because a reader of a message reads it first.
-            to.iter().zip(from).rev().for_each(|(to, from)| to.store(from.load(LOADS), STORES));
-            return Ok(());
-        }
-        for (to, from) in to.iter().zip(from) {
-            self.words[self.places[to.at]].store(self.words[self.places[from.at]].load(LOADS), STORES);
-        }
-        Ok(())
+            (Some(to), Some(from)) => {
+                to.iter().zip(from).rev().for_each(|(to, from)| to.store(from.load(LOADS), STORES));
+            }
+            _ => to.iter().zip(from).for_each(|(&to, &from)| port.at(to).store(port.at(from).load(LOADS), STORES)),
+        })
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, _: Id) -> Result<(), Fault> {

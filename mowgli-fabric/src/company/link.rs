@@ -42,8 +42,13 @@ pub(super) struct Trouble {
 
 impl Trouble {
     #[inline]
+    pub(super) fn is_there(&self) -> bool {
+        self.is_there.load(Ordering::Relaxed)
+    }
+
+    #[inline]
     pub(super) fn fault(&self) -> Option<Fault> {
-        if self.is_there.load(Ordering::Relaxed) { self.known() } else { None }
+        if self.is_there() { self.known() } else { None }
     }
 
     #[cold]

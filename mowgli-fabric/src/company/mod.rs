@@ -285,6 +285,12 @@ impl Company {
     pub fn fault(&self) -> Option<Fault> {
         self.trouble.fault()
     }
+
+    /// True if this process or another one has failed.
+    #[inline]
+    pub(crate) fn has_fault(&self) -> bool {
+        self.trouble.is_there()
+    }
 }
 
 /// Makes the fault for a process that is built with another version.
