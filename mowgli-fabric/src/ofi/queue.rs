@@ -71,8 +71,8 @@ pub(super) struct Reached {
     /// The last port that posted an operation there, and the number of its operations.
     port: u64,
     count: u64,
-    /// True if a put was posted there of which its completion does not show that it is placed, and nothing after it that shows it: a get,
-    /// or a put that is placed when it completes.
+    /// True if a put was posted there whose own completion does not show that it is placed, and nothing after it shows that. The completion
+    /// of a get would show it, or of a put that completes when it is placed.
     pub(super) has_put: bool,
 }
 
