@@ -215,7 +215,7 @@ impl<'a> Prover<'a> {
         }
         let graph = Graph::new(self.world, skeletons.iter().collect());
         match Solver::new(graph, self.specification, &[], self.expired) {
-            Ok(solver) => Some(StampChoice { promises, solver }),
+            Ok(solver) => Some(StampChoice::new(promises, solver)),
             Err(stop) => {
                 self.stop = Some(stop);
                 None

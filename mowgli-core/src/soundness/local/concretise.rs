@@ -54,6 +54,19 @@ pub(super) struct HbBounds {
     pub(super) most: Option<Matrix>,
 }
 
+impl HbBounds {
+    /// Returns the bounds of `g^-1(hb)`.
+    fn image(&self, g: &[usize]) -> Self {
+        let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
+        Self { least: image(&self.least), most: self.most.as_ref().map(image) }
+    }
+
+    /// True if each so' within these bounds is also within the others.
+    fn is_within(&self, other: &Self) -> bool {
+        self.least.is_subset(&other.least) && self.most == other.most
+    }
+}
+
 /// The bounds of hb on which a concretisation and so' rest.
 pub(super) struct HbEvidence {
     /// The pairs that must be in hb.
@@ -83,8 +96,10 @@ pub(super) struct Promise {
 
 /// One choice of stmp', with the search for so'.
 pub(super) struct StampChoice<'a> {
-    pub(super) promises: Vec<Promise>,
-    pub(super) solver: Solver<'a>,
+    promises: Vec<Promise>,
+    solver: Solver<'a>,
+    /// The latest `g^-1(hb)` within which there is no so'. Many g have the same one.
+    failed: VecDeque<HbBounds>,
 }
 
 /// The choices of stmp'. Runs with the same results of calls share them.
@@ -114,7 +129,7 @@ pub(super) struct Abstraction<'a> {
     pub(super) proofs: VecDeque<HbEvidence>,
 }
 
-/// The number of proofs that are kept for reuse, because a look-up in many would cost more than a new search.
+/// The number of proofs and of failures that are kept for reuse, because a look-up in many would cost more than a new search.
 const KEPT: usize = 8;
 
 /// The number of g to try in a state in which a failure is not final, since more decisions make the next attempt easier.
@@ -194,7 +209,11 @@ impl Abstraction<'_> {
     }
 }
 
-impl StampChoice<'_> {
+impl<'a> StampChoice<'a> {
+    pub(super) fn new(promises: Vec<Promise>, solver: Solver<'a>) -> Self {
+        Self { promises, solver, failed: VecDeque::new() }
+    }
+
     /// Returns the first g that works among so many choices of candidates, and g of so'. The first choices have late candidates. They
     /// fail where several subevents have the promised stamp, and an earlier one is needed. Then the candidates of some
     /// promises are taken the other way round: of those that only begin edges of so'. The earlier a candidate is, the more
@@ -245,16 +264,24 @@ impl StampChoice<'_> {
     /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
     /// possible; returns g of it. None is found either when the time is up.
     fn so_within(&mut self, g: &[usize], hb: &HbBounds) -> Option<Matrix> {
+        let bounds = hb.image(g);
+        if self.failed.iter().any(|failed| bounds.is_within(failed)) {
+            return None;
+        }
         let before = self.solver.snapshot();
-        let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
-        self.solver.confine(&image(&hb.least));
-        if let Some(most) = &hb.most {
-            self.solver.give_hb(&image(most));
+        self.solver.confine(&bounds.least);
+        if let Some(most) = &bounds.most {
+            self.solver.give_hb(most);
         }
         let found = self.any_so();
         self.solver.restore(before);
+        let Some(so) = found else {
+            self.failed.truncate(KEPT - 1);
+            self.failed.push_front(bounds);
+            return None;
+        };
         let mut image = Matrix::empty(hb.least.len());
-        found?.into_iter().for_each(|(a, b)| image.set(g[a], g[b]));
+        so.into_iter().for_each(|(a, b)| image.set(g[a], g[b]));
         Some(image)
     }
 
