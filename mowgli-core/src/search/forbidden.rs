@@ -23,6 +23,8 @@
 //! **Cost.** One pass over the relations with `n²/64` words each, and up to `n³/64` word operations for each
 //! composition of `n` subevents.
 
+use smallvec::SmallVec;
+
 use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::relation::matrix::{meet, ones};
 
@@ -112,6 +114,8 @@ impl Forbidden {
                     }
                 }
                 Derivation::Seq(a, b) => {
+                    let begins = |y: &usize| net.row(*b, *y).iter().any(|&bits| bits != 0);
+                    let between: SmallVec<[usize; 64]> = (0..n).filter(begins).collect();
                     for x in 0..n {
                         let row = &above[x * width..(x + 1) * width];
                         if row.iter().all(|&w| w == 0) {
@@ -125,7 +129,7 @@ impl Forbidden {
                             }
                         }
                         if open[*a] {
-                            for y in 0..n {
+                            for &y in &between {
                                 if meet(net.row(*b, y), row) {
                                     pass(*a, x, y / 64, 1 << (y % 64));
                                 }

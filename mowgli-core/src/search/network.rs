@@ -309,6 +309,12 @@ impl RelationNetwork {
         }
     }
 
+    /// True if all additions to operands have been carried through the network.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// Carries all additions through the network. Returns `false` as soon as a check fails.
     pub fn settle(&mut self) -> bool {
         while self.conflict.is_none() {

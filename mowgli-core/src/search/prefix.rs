@@ -668,7 +668,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
 
     /// Propagates until nothing changes. Returns false if no execution has this beginning.
     fn propagate(&mut self) -> bool {
+        let mut has_grown = true;
         loop {
+            has_grown |= !self.net.is_settled();
             if !self.net.settle() {
                 return false;
             }
@@ -679,8 +681,12 @@ impl<'p, 'n> Prefix<'p, 'n> {
             if changed {
                 continue;
             }
-            self.forbidden.find(&self.net, &self.schema.is_open);
-            self.force(&mut changed);
+            // The forbidden pairs depend on the network alone.
+            if has_grown {
+                self.forbidden.find(&self.net, &self.schema.is_open);
+                self.force(&mut changed);
+                has_grown = false;
+            }
             if !changed {
                 return true;
             }

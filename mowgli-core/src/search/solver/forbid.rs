@@ -6,7 +6,7 @@ use crate::search::compile::UnfilledChoice;
 
 impl Solver<'_> {
     /// Applies the forbidden pairs to the choices.
-    pub(super) fn force(&mut self, changed: &mut bool) -> bool {
+    pub(super) fn force(&mut self, changed: &mut bool) {
         for choice in 0..self.compiled.choices.len() {
             match &self.compiled.choices[choice].2 {
                 UnfilledChoice::ReadsFrom { .. } if self.thorough => {}
@@ -14,7 +14,6 @@ impl Solver<'_> {
                 UnfilledChoice::Order { .. } => self.force_pairs(choice, changed),
             }
         }
-        true
     }
 
     fn exclude_sources(&mut self, choice: usize, changed: &mut bool) {

@@ -10,7 +10,9 @@ use crate::search::values::{Vals, intersect};
 impl Solver<'_> {
     /// Derives all consequences. Returns `false` if no consistent execution is left.
     pub fn propagate(&mut self) -> bool {
+        let mut has_grown = true;
         loop {
+            has_grown |= !self.compiled.net.is_settled();
             if !self.compiled.net.settle() {
                 return false;
             }
@@ -22,9 +24,11 @@ impl Solver<'_> {
             if changed {
                 continue;
             }
-            self.forbidden.find(&self.compiled.net, &self.compiled.open);
-            if !self.force(&mut changed) {
-                return false;
+            // The forbidden pairs depend on the network alone.
+            if has_grown {
+                self.forbidden.find(&self.compiled.net, &self.compiled.open);
+                self.force(&mut changed);
+                has_grown = false;
             }
             if !changed {
                 return true;
