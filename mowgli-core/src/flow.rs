@@ -67,7 +67,7 @@ use crate::problem::{Found, Problem};
 use crate::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
 use crate::read_class::{ReadClass, ReadClasses};
 use crate::runs::{Run, Skeleton, Stop, group};
-use crate::search::prefix::{Advance, Available, Prefix, TooMany, Ways, Window, reads_of};
+use crate::search::prefix::{Advance, Available, Path, Prefix, TooMany, Ways, Window, reads_of};
 use crate::search::solver::Flow;
 use crate::thin_air::excludes_thin_air;
 use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
@@ -207,7 +207,7 @@ struct Explorer<'p, 'a, 'n> {
     problem: &'p Problem<'a>,
     threads: Threads<'p, 'n>,
     /// The steps that lead to the present state.
-    path: Vec<Advance<'n>>,
+    path: Path<'n>,
     /// The prefixes, by the libraries whose specifications apply: those whose calls so far are well-formed.
     prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n>>>,
     /// True if some state has more subevents than a prefix can hold.
@@ -314,7 +314,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     let starts: Positions<'_> = explorer.starts.iter().copied().map(Position::at).collect();
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
-        explorer.path.extend(all.map(|(thread, p)| Advance::first(thread, p.point)));
+        explorer.path.extend(all.map(|(thread, p)| Rc::new(Advance::first(thread, p.point))));
         while explorer.state(starts.clone(), 0) == Flow::Stop && explorer.classes.restart()
             || explorer.prunes_too_much()
         {
@@ -395,7 +395,7 @@ impl<'n> Explorer<'_, '_, 'n> {
                 let mut after = state.clone();
                 after[t] = way.to;
                 let Successor { to, ways, window } = way;
-                self.path.push(Advance { thread: t, point: to.point, ways, now: now + 1, window });
+                self.path.push(Rc::new(Advance { thread: t, point: to.point, ways, now: now + 1, window }));
                 let flow = self.state(after, now + 1);
                 self.path.pop();
                 if flow == Flow::Stop {
@@ -642,9 +642,10 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
         let mut steps = self.path.iter().filter(|advance| advance.thread == thread);
         let start = steps.next().expect("each thread has a first state").point;
-        steps.fold(vec![start], |points, Advance { ways, .. }| {
-            let after =
-                |p| ways.all.iter().map(move |&(ret, n)| self.threads.after(p, Tid::from_index(thread), ret, n));
+        steps.fold(vec![start], |points, advance| {
+            let after = |p| {
+                advance.ways.all.iter().map(move |&(ret, n)| self.threads.after(p, Tid::from_index(thread), ret, n))
+            };
             points.into_iter().flat_map(after).collect()
         })
     }

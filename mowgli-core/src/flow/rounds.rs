@@ -1,11 +1,12 @@
 //! Stuck states: the iterations of loops that threads may repeat for ever when no thread continues.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
 use crate::event::Cell;
 use crate::ids::{Name, Tid};
-use crate::search::prefix::{Advance, Available, Prefix, Ways};
+use crate::search::prefix::{Advance, Available, Path, Prefix, Ways};
 use crate::thread::{Frontier, LastIteration, ThreadState};
 use crate::value::Val;
 
@@ -95,7 +96,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn choose_last(
         &mut self,
         prefix: &mut Prefix<'_, 'n>,
-        path: &mut Vec<Advance<'n>>,
+        path: &mut Path<'n>,
         now: u32,
         options: &[Vec<Last<'n>>],
         chosen: &mut Vec<Last<'n>>,
@@ -114,7 +115,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             return;
         };
         for last in of_thread {
-            path.push(Advance { thread, point: last.0, ways: Ways::default(), now, window: None });
+            path.push(Rc::new(Advance { thread, point: last.0, ways: Ways::default(), now, window: None }));
             chosen.push(last.clone());
             self.choose_last(prefix, path, now, options, chosen);
             chosen.pop();

@@ -94,7 +94,6 @@ impl Ways {
 }
 
 /// A step of a thread.
-#[derive(Clone)]
 pub struct Advance<'n> {
     /// The number of the thread.
     pub thread: usize,
@@ -113,13 +112,6 @@ impl<'n> Advance<'n> {
     #[must_use]
     pub fn first(thread: usize, point: &'n ThreadState<'n>) -> Self {
         Self { thread, point, ways: Ways::default(), now: 0, window: None }
-    }
-}
-
-impl PartialEq for Advance<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        let key = |a: &Self| (a.thread, a.point.id, a.now);
-        key(self) == key(other) && self.window == other.window && self.ways == other.ways
     }
 }
 
@@ -189,8 +181,11 @@ struct Saved {
     depths: Vec<u8>,
 }
 
+/// The steps that lead to a state. Each step is made for one path, so two paths that have it agree up to it.
+pub type Path<'n> = Vec<Rc<Advance<'n>>>;
+
 struct Level<'n> {
-    advance: Advance<'n>,
+    advance: Rc<Advance<'n>>,
     /// The number of events that the thread had before.
     done: usize,
     before: Saved,
@@ -303,8 +298,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
     ///
     /// # Errors
     /// If the state has too many values or subevents.
-    pub fn go_to(&mut self, path: &[Advance<'n>]) -> Result<bool, TooMany> {
-        let common = self.levels.iter().zip(path).take_while(|(level, advance)| level.advance == **advance).count();
+    pub fn go_to(&mut self, path: &[Rc<Advance<'n>>]) -> Result<bool, TooMany> {
+        let is_common = |&n: &usize| Rc::ptr_eq(&self.levels[n - 1].advance, &path[n - 1]);
+        let common = (1..=self.levels.len().min(path.len())).rev().find(is_common).unwrap_or(0);
         while self.levels.len() > common {
             self.pop();
         }
@@ -390,9 +386,9 @@ impl<'p, 'n> Prefix<'p, 'n> {
         masks.chain(self.classes.iter_mut().flat_map(BTreeMap::values_mut)).for_each(|mask| *mask &= left);
     }
 
-    fn push(&mut self, advance: &Advance<'n>) -> Result<(), TooMany> {
+    fn push(&mut self, advance: &Rc<Advance<'n>>) -> Result<(), TooMany> {
         let (before, first) = (self.save(), self.done[advance.thread]);
-        self.levels.push(Level { advance: advance.clone(), done: first, before, is_possible: true });
+        self.levels.push(Level { advance: Rc::clone(advance), done: first, before, is_possible: true });
         let run = advance.point.run();
         let events = run.trace.events.iter().zip(&run.shapes).zip(&advance.point.alike);
         let (start, new) = (self.subs.len(), events.skip(first));
