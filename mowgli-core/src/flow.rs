@@ -197,6 +197,9 @@ enum Successors<'n> {
 /// The positions of all threads.
 type Positions<'n> = Vec<Position<'n>>;
 
+/// The ways of each thread in a state, as far as they are known.
+type KnownWays<'n> = SmallVec<[Option<Vec<Successor<'n>>>; 4]>;
+
 /// The number of runs for which one position may stand.
 const RUNS: usize = 256;
 
@@ -384,8 +387,9 @@ impl<'n> Explorer<'_, '_, 'n> {
             Ok(None) => return Flow::Continue,
             Err(flow) => return flow,
         };
+        let mut known = state.iter().map(|_| None).collect();
         loop {
-            let (t, ways) = match self.next(&mut state, &names, &available, now) {
+            let (t, ways) = match self.next(&mut state, &mut known, &names, &available, now) {
                 Successors::Goes(t, ways) => (t, ways),
                 Successors::Waits => break,
                 Successors::Nothing => return Flow::Continue,
@@ -513,12 +517,20 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// Returns the thread that continues in a state, with its ways: a thread with the fewest, since fewer branches follow.
-    fn next(&mut self, state: &mut Positions<'n>, names: &[Name], available: &Available, now: u32) -> Successors<'n> {
+    /// `known` keeps the ways of the others, because they stay when a thread is suspended.
+    fn next(
+        &mut self,
+        state: &mut Positions<'n>,
+        known: &mut KnownWays<'n>,
+        names: &[Name],
+        available: &Available,
+        now: u32,
+    ) -> Successors<'n> {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         // The prefix may be at a later state, of a branch that was explored from here.
         prefix.go_to(&self.path).expect("it has been here");
-        let next = self.next_in(state, prefix, available, now);
+        let next = self.next_in(state, known, prefix, available, now);
         self.prefixes.replace(prefixes);
         next
     }
@@ -526,18 +538,19 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn next_in(
         &mut self,
         state: &mut Positions<'n>,
+        known: &mut KnownWays<'n>,
         prefix: &Prefix<'_, 'n>,
         available: &Available,
         now: u32,
     ) -> Successors<'n> {
-        let mut best: Option<(usize, usize, Vec<Successor<'n>>)> = None;
+        let mut best: Option<(usize, usize)> = None;
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
             if place.rests() {
                 waits[t] = place.point.frontier != Frontier::Ended;
                 continue;
             }
-            let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
+            let ways = known[t].get_or_insert_with(|| self.ways(Tid::from_index(t), *place, prefix, available, now));
             if ways.is_empty() {
                 match place.point.frontier {
                     Frontier::Free(..) => return Successors::Nothing,
@@ -550,15 +563,15 @@ impl<'n> Explorer<'_, '_, 'n> {
                 continue;
             }
             let count = ways.len() + usize::from(place.reads_memory());
-            if best.as_ref().is_none_or(|(least, ..)| count < *least) {
-                best = Some((count, t, ways));
+            if best.is_none_or(|(least, _)| count < least) {
+                best = Some((count, t));
             }
         }
         if self.is_blocked(state, &waits, prefix, available, now) {
             self.is_pruned = true;
             return Successors::Nothing;
         }
-        best.map_or(Successors::Waits, |(_, t, ways)| Successors::Goes(t, ways))
+        best.map_or(Successors::Waits, |(_, t)| Successors::Goes(t, known[t].take().unwrap_or_default()))
     }
 
     /// True if no wanted execution begins with a state in which these threads wait, because some thread is blocked.
@@ -680,6 +693,8 @@ impl<'n> Explorer<'_, '_, 'n> {
                 let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
                 ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
             }
+            // No write of the state is newer than the suspension.
+            Frontier::Reads(_) if place.postponed == Some(now) => Vec::new(),
             Frontier::Reads(call) => {
                 let (results, cells) = self.results(t, place, prefix, any);
                 let classes = self.classes(t, &place, &cells);
