@@ -20,6 +20,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::event::{Call, Cell, Event, Shape, Writes, alike};
 use crate::few::Few;
 use crate::ids::{Name, Tid};
@@ -40,10 +42,10 @@ pub struct Coherence<'p, 'n> {
     prefixes: BTreeMap<Name, Prefix<'p, 'n>>,
     known: BTreeMap<Overwritten<'n>, bool>,
     /// The answers by the number of the thread state, because a thread is in one such state in many states of the search.
-    at_points: BTreeMap<(usize, Cell, Val), bool>,
+    at_points: FxHashMap<(usize, Cell, Val), bool>,
     /// Whether the calls of a library are well-formed, by the states of all threads. The state of the reading thread comes
     /// last.
-    well_formed: BTreeMap<WellFormedAt, bool>,
+    well_formed: FxHashMap<WellFormedAt, bool>,
 }
 
 impl<'p, 'n> Coherence<'p, 'n> {

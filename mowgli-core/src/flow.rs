@@ -56,6 +56,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use itertools::Itertools;
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
@@ -633,10 +634,12 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// Returns the values that a cell can hold with the present writes.
     fn values(&self, prefix: &Prefix<'_, 'n>, any: &Available, cell: Cell) -> Vec<Val> {
-        let initial = self.problem.initial(cell);
-        let values: BTreeSet<Val> = prefix.values_of(any, cell).into_iter().chain([initial]).collect();
+        let mut values = prefix.values_of(any, cell);
+        values.push(self.problem.initial(cell));
+        values.sort_unstable();
+        values.dedup();
         self.classes.see(&self.threads, cell, &values);
-        values.into_iter().collect()
+        values
     }
 
     fn end(&mut self, state: &Positions<'n>) {
@@ -750,8 +753,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         let (results, cells) = self.ask(t, place, &all);
         let Some(since) = place.postponed else { return (results, cells) };
         let fresh = prefix.available(Some(since));
-        let of =
-            |cell: Cell| prefix.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
+        let of = |cell: Cell| prefix.values_of(&fresh, cell).into_iter().sorted_unstable().collect();
         match cells[..] {
             [_] => (self.ask(t, place, &of).0, cells),
             _ if cells.iter().all(|&c| prefix.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),

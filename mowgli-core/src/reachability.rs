@@ -22,9 +22,10 @@
 //! results for points are cached over all states in [`ReachabilityCache`].
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::event::{Cell, Event, Reads, Shape, Writes};
@@ -144,10 +145,10 @@ struct NextStates<'n> {
 /// The cache that all states of a search share.
 pub struct ReachabilityCache<'n> {
     cells: Vec<Cell>,
-    numbers: BTreeMap<Cell, usize>,
+    numbers: FxHashMap<Cell, usize>,
     values: Numbering,
-    effects: BTreeMap<usize, Rc<Effects<'n>>>,
-    successors: BTreeMap<usize, NextStates<'n>>,
+    effects: FxHashMap<usize, Rc<Effects<'n>>>,
+    successors: FxHashMap<usize, NextStates<'n>>,
     /// The number of points that the search may still follow.
     credit: usize,
     /// Back-off: the number of states left to skip, and the length of the next back-off.
@@ -158,10 +159,10 @@ impl Default for ReachabilityCache<'_> {
     fn default() -> Self {
         Self {
             cells: Vec::new(),
-            numbers: BTreeMap::new(),
+            numbers: FxHashMap::default(),
             values: Numbering::default(),
-            effects: BTreeMap::new(),
-            successors: BTreeMap::new(),
+            effects: FxHashMap::default(),
+            successors: FxHashMap::default(),
             credit: CREDIT.0,
             skipped: (0, 1),
         }

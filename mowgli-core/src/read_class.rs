@@ -22,6 +22,8 @@ use std::cell::{Cell as Mutable, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape};
 use crate::ids::{Name, Tid};
@@ -54,7 +56,7 @@ pub(crate) struct ReadClasses<'n> {
     /// The values that each cell can have in some state of the search.
     seen: RefCell<BTreeMap<Cell, BTreeSet<Val>>>,
     /// The classes at each state that was asked about, by its number.
-    known: RefCell<BTreeMap<usize, ClassesAt<'n>>>,
+    known: RefCell<FxHashMap<usize, ClassesAt<'n>>>,
     /// These states with their threads, by the cell that they read.
     readers: RefCell<BTreeMap<Cell, Vec<(Tid, &'n ThreadState<'n>)>>>,
     /// The results in classes, each with its number.
@@ -100,11 +102,11 @@ impl<'n> ReadClasses<'n> {
     }
 
     /// Notes values that a cell can have.
-    pub fn see(&self, threads: &Threads<'_, 'n>, cell: Cell, values: &BTreeSet<Val>) {
+    pub fn see(&self, threads: &Threads<'_, 'n>, cell: Cell, values: &[Val]) {
         {
             let mut seen = self.seen.borrow_mut();
             let known = seen.entry(cell).or_default();
-            if values.is_subset(known) {
+            if values.iter().all(|v| known.contains(v)) {
                 return;
             }
             known.extend(values);

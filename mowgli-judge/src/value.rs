@@ -1,14 +1,14 @@
 //! Values: what methods take and return (`Val`, LOCO §3.1). Locations, identifiers and nodes are values too.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
 
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 
-static TUPLES: Mutex<BTreeSet<&'static [Val]>> = Mutex::new(BTreeSet::new());
+static TUPLES: Mutex<FxHashSet<&'static [Val]>> = Mutex::new(FxHashSet::with_hasher(FxBuildHasher));
 
 /// A value. `Copy`, so that continuations can mention earlier results freely.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
