@@ -128,7 +128,7 @@ impl<'p, 'n> Coherence<'p, 'n> {
         if own.iter().any(|o| o.event.call.library != library) {
             return false;
         }
-        let new = || Prefix::new(threads.libraries, threads.world, vec![library]);
+        let new = || Prefix::new(threads.libraries, threads.world, &[library]);
         let prefix = self.prefixes.entry(library).or_insert_with(new);
         let looks_elsewhere = std::cell::Cell::new(false);
         let cells = |c: Cell| {

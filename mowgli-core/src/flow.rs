@@ -466,7 +466,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn arrive(&mut self, names: &[Name], now: u32, state: &Positions<'n>) -> Result<Option<Available>, Flow> {
         let mut prefixes = self.prefixes.borrow_mut();
         let (libraries, world) = (self.problem.libraries, self.problem.world);
-        let new = || Prefix::new(libraries, world, names.to_vec());
+        let new = || Prefix::new(libraries, world, names);
         let prefix = prefixes.entry(names.to_vec()).or_insert_with(new);
         match prefix.go_to(&self.path) {
             Ok(true) => {}

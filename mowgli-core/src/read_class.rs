@@ -192,7 +192,7 @@ impl<'n> ReadClasses<'n> {
 
     /// True if no specification sees a difference of two subevents, except by the value that is read.
     fn are_unseen(&self, a: &SubView<'_>, b: &SubView<'_>) -> bool {
-        let is_own = |of: Name| of == a.event.call.library;
+        let is_own = |of: usize| self.observers.names[of] == a.event.call.library;
         let mut sets = self.observers.sets.iter().filter(|(of, _)| is_own(*of));
         let mut keys = self.observers.keys.iter().filter(|(of, _)| is_own(*of));
         sets.all(|(_, set)| set.has(a) == set.has(b)) && keys.all(|(_, key)| key.of(a) == key.of(b))

@@ -144,6 +144,14 @@ impl RelationNetwork {
         self.push(derivation, &matrix)
     }
 
+    /// Adds the part of a relation within another one, which gets no pair that the relation has already. So a new pair of
+    /// the other one derives nothing, and is not carried.
+    pub fn restrict(&mut self, relation: RelationId, to: RelationId) -> RelationId {
+        let id = self.derive(Derivation::Inter(relation, to));
+        self.users[to].retain(|&user| user != id);
+        id
+    }
+
     fn push(&mut self, derivation: Derivation, matrix: &Matrix) -> RelationId {
         let id = self.derivations.len();
         let operands = match &derivation {
@@ -400,6 +408,8 @@ mod tests {
         let union = net.derive(Derivation::Union(vec![inverse, b, inter]));
         let closed = net.derive(Derivation::Plus(union));
         net.derive(Derivation::Seq(closed, a));
+        let before = net.base(&Matrix::from_fn(n, |a, b| a < b));
+        net.restrict(closed, before);
         (net, [a, b])
     }
 

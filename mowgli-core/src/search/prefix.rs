@@ -44,7 +44,7 @@ use smallvec::SmallVec;
 
 use super::forbidden::Forbidden;
 use super::network::RelationNetwork;
-use super::schema::{Fixed, Schema, SchemaChoice};
+use super::schema::{Fixed, FixedId, Schema, SchemaChoice};
 use super::solver::Source;
 use super::values::{LIMIT, Numbering, Vals, intersect};
 use crate::algebra::SubView;
@@ -146,7 +146,6 @@ struct EventSub {
     /// The first subevent of the event.
     base: usize,
     thread: usize,
-    library: Name,
     sub: Sub,
 }
 
@@ -196,8 +195,7 @@ struct Level<'n> {
 pub struct Prefix<'p, 'n> {
     libraries: &'p Libraries,
     world: &'p World,
-    /// The libraries whose specifications apply.
-    names: Vec<Name>,
+    /// The relations of the libraries whose specifications apply.
     schema: Rc<Schema>,
     net: RelationNetwork,
     forbidden: Forbidden,
@@ -209,12 +207,14 @@ pub struct Prefix<'p, 'n> {
     subs: Vec<EventSub>,
     births: Vec<u32>,
     threads: Vec<Mask>,
-    /// For each library its subevents.
-    own: BTreeMap<Name, Mask>,
+    /// For each library of the schema its subevents.
+    own: Vec<Mask>,
     members: Vec<Mask>,
     classes: Vec<BTreeMap<Val, Mask>>,
     /// For each key the class of the subevent that was added last.
     newest: Vec<Mask>,
+    /// For each fixed relation the row and the column of that subevent, among all subevents.
+    pairs: Vec<(Mask, Mask)>,
     /// For each choice and subevent: the writes of the cell of a read, or the subevents that an order must compare it with.
     partners: Vec<Vec<Mask>>,
     numbering: Numbering,
@@ -260,12 +260,12 @@ fn mask_of(row: &[u64]) -> Mask {
 impl<'p, 'n> Prefix<'p, 'n> {
     /// Makes an empty prefix of executions to which the specifications of these libraries apply.
     #[must_use]
-    pub fn new(libraries: &'p Libraries, world: &'p World, names: Vec<Name>) -> Self {
+    pub fn new(libraries: &'p Libraries, world: &'p World, names: &[Name]) -> Self {
         Self::with_capacity(libraries, world, names, MOST / 2)
     }
 
-    fn with_capacity(libraries: &'p Libraries, world: &'p World, names: Vec<Name>, capacity: usize) -> Self {
-        let schema = Prepared::of(libraries).schema(&names, capacity);
+    fn with_capacity(libraries: &'p Libraries, world: &'p World, names: &[Name], capacity: usize) -> Self {
+        let schema = Prepared::of(libraries).schema(names, capacity);
         let net = schema.net.clone();
         Self {
             libraries,
@@ -278,10 +278,11 @@ impl<'p, 'n> Prefix<'p, 'n> {
             subs: Vec::new(),
             births: Vec::new(),
             threads: vec![0; world.threads.len()],
-            own: names.iter().map(|&name| (name, 0)).collect(),
+            own: vec![0; names.len()],
             members: vec![0; schema.sets.len()],
             classes: vec![BTreeMap::new(); schema.keys.len()],
             newest: vec![0; schema.keys.len()],
+            pairs: vec![(0, 0); schema.fixed.len()],
             partners: vec![Vec::new(); schema.choices.len()],
             numbering: Numbering::default(),
             depths: Vec::new(),
@@ -290,7 +291,6 @@ impl<'p, 'n> Prefix<'p, 'n> {
             copies: Vec::new(),
             known: PrefixDomains::default(),
             schema,
-            names,
         }
     }
 
@@ -310,7 +310,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             }
             match self.push(advance) {
                 Err(TooMany::Subevents) if self.net.capacity() < MOST => {
-                    *self = Self::with_capacity(self.libraries, self.world, self.names.clone(), MOST);
+                    *self = Self::with_capacity(self.libraries, self.world, &self.schema.names, MOST);
                     return self.go_to(path);
                 }
                 Err(why) => {
@@ -382,7 +382,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
             of.truncate(saved.subs);
             of.iter_mut().for_each(|mask| *mask &= left);
         });
-        let masks = self.threads.iter_mut().chain(self.own.values_mut()).chain(&mut self.members);
+        let masks = self.threads.iter_mut().chain(&mut self.own).chain(&mut self.members);
         masks.chain(self.classes.iter_mut().flat_map(BTreeMap::values_mut)).for_each(|mask| *mask &= left);
     }
 
@@ -451,8 +451,7 @@ impl<'p, 'n> Prefix<'p, 'n> {
         self.events.push((event, nth));
         for sub in shape {
             let s = self.subs.len();
-            let (thread, library) = (event.thread.index(), event.call.library);
-            self.subs.push(EventSub { event: index, base, thread, library, sub: *sub });
+            self.subs.push(EventSub { event: index, base, thread: event.thread.index(), sub: *sub });
             self.births.push(now);
             self.known.until.push(u32::MAX);
             if let Some(window) = window.filter(|w| self.looks(s, &w.cells)) {
@@ -543,39 +542,42 @@ impl<'p, 'n> Prefix<'p, 'n> {
     /// Adds a subevent to the relations that come with subevents, and to the choices.
     fn add_pairs(&mut self, s: usize, event: &Event, nth: usize) {
         let schema = Rc::clone(&self.schema);
-        let EventSub { thread, library, sub, .. } = self.subs[s];
+        let EventSub { thread, sub, .. } = self.subs[s];
+        let library = schema.names.iter().position(|name| *name == event.call.library);
         self.net.set_live(s + 1);
         self.threads[thread] |= bit(s);
-        if let Some(own) = self.own.get_mut(&library) {
-            *own |= bit(s);
+        if let Some(library) = library {
+            self.own[library] |= bit(s);
         }
         let view = SubView { world: self.world, event, sub: &sub, nth };
-        for ((_, set), members) in schema.sets.iter().zip(&mut self.members).filter(|((of, _), _)| *of == library) {
+        for ((_, set), members) in schema.sets.iter().zip(&mut self.members).filter(|((of, _), _)| Some(*of) == library)
+        {
             *members |= if set.has(&view) { bit(s) } else { 0 };
         }
         for (((of, key), classes), newest) in schema.keys.iter().zip(&mut self.classes).zip(&mut self.newest) {
-            let class = Some(key).filter(|_| *of == library).and_then(|key| key.of(&view));
+            let class = Some(key).filter(|_| Some(*of) == library).and_then(|key| key.of(&view));
             *newest = class.map_or(0, |class| {
                 let members = classes.entry(class).or_default();
                 *members |= bit(s);
                 *members
             });
         }
-        for (id, of, fixed) in &schema.bases {
-            let within = match of {
-                None => below(s + 1),
-                Some(name) if *name == library => self.own[name],
-                Some(_) => continue,
+        for (position, (of, fixed)) in schema.fixed.iter().enumerate() {
+            self.pairs[position] = match of {
+                Some(_) if *of != library => (0, 0),
+                _ => self.pairs_of(&schema, fixed, s),
             };
-            let (row, column) = self.pairs_of(&schema, fixed, s);
-            self.net.add_row(*id, s, &words(row & within)[..self.net.width()]);
-            for a in bits(column & within & !bit(s)) {
-                self.net.add(*id, a, s);
+        }
+        for &(id, fixed) in &schema.bases {
+            let (row, column) = self.pairs_within(&schema, fixed, s);
+            self.net.add_row(id, s, &words(row)[..self.net.width()]);
+            for a in bits(column & !bit(s)) {
+                self.net.add(id, a, s);
             }
         }
         for (choice, (of, open)) in schema.choices.iter().enumerate() {
             self.partners[choice].push(0);
-            if *of == library {
+            if Some(*of) == library {
                 self.add_to_choice(&schema, choice, open, s);
             }
         }
@@ -600,20 +602,30 @@ impl<'p, 'n> Prefix<'p, 'n> {
                 }
             }
             SchemaChoice::Order { pairs, .. } => {
-                let own = self.own[&self.subs[s].library] & !bit(s);
-                let (row, column) = self.pairs_of(schema, pairs, s);
-                self.partners[choice][s] = row & own;
-                bits(column & own).for_each(|a| self.partners[choice][a] |= bit(s));
+                let (row, column) = self.pairs_within(schema, *pairs, s);
+                self.partners[choice][s] = row & !bit(s);
+                bits(column & !bit(s)).for_each(|a| self.partners[choice][a] |= bit(s));
             }
         }
     }
 
-    /// Returns the row and the column of the last subevent in a relation, among subevents of its library.
+    /// Returns the row and the column of the last subevent in a fixed relation.
+    fn pairs_within(&self, schema: &Schema, fixed: FixedId, s: usize) -> (Mask, Mask) {
+        let within = schema.fixed[fixed].0.map_or(below(s + 1), |library| self.own[library]);
+        let (row, column) = self.pairs[fixed];
+        (row & within, column & within)
+    }
+
+    /// Computes the same from that of the operands, perhaps with subevents of other libraries.
     fn pairs_of(&self, schema: &Schema, fixed: &Fixed, s: usize) -> (Mask, Mask) {
         let both = |mask: Mask| (mask, mask);
         let has = |set: usize| self.members[set] >> s & 1 == 1;
         let all = |holds: bool| if holds { Mask::MAX } else { 0 };
-        let two = |pair: &[Fixed; 2]| [self.pairs_of(schema, &pair[0], s), self.pairs_of(schema, &pair[1], s)];
+        let of = |fixed: &FixedId| self.pairs[*fixed];
+        let combined = |a: &FixedId, b: &FixedId, combine: fn(Mask, Mask) -> Mask| {
+            let ((row, column), (other_row, other_column)) = (of(a), of(b));
+            (combine(row, other_row), combine(column, other_column))
+        };
         let placed = &self.subs[s];
         let of_event = below(s + 1) & !below(placed.base);
         let of_thread = self.threads[placed.thread];
@@ -633,20 +645,11 @@ impl<'p, 'n> Prefix<'p, 'n> {
             Fixed::Cross(a, b) => (all(has(*a)) & self.members[*b], all(has(*b)) & self.members[*a]),
             Fixed::From(set) => (all(has(*set)), self.members[*set]),
             Fixed::Into(set) => (self.members[*set], all(has(*set))),
-            Fixed::Union(pair) => {
-                let [a, b] = two(pair);
-                (a.0 | b.0, a.1 | b.1)
-            }
-            Fixed::Inter(pair) => {
-                let [a, b] = two(pair);
-                (a.0 & b.0, a.1 & b.1)
-            }
-            Fixed::Minus(pair) => {
-                let [a, b] = two(pair);
-                (a.0 & !b.0, a.1 & !b.1)
-            }
-            Fixed::Inverse(of) => {
-                let (row, column) = self.pairs_of(schema, of, s);
+            Fixed::Union(a, b) => combined(a, b, |a, b| a | b),
+            Fixed::Inter(a, b) => combined(a, b, |a, b| a & b),
+            Fixed::Minus(a, b) => combined(a, b, |a, b| a & !b),
+            Fixed::Inverse(inverted) => {
+                let (row, column) = of(inverted);
                 (column, row)
             }
         }
@@ -1061,7 +1064,7 @@ mod tests {
     fn begins_and_ends(events: &[Event]) -> (bool, bool) {
         let (libraries, world) = (libraries(consistent), world(2));
         let shapes: Vec<Shape> = events.iter().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0)).collect();
-        let mut prefix = Prefix::new(&libraries, &world, vec![MEMORY]);
+        let mut prefix = Prefix::new(&libraries, &world, &[MEMORY]);
         for (n, (event, shape)) in events.iter().zip(&shapes).enumerate() {
             let nth = alike(&events[..n], event.thread, &event.call);
             prefix.add_event(&LoneEvent { event, nth, shape }, 0, None).unwrap();
@@ -1103,7 +1106,7 @@ mod tests {
         let shapes = events.each_ref().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0));
         let alone: Vec<LoneEvent<'_>> =
             events.iter().zip(&shapes).map(|(event, shape)| LoneEvent { event, nth: 0, shape }).collect();
-        Prefix::new(&libraries, &world, vec![MEMORY]).forbids_overwritten(&alone, x.on(Node(1)))
+        Prefix::new(&libraries, &world, &[MEMORY]).forbids_overwritten(&alone, x.on(Node(1)))
     }
 
     #[test]

@@ -18,7 +18,6 @@
 //! **Cost.** Linear in the size of the specifications, once for each set of libraries whose specifications apply.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use super::network::{Check, Derivation, RelationId, RelationNetwork};
 use crate::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
@@ -26,9 +25,12 @@ use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
 
-/// A relation in which two subevents alone determine the pairs. Numbers are positions among the sets, keys and turns of
-/// the [`Schema`].
-#[derive(Clone, Debug)]
+/// A position among the fixed relations of a [`Schema`].
+pub(crate) type FixedId = usize;
+
+/// A relation in which two subevents alone determine the pairs. Numbers are positions among the sets, keys, turns and fixed
+/// relations of the [`Schema`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fixed {
     /// No pair.
     Nothing,
@@ -46,10 +48,10 @@ pub(crate) enum Fixed {
     From(usize),
     /// Into this set.
     Into(usize),
-    Union(Rc<[Fixed; 2]>),
-    Inter(Rc<[Fixed; 2]>),
-    Minus(Rc<[Fixed; 2]>),
-    Inverse(Rc<Fixed>),
+    Union(FixedId, FixedId),
+    Inter(FixedId, FixedId),
+    Minus(FixedId, FixedId),
+    Inverse(FixedId),
 }
 
 /// A choice of a specification.
@@ -57,28 +59,31 @@ pub(crate) enum SchemaChoice {
     /// For each read the write that it reads from: see [`super::compile::UnfilledChoice`].
     ReadsFrom { reads: usize, writes: usize, chosen: RelationId, before: RelationId, excluded: RelationId },
     /// The direction of each of these pairs.
-    Order { raw: RelationId, closed: RelationId, pairs: Fixed },
+    Order { raw: RelationId, closed: RelationId, pairs: FixedId },
 }
 
-/// The relations of some libraries, without any subevent.
+/// The relations of some libraries, without any subevent. A library is its position among the names.
 pub(crate) struct Schema {
+    pub names: Vec<Name>,
     pub net: RelationNetwork,
     /// The sets in the relations, each with its library.
-    pub sets: Vec<(Name, Set)>,
+    pub sets: Vec<(usize, Set)>,
     /// The keys.
-    pub keys: Vec<(Name, Key)>,
+    pub keys: Vec<(usize, Key)>,
     /// Two sets and a key: see [`RelExpr::InTurn`].
     pub turns: Vec<[usize; 3]>,
-    /// The relations of the network whose pairs come with the subevents; of one library, or of all.
-    pub bases: Vec<(RelationId, Option<Name>, Fixed)>,
-    pub choices: Vec<(Name, SchemaChoice)>,
+    /// The fixed relations, each after its operands; of one library, or of all.
+    pub fixed: Vec<(Option<usize>, Fixed)>,
+    /// The relations of the network whose pairs come with the subevents, each with the fixed relation that has them.
+    pub bases: Vec<(RelationId, FixedId)>,
+    pub choices: Vec<(usize, SchemaChoice)>,
     /// Whether each relation depends on a choice.
     pub is_open: Vec<bool>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum SchemaTerm {
-    Fixed(Fixed),
+    Fixed(FixedId),
     Derived(RelationId),
 }
 
@@ -86,9 +91,9 @@ struct SchemaBuilder {
     schema: Schema,
     empty: Matrix,
     seen_hb: Option<RelationId>,
-    name: Name,
+    library: usize,
     first_choice: usize,
-    terms: BTreeMap<(Name, usize), SchemaTerm>,
+    terms: BTreeMap<(usize, usize), SchemaTerm>,
 }
 
 impl Schema {
@@ -97,17 +102,19 @@ impl Schema {
         let mut net = RelationNetwork::new(capacity);
         net.set_live(0);
         let schema = Self {
+            names: names.to_vec(),
             net,
             sets: Vec::new(),
             keys: Vec::new(),
             turns: Vec::new(),
+            fixed: Vec::new(),
             bases: Vec::new(),
             choices: Vec::new(),
             is_open: Vec::new(),
         };
         let empty = Matrix::empty(capacity);
-        let name = Name::literal("");
-        let mut builder = SchemaBuilder { schema, empty, seen_hb: None, name, first_choice: 0, terms: BTreeMap::new() };
+        let terms = BTreeMap::new();
+        let mut builder = SchemaBuilder { schema, empty, seen_hb: None, library: 0, first_choice: 0, terms };
         builder.libraries(libraries, names);
         let mut schema = builder.schema;
         schema.is_open = is_open(&schema);
@@ -143,31 +150,28 @@ fn is_fixed(rel: &Rel) -> bool {
     }
 }
 
-fn inter(a: Fixed, b: Fixed) -> Fixed {
-    Fixed::Inter(Rc::new([a, b]))
-}
-
 impl SchemaBuilder {
     fn libraries(&mut self, libraries: &Libraries, names: &[Name]) {
         let mut so = Vec::new();
         let mut beyond_so = Vec::new();
-        for &name in names {
+        for (library, &name) in names.iter().enumerate() {
             let spec = libraries.spec(name).expect("a name of the set");
-            (self.name, self.first_choice) = (name, self.schema.choices.len());
+            (self.library, self.first_choice) = (library, self.schema.choices.len());
             so.extend(self.library(spec));
             if spec.mentions_hb() {
-                beyond_so.push((name, spec, self.first_choice));
+                beyond_so.push((library, spec, self.first_choice));
             }
         }
         let ppo = self.base();
-        self.schema.bases.push((ppo, None, Fixed::Ppo));
+        self.schema.bases.push((ppo, self.schema.fixed.len()));
+        self.schema.fixed.push((None, Fixed::Ppo));
         so.push(ppo);
         let edges = self.schema.net.derive(Derivation::Union(so));
         let hb = self.schema.net.derive(Derivation::Plus(edges));
         self.schema.net.check(hb, Check::Irreflexive);
         self.seen_hb = Some(hb);
-        for (name, spec, first_choice) in beyond_so {
-            (self.name, self.first_choice) = (name, first_choice);
+        for (library, spec, first_choice) in beyond_so {
+            (self.library, self.first_choice) = (library, first_choice);
             self.demands(spec, true);
         }
     }
@@ -177,7 +181,7 @@ impl SchemaBuilder {
     fn library(&mut self, spec: &Spec) -> Vec<RelationId> {
         for (_, choice) in &spec.choices {
             let open = self.choice(choice);
-            self.schema.choices.push((self.name, open));
+            self.schema.choices.push((self.library, open));
         }
         self.demands(spec, false);
         spec.so.iter().map(|(_, rel)| self.relation(rel)).collect()
@@ -203,7 +207,8 @@ impl SchemaBuilder {
             }
             Choice::Order { members, key } => {
                 let (members, key) = (self.set(members), self.key(key));
-                let pairs = inter(Fixed::Same(key), Fixed::Cross(members, members));
+                let [same, members] = [Fixed::Same(key), Fixed::Cross(members, members)].map(|of| self.keep(of));
+                let pairs = self.keep(Fixed::Inter(same, members));
                 let raw = self.base();
                 let closed = self.schema.net.derive(Derivation::Plus(raw));
                 self.schema.net.check(closed, Check::Irreflexive);
@@ -211,9 +216,9 @@ impl SchemaBuilder {
             }
             Choice::Orient { pairs } => {
                 let pairs = self.fixed(pairs);
-                let inverse = Fixed::Inverse(Rc::new(pairs.clone()));
+                let inverse = self.keep(Fixed::Inverse(pairs));
                 let raw = self.base();
-                SchemaChoice::Order { raw, closed: raw, pairs: Fixed::Union(Rc::new([pairs, inverse])) }
+                SchemaChoice::Order { raw, closed: raw, pairs: self.keep(Fixed::Union(pairs, inverse)) }
             }
         }
     }
@@ -224,25 +229,30 @@ impl SchemaBuilder {
     }
 
     fn set(&mut self, set: &Set) -> usize {
-        self.schema.sets.push((self.name, set.clone()));
+        self.schema.sets.push((self.library, set.clone()));
         self.schema.sets.len() - 1
     }
 
     fn key(&mut self, key: &Key) -> usize {
-        self.schema.keys.push((self.name, key.clone()));
+        self.schema.keys.push((self.library, key.clone()));
         self.schema.keys.len() - 1
     }
 
+    /// Returns the position of a fixed relation of the current library.
+    fn keep(&mut self, fixed: Fixed) -> FixedId {
+        let (all, entry) = (&mut self.schema.fixed, (Some(self.library), fixed));
+        all.iter().position(|known| *known == entry).unwrap_or_else(|| {
+            all.push(entry);
+            all.len() - 1
+        })
+    }
+
     /// A relation that [`is_fixed`].
-    fn fixed(&mut self, rel: &Rel) -> Fixed {
+    fn fixed(&mut self, rel: &Rel) -> FixedId {
         match self.term(rel) {
             SchemaTerm::Fixed(fixed) => fixed,
             SchemaTerm::Derived(_) => panic!("pairs to orient depend on a choice"),
         }
-    }
-
-    fn both(&mut self, a: &Rel, b: &Rel) -> Rc<[Fixed; 2]> {
-        Rc::new([self.fixed(a), self.fixed(b)])
     }
 
     fn relation(&mut self, rel: &Rel) -> RelationId {
@@ -255,23 +265,24 @@ impl SchemaBuilder {
             SchemaTerm::Derived(id) => id,
             SchemaTerm::Fixed(fixed) => {
                 let id = self.base();
-                self.schema.bases.push((id, Some(self.name), fixed));
+                self.schema.bases.push((id, fixed));
                 id
             }
         }
     }
 
     fn term(&mut self, rel: &Rel) -> SchemaTerm {
-        let key = (self.name, rel.address());
+        let key = (self.library, rel.address());
         if let Some(term) = self.terms.get(&key) {
-            return term.clone();
+            return *term;
         }
         let term = if is_fixed(rel) {
-            SchemaTerm::Fixed(self.expression_of_two(rel.expr()))
+            let fixed = self.expression_of_two(rel.expr());
+            SchemaTerm::Fixed(self.keep(fixed))
         } else {
             self.expression(rel.expr())
         };
-        self.terms.insert(key, term.clone());
+        self.terms.insert(key, term);
         term
     }
 
@@ -289,13 +300,13 @@ impl SchemaBuilder {
             }
             RelExpr::On(set) => Fixed::On(self.set(set)),
             RelExpr::Cross(a, b) => Fixed::Cross(self.set(a), self.set(b)),
-            RelExpr::Union(a, b) => Fixed::Union(self.both(a, b)),
-            RelExpr::Inter(a, b) => Fixed::Inter(self.both(a, b)),
-            RelExpr::Minus(a, b) => Fixed::Minus(self.both(a, b)),
-            RelExpr::Inverse(a) => Fixed::Inverse(Rc::new(self.fixed(a))),
+            RelExpr::Union(a, b) => Fixed::Union(self.fixed(a), self.fixed(b)),
+            RelExpr::Inter(a, b) => Fixed::Inter(self.fixed(a), self.fixed(b)),
+            RelExpr::Minus(a, b) => Fixed::Minus(self.fixed(a), self.fixed(b)),
+            RelExpr::Inverse(a) => Fixed::Inverse(self.fixed(a)),
             RelExpr::Seq(a, b) => match (self.side(a), self.side(b)) {
-                (Some(set), _) => inter(self.fixed(b), Fixed::From(set)),
-                (_, Some(set)) => inter(self.fixed(a), Fixed::Into(set)),
+                (Some(set), _) => Fixed::Inter(self.fixed(b), self.keep(Fixed::From(set))),
+                (_, Some(set)) => Fixed::Inter(self.fixed(a), self.keep(Fixed::Into(set))),
                 (None, None) => unreachable!("one side is a set"),
             },
             RelExpr::Hb | RelExpr::Chosen(_) | RelExpr::BeforeAny(_) | RelExpr::Plus(_) => unreachable!("not fixed"),
@@ -328,7 +339,7 @@ impl SchemaBuilder {
             }
             RelExpr::Inter(a, b) => match (self.term(a), self.term(b)) {
                 (SchemaTerm::Derived(id), SchemaTerm::Fixed(to)) | (SchemaTerm::Fixed(to), SchemaTerm::Derived(id)) => {
-                    self.restrict(id, to)
+                    self.restrict_to(id, to)
                 }
                 (a, b) => {
                     let (a, b) = (self.derived(a), self.derived(b));
@@ -336,11 +347,11 @@ impl SchemaBuilder {
                 }
             },
             RelExpr::Minus(a, b) if is_fixed(b) => {
-                let (a, b) = (self.relation(a), self.fixed(b));
-                self.restrict(a, Fixed::Minus(Rc::new([Fixed::All, b])))
+                let (a, all, b) = (self.relation(a), self.keep(Fixed::All), self.fixed(b));
+                self.restrict(a, Fixed::Minus(all, b))
             }
             // The subtrahend may have more pairs later.
-            RelExpr::Minus(..) => SchemaTerm::Fixed(Fixed::Nothing),
+            RelExpr::Minus(..) => SchemaTerm::Fixed(self.keep(Fixed::Nothing)),
             RelExpr::Seq(a, b) => match (self.side(a), self.side(b)) {
                 (Some(set), _) => {
                     let id = self.relation(b);
@@ -368,8 +379,14 @@ impl SchemaBuilder {
     }
 
     fn restrict(&mut self, id: RelationId, to: Fixed) -> SchemaTerm {
+        let to = self.keep(to);
+        self.restrict_to(id, to)
+    }
+
+    /// The part of a relation within a fixed one. The pairs of a new subevent come to the fixed one first.
+    fn restrict_to(&mut self, id: RelationId, to: FixedId) -> SchemaTerm {
         let to = self.derived(SchemaTerm::Fixed(to));
-        SchemaTerm::Derived(self.schema.net.derive(Derivation::Inter(id, to)))
+        SchemaTerm::Derived(self.schema.net.restrict(id, to))
     }
 
     fn flatten(&mut self, expr: &RelExpr, parts: &mut Vec<RelationId>) {
@@ -394,11 +411,6 @@ mod tests {
         Schema::new(&libraries(specification), &[MEMORY], 4)
     }
 
-    /// The relations of the network whose pairs come with subevents, in words.
-    fn bases(schema: &Schema) -> Vec<String> {
-        schema.bases.iter().map(|(_, _, fixed)| format!("{fixed:?}")).collect()
-    }
-
     /// Two subevents determine whether `po - same_event` has a pair, so it is one base. The first set and key belong to
     /// the choice.
     #[test]
@@ -408,8 +420,10 @@ mod tests {
             c.empty("no write follows a read", &pairs);
         });
         assert!(schema.choices.is_empty());
-        let of_demand = &bases(&schema)[0];
-        assert!(of_demand.contains("Minus([Po, SameEvent])"), "{of_demand}");
+        let all: Vec<Fixed> = schema.fixed.iter().map(|(_, fixed)| *fixed).collect();
+        assert_eq!(all[..3], [Fixed::Po, Fixed::SameEvent, Fixed::Minus(0, 1)]);
+        let [(_, of_demand), _] = schema.bases[..] else { panic!("the demand and ppo") };
+        assert!(matches!(all[of_demand], Fixed::Inter(..)));
         assert!(schema.is_open.iter().all(|open| !open), "no relation depends on a choice");
     }
 
@@ -420,7 +434,8 @@ mod tests {
             let (rf, _) = c.reads_from("rf", reads(), writes());
             c.empty("po without rf", &(po() - rf));
         });
-        assert_eq!(bases(&schema), ["Nothing", "Ppo"]);
+        let bases: Vec<Fixed> = schema.bases.iter().map(|(_, fixed)| schema.fixed[*fixed].1).collect();
+        assert_eq!(bases, [Fixed::Nothing, Fixed::Ppo]);
     }
 
     /// The relations rf, mo and rb depend on choices, and so does hb, which contains them. ppo alone does not.
