@@ -68,7 +68,7 @@ use crate::problem::{Found, Problem};
 use crate::reachability::{LeftOut, Reachability, ReachabilityCache, Reachable};
 use crate::read_class::{ReadClass, ReadClasses};
 use crate::runs::{Run, Skeleton, Stop, group};
-use crate::search::prefix::{Advance, Available, Path, Prefix, TooMany, Ways, Window, reads_of};
+use crate::search::prefix::{Advance, Available, Prefix, StatePath, TooMany, Ways, Window, reads_of};
 use crate::search::solver::Flow;
 use crate::thin_air::excludes_thin_air;
 use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
@@ -211,7 +211,7 @@ struct Explorer<'p, 'a, 'n> {
     problem: &'p Problem<'a>,
     threads: Threads<'p, 'n>,
     /// The steps that lead to the present state.
-    path: Path<'n>,
+    path: StatePath<'n>,
     /// The prefixes, by the libraries whose specifications apply: those whose calls so far are well-formed.
     prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n>>>,
     /// True if some state has more subevents than a prefix can hold.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{EndlessWait, Explorer, Last, OfThread, Position, Positions, WaitsAt};
 use crate::event::Cell;
 use crate::ids::{Name, Tid};
-use crate::search::prefix::{Advance, Available, Path, Prefix, Ways};
+use crate::search::prefix::{Advance, Available, Prefix, StatePath, Ways};
 use crate::thread::{Frontier, LastIteration, ThreadState};
 use crate::value::Val;
 
@@ -96,7 +96,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn choose_last(
         &mut self,
         prefix: &mut Prefix<'_, 'n>,
-        path: &mut Path<'n>,
+        path: &mut StatePath<'n>,
         now: u32,
         options: &[Vec<Last<'n>>],
         chosen: &mut Vec<Last<'n>>,

@@ -181,7 +181,7 @@ struct Saved {
 }
 
 /// The steps that lead to a state. Each step is made for one path, so two paths that have it agree up to it.
-pub type Path<'n> = Vec<Rc<Advance<'n>>>;
+pub type StatePath<'n> = Vec<Rc<Advance<'n>>>;
 
 struct Level<'n> {
     advance: Rc<Advance<'n>>,
