@@ -51,7 +51,7 @@ pub enum NotByForm {
     /// A part of so can have more pairs in a part of the execution.
     #[error("{0}, a part of so, can have more pairs in a part")]
     So(String),
-    /// A call touches a location that is none of its arguments.
+    /// A call touches a location that is none of its arguments, and no part of one.
     #[error("{call} touches {touched}, which is none of its arguments")]
     Touches {
         /// The call.
@@ -252,8 +252,9 @@ fn looked_at_call(
     for ret in library.returns(world, &[], thread, call, &held) {
         let event = Event { thread, call: call.clone(), ret };
         for sub in library.shapes(world, &event).iter().flatten() {
-            if let Some(touched) = sub.cell.filter(|cell| !locations.contains(&cell.loc)) {
-                return Err(NotByForm::Touches { call: Box::new(call.clone()), touched: touched.loc });
+            let is_of_call = |x: Loc| locations.contains(&x) || x.whole().is_some_and(|x| locations.contains(&x));
+            if let Some(touched) = sub.cell.map(|cell| cell.loc).filter(|x| !is_of_call(*x)) {
+                return Err(NotByForm::Touches { call: Box::new(call.clone()), touched });
             }
             let view = |nth| SubView { world, event: &event, sub, nth };
             if locations.is_empty() && functions.tell_apart([view(0), view(1)]) {
