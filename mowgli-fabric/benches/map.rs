@@ -1,12 +1,13 @@
 //! A map with many keys on the processes of one machine. The bench prints the time until its threads begin, the calls in a second, and
 //! the memory of the first process.
 //!
-//! `cargo bench -p mowgli-fabric --bench map -- shm --keys 100000 --calls 5000000` has two processes, each with one thread.
+//! `cargo bench -p mowgli-fabric --bench map -- shm --keys 100000 --calls 5000000` has two processes, each with one thread. With
+//! `--bytes 100`, it is a map from bytes to bytes.
 
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use mowgli_fabric::{Barrier, Company, Fault, Group, Map, Provider, Thread};
+use mowgli_fabric::{Barrier, ByteMap, Company, Fault, Group, Map, Provider, Thread};
 
 /// The longest wait.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -24,9 +25,51 @@ struct Args {
     /// The number of gets that each thread makes. It makes a tenth as many updates.
     #[arg(long, default_value_t = 100_000)]
     calls: usize,
+    /// The bytes of a value. By default, a value is a word, and a key is a number.
+    #[arg(long)]
+    bytes: Option<usize>,
     /// Cargo adds this.
     #[arg(long, hide = true)]
     bench: bool,
+}
+
+/// The map that is measured.
+#[derive(Clone, Copy)]
+enum Measured {
+    Words(Map),
+    /// The map, and the bytes of a value.
+    Bytes(ByteMap, usize),
+}
+
+impl Measured {
+    /// The threads insert in turn, and the others serve. In a map of bytes, nobody serves.
+    fn insert(self, thread: &mut Thread<'_>, key: i64, is_mine: bool) -> Result<(), Fault> {
+        let is_new = match self {
+            Self::Words(map) if !is_mine => return map.serve(thread),
+            Self::Words(map) => map.insert(thread, key, -1)?,
+            Self::Bytes(map, bytes) => !is_mine || map.insert(thread, &key.to_le_bytes(), &vec![1; bytes])?,
+        };
+        assert!(is_new, "the key is new");
+        Ok(())
+    }
+
+    fn get(self, thread: &mut Thread<'_>, key: i64, value: &mut Vec<u8>) -> Result<(), Fault> {
+        let is_found = match self {
+            Self::Words(map) => map.get(thread, key)?.is_some(),
+            Self::Bytes(map, _) => map.get_into(thread, &key.to_le_bytes(), value)?,
+        };
+        assert!(is_found, "the key has a value");
+        Ok(())
+    }
+
+    fn update(self, thread: &mut Thread<'_>, key: i64) -> Result<(), Fault> {
+        let is_found = match self {
+            Self::Words(map) => map.update(thread, key, -1)?,
+            Self::Bytes(map, bytes) => map.update(thread, &key.to_le_bytes(), &vec![2; bytes])?,
+        };
+        assert!(is_found, "the key has a value");
+        Ok(())
+    }
 }
 
 fn main() -> Result<(), String> {
@@ -40,40 +83,31 @@ impl Args {
         let company = Company::joined(LIMIT).unwrap_or_else(|| Company::start(self.nodes.into(), &arguments, LIMIT))?;
         let begin = Instant::now();
         let mut group = Group::new(&(1..=self.nodes).collect::<Vec<_>>()).within(LIMIT);
-        let map = group.map("m", self.keys);
+        let map = match self.bytes {
+            Some(bytes) => Measured::Bytes(group.byte_map("m", self.keys, bytes), bytes),
+            None => Measured::Words(group.map("m", self.keys)),
+        };
         let barrier = group.barrier("b", &(0..self.nodes.into()).collect::<Vec<_>>());
         group.run_among(&company, self.provider, |thread| self.act(thread, map, barrier, begin)).map(drop)
     }
 
-    fn act(&self, thread: &mut Thread<'_>, map: Map, barrier: Barrier, begin: Instant) -> Result<(), Fault> {
+    fn act(&self, thread: &mut Thread<'_>, map: Measured, barrier: Barrier, begin: Instant) -> Result<(), Fault> {
         let me = thread.id().index();
         barrier.wait(thread)?;
         if me == 0 {
             println!("started in {:.1} s, {} MB", begin.elapsed().as_secs_f64(), resident() / 1000);
         }
         let mut random = fastrand::Rng::with_seed(me as u64);
-        // The threads insert in turn, and the others serve.
+        let (keys, mut value) = (self.keys as i64, Vec::new());
         self.timed(thread, barrier, ("inserts", self.keys), |thread| {
-            (0..self.keys).try_for_each(|key| {
-                if key % usize::from(self.nodes) != me {
-                    return map.serve(thread);
-                }
-                assert!(map.insert(thread, key as i64, -1)?, "the key is new");
-                Ok(())
-            })
+            (0..keys).try_for_each(|key| map.insert(thread, key, key as usize % usize::from(self.nodes) == me))
         })?;
         let all = |calls| calls * usize::from(self.nodes);
         self.timed(thread, barrier, ("gets", all(self.calls)), |thread| {
-            (0..self.calls).try_for_each(|_| {
-                assert_eq!(map.get(thread, random.i64(0..self.keys as i64))?, Some(-1));
-                Ok(())
-            })
+            (0..self.calls).try_for_each(|_| map.get(thread, random.i64(0..keys), &mut value))
         })?;
         self.timed(thread, barrier, ("updates", all(self.calls / 10)), |thread| {
-            (0..self.calls / 10).try_for_each(|_| {
-                assert!(map.update(thread, random.i64(0..self.keys as i64), -1)?, "the key has a value");
-                Ok(())
-            })
+            (0..self.calls / 10).try_for_each(|_| map.update(thread, random.i64(0..keys)))
         })
     }
 
