@@ -42,11 +42,12 @@ impl ByteMap {
         let value = self.words(x, value)?;
         let call = || Table::Insert { x, key: key.into(), value: tuple(&value) };
         let result = made(thread, x, |me, x| code::insert(me, x, key, &value), call);
-        let is_full = |fault| match fault {
-            Fault::Endless(_) => Fault::Wrong(format!("{x} is full: create the map for more keys, or remove some")),
+        result.map_err(|fault| match fault {
+            Fault::Endless(why) => {
+                Fault::Endless(format!("{why}; if {x} is full, create the map for more keys, or remove some"))
+            }
             other => other,
-        };
-        result.map_err(is_full)
+        })
     }
 
     /// Returns the value of a key, if it has one.
