@@ -60,7 +60,8 @@ pub fn trials() -> Vec<Trial> {
         }),
         trial("emitted_libraries_have_the_outcomes_of_their_terms", Layer::Long, COMPILER, || {
             // Clients of the others take minutes each.
-            let is_small = |(library, _): &(String, String)| !["queue", "map", "kvstore"].contains(&library.as_str());
+            let is_small =
+                |(library, _): &(String, String)| !["queue", "map", "kvstore", "table"].contains(&library.as_str());
             let all: Vec<_> = emitted_variants().into_iter().filter(is_small).collect();
             assert!(all.len() > 30, "{all:?}");
             let counts = all.into_iter().map(|(library, variant)| {
@@ -68,7 +69,7 @@ pub fn trials() -> Vec<Trial> {
                 compared(&entry, &variant, &some_clients(&entry, 1))
             });
             let [whole, cut] = counts.fold([0, 0], |[a, b], [c, d]| [a + c, b + d]);
-            assert!(whole > 5 * cut, "{whole} clients were explored, and {cut} in part");
+            assert!(whole > 9 * cut, "{whole} clients were explored, and {cut} in part");
         }),
     ]
 }
