@@ -49,6 +49,7 @@
 //! as much as the pairs that its events add. `reachability` prunes a state in which a thread waits for a write that no
 //! thread makes.
 
+mod iterations;
 mod mirrored;
 mod rounds;
 
@@ -73,6 +74,8 @@ use crate::search::solver::Flow;
 use crate::thin_air::excludes_thin_air;
 use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
 use crate::value::Val;
+
+use iterations::EndedIterations;
 
 /// The runs that a program can have.
 pub struct Runs {
@@ -207,13 +210,16 @@ const RUNS: usize = 256;
 /// The last states of each thread: one, or several that differ in what they have read.
 type Final<'n> = Vec<Vec<&'n ThreadState<'n>>>;
 
+/// The prefixes, by the libraries whose specifications apply.
+type Prefixes<'p, 'n> = BTreeMap<Vec<Name>, Prefix<'p, 'n>>;
+
 struct Explorer<'p, 'a, 'n> {
     problem: &'p Problem<'a>,
     threads: Threads<'p, 'n>,
     /// The steps that lead to the present state.
     path: StatePath<'n>,
-    /// The prefixes, by the libraries whose specifications apply: those whose calls so far are well-formed.
-    prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n>>>,
+    /// The specifications of a library apply if its calls so far are well-formed.
+    prefixes: RefCell<Prefixes<'p, 'n>>,
     /// True if some state has more subevents than a prefix can hold.
     is_too_large: bool,
     wanted: Wanted,
@@ -225,10 +231,12 @@ struct Explorer<'p, 'a, 'n> {
     /// The writes of all iterations that ended without a break. An execution that the search follows may have more of them than
     /// the state, so a thread may wait for them.
     left_out: LeftOut<'n>,
+    /// The iterations that ended without a break, unless the search explores them.
+    ended: EndedIterations<'n>,
     /// True if a state was pruned before the last of these writes was known.
     is_pruned_early: bool,
-    /// True if a state was pruned because some thread waits for ever.
-    is_pruned: bool,
+    /// The states that were pruned because some thread waits for ever, each with its path and its time.
+    pruned: Vec<(StatePath<'n>, Positions<'n>, u32)>,
     states: u64,
     /// The cache of the writes that threads may still make.
     reachability: RefCell<ReachabilityCache<'n>>,
@@ -288,6 +296,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
     let waits = wanted == Wanted::Stuck;
+    let waits_for_ends = matches!(wanted, Wanted::Ended | Wanted::Both);
     let mut explorer = Explorer {
         problem,
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen, waits },
@@ -300,8 +309,9 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         bound: None,
         reads_rounds: rounds == 0,
         left_out: LeftOut::default(),
+        ended: EndedIterations::new(rounds > 0 && waits_for_ends && problem.observed.is_empty()),
         is_pruned_early: false,
-        is_pruned: false,
+        pruned: Vec::new(),
         states: 0,
         reachability: RefCell::default(),
         coherence: RefCell::default(),
@@ -318,14 +328,15 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     let starts: Positions<'_> = explorer.starts.iter().copied().map(Position::at).collect();
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
-        explorer.path.extend(all.map(|(thread, p)| Rc::new(Advance::first(thread, p.point))));
-        while explorer.state(starts.clone(), 0) == Flow::Stop && explorer.classes.restart()
-            || explorer.prunes_too_much()
+        let path: StatePath<'_> = all.map(|(thread, p)| Rc::new(Advance::first(thread, p.point))).collect();
+        while explorer.states_from(&path, &starts) == Flow::Stop && explorer.classes.restart()
+            || explorer.begins_to_explore_iterations()
         {
             (explorer.stop, explorer.bound, explorer.is_idle_unknown) = (None, None, false);
-            (explorer.is_pruned, explorer.is_pruned_early) = (false, false);
+            (explorer.pruned, explorer.is_pruned_early) = (Vec::new(), false);
             explorer.found.clear();
             explorer.idle.clear();
+            explorer.ended.clear();
         }
     }
     if explorer.lacks_images || !explorer.add_images() {
@@ -362,18 +373,34 @@ fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Final<'_>>) -> (Vec<Ve
     (skeletons, together.into_iter().collect())
 }
 
-impl<'n> Explorer<'_, '_, 'n> {
-    /// True if the search has to begin again. It has reached the bound on iterations, and it might not have pruned some state with all
-    /// iterations in view (docs/search.md, "Loops").
+impl<'p, 'n> Explorer<'p, '_, 'n> {
+    /// Explores the first state and all states after it. If iterations are left out, it comes back to the states that it
+    /// might not have pruned with all iterations in view (docs/search.md, "Loops").
+    fn states_from(&mut self, path: &StatePath<'n>, starts: &Positions<'n>) -> Flow {
+        self.path.clone_from(path);
+        let mut flow = self.state(starts.clone(), 0);
+        while flow == Flow::Continue && self.prunes_too_much() {
+            self.is_pruned_early = false;
+            let mut pruned = std::mem::take(&mut self.pruned).into_iter();
+            while let Some((path, state, now)) = pruned.next().filter(|_| flow == Flow::Continue) {
+                self.path = path;
+                flow = self.state(state, now);
+            }
+        }
+        flow
+    }
+
     fn prunes_too_much(&self) -> bool {
-        self.bound.is_some() && self.stop.is_none() && !self.reads_rounds && self.is_pruned_early
+        let leaves_out = self.bound.is_some() || !self.ended.is_empty();
+        leaves_out && self.stop.is_none() && !self.reads_rounds && self.is_pruned_early
     }
 
     /// Explores a state and all states after it.
     fn state(&mut self, mut state: Positions<'n>, now: u32) -> Flow {
-        if self.classes.have_grown() || self.lacks_images {
+        if self.classes.have_grown() || self.lacks_images || self.must_explore_iterations() {
             return Flow::Stop;
         }
+        self.note_reads();
         if self.has_smaller_image(&state) {
             return Flow::Continue;
         }
@@ -382,12 +409,15 @@ impl<'n> Explorer<'_, '_, 'n> {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
         }
-        let names = self.well_formed(&state);
+        let names = self.well_formed(state.iter().map(|place| place.point));
         let available = match self.arrive(&names, now, &state) {
             Ok(Some(available)) => available,
             Ok(None) => return Flow::Continue,
             Err(flow) => return flow,
         };
+        if self.leaves_out(&state) {
+            return Flow::Continue;
+        }
         let mut known = state.iter().map(|_| None).collect();
         loop {
             let (t, ways) = match self.next(&mut state, &mut known, &names, &available, now) {
@@ -451,8 +481,8 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// Returns the libraries whose specifications apply to a state: those whose calls so far are well-formed.
-    fn well_formed(&self, state: &Positions<'n>) -> Vec<Name> {
-        let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
+    fn well_formed(&self, points: impl Iterator<Item = &'n ThreadState<'n>>) -> Vec<Name> {
+        let events: Vec<&Event> = points.flat_map(|point| &point.run().trace.events).collect();
         let is_well_formed_now = |name: &Name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
             let library = self.problem.libraries.get(*name).expect("a name of the set");
@@ -461,13 +491,17 @@ impl<'n> Explorer<'_, '_, 'n> {
         self.problem.libraries.names().filter(is_well_formed_now).collect()
     }
 
+    /// Returns the prefix of executions to which the specifications of these libraries apply.
+    fn prefix<'r>(&self, prefixes: &'r mut Prefixes<'p, 'n>, names: &[Name]) -> &'r mut Prefix<'p, 'n> {
+        let new = || Prefix::new(self.problem.libraries, self.problem.world, names);
+        prefixes.entry(names.to_vec()).or_insert_with(new)
+    }
+
     /// Enters a new state. Returns the values that its writes can have, or `None` if nothing continues from here. Then all
     /// threads have ended, a limit is reached, or no execution begins with the state.
     fn arrive(&mut self, names: &[Name], now: u32, state: &Positions<'n>) -> Result<Option<Available>, Flow> {
         let mut prefixes = self.prefixes.borrow_mut();
-        let (libraries, world) = (self.problem.libraries, self.problem.world);
-        let new = || Prefix::new(libraries, world, names);
-        let prefix = prefixes.entry(names.to_vec()).or_insert_with(new);
+        let prefix = self.prefix(&mut prefixes, names);
         match prefix.go_to(&self.path) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
@@ -489,7 +523,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         if !self.reads_rounds {
             self.reads_rounds = rounds.any(|(t, round)| prefix.is_read(t, round));
             if self.left_out.add(state.iter().flat_map(|p| p.point.run().iterations())) {
-                self.is_pruned_early |= self.is_pruned;
+                self.is_pruned_early |= !self.pruned.is_empty();
                 match self.images_of_iterations(state) {
                     Some(images) => images.iter().for_each(|image| _ = self.left_out.add(image.run().iterations())),
                     None => self.lacks_images = true,
@@ -569,7 +603,7 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
         }
         if self.is_blocked(state, &waits, prefix, available, now) {
-            self.is_pruned = true;
+            self.pruned.push((self.path.clone(), state.clone(), now));
             return Successors::Nothing;
         }
         best.map_or(Successors::Waits, |(_, t)| Successors::Goes(t, known[t].take().unwrap_or_default()))
@@ -751,6 +785,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
         let all = |cell: Cell| self.values(prefix, any, cell);
         let (results, cells) = self.ask(t, place, &all);
+        self.ended.note_cells(place.point, &cells);
         let Some(since) = place.postponed else { return (results, cells) };
         let fresh = prefix.available(Some(since));
         let of = |cell: Cell| prefix.values_of(&fresh, cell).into_iter().sorted_unstable().collect();

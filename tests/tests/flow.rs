@@ -1,6 +1,7 @@
 //! Values that flow and values that are guessed. One search lets threads continue only with values that exist, and its
 //! plain twin tries every value. Both have the same outcomes.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools as _;
@@ -168,6 +169,15 @@ proptest! {
         let libraries = Libraries::over(to).with(Wait);
         agree(&libraries, &world, &programs, &[])?;
         is_as_complete_as_it_says(&libraries, &world, &programs, &[])?;
+        // States with iterations are always explored if cells are observed.
+        let cells = all_cells(&world);
+        let [plain, observed] = [&[][..], &cells].map(|observed| {
+            let found = within(2, problem(&libraries, &world, &programs, observed)).outcomes_by_flow().unwrap();
+            found.all().map(|all| all.into_keys().map(|outcome| outcome.outputs).collect::<BTreeSet<_>>())
+        });
+        if let (Ok(plain), Ok(observed)) = (plain, observed) {
+            prop_assert_eq!(plain, observed);
+        }
     }
 }
 

@@ -113,6 +113,12 @@ impl<'n> Advance<'n> {
     pub fn first(thread: usize, point: &'n ThreadState<'n>) -> Self {
         Self { thread, point, ways: Ways::default(), now: 0, window: None }
     }
+
+    /// The same step to another state.
+    #[must_use]
+    pub fn with(&self, point: &'n ThreadState<'n>) -> Self {
+        Self { point, ways: self.ways.clone(), window: self.window.clone(), ..*self }
+    }
 }
 
 /// The reason why a prefix cannot hold a beginning of an execution.

@@ -1,0 +1,278 @@
+//! Iterations that nothing reads: whether the search may leave out all states in which an iteration has ended.
+//!
+//! **Computes** whether a call outside an iteration may read what the iteration writes. The search explores no state with an
+//! ended iteration. It collects these iterations, and the paths to all other states. In the end it inserts each iteration into
+//! each path on which its thread has passed the beginning of the iteration, and on which some thread stands at a call that
+//! reads a cell which the iteration writes. It asks whether that call may read from the iteration.
+//!
+//! **Example.** A push onto the stack of Treiber that fails has written the next word of its node. Another thread reads this
+//! word after it has read the head, which the later, successful iteration has written. This iteration writes the word first.
+//! So inserted between the two, the write of the failed iteration is not what the other thread reads.
+//!
+//! **Correct because** an execution in which some iteration is read has a beginning in which it is read for the first time.
+//! Without the iteration and this read, the search follows that beginning (docs/search.md, "Loops"). If some answer is yes,
+//! it begins again, and explores states with iterations. The test is `on_swaps` in `tests/tests/flow.rs`.
+//!
+//! **Cost.** The path to each state, and some steps of a [`Prefix`](crate::search::prefix::Prefix) for each insertion.
+
+use std::cell::{Cell as StdCell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Explorer, Positions, Wanted};
+use crate::event::{Cell, Writes};
+use crate::few::Few;
+use crate::ids::Tid;
+use crate::runs::Stop;
+use crate::search::prefix::{Advance, StatePath, Ways, Window};
+use crate::thread::{Frontier, ThreadState};
+use crate::value::Val;
+
+/// The number of paths that the search keeps. If there are more, it explores states with iterations.
+const PATHS: usize = 1 << 16;
+
+/// An iteration that ended without a break.
+struct EndedIteration<'n> {
+    thread: usize,
+    /// The first event, and the one after the last.
+    events: (usize, usize),
+    /// The number of the state in which the thread came to the iteration.
+    from: usize,
+    /// The state of the thread after the iteration.
+    to: &'n ThreadState<'n>,
+}
+
+impl EndedIteration<'_> {
+    /// Returns what it writes; `None` if it writes a copy.
+    fn writes(&self) -> Option<Vec<(Cell, Val)>> {
+        let subs = self.to.run().shapes[self.events.0..self.events.1].iter().flatten();
+        let written = subs.filter_map(|sub| Some((sub.cell?, sub.writes?)));
+        written.map(|(cell, writes)| if let Writes::Is(v) = writes { Some((cell, v)) } else { None }).collect()
+    }
+}
+
+/// The iterations that ended in some state, and what is needed to find out whether they are read.
+pub(super) struct EndedIterations<'n> {
+    /// True if the search leaves out states with such an iteration.
+    are_left_out: bool,
+    all: Vec<EndedIteration<'n>>,
+    /// True if one step ended two iterations, one within the other.
+    are_nested: bool,
+    /// The paths to all states without iterations.
+    paths: Vec<StatePath<'n>>,
+    /// The cells at which a thread looks in a state, by the number of the state.
+    at_call: RefCell<FxHashMap<usize, Few<Cell>>>,
+    /// The cells that are read by other calls than those whose result depends on one cell, or by other subevents of these.
+    read_aside: FxHashSet<Cell>,
+}
+
+impl EndedIterations<'_> {
+    pub(super) fn new(are_left_out: bool) -> Self {
+        let (all, paths, at_call, read_aside) = Default::default();
+        Self { are_left_out, all, are_nested: false, paths, at_call, read_aside }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Begins again.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.are_left_out);
+    }
+
+    /// Notes the cells at which a thread looks in a state.
+    pub(super) fn note_cells(&self, point: &ThreadState<'_>, cells: &[Cell]) {
+        if self.are_left_out {
+            let mut at_call = self.at_call.borrow_mut();
+            let known = at_call.entry(point.id).or_default();
+            for &cell in cells {
+                if !known.contains(&cell) {
+                    known.push(cell);
+                }
+            }
+        }
+    }
+}
+
+/// An iteration that is inserted into paths.
+struct Insertion<'i, 'n> {
+    iteration: &'i EndedIteration<'n>,
+    writes: Vec<(Cell, Val)>,
+    /// The steps of its thread after the insertion, by the addresses of those before. So paths share them.
+    steps: FxHashMap<*const Advance<'n>, Rc<Advance<'n>>>,
+}
+
+impl Insertion<'_, '_> {
+    fn writes(&self, cell: Cell) -> bool {
+        self.writes.iter().any(|(of, _)| *of == cell)
+    }
+}
+
+/// Returns the state of a thread at the end of a path.
+fn last<'n>(path: &[Rc<Advance<'n>>], thread: usize) -> &'n ThreadState<'n> {
+    path.iter().rev().find(|step| step.thread == thread).expect("each thread has a first state").point
+}
+
+impl<'n> Explorer<'_, '_, 'n> {
+    /// Notes the cells that the last step of the path reads aside.
+    pub(super) fn note_reads(&mut self) {
+        let Some((step, before)) = self.path.split_last().filter(|_| self.ended.are_left_out) else { return };
+        let is_first = before.len() < self.starts.len();
+        let done = if is_first { 0 } else { last(before, step.thread).run().shapes.len() };
+        for (event, shape) in step.point.run().shapes.iter().enumerate().skip(done) {
+            let reads = shape.iter().enumerate().filter(|(_, sub)| sub.reads.is_some());
+            let is_single = event == done && reads.clone().count() == 1;
+            let is_result = is_single && (step.window.is_some() || step.ways.read.is_some());
+            self.ended.read_aside.extend(reads.filter(|_| !is_result).filter_map(|(_, sub)| sub.cell));
+        }
+    }
+
+    /// True if the search leaves out a state and all states after it, because an iteration has ended in it.
+    pub(super) fn leaves_out(&mut self, state: &Positions<'n>) -> bool {
+        if !self.ended.are_left_out {
+            return false;
+        }
+        let of_thread =
+            |(t, point): (usize, &'n ThreadState<'n>)| point.run().trace.rounds.iter().map(move |&r| (t, r, point));
+        let mut rounds = state.iter().map(|place| place.point).enumerate().flat_map(of_thread);
+        let Some((thread, events, to)) = rounds.next() else {
+            self.ended.paths.push(self.path.clone());
+            return false;
+        };
+        self.ended.are_nested |= rounds.next().is_some();
+        if self.ended.all.iter().all(|known| known.to.id != to.id) {
+            let mut steps = self.path.iter().filter(|step| step.thread == thread);
+            let from =
+                steps.find(|step| step.point.run().shapes.len() >= events.0).expect("the iteration began").point.id;
+            self.ended.all.push(EndedIteration { thread, events, from, to });
+        }
+        true
+    }
+
+    /// True if the search must begin again and explore states with iterations, as far as is known before it ends.
+    pub(super) fn must_explore_iterations(&self) -> bool {
+        let EndedIterations { are_left_out, all, are_nested, paths, .. } = &self.ended;
+        *are_left_out && (*are_nested || self.reads_rounds && !all.is_empty() || paths.len() > PATHS)
+    }
+
+    /// True if the search must begin again, and now explore states with iterations.
+    pub(super) fn begins_to_explore_iterations(&mut self) -> bool {
+        if self.is_too_large || self.lacks_images || self.stop == Some(Stop::Time) {
+            return false;
+        }
+        let begins = self.must_explore_iterations() || self.is_iteration_read();
+        if begins && (self.problem.limits.expired)() {
+            self.stop = Some(Stop::Time);
+            return false;
+        }
+        self.ended.are_left_out &= !begins;
+        begins
+    }
+
+    /// True if something may read an iteration that was left out, or if there is no time to find out.
+    fn is_iteration_read(&self) -> bool {
+        let EndedIterations { all, paths, read_aside, .. } = &self.ended;
+        let mut places: FxHashMap<usize, Vec<(&StatePath<'n>, usize)>> =
+            all.iter().map(|i| (i.from, Vec::new())).collect();
+        for path in paths.iter().filter(|_| !all.is_empty()) {
+            for (place, step) in path.iter().enumerate() {
+                places.entry(step.point.id).and_modify(|of| of.push((path, place)));
+            }
+        }
+        all.iter().any(|iteration| {
+            let Some(writes) = iteration.writes() else { return true };
+            let mut insertion = Insertion { iteration, writes, steps: FxHashMap::default() };
+            (self.problem.limits.expired)()
+                || read_aside.iter().any(|&cell| insertion.writes(cell))
+                || places[&iteration.from].iter().any(|(path, place)| self.is_read_after(path, *place, &mut insertion))
+        })
+    }
+
+    /// True if some thread that stands at a call after this path may read the iteration, which is inserted at this place. It
+    /// skips a call at which the thread stood on a shorter path, if the thread of the iteration had come to it there.
+    fn is_read_after(&self, path: &StatePath<'n>, place: usize, insertion: &mut Insertion<'_, 'n>) -> bool {
+        let is_new = place + 1 == path.len() || path.len() == self.starts.len();
+        let newest = path[path.len() - 1].thread;
+        let at_call = self.ended.at_call.borrow();
+        (0..self.starts.len()).filter(|&reader| is_new || reader == newest).any(|reader| {
+            let Some(cells) = at_call.get(&last(path, reader).id) else { return false };
+            let is_met = cells.iter().any(|&cell| insertion.writes(cell));
+            is_met && (cells.len() > 1 || self.may_read(path, place, reader, insertion))
+        })
+    }
+
+    /// True if the call at which a thread stands may read the iteration, which is inserted at this place of a path.
+    fn may_read(&self, path: &StatePath<'n>, place: usize, reader: usize, insertion: &mut Insertion<'_, 'n>) -> bool {
+        let Some(mut path) = self.with_iteration(path, place, insertion) else { return true };
+        let (thread, point, now) = (Tid::from_index(reader), last(&path, reader), path[path.len() - 1].now);
+        let Frontier::Reads(call) = &point.frontier else { return true };
+        let looks_aside = StdCell::new(false);
+        let written = |cell: Cell| {
+            looks_aside.set(looks_aside.get() || !insertion.writes(cell));
+            insertion.writes.iter().filter(|(of, _)| *of == cell).map(|(_, v)| *v).collect()
+        };
+        let results = self.threads.returns(thread, point, &written);
+        if looks_aside.get() {
+            return true;
+        }
+        let cells = insertion.writes.iter().map(|(cell, _)| *cell).collect();
+        let window = Window { cells, until: now, after: None };
+        let shapes = |ret: Val| (0..self.threads.shapes(thread, call, ret).len()).map(move |shape| (ret, shape));
+        results.into_iter().flat_map(shapes).any(|(ret, shape)| {
+            let point = self.threads.after(point, thread, ret, shape);
+            let (ways, window) = (Ways::one((ret, shape)), Some(window.clone()));
+            path.push(Rc::new(Advance { thread: reader, point, ways, now: now + 1, window }));
+            // A thread that waits for ever may read it in an iteration that only looks.
+            let is_event = self.may_come_to(point) || self.wanted == Wanted::Both;
+            let is_read = is_event && self.is_read_on(&path, insertion.iteration);
+            path.pop();
+            is_read
+        })
+    }
+
+    /// True if something may read an iteration on a path.
+    fn is_read_on(&self, path: &StatePath<'n>, iteration: &EndedIteration<'n>) -> bool {
+        let names = self.well_formed((0..self.starts.len()).map(|t| last(path, t)));
+        let mut prefixes = self.prefixes.borrow_mut();
+        let prefix = self.prefix(&mut prefixes, &names);
+        match prefix.go_to(path) {
+            Ok(is_possible) => is_possible && prefix.is_read(iteration.thread, iteration.events),
+            Err(_) => true,
+        }
+    }
+
+    /// Returns a path with the iteration at this place; `None` if its thread does not go on in the same way.
+    fn with_iteration(
+        &self,
+        path: &StatePath<'n>,
+        place: usize,
+        insertion: &mut Insertion<'_, 'n>,
+    ) -> Option<StatePath<'n>> {
+        let EndedIteration { thread, events: (start, end), to, .. } = *insertion.iteration;
+        let (mut with, mut before) = (path[..place].to_vec(), None);
+        for step in &path[place..] {
+            let known = insertion.steps.get(&Rc::as_ptr(step)).cloned();
+            let new = match (known, before.filter(|_| step.thread == thread)) {
+                (Some(known), _) => known,
+                // Paths that share a step agree up to it, so this is another step.
+                (None, None) => Rc::new(step.with(if step.thread == thread { to } else { step.point })),
+                (None, Some(before)) => {
+                    let [(ret, shape)] = step.ways.all[..] else { return None };
+                    Rc::new(step.with(self.threads.after(before, Tid::from_index(thread), ret, shape)))
+                }
+            };
+            if step.thread == thread {
+                let [longer, run] = [new.point, step.point].map(|point| point.run().shapes.len());
+                if new.point.frontier != step.point.frontier || longer != run + end - start {
+                    return None;
+                }
+                before = Some(new.point);
+            }
+            insertion.steps.insert(Rc::as_ptr(step), Rc::clone(&new));
+            with.push(new);
+        }
+        Some(with)
+    }
+}
