@@ -70,13 +70,14 @@ impl LibraryTheory<'_> {
         Ok(Stated { question: Obligation { from: and(from), ..statement.clone() }, statement })
     }
 
-    /// Returns the formula "the call is the first of its thread, or it is the successor of a call like it".
+    /// Returns the formula "the call is the first of its thread, or it is the successor of a call like it". It says
+    /// nothing of calls that templates cannot compare, for example those with a set of nodes.
     fn is_next(&self, call: &Term) -> Term {
         let b = symbol("last");
         let next = equal(add(index(&b), 1), index(call));
         let is_before = app("po.call", &[b.clone(), call.clone()]);
         let last = any(&[("last", "Call")], and([self.same_object(&b, call), is_before, next]));
-        or([equal(index(call), symbol("0")), last])
+        implies(self.same_object(call, call), or([equal(index(call), symbol("0")), last]))
     }
 
     /// Returns the hypothesis of a lemma: the kinds of its calls, the existence of the subevents that it speaks of, and

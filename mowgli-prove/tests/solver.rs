@@ -11,7 +11,7 @@ use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members, nodes};
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, call, index, value};
+use mowgli_core::lemma::{Lemma, call, index, number, value};
 use mowgli_core::library::Libraries;
 use mowgli_core::parts::Parts;
 use mowgli_core::value::Val;
@@ -25,7 +25,7 @@ use mowgli_libraries::rbl::Method as Ring;
 use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::slock::{self, SlockOverWlock};
-use mowgli_libraries::sv::{self, Method as Sv};
+use mowgli_libraries::sv::{self, Method as Sv, SvOverWait};
 use mowgli_libraries::wlock::{self, WlockOverSv};
 use mowgli_libraries::x86;
 use mowgli_libraries::x86::spin::Spin;
@@ -803,6 +803,20 @@ fn says_what_is_not() -> Vec<Lemma> {
     vec![Lemma::new("all counters are alike").about(&[c, d]).then(value(count).is(index(d))).along_po(c)]
 }
 
+/// Returns a false lemma, which no small execution refutes, about calls that are about a set of nodes.
+fn fences_five_times_at_most() -> Vec<Lemma> {
+    let c = call("c");
+    let lemma = Lemma::new("no thread fences six times").about(&[c]).given(c.is_a("GF"));
+    vec![lemma.then(index(c).is(number(5)).negated()).along_po(c)]
+}
+
+/// Returns SV with writes of sums, so that its theory has numbers.
+fn counts_up() -> Edited {
+    let copy = |x: Expr| x.part("copy", [here()]);
+    let bodies = bodies! { Sv: Write { x, .. } => { let w = Wait::read(copy(x)); Wait::write(copy(x), w + 1) } };
+    SvOverWait.with("counts up", &bodies)
+}
+
 /// Returns a true lemma that helps no proof.
 fn says_nothing() -> Vec<Lemma> {
     let c = call("c");
@@ -887,6 +901,10 @@ fn what_is_stated_is_proved_or_not_used() {
     let idle = shown(entry, Arc::new(Says(BalOverSv::default(), says_nothing)), 2);
     let names = open(&idle);
     assert!(!names.contains(&"lemma: it is") && names.contains(&"round' inside hb"), "{names:?}");
+    let sv = named(&all, "sv").unwrap();
+    let fences = shown(sv, Arc::new(Says(counts_up(), fences_five_times_at_most)), 2);
+    let lemma = fences.rows.iter().find(|row| row.obligation == "lemma: no thread fences six times").unwrap();
+    assert!(!lemma.is_shown() && !lemma.result().contains("failed"), "{}", lemma.result());
 }
 
 /// A second solver agrees on the same questions.
