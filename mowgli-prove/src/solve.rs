@@ -7,10 +7,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use easy_smt::{Context, ContextBuilder, Response};
-
 use crate::model::Obligation;
-use crate::term::{Term, Theory, TheoryStatement, not};
+use crate::term::{Theory, TheoryStatement, not};
 
 /// A solver on the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,6 +48,13 @@ impl SolverProgram {
             Self::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
             Self::Cvc5 => "(set-logic ALL)\n",
         }
+    }
+
+    /// Starts it, with pipes. It gives up a question after `limit`, and ends soon after `limit` and `life`.
+    fn start(self, limit: Duration, life: Duration) -> std::io::Result<Child> {
+        let mut command = Command::new(self.command());
+        command.args(self.arguments(limit, life)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn()
     }
 
     /// Returns its arguments. It gives up a question after `limit`, and the process ends soon after `limit` and `life`.
@@ -98,17 +103,35 @@ pub fn ask(
     limit: Duration,
 ) -> (SolverAnswer, Duration) {
     let start = Instant::now();
-    let answer = asked(program, theory, question, limit);
-    let time = start.elapsed();
-    let answer = answer.unwrap_or_else(|error| {
-        SolverAnswer::Unknown(if time >= limit { "time-out".to_owned() } else { format!("{program} failed: {error}") })
-    });
-    let answer = if answer == SolverAnswer::Unknown("unknown".to_owned()) && time >= limit {
-        SolverAnswer::Unknown("time-out".to_owned())
-    } else {
-        answer
-    };
-    (answer, time)
+    let text = format!("{WHOLE}{}(check-sat)\n", whole(theory, question));
+    let answer = answered(program, start, limit, alone(program, &text, limit));
+    (answer, start.elapsed())
+}
+
+/// Asks a new process one question. Returns its output.
+fn alone(program: SolverProgram, text: &str, limit: Duration) -> std::io::Result<String> {
+    let mut process = program.start(limit, Duration::ZERO)?;
+    // If the process has ended, it has printed the reason.
+    let _ = process.stdin.take().expect("it was asked for").write_all(text.as_bytes());
+    Ok(String::from_utf8_lossy(&process.wait_with_output()?.stdout).into_owned())
+}
+
+/// Returns the answer that a solver reported to a question that was asked at `start`.
+fn answered(
+    program: SolverProgram,
+    start: Instant,
+    limit: Duration,
+    reported: std::io::Result<String>,
+) -> SolverAnswer {
+    let reported = reported.unwrap_or_else(|error| format!("{program} failed: {error}"));
+    match reported.trim() {
+        "unsat" => SolverAnswer::Follows,
+        "sat" => SolverAnswer::Fails,
+        _ if start.elapsed() >= limit => SolverAnswer::Unknown("time-out".to_owned()),
+        "" => SolverAnswer::Unknown(format!("{program} failed: it gave no answer")),
+        error if error.starts_with("(error") => SolverAnswer::Unknown(format!("{program} failed: {error}")),
+        other => SolverAnswer::Unknown(other.to_owned()),
+    }
 }
 
 /// The effort of a solver before it gives up a question.
@@ -130,14 +153,7 @@ const STEPS: usize = 2;
 #[must_use]
 pub fn ask_all(program: SolverProgram, theory: &Theory, limit: Duration, effort: Effort) -> SolverAnswer {
     let start = Instant::now();
-    let reported =
-        reported(program, theory, limit, effort).unwrap_or_else(|error| format!("{program} failed: {error}"));
-    match reported.trim() {
-        "unsat" => SolverAnswer::Follows,
-        "sat" => SolverAnswer::Fails,
-        _ if start.elapsed() >= limit => SolverAnswer::Unknown("time-out".to_owned()),
-        other => SolverAnswer::Unknown(other.to_owned()),
-    }
+    answered(program, start, limit, reported(program, theory, limit, effort))
 }
 
 /// The line that a solver prints after its answer.
@@ -164,12 +180,7 @@ struct Running {
 impl Running {
     fn start(program: SolverProgram, sorts: String, limit: Duration) -> std::io::Result<Self> {
         let life = if program == SolverProgram::Z3 { LIFE } else { Duration::ZERO };
-        let mut process = Command::new(program.command())
-            .args(program.arguments(limit, life))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut process = program.start(limit, life)?;
         let (input, output) = (process.stdin.take(), process.stdout.take());
         let (input, output) = (input.expect("it was asked for"), BufReader::new(output.expect("it was asked for")));
         let mut running = Self { sorts, process, input, output, end: Instant::now() + life + limit };
@@ -234,28 +245,13 @@ fn reported(program: SolverProgram, theory: &Theory, limit: Duration, effort: Ef
     })
 }
 
-fn asked(
-    program: SolverProgram,
-    theory: &Theory,
-    question: &Obligation,
-    limit: Duration,
-) -> std::io::Result<SolverAnswer> {
-    let mut context = ContextBuilder::new()
-        .solver(program.command())
-        .solver_args(program.arguments(limit, Duration::ZERO))
-        .build()?;
-    if program == SolverProgram::Cvc5 {
-        let logic = [context.atom("set-logic"), context.atom("ALL")];
-        command(&mut context, logic.to_vec())?;
-    }
-    for statement in theory.0.iter().chain(&statements(question)) {
-        give(&mut context, statement)?;
-    }
-    Ok(match context.check()? {
-        Response::Unsat => SolverAnswer::Follows,
-        Response::Sat => SolverAnswer::Fails,
-        Response::Unknown => SolverAnswer::Unknown("unknown".to_owned()),
-    })
+/// The head of a question about a whole theory.
+const WHOLE: &str = "(set-logic ALL)\n";
+
+/// Returns a theory and an obligation as text: they are unsatisfiable together if the obligation follows.
+fn whole(theory: &Theory, question: &Obligation) -> String {
+    let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
+    format!("{theory}\n; The obligation.\n{statements}")
 }
 
 /// Returns the constants of an obligation, its hypothesis, and the negated goal, as statements.
@@ -289,9 +285,7 @@ impl Query {
     /// Returns the question of an obligation as a whole, with the whole theory.
     #[must_use]
     pub fn whole(program: SolverProgram, theory: &Theory, question: &Obligation, answer: SolverAnswer) -> Self {
-        let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
-        let statements = format!("{theory}\n; The obligation.\n{statements}");
-        Self { program, split: Vec::new(), head: "(set-logic ALL)\n", statements, answer }
+        Self { program, split: Vec::new(), head: WHOLE, statements: whole(theory, question), answer }
     }
 
     /// Returns the question of a case, with instances of the axioms.
@@ -314,66 +308,5 @@ impl Query {
         let Self { program, split, head, statements, answer } = self;
         let split: String = split.iter().map(|line| format!("; split: {line}\n")).collect();
         format!("; {program} answered: {answer}\n{split}{head}{statements}(check-sat)\n")
-    }
-}
-
-fn command(context: &mut Context, parts: Vec<easy_smt::SExpr>) -> std::io::Result<()> {
-    let whole = context.list(parts);
-    context.raw_send(whole)?;
-    let answer = context.raw_recv()?;
-    if answer == context.atoms().success {
-        return Ok(());
-    }
-    let shown = context.display(answer).to_string();
-    Err(std::io::Error::other(shown))
-}
-
-fn give(context: &mut Context, statement: &TheoryStatement) -> std::io::Result<()> {
-    let atom = |context: &Context, text: &str| context.atom(text.to_owned());
-    let parts = match statement {
-        TheoryStatement::Comment(_) => return Ok(()),
-        TheoryStatement::Sort(name) => vec![atom(context, "declare-sort"), atom(context, name), atom(context, "0")],
-        TheoryStatement::Elements(sort, names) => {
-            let names = names.iter().map(|name| context.list(vec![atom(context, name)])).collect();
-            let sorts = context.list(vec![context.list(vec![atom(context, sort), atom(context, "0")])]);
-            let elements = context.list(vec![context.list(names)]);
-            vec![atom(context, "declare-datatypes"), sorts, elements]
-        }
-        TheoryStatement::Function(name, from, to) => {
-            let from = context.list(from.iter().map(|s| atom(context, s)).collect());
-            vec![atom(context, "declare-fun"), atom(context, name), from, atom(context, to)]
-        }
-        TheoryStatement::Definition(name, of, to, body) => {
-            let of = bound(context, of);
-            let body = expression(context, body);
-            vec![atom(context, "define-fun"), atom(context, name), of, atom(context, to), body]
-        }
-        TheoryStatement::Axiom(_, body) => vec![atom(context, "assert"), expression(context, body)],
-    };
-    command(context, parts)
-}
-
-fn bound(context: &Context, of: &[(String, String)]) -> easy_smt::SExpr {
-    let one =
-        |(name, sort): &(String, String)| context.list(vec![context.atom(name.clone()), context.atom(sort.clone())]);
-    context.list(of.iter().map(one).collect())
-}
-
-fn expression(context: &Context, term: &Term) -> easy_smt::SExpr {
-    let quantified = |word: &str, of, body| context.list(vec![context.atom(word.to_owned()), bound(context, of), body]);
-    match term {
-        Term::App(name, to) if to.is_empty() => context.atom(name.to_string()),
-        Term::App(name, to) => {
-            let parts =
-                std::iter::once(context.atom(name.to_string())).chain(to.iter().map(|t| expression(context, t)));
-            context.list(parts.collect())
-        }
-        Term::All(of, body) => quantified("forall", of, expression(context, body)),
-        Term::Any(of, body) => quantified("exists", of, expression(context, body)),
-        Term::AllAt(of, body, at) => {
-            let at = context.list(vec![expression(context, at)]);
-            let body = vec![context.atom("!"), expression(context, body), context.atom(":pattern"), at];
-            quantified("forall", of, context.list(body))
-        }
     }
 }
