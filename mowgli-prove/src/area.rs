@@ -100,7 +100,7 @@ mod tests {
         assert!(first.iter().all(|area| *area == first[0]) && second.iter().all(|area| *area == second[0]));
         assert_ne!(first[0], second[0]);
         let reads = kinds.iter().flat_map(|kind| &kind.concrete).filter(|role| areas.of_role(role) == Some(second[0]));
-        let speaks = |role: &Role| areas.spoken_of(&app("hb", &[symbol(&format!("the.{}", role.name))]));
+        let speaks = |role: &Role| areas.spoken_of(&app("hb", [symbol(&format!("the.{}", role.name))]));
         assert!(reads.map(speaks).all(|spoken| spoken == Some([second[0]].into())));
         assert_eq!(areas.spoken_of(&symbol("other")), Some(BTreeSet::new()));
     }

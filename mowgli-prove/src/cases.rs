@@ -39,7 +39,7 @@ pub fn cases(theory: &Theory, question: &Obligation, stands: &BTreeMap<String, S
         let mut given = Vec::new();
         for (name, role) in promises.iter().zip(chosen) {
             let promise = symbol(name);
-            given.push(equal(app("abs.role", std::slice::from_ref(&promise)), symbol(role)));
+            given.push(equal(app("abs.role", [&promise]), symbol(role)));
             roles.insert(image(&promise), stands[role].clone());
             roles.insert(promise, role.clone());
         }
@@ -125,13 +125,13 @@ mod tests {
     #[test]
     fn cases_that_are_false_by_definition_are_left_out() {
         let mut theory = Theory::default();
-        let is = |s: &str, role: &str| equal(app("abs.role", &[symbol(s)]), symbol(role));
+        let is = |s: &str, role: &str| equal(app("abs.role", [symbol(s)]), symbol(role));
         theory.define("reads", &[("s", ABS)], "Bool", or([is("s", "read"), is("s", "update")]));
         let question = Obligation {
             name: String::new(),
             of: vec![("a".into(), ABS), ("b".into(), ABS)],
             hints: Vec::new(),
-            from: and([app("reads", &[symbol("a")]), app("rf", &[symbol("b"), symbol("a")])]),
+            from: and([app("reads", [symbol("a")]), app("rf", [symbol("b"), symbol("a")])]),
             to: truth(false),
         };
         let stands = ["read", "write", "update"].map(|role| (role.to_owned(), format!("the {role}")));

@@ -34,7 +34,7 @@ impl SideNames {
 
     /// Applies a symbol that libraries share.
     #[must_use]
-    pub fn common(&self, of: &str, to: &[Term]) -> Term {
+    pub fn common<T: Into<Term>>(&self, of: &str, to: impl IntoIterator<Item = T>) -> Term {
         app(&format!("{}{of}", self.shared), to)
     }
 }
@@ -185,12 +185,12 @@ impl Encoding {
     }
 
     fn own(&self, of: &Term) -> Term {
-        self.side.own.as_ref().map_or(truth(true), |own| app(own, std::slice::from_ref(of)))
+        self.side.own.as_ref().map_or(truth(true), |own| app(own, [of]))
     }
 
     /// Applies a relation that libraries share to subevents of this one.
     fn shared(&self, name: &str, a: &Term, b: &Term) -> Term {
-        and([self.own(a), self.own(b), self.side.common(name, &[a.clone(), b.clone()])])
+        and([self.own(a), self.own(b), self.side.common(name, [a, b])])
     }
 
     /// Returns the name of the predicate of a relation of the specification. Defines the predicate when it is new.
@@ -240,7 +240,7 @@ impl Encoding {
     /// Returns the formula "the relation has this pair": by its name if it has one, else written out.
     fn has(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
         if rel.said().is_some() || matches!(rel.expr(), RelExpr::Plus(_)) {
-            return Ok(app(&self.predicate(rel)?, &[a.clone(), b.clone()]));
+            return Ok(app(&self.predicate(rel)?, [a, b]));
         }
         self.body(rel, a, b)
     }
@@ -255,7 +255,7 @@ impl Encoding {
             RelExpr::SameThread => self.shared("same.thread", a, b),
             RelExpr::Same(key) => app(&self.key(key), &both),
             RelExpr::InTurn(..) => app(&self.predicate(rel)?, &both),
-            RelExpr::On(set) => and([self.member(set, a), equal(a.clone(), b.clone())]),
+            RelExpr::On(set) => and([self.member(set, a), equal(a, b)]),
             RelExpr::Cross(from, to) => and([self.member(from, a), self.member(to, b)]),
             RelExpr::Chosen(choice) => app(&self.choices[*choice].0, &both),
             RelExpr::BeforeAny(choice) => self.before_any(*choice, a, b),
@@ -276,12 +276,12 @@ impl Encoding {
         self.relations.function(&name, &[sort, sort], "Bool");
         self.turns.push((name.clone(), rel.clone()));
         let [a, b, c] = ["a", "b", "c"].map(symbol);
-        let paired = |a: &Term, b: &Term| app(&name, &[a.clone(), b.clone()]);
-        let is = |set: &str, s: &Term| app(set, std::slice::from_ref(s));
-        let alike = app(&key, &[a.clone(), b.clone()]);
-        let thread = self.side.common("same.thread", &[a.clone(), b.clone()]);
+        let paired = |a: &Term, b: &Term| app(&name, [a, b]);
+        let is = |set: &str, s: &Term| app(set, [s]);
+        let alike = app(&key, [&a, &b]);
+        let thread = self.side.common("same.thread", [&a, &b]);
         let event = format!("{}same.event", self.side.shared);
-        let one_event = |a: &Term, b: &Term| app(&event, &[a.clone(), b.clone()]);
+        let one_event = |a: &Term, b: &Term| app(&event, [a, b]);
         let short = name.strip_prefix(&self.side.prefix).unwrap_or(&name).to_owned();
         let law = |words: &str, of: &[&'static str], from, to| Law::new(format!("{short}: {words}"), of, from, to);
         let pair = and([is(&from, &a), is(&to, &b), thread, alike]);
@@ -294,7 +294,7 @@ impl Encoding {
     }
 
     fn member(&mut self, set: &Set, a: &Term) -> Term {
-        app(&self.set(set), std::slice::from_ref(a))
+        app(&self.set(set), [a])
     }
 
     fn sequence(&mut self, x: &Rel, y: &Rel, a: &Term, b: &Term) -> Result<Term, Refusal> {
@@ -315,14 +315,14 @@ impl Encoding {
     fn is_initial(&mut self, rf: &str, read: &Term) -> Term {
         self.variables += 1;
         let source = format!("u{}", self.variables);
-        not(any(&[(&source, self.side.sort)], app(rf, &[symbol(&source), read.clone()])))
+        not(any(&[(&source, self.side.sort)], app(rf, [symbol(&source), read.clone()])))
     }
 
     fn before_any(&mut self, choice: usize, a: &Term, b: &Term) -> Term {
         let (rf, of) = self.choices[choice].clone();
         let Choice::ReadsFrom { reads, writes } = of else { unreachable!("made by reads_from only") };
-        let same = self.side.common("same.cell", &[a.clone(), b.clone()]);
-        let differ = not(equal(a.clone(), b.clone()));
+        let same = self.side.common("same.cell", [a, b]);
+        let differ = not(equal(a, b));
         and([self.member(&reads, a), self.member(&writes, b), differ, same, self.is_initial(&rf, a)])
     }
 
@@ -331,15 +331,14 @@ impl Encoding {
         let [a, b] = pair();
         let c = symbol("c");
         let short = name.strip_prefix(&self.side.prefix).unwrap_or(name).to_owned();
-        let chosen = |a: &Term, b: &Term| app(name, &[a.clone(), b.clone()]);
+        let chosen = |a: &Term, b: &Term| app(name, [a, b]);
         let laws = match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads), self.set(writes));
-                let [is_read, is_write] =
-                    [&reads, &writes].map(|set| move |s: &Term| app(set, std::slice::from_ref(s)));
+                let [is_read, is_write] = [&reads, &writes].map(|set| move |s: &Term| app(set, [s]));
                 let initial = self.is_initial(name, &a);
-                let value = |what: &str, of: &Term| self.side.common(what, std::slice::from_ref(of));
-                let same = self.side.common("same.cell", &[a.clone(), b.clone()]);
+                let value = |what: &str, of: &Term| self.side.common(what, [of]);
+                let same = self.side.common("same.cell", [&a, &b]);
                 vec![
                     Law::new(
                         format!("{short} relates a write and a read of one cell"),
@@ -357,7 +356,7 @@ impl Encoding {
                         format!("{short}: a read has one source"),
                         &["a", "b", "c"],
                         and([chosen(&a, &c), chosen(&b, &c)]),
-                        equal(a.clone(), b.clone()),
+                        equal(&a, &b),
                     ),
                     Law::new(
                         format!("{short}: a read without a source reads the initial value"),
@@ -369,8 +368,8 @@ impl Encoding {
             }
             Choice::Order { members, key } => {
                 let (members, same) = (self.set(members), self.key(key));
-                let is_member = |s: &Term| app(&members, std::slice::from_ref(s));
-                let class = and([is_member(&a), is_member(&b), app(&same, &pair()), not(equal(a.clone(), b.clone()))]);
+                let is_member = |s: &Term| app(&members, [s]);
+                let class = and([is_member(&a), is_member(&b), app(&same, &pair()), not(equal(&a, &b))]);
                 vec![
                     Law::new(
                         format!("{short} relates different members of one class"),
@@ -389,7 +388,7 @@ impl Encoding {
             }
             Choice::Orient { pairs } => {
                 let pairs = self.predicate(pairs)?;
-                let wanted = |a: &Term, b: &Term| app(&pairs, &[a.clone(), b.clone()]);
+                let wanted = |a: &Term, b: &Term| app(&pairs, [a, b]);
                 let one = or([chosen(&a, &b), chosen(&b, &a)]);
                 vec![
                     Law::new(
@@ -419,11 +418,11 @@ impl Encoding {
         let law = |(name, demand, predicate): &(&'static str, Demand, String)| match demand {
             Demand::Irreflexive => {
                 let words = format!("{name} is irreflexive");
-                Law::new(words, &["a"], truth(true), not(app(predicate, &[a.clone(), a.clone()])))
+                Law::new(words, &["a"], truth(true), not(app(predicate, [&a, &a])))
             }
             Demand::Empty => {
                 let words = format!("{name} is empty");
-                Law::new(words, &["a", "b"], truth(true), not(app(predicate, &[a.clone(), b.clone()])))
+                Law::new(words, &["a", "b"], truth(true), not(app(predicate, [&a, &b])))
             }
         };
         self.demands.iter().map(law).collect()
@@ -435,14 +434,9 @@ impl Encoding {
         let [a, b] = pair();
         let c = symbol("c");
         let laws = self.closures.iter().flat_map(|(closure, inner)| {
-            let has = |a: &Term, b: &Term| app(closure, &[a.clone(), b.clone()]);
+            let has = |a: &Term, b: &Term| app(closure, [a, b]);
             [
-                Law::new(
-                    format!("{closure} has {inner}"),
-                    &["a", "b"],
-                    app(inner, &[a.clone(), b.clone()]),
-                    has(&a, &b),
-                ),
+                Law::new(format!("{closure} has {inner}"), &["a", "b"], app(inner, [&a, &b]), has(&a, &b)),
                 Law::new(
                     format!("{closure} is transitive"),
                     &["a", "b", "c"],

@@ -779,7 +779,7 @@ mod tests {
         let mut theory = Theory::default();
         theory.sort("Call");
         ["p", "q"].iter().for_each(|name| theory.function(name, &["Call"], "Bool"));
-        let of = |name: &str, thing: &str| app(name, &[symbol(thing)]);
+        let of = |name: &str, thing: &str| app(name, [symbol(thing)]);
         theory.axiom("p implies q", all(&[("a", "Call")], implies(of("p", "a"), of("q", "a"))));
         let ready = PreparedTheory::new(&theory, &BTreeMap::new());
         let mut ground = Ground::new(&ready).recording(true);
@@ -845,7 +845,7 @@ mod tests {
 
     /// True if two of these terms are known to be equal, but differ in the structure.
     fn takes_for_one(ground: &mut Ground<'_>, structure: &Structure<'_>, things: &[Term]) -> bool {
-        let mut pairs = things.iter().tuple_combinations().map(|(a, b)| equal(a.clone(), b.clone()));
+        let mut pairs = things.iter().tuple_combinations().map(|(a, b)| equal(a, b));
         pairs.any(|same| ground.is_known(&same) == Some(true) && !structure.holds(&same).unwrap())
     }
 

@@ -126,7 +126,7 @@ pub fn instances(
     let derive = |made: &mut Instances| {
         for (from, function, to) in derived {
             let all = made.pool.get(*from).cloned().unwrap_or_default();
-            all.iter().for_each(|t| made.add(app(function, std::slice::from_ref(t)), to));
+            all.iter().for_each(|t| made.add(app(function, [t]), to));
         }
     };
     // The first pass collects the witnesses; the second one uses all of them.

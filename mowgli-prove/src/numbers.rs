@@ -21,19 +21,19 @@ pub const ALIKE: &str = "alike";
 /// Returns the formula "the value is a number".
 #[must_use]
 pub fn number(of: &Term) -> Term {
-    app("number", std::slice::from_ref(of))
+    app("number", [of])
 }
 
 /// Returns the number that a value is.
 #[must_use]
 pub fn int(of: &Term) -> Term {
-    app("int", std::slice::from_ref(of))
+    app("int", [of])
 }
 
 /// Returns the count of a call: the number of earlier calls of its thread that are like it.
 #[must_use]
 pub fn index(call: &Term) -> Term {
-    app("nth.call", std::slice::from_ref(call))
+    app("nth.call", [call])
 }
 
 /// Returns the arguments of a kind of calls that are objects whose members, or their nodes, index a part of it.
@@ -91,25 +91,25 @@ impl LibraryTheory<'_> {
         for kind in self.parts.kinds {
             for i in objects_of(kind) {
                 let x = location(i, &c);
-                let takes_part = |t: &Term| app(TAKES_PART, &[x.clone(), t.clone()]);
+                let takes_part = |t: &Term| app(TAKES_PART, [&x, &t]);
                 let given = |of: Term| and([self.is_kind(kind, &c), of]);
-                let node = app("node", std::slice::from_ref(&t));
+                let node = app("node", [&t]);
                 theory.axiom(
                     "there is a member where a member is",
                     all(
                         &[("c", "Call"), ("t", "Thread")],
-                        implies(given(takes_part(&t)), app(HAS_MEMBER, &[x.clone(), node])),
+                        implies(given(takes_part(&t)), app(HAS_MEMBER, [x.clone(), node])),
                     ),
                 );
-                let at = app(MEMBER_AT, &[x.clone(), n.clone()]);
-                let is_there = and([takes_part(&at), equal(app("node", std::slice::from_ref(&at)), n.clone())]);
-                let has_member = app(HAS_MEMBER, &[x.clone(), n.clone()]);
+                let at = app(MEMBER_AT, [&x, &n]);
+                let is_there = and([takes_part(&at), equal(app("node", [&at]), &n)]);
+                let has_member = app(HAS_MEMBER, [&x, &n]);
                 theory.axiom(
                     "a node of members has one",
                     all(&[("c", "Call"), ("n", "Node")], implies(given(has_member), is_there)),
                 );
-                let last = app(LAST, std::slice::from_ref(&x));
-                let is_last = or([equal(t.clone(), last.clone()), app(EARLIER, &[x.clone(), t.clone(), last.clone()])]);
+                let last = app(LAST, [&x]);
+                let is_last = or([equal(&t, &last), app(EARLIER, [&x, &t, &last])]);
                 theory.axiom(
                     "the last member",
                     all(
@@ -117,7 +117,7 @@ impl LibraryTheory<'_> {
                         implies(given(takes_part(&t)), and([takes_part(&last), is_last])),
                     ),
                 );
-                let earlier = |t: &Term, u: &Term| app(EARLIER, &[x.clone(), t.clone(), u.clone()]);
+                let earlier = |t: &Term, u: &Term| app(EARLIER, [&x, &t, &u]);
                 theory.axiom(
                     "members come one after the other",
                     all(
@@ -125,7 +125,7 @@ impl LibraryTheory<'_> {
                         implies(
                             given(and([takes_part(&t), takes_part(&u)])),
                             and([
-                                or([equal(t.clone(), u.clone()), earlier(&t, &u), earlier(&u, &t)]),
+                                or([equal(&t, &u), earlier(&t, &u), earlier(&u, &t)]),
                                 not(and([earlier(&t, &u), earlier(&u, &t)])),
                                 not(earlier(&t, &t)),
                             ]),
@@ -160,8 +160,8 @@ impl LibraryTheory<'_> {
         }
         and(kind.takes_part.iter().flat_map(|i| {
             let x = location(*i, call);
-            let last = app(LAST, std::slice::from_ref(&x));
-            [thread(call), last].map(|t| app(TAKES_PART, &[x.clone(), t]))
+            let last = app(LAST, [&x]);
+            [thread(call), last].map(|t| app(TAKES_PART, [x.clone(), t]))
         }))
     }
 
@@ -187,8 +187,8 @@ impl LibraryTheory<'_> {
         let [a, b] = ["a", "b"].map(symbol);
         let two = [("a", "Call"), ("b", "Call")];
         theory.define(ALIKE, &two, "Bool", and([equal(thread(&a), thread(&b)), self.same_object(&a, &b)]));
-        let alike = |a: &Term, b: &Term| app(ALIKE, &[a.clone(), b.clone()]);
-        let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
+        let alike = |a: &Term, b: &Term| app(ALIKE, [a, b]);
+        let po = |a: &Term, b: &Term| app("po.call", [a, b]);
         theory.axiom("no count is negative", all(&[("a", "Call")], not(less(index(&a), symbol("0")))));
         let later = implies(and([alike(&a, &b), po(&a, &b)]), less(index(&a), index(&b)));
         theory.axiom("counts grow along po", all(&two, later));
@@ -218,7 +218,7 @@ impl LibraryTheory<'_> {
                         return None;
                     }
                 };
-                let [x, y] = [a, b].map(|c| app(&format!("{name}.{i}"), std::slice::from_ref(c)));
+                let [x, y] = [a, b].map(|c| app(&format!("{name}.{i}"), [c]));
                 Some(equal(x, y))
             });
             is_said.then(|| and([self.is_kind(one, a), self.is_kind(other, b)].into_iter().chain(same)))
@@ -231,7 +231,7 @@ impl LibraryTheory<'_> {
         for datum in data_of(role) {
             let Datum::Sum(event, k) = datum else { continue };
             let of = datum_of(kind, role, Datum::Result(event), call, place)?;
-            let sum = app(&plus(k), std::slice::from_ref(&of));
+            let sum = app(&plus(k), [&of]);
             let is_sum = and([number(&sum), equal(int(&sum), add(int(&of), k))]);
             facts.push(implies(number(&of), is_sum));
             facts.push(implies(not(number(&of)), equal(sum, of)));
@@ -261,7 +261,7 @@ impl LibraryTheory<'_> {
             _ => None,
         };
         let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
-        objects.into_iter().map(|i| app(LAST, &[location(i, call)])).collect()
+        objects.into_iter().map(|i| app(LAST, [location(i, call)])).collect()
     }
 
     /// Returns a thread on this node for each object of a call: one that takes part in it. There are such threads only if their
@@ -272,7 +272,7 @@ impl LibraryTheory<'_> {
             _ => None,
         };
         let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
-        objects.into_iter().map(|i| app(MEMBER_AT, &[location(i, call), node.clone()])).collect()
+        objects.into_iter().map(|i| app(MEMBER_AT, [location(i, call), node.clone()])).collect()
     }
 
     /// Returns the obligation that every thread that takes part in the object of a call reaches the round of the call.
@@ -286,9 +286,8 @@ impl LibraryTheory<'_> {
             let [i] = kind.takes_part[..] else {
                 return Err(refusal!("it is not known which threads take part in {}", kind.name));
             };
-            let takes_part = app(TAKES_PART, &[location(i, &c), t.clone()]);
-            let is_theirs =
-                and([equal(thread(&d), t.clone()), self.same_object(&c, &d), not(less(index(&d), index(&c)))]);
+            let takes_part = app(TAKES_PART, [location(i, &c), t.clone()]);
+            let is_theirs = and([equal(thread(&d), &t), self.same_object(&c, &d), not(less(index(&d), index(&c)))]);
             Ok(crate::model::Obligation {
                 name: format!("each round of {} has a call of every thread that takes part", kind.name),
                 of: vec![("c".to_owned(), "Call"), ("t".to_owned(), "Thread")],

@@ -47,8 +47,8 @@ impl SortNames {
 
     /// Applies a function of this side.
     #[must_use]
-    pub fn app(self, name: &str, to: &[&Term]) -> Term {
-        app(&self.of(name), &to.iter().map(|t| (*t).clone()).collect::<Vec<_>>())
+    pub fn app<T: Into<Term>>(self, name: &str, to: impl IntoIterator<Item = T>) -> Term {
+        app(&self.of(name), to)
     }
 }
 
@@ -245,7 +245,7 @@ impl<'a> Plain<'a> {
 
     /// Returns the formula "the subevent has one of these roles".
     fn is_one(&self, of: &Term, roles: impl IntoIterator<Item = usize>) -> Term {
-        or(roles.into_iter().map(|r| equal(self.names.app("role", &[of]), symbol(&self.names.of(&self.roles[r].name)))))
+        or(roles.into_iter().map(|r| equal(self.names.app("role", [of]), symbol(&self.names.of(&self.roles[r].name)))))
     }
 
     /// Returns the formula "the role of the subevent satisfies this".
@@ -256,13 +256,13 @@ impl<'a> Plain<'a> {
     /// Returns the formula "the event is of this kind".
     #[must_use]
     pub fn is_kind(&self, event: &Term, kind: &PlainKind) -> Term {
-        equal(self.names.app("kind", &[event]), symbol(&self.names.of(&kind.name)))
+        equal(self.names.app("kind", [event]), symbol(&self.names.of(&kind.name)))
     }
 
     /// Returns the term for the subevent of an event with this role.
     #[must_use]
     pub fn part(&self, role: usize, event: &Term) -> Term {
-        self.names.app(&format!("part.{}", self.roles[role].name), &[event])
+        self.names.app(&format!("part.{}", self.roles[role].name), [event])
     }
 
     fn members(&self, set: &Set) -> Result<Vec<usize>, Refusal> {
@@ -303,13 +303,13 @@ impl<'a> Plain<'a> {
     }
 
     fn same(&self, datum: KeyDatum, a: &Term, b: &Term) -> Term {
-        let [e, f] = [a, b].map(|s| self.names.app("event", &[s]));
-        let of_event = |name: &str| equal(self.names.app(name, &[&e]), self.names.app(name, &[&f]));
+        let [e, f] = [a, b].map(|s| self.names.app("event", [s]));
+        let of_event = |name: &str| equal(self.names.app(name, [&e]), self.names.app(name, [&f]));
         match datum {
             KeyDatum::Thread => of_event("thread"),
             KeyDatum::To => of_event("to"),
             KeyDatum::Identifier => of_event("id"),
-            KeyDatum::Cell => equal(self.names.app("cell", &[a]), self.names.app("cell", &[b])),
+            KeyDatum::Cell => equal(self.names.app("cell", [a]), self.names.app("cell", [b])),
         }
     }
 
@@ -378,24 +378,24 @@ impl<'a> Plain<'a> {
         for kind in &self.kinds {
             let there = kind.roles.iter().map(|&r| {
                 let part = self.part(r, &e);
-                and([self.is_one(&part, [r]), equal(self.names.app("event", &[&part]), e.clone())])
+                and([self.is_one(&part, [r]), equal(self.names.app("event", [&part]), &e)])
             });
             let there = all(&[("e", event)], implies(self.is_kind(&e, kind), and(there)));
             theory.axiom(&format!("{} has its subevents", kind.name), there);
             for &r in &kind.roles {
-                let own = self.names.app("event", &[&s]);
+                let own = self.names.app("event", [&s]);
                 let role = &self.roles[r];
-                let is = and([self.is_kind(&own, kind), equal(s.clone(), self.part(r, &own))]);
+                let is = and([self.is_kind(&own, kind), equal(&s, self.part(r, &own))]);
                 theory.axiom(
                     &format!("{} is of one {}, once", role.name, kind.name),
                     all(&[("s", sub)], implies(self.is_one(&s, [r]), is)),
                 );
                 if role.has_cell {
-                    let home = app("home", &[self.names.app("cell", &[&s])]);
+                    let home = app("home", [self.names.app("cell", [&s])]);
                     let at = if role.is_far {
-                        self.names.app("to", &[&own])
+                        self.names.app("to", [&own])
                     } else {
-                        app("node", &[self.names.app("thread", &[&own])])
+                        app("node", [self.names.app("thread", [&own])])
                     };
                     let on = all(&[("s", sub)], implies(self.is_one(&s, [r]), equal(home, at)));
                     theory.axiom(&format!("where the cell of {} is", role.name), on);
@@ -407,8 +407,8 @@ impl<'a> Plain<'a> {
     fn program_order(&self, theory: &mut Theory) {
         let event = self.names.event;
         let [d, e, f] = ["d", "e", "f"].map(symbol);
-        let before = |d: &Term, e: &Term| self.names.app("before", &[d, e]);
-        let one_thread = equal(self.names.app("thread", &[&d]), self.names.app("thread", &[&e]));
+        let before = |d: &Term, e: &Term| self.names.app("before", [d, e]);
+        let one_thread = equal(self.names.app("thread", [&d]), self.names.app("thread", [&e]));
         let pair = [("d", event), ("e", event)];
         theory.axiom("po is irreflexive", all(&[("e", event)], not(before(&e, &e))));
         theory.axiom(
@@ -419,7 +419,7 @@ impl<'a> Plain<'a> {
             ),
         );
         theory.axiom("po is inside threads", all(&pair, implies(before(&d, &e), one_thread.clone())));
-        let either = or([equal(d.clone(), e.clone()), before(&d, &e), before(&e, &d)]);
+        let either = or([equal(&d, &e), before(&d, &e), before(&e, &d)]);
         theory.axiom("po is total on each thread", all(&pair, implies(one_thread, either)));
     }
 
@@ -428,10 +428,10 @@ impl<'a> Plain<'a> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];
         let [a, b] = ["a", "b"].map(symbol);
-        let [e, f] = [&a, &b].map(|s| self.names.app("event", &[s]));
+        let [e, f] = [&a, &b].map(|s| self.names.app("event", [s]));
         let of = |name: &str| self.names.of(name);
-        theory.define(&of("po"), &pair, "Bool", self.names.app("before", &[&e, &f]));
-        theory.define(&of("ppo"), &pair, "Bool", and([self.names.app("po", &[&a, &b]), self.keeps(&a, &b)]));
+        theory.define(&of("po"), &pair, "Bool", self.names.app("before", [&e, &f]));
+        theory.define(&of("ppo"), &pair, "Bool", and([self.names.app("po", [&a, &b]), self.keeps(&a, &b)]));
         theory.define(&of("same.event"), &pair, "Bool", equal(e, f));
         theory.define(&of("same.thread"), &pair, "Bool", self.same(KeyDatum::Thread, &a, &b));
         let touch = [&a, &b].map(|s| self.has_role(s, |r| r.has_cell));
@@ -485,11 +485,11 @@ impl<'a> Plain<'a> {
         }
         theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
         let [a, b, c] = ["a", "b", "c"].map(symbol);
-        let hb = |a: &Term, b: &Term| self.names.app("hb", &[a, b]);
+        let hb = |a: &Term, b: &Term| self.names.app("hb", [a, b]);
         let pair = [("a", sub), ("b", sub)];
         let [name, ppo] = ["hb", "ppo"].map(|name| self.names.of(name));
         for predicate in std::iter::once(&ppo).chain(encoding.so.iter().map(|(_, predicate)| predicate)) {
-            let edge = app(predicate, &[a.clone(), b.clone()]);
+            let edge = app(predicate, [&a, &b]);
             theory.axiom(&format!("{name} has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
         }
         let path = and([hb(&a, &b), hb(&b, &c)]);

@@ -106,12 +106,8 @@ impl Implication {
     }
 }
 
-fn of(name: &str, to: &[&Term]) -> Term {
-    app(name, &to.iter().map(|t| (*t).clone()).collect::<Vec<_>>())
-}
-
 fn same(name: &str, a: &Term, b: &Term) -> Term {
-    equal(of(name, &[a]), of(name, &[b]))
+    equal(app(name, [a]), app(name, [b]))
 }
 
 /// The two sides.
@@ -162,7 +158,7 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Returns the poll of a wait that takes an operation, and its subevent.
     fn poll(&self, operation: &Term, wait: &Term) -> (Term, Term) {
-        let event = of("poll", &[operation, wait]);
+        let event = app("poll", [operation, wait]);
         let role = self.below.roles.iter().position(|role| role.name.starts_with("Poll.")).unwrap_or(0);
         (event.clone(), self.below.part(role, &event))
     }
@@ -170,25 +166,25 @@ impl<'a> WaitsToPolls<'a> {
     /// Returns the rules of the language beside its consistency predicate (SYNC Def. 16).
     fn language(&self) -> Vec<Implication> {
         let [s, u, a, e] = ["s", "u", "a", "e"].map(symbol);
-        let took = of("took", &[&s]);
-        let removal = of("removal", &[&a, &e]);
+        let took = app("took", [&s]);
+        let removal = app("removal", [&a, &e]);
         let known = |e: &Term| self.is(e, &OPERATIONS);
         let emptied =
-            and([self.is(&a, &["SetAdd"]), of("found.empty", &[&e]), same("the.set", &a, &e), of("before", &[&a, &e])]);
+            and([self.is(&a, &["SetAdd"]), app("found.empty", [&e]), same("the.set", &a, &e), app("before", [&a, &e])]);
         let removed = and([
             self.is(&removal, &["SetRemove"]),
             same("handle", &removal, &a),
-            of("before", &[&a, &removal]),
-            of("before", &[&removal, &e]),
+            app("before", [&a, &removal]),
+            app("before", [&removal, &e]),
         ]);
         let twice = and([known(&a), known(&e), same("thread", &a, &e), same("handle", &a, &e)]);
         let mut rules = vec![
-            Implication::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), of(&self.turn, &[&took, &s])),
+            Implication::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), app(&self.turn, [&took, &s])),
             Implication::new(
                 "a poll returns the identifier of what it takes",
                 &[("s", SUB)],
                 self.polls(&s),
-                same("handle", &of("event", &[&took]), &of("event", &[&s])),
+                same("handle", &app("event", [&took]), &app("event", [&s])),
             ),
             Implication::new(
                 "identifiers of a thread are different",
@@ -204,8 +200,8 @@ impl<'a> WaitsToPolls<'a> {
             ),
         ];
         for rf in self.reads_from() {
-            let read = of(rf, &[&u, &s]);
-            let source = of(rf, &[&of("source", &[&s]), &s]);
+            let read = app(rf, [&u, &s]);
+            let source = app(rf, [&app("source", [&s]), &s]);
             rules.push(Implication::new("source is what is read from", &[("u", SUB), ("s", SUB)], read, source));
         }
         rules
@@ -233,34 +229,34 @@ impl<'a> WaitsToPolls<'a> {
     /// Returns the rules that f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
     fn abstraction(&self) -> Result<Vec<Implication>, Refusal> {
         let [c, x, y, s] = ["c", "x", "y", "s"].map(symbol);
-        let [fx, fy] = [&x, &y].map(|e| of("f", &[e]));
+        let [fx, fy] = [&x, &y].map(|e| app("f", [e]));
         let two = [("x", EVENT), ("y", EVENT)];
-        let at = of("at", &[&c]);
+        let at = app("at", [&c]);
         let mut rules = vec![
             Implication::new(
                 "what stands for a call is of it",
                 &[("c", CALL)],
                 truth(true),
-                equal(of("f", &[&at]), c.clone()),
+                equal(app("f", [&at]), &c),
             ),
             Implication::new(
                 "f keeps threads",
                 &[("x", EVENT)],
                 truth(true),
-                equal(of("thread", &[&x]), of("w.thread", &[&fx])),
+                equal(app("thread", [&x]), app("w.thread", [&fx])),
             ),
             Implication::new(
                 "f keeps program order",
                 &two,
-                of("before", &[&x, &y]),
-                or([equal(fx.clone(), fy.clone()), of("w.before", &[&fx, &fy])]),
+                app("before", [&x, &y]),
+                or([equal(&fx, &fy), app("w.before", [&fx, &fy])]),
             ),
-            Implication::new("f keeps program order, back", &two, of("w.before", &[&fx, &fy]), of("before", &[&x, &y])),
+            Implication::new("f keeps program order, back", &two, app("w.before", [&fx, &fy]), app("before", [&x, &y])),
             Implication::new(
                 "what stands for a call goes to its node",
                 &[("c", CALL)],
                 not(self.waits(&c)),
-                equal(of("to", &[&at]), of("w.to", &[&c])),
+                equal(app("to", [&at]), app("w.to", [&c])),
             ),
         ];
         for kind in &self.above.kinds {
@@ -271,25 +267,25 @@ impl<'a> WaitsToPolls<'a> {
             for (role, below) in kind.roles.iter().zip(&stands.roles) {
                 let name = &self.above.roles[*role].name;
                 let is = self.above.has_role(&s, |r| r.name == *name);
-                let part = self.below.part(*below, &of("at", &[&of("w.event", &[&s])]));
+                let part = self.below.part(*below, &app("at", [&app("w.event", [&s])]));
                 let words = format!("g of {name}");
-                rules.push(Implication::new(&words, &[("s", PROMISE)], is, equal(of("g", &[&s]), part)));
+                rules.push(Implication::new(&words, &[("s", PROMISE)], is, equal(app("g", [&s]), part)));
             }
         }
-        let g = of("g", &[&s]);
+        let g = app("g", [&s]);
         for (b, role) in self.below.roles.iter().enumerate() {
             let is = self.below.has_role(&g, |r| r.name == role.name);
             let words = format!("what g takes to {}", role.name);
             let from = self.above.has_role(&s, |r| self.counterparts(r).contains(&b));
             rules.push(Implication::new(&words, &[("s", PROMISE)], is, from));
         }
-        let alike = ["cell", "read", "wrote", "initial"].map(|name| equal(of(name, &[&g]), of(&ABOVE.of(name), &[&s])));
-        let operates = not(self.waits(&of("w.event", &[&s])));
+        let alike = ["cell", "read", "wrote", "initial"].map(|name| equal(app(name, [&g]), app(&ABOVE.of(name), [&s])));
+        let operates = not(self.waits(&app("w.event", [&s])));
         rules.push(Implication::new("g keeps cells and values", &[("s", PROMISE)], operates, and(alike)));
-        let back = equal(of("up", &[&g]), s.clone());
+        let back = equal(app("up", [&g]), &s);
         rules.push(Implication::new("g takes no two to one", &[("s", PROMISE)], truth(true), back));
         let touches = self.below.has_role(&s, |role| role.has_cell);
-        let stands = equal(of("g", &[&of("up", &[&s])]), s.clone());
+        let stands = equal(app("g", [&app("up", [&s])]), &s);
         rules.push(Implication::new("what touches memory stands for something", &[("s", SUB)], touches, stands));
         Ok(rules)
     }
@@ -297,13 +293,13 @@ impl<'a> WaitsToPolls<'a> {
     /// Returns the rules of the compiler that the proof needs. `read_off` keeps those that hold in samples.
     fn compiled(&self) -> Vec<Implication> {
         let [c, n, x] = ["c", "n", "x"].map(symbol);
-        let (at, added, asked) = (of("at", &[&c]), of("added", &[&c]), of("asked", &[&c, &n]));
-        let open = |n: &Term| of("open", &[&of("w.id", &[&c]), n]);
-        let own = |e: &Term| equal(of("f", &[e]), c.clone());
+        let (at, added, asked) = (app("at", [&c]), app("added", [&c]), app("asked", [&c, &n]));
+        let open = |n: &Term| app("open", [&app("w.id", [&c]), n]);
+        let own = |e: &Term| equal(app("f", [e]), &c);
         let is_added = and([
             self.is(&added, &["SetAdd"]),
             own(&added),
-            equal(of("the.set", &[&added]), open(&of("w.to", &[&c]))),
+            equal(app("the.set", [&added]), open(&app("w.to", [&c]))),
             same("handle", &added, &at),
         ]);
         let each = |kind: &PlainKind| {
@@ -311,13 +307,13 @@ impl<'a> WaitsToPolls<'a> {
             Implication::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is_added.clone())
         };
         let is_asked = and([
-            of("found.empty", &[&asked]),
+            app("found.empty", [&asked]),
             own(&asked),
-            equal(of("the.set", &[&asked]), open(&n)),
-            or([equal(asked.clone(), at.clone()), of("before", &[&asked, &at])]),
+            equal(app("the.set", [&asked]), open(&n)),
+            or([equal(&asked, &at), app("before", [&asked, &at])]),
         ]);
-        let polled = of("polled", &[&x]);
-        let is_polled = and([self.is(&polled, &["Poll"]), of("before", &[&polled, &x]), same("handle", &polled, &x)]);
+        let polled = app("polled", [&x]);
+        let is_polled = and([self.is(&polled, &["Poll"]), app("before", [&polled, &x]), same("handle", &polled, &x)]);
         let mut rules: Vec<Implication> = self.named().map(each).collect();
         rules.push(Implication::new(
             "a wait finds the sets of its identifier empty, for each node",
@@ -338,7 +334,7 @@ impl<'a> WaitsToPolls<'a> {
         ["Handle", "Opened", EVENT, SUB, CALL, PROMISE].into_iter().for_each(|sort| theory.sort(sort));
         FUNCTIONS.into_iter().for_each(|(name, from, to)| theory.function(name, from, to));
         let [c, d] = ["c", "d"].map(symbol);
-        let removal = of("removal", &[&of("added", &[&c]), &of("asked", &[&d, &of("w.to", &[&c])])]);
+        let removal = app("removal", [&app("added", [&c]), &app("asked", [&d, &app("w.to", [&c])])]);
         let (mut below, mut above) = (Theory::default(), Theory::default());
         self.below.vocabulary(&mut below)?;
         self.below.relations(&mut below, true)?;
@@ -350,7 +346,7 @@ impl<'a> WaitsToPolls<'a> {
         let pulled = self.pulled()?;
         theory.0.extend(above.0.into_iter().filter(is_new).map(|s| along_g(s, &pulled)));
         theory.comment("The poll of a wait, the second, that takes an operation, the first.");
-        theory.define("poll", &[("c", CALL), ("d", CALL)], EVENT, of("polled", &[&removal]));
+        theory.define("poll", &[("c", CALL), ("d", CALL)], EVENT, app("polled", [&removal]));
         for (heading, rules) in [("The language.", &self.language()), ("f and g.", &self.abstraction()?)] {
             theory.comment(heading);
             rules.iter().for_each(|rule| theory.axiom(&rule.words, rule.closed()));
@@ -403,45 +399,45 @@ impl<'a> WaitsToPolls<'a> {
         let is_named = or(self.named().map(|kind| self.above.is_kind(&c, kind)));
         let (poll, _) = self.poll(&c, &d);
         let given = and([
-            of("w.before", &[&c, &d]),
-            equal(of("w.id", &[&c]), of("w.id", &[&d])),
+            app("w.before", [&c, &d]),
+            equal(app("w.id", [&c]), app("w.id", [&d])),
             is_named.clone(),
             self.waits(&d),
         ]);
         let is_polled = and([
             self.is(&poll, &["Poll"]),
-            same("handle", &poll, &of("at", &[&c])),
-            of("before", &[&poll, &of("at", &[&d])]),
-            same("thread", &poll, &of("at", &[&c])),
+            same("handle", &poll, &app("at", [&c])),
+            app("before", [&poll, &app("at", [&d])]),
+            same("thread", &poll, &app("at", [&c])),
         ]);
-        let (added, asked) = (of("added", &[&c]), of("asked", &[&d, &of("w.to", &[&c])]));
-        let between = of("removal", &[&added, &asked]);
+        let (added, asked) = (app("added", [&c]), app("asked", [&d, &app("w.to", [&c])]));
+        let between = app("removal", [&added, &asked]);
         let name = "a wait polls the identifier of each operation that it waits for";
         let first = Item::step(&[], name, &[("c", CALL), ("d", CALL)], given, is_polled)
             .with(&[added, asked, between, poll].map(|e| (e, EVENT)));
-        let [event, took] = [of("event", &[&s]), of("took", &[&s])];
+        let [event, took] = [app("event", [&s]), app("took", [&s])];
         let given = and([
             is_named,
             self.polls(&s),
-            same("handle", &event, &of("at", &[&c])),
-            same("thread", &event, &of("at", &[&c])),
+            same("handle", &event, &app("at", [&c])),
+            same("thread", &event, &app("at", [&c])),
         ]);
-        let takes = and([equal(of("event", &[&took]), of("at", &[&c])), of(&self.turn, &[&took, &s])]);
+        let takes = and([equal(app("event", [&took]), app("at", [&c])), app(&self.turn, [&took, &s])]);
         let name = "who polls the identifier of an operation takes that";
         let second = Item::step(&[], name, &[("c", CALL), ("s", SUB)], given, takes).with(&[(took, SUB)]);
-        let (poll, part) = self.poll(&of("w.event", &[&a]), &of("w.event", &[&b]));
-        let speaks = [(poll, EVENT), (of("took", &[&part]), SUB), (part, SUB)];
-        let [ga, gb] = [&a, &b].map(|s| of("g", &[s]));
+        let (poll, part) = self.poll(&app("w.event", [&a]), &app("w.event", [&b]));
+        let speaks = [(poll, EVENT), (app("took", [&part]), SUB), (part, SUB)];
+        let [ga, gb] = [&a, &b].map(|s| app("g", [s]));
         let closures = self.below.encoding.closures.iter();
-        let issued: Vec<Term> = closures.map(|(closure, _)| of(closure, &[&ga, &gb])).collect();
-        let over = of("hb", &[&ga, &gb]);
+        let issued: Vec<Term> = closures.map(|(closure, _)| app(closure, [&ga, &gb])).collect();
+        let over = app("hb", [&ga, &gb]);
         let both = [("a", PROMISE), ("b", PROMISE)];
         let of_kind = |name: &str, what: &str, to: Term| {
             let predicate = self.above.encoding.side.name(name);
-            Item::step(&[], what, &both, of(&predicate, &[&a, &b]), to).with(&speaks)
+            Item::step(&[], what, &both, app(&predicate, [&a, &b]), to).with(&speaks)
         };
         let [rb_above, rb] = [&self.above, &self.below].map(|plain| plain.encoding.side.name("rb"));
-        let before = Item::step(&[], "g takes rb into rb", &both, of(&rb_above, &[&a, &b]), of(&rb, &[&ga, &gb]));
+        let before = Item::step(&[], "g takes rb into rb", &both, app(&rb_above, [&a, &b]), app(&rb, [&ga, &gb]));
         vec![
             before.with(&Self::sources(&a)),
             first,
@@ -468,8 +464,8 @@ impl<'a> WaitsToPolls<'a> {
             other => (truth(true), other.clone()),
         };
         let names: Vec<(&str, &'static str)> = of_law.iter().map(|(name, _)| (name.as_str(), PROMISE)).collect();
-        let source = |(name, _): &(&str, &str)| of("source", &[&of("g", &[&symbol(name)])]);
-        let sources = names.iter().map(source).flat_map(|s| [(of("up", &[&s]), PROMISE), (s, SUB)]);
+        let source = |(name, _): &(&str, &str)| app("source", [&app("g", [&symbol(name)])]);
+        let sources = names.iter().map(source).flat_map(|s| [(app("up", [&s]), PROMISE), (s, SUB)]);
         let sources: Vec<(Term, &'static str)> =
             if self.asks_for_sources(body) { sources.collect() } else { Vec::new() };
         Some(Item::step(&[], &self.said(words), &names, from, to).with(&sources))
@@ -483,8 +479,8 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Returns the terms for the source of a read, which may not exist.
     fn sources(read: &Term) -> [(Term, &'static str); 2] {
-        let source = of("source", &[&of("g", &[read])]);
-        [(of("up", &[&source]), PROMISE), (source, SUB)]
+        let source = app("source", [&app("g", [read])]);
+        [(app("up", [&source]), PROMISE), (source, SUB)]
     }
 
     /// Returns a law in words of the paper.
@@ -604,8 +600,8 @@ fn along_g(statement: TheoryStatement, pulled: &BTreeMap<String, String>) -> The
     let TheoryStatement::Function(name, from, to) = &statement else { return statement };
     let Some(below) = pulled.get(name) else { return statement };
     let variables = ["a", "b"].into_iter().zip(from).map(|(name, sort)| (name.to_owned(), sort.clone())).collect();
-    let [a, b] = ["a", "b"].map(|s| of("g", &[&symbol(s)]));
-    TheoryStatement::Definition(name.clone(), variables, to.clone(), of(below, &[&a, &b]))
+    let [a, b] = ["a", "b"].map(|s| app("g", [&symbol(s)]));
+    TheoryStatement::Definition(name.clone(), variables, to.clone(), app(below, [&a, &b]))
 }
 
 /// Replaces "some subevent is the source of this read" by "`source` of the read is its source", which is equivalent.
@@ -617,7 +613,7 @@ fn sourced(term: &Term, reads_from: &BTreeSet<&str>) -> Term {
         Term::AllAt(of, body, at) => Term::AllAt(of.clone(), inside(body), at.clone()),
         Term::Any(variables, body) => match (&variables[..], &**body) {
             ([(u, _)], Term::App(name, to)) if reads_from.contains(&**name) && to[0] == symbol(u) && to[1] != to[0] => {
-                of(name, &[&of("source", &[&to[1]]), &to[1]])
+                app(name, [&app("source", [&to[1]]), &to[1]])
             }
             _ => Term::Any(variables.clone(), inside(body)),
         },

@@ -60,40 +60,32 @@ pub struct Robustness<'a> {
     of: Predicates,
 }
 
-fn related(predicate: &str, a: &Term, b: &Term) -> Term {
-    app(predicate, &[a.clone(), b.clone()])
-}
-
 fn hb(a: &Term, b: &Term) -> Term {
-    related("hb", a, b)
-}
-
-fn of_sub(name: &str, s: &Term) -> Term {
-    app(name, std::slice::from_ref(s))
+    app("hb", [a, b])
 }
 
 fn thread(s: &Term) -> Term {
-    of_sub("thread", &of_sub("event", s))
+    app("thread", [app("event", [s])])
 }
 
 fn home(s: &Term) -> Term {
-    of_sub("home", &of_sub("cell", s))
+    app("home", [app("cell", [s])])
 }
 
 fn next(s: &Term) -> Term {
-    of_sub("next", s)
+    app("next", [s])
 }
 
 fn on(s: &Term) -> Term {
-    of_sub("on", s)
+    app("on", [s])
 }
 
 fn public(s: &Term) -> Term {
-    of_sub("public", s)
+    app("public", [s])
 }
 
 fn talk(t: &Term, m: &Term, n: &Term) -> Term {
-    app("talk", &[t.clone(), m.clone(), n.clone()])
+    app("talk", [t, m, n])
 }
 
 fn step(under: &[&'static str], name: &str, of: &[&str], from: Term, to: Term) -> Item {
@@ -161,7 +153,7 @@ impl<'a> Robustness<'a> {
     fn talk(&self, theory: &mut Theory) {
         theory.comment("Which nodes are joined by public operations of other threads.");
         let [s, u] = ["s", "u"].map(symbol);
-        let shared = any(&[("u", SUB)], and([related("same.cell", &s, &u), not(equal(thread(&s), thread(&u)))]));
+        let shared = any(&[("u", SUB)], and([app("same.cell", [&s, &u]), not(equal(thread(&s), thread(&u)))]));
         theory.define("public", &[("s", SUB)], "Bool", shared);
         theory.function("talk", &["Thread", "Node", "Node"], "Bool");
         let [t, l, m, n] = ["t", "l", "m", "n"].map(symbol);
@@ -172,8 +164,8 @@ impl<'a> Robustness<'a> {
         let path = implies(and([talk(&t, &l, &m), talk(&t, &m, &n)]), talk(&t, &l, &n));
         theory.axiom("talk is transitive", all(&of, path));
         let far = self.plain.has_role(&s, |r| r.is_far);
-        let joins = talk(&t, &of_sub("node", &thread(&s)), &of_sub("to", &of_sub("event", &s)));
-        let given = and([far, public(&s), not(equal(thread(&s), t.clone()))]);
+        let joins = talk(&t, &app("node", [thread(&s)]), &app("to", [app("event", [&s])]));
+        let given = and([far, public(&s), not(equal(thread(&s), &t))]);
         theory.axiom("a remote operation joins two nodes", all(&[("s", SUB), of[0]], implies(given, joins)));
     }
 
@@ -181,14 +173,14 @@ impl<'a> Robustness<'a> {
         let [a, b, s] = ["a", "b", "s"].map(symbol);
         let pair = [("a", SUB), ("b", SUB)];
         let Predicates { po, sc, conflict, gb, fenced_gb, .. } = &self.of;
-        let met = and([related(po, &a, &b), related(conflict, &a, &b)]);
-        let racy = all(&pair, implies(met, related(gb, &a, &b)));
-        let seen = and([related(po, &a, &b), public(&a), public(&b), talk(&thread(&a), &home(&a), &home(&b))]);
-        let fenced = all(&pair, implies(seen, related(fenced_gb, &a, &b)));
-        let step = implies(on(&s), and([on(&next(&s)), related(sc, &s, &next(&s))]));
-        let last = of_sub("last", &s);
-        let back = and([on(&last), equal(next(&last), s.clone()), equal(of_sub("last", &next(&s)), s.clone())]);
-        let chord = implies(and([on(&a), on(&b), related(sc, &a, &b)]), equal(b.clone(), next(&a)));
+        let met = and([app(po, [&a, &b]), app(conflict, [&a, &b])]);
+        let racy = all(&pair, implies(met, app(gb, [&a, &b])));
+        let seen = and([app(po, [&a, &b]), public(&a), public(&b), talk(&thread(&a), &home(&a), &home(&b))]);
+        let fenced = all(&pair, implies(seen, app(fenced_gb, [&a, &b])));
+        let step = implies(on(&s), and([on(&next(&s)), app(sc, [&s, &next(&s)])]));
+        let last = app("last", [&s]);
+        let back = and([on(&last), equal(next(&last), &s), equal(app("last", [next(&s)]), &s)]);
+        let chord = implies(and([on(&a), on(&b), app(sc, [&a, &b])]), equal(&b, next(&a)));
         let cycle = vec![
             ("sc leads from each member to the next", all(&[("s", SUB)], step)),
             ("each member is the next of the last one", all(&[("s", SUB)], implies(on(&s), back))),
@@ -209,8 +201,7 @@ impl<'a> Robustness<'a> {
         items.extend(self.of_one_thread());
         items.extend(self.of_cycles());
         let [a, b] = ["a", "b"].map(symbol);
-        let given =
-            and([related(&self.of.po, &a, &b), public(&a), public(&b), talk(&thread(&a), &home(&a), &home(&b))]);
+        let given = and([app(&self.of.po, [&a, &b]), public(&a), public(&b), talk(&thread(&a), &home(&a), &home(&b))]);
         let name = "public accesses that can matter to each other are in hb (Theorems 10, 16)";
         items.push(step(&[FENCED], name, &["a", "b"], given, hb(&a, &b)));
         items
@@ -219,7 +210,7 @@ impl<'a> Robustness<'a> {
     /// Returns the terms for the read of a put, for the case that a subevent is the write of the put.
     fn source(&self, of: &Term) -> Vec<(Term, &'static str)> {
         let reads = self.plain.roles.iter().enumerate().filter(|(_, r)| r.family == "aNLR");
-        reads.map(|(r, _)| (self.plain.part(r, &of_sub("event", of)), SUB)).collect()
+        reads.map(|(r, _)| (self.plain.part(r, &app("event", [of])), SUB)).collect()
     }
 
     /// Returns the steps of Theorems 7 and 13: gb is inside hb.
@@ -228,10 +219,10 @@ impl<'a> Robustness<'a> {
         let source = self.source(&b);
         let part = |(name, predicate): &(&'static str, String)| {
             let name = format!("gb inside hb (Theorems 7, 13): {name}");
-            step(&[], &name, &["a", "b"], related(predicate, &a, &b), hb(&a, &b)).with(&source)
+            step(&[], &name, &["a", "b"], app(predicate, [&a, &b]), hb(&a, &b)).with(&source)
         };
         let mut items: Vec<Item> = self.of.fenced_base.iter().map(part).collect();
-        let says = implies(related(&self.of.fenced_gb, &a, &b), hb(&a, &b));
+        let says = implies(app(&self.of.fenced_gb, [&a, &b]), hb(&a, &b));
         let says = all(&[("a", SUB), ("b", SUB)], says);
         items.push(Item::Hence { under: vec![], words: "gb is inside hb, as hb is transitive", says });
         items
@@ -244,25 +235,25 @@ impl<'a> Robustness<'a> {
         let is = |s: &Term, families: &[&str]| self.plain.has_role(s, |r| families.contains(&r.family.as_str()));
         let cpu = |s: &Term| is(s, &["aCR", "aCW", "aCAS", "aMF", "aWT"]);
         let p = symbol("p");
-        let at = or([equal(p.clone(), b.clone()), related("po", &p, b)]);
+        let at = or([equal(&p, b), app("po", [&p, b])]);
         let polled = any(&[("p", SUB)], and([is(&p, &["aWT"]), hb(a, &p), at]));
         let over = and([hb(a, b), or([cpu(a), not(cpu(b)), polled])]);
         let buffered = and([is(a, &["aCW"]), is(b, &["aCR", "aWT"])]);
-        and([related(&self.of.po, a, b), or([over, buffered])])
+        and([app(&self.of.po, [a, b]), or([over, buffered])])
     }
 
     fn guaranteed_on_sc(&self) -> Vec<Item> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let mut items = Vec::new();
         for (name, predicate) in &self.of.base {
-            let from = related(predicate, &a, &b);
+            let from = app(predicate, [&a, &b]);
             let first = format!("gb of RDMA-SC, first: {name}");
             items.push(step(&[], &first, &["a", "b"], from, self.kept(&a, &b)).with(&self.source(&b)));
-            let from = and([self.kept(&a, &b), related(predicate, &b, &c)]);
+            let from = and([self.kept(&a, &b), app(predicate, [&b, &c])]);
             let then = format!("gb of RDMA-SC, then: {name}");
             items.push(step(&[], &then, &["a", "b", "c"], from, self.kept(&a, &c)).with(&self.source(&c)));
         }
-        let says = all(&[("a", SUB), ("b", SUB)], implies(related(&self.of.gb, &a, &b), self.kept(&a, &b)));
+        let says = all(&[("a", SUB), ("b", SUB)], implies(app(&self.of.gb, [&a, &b]), self.kept(&a, &b)));
         items.push(Item::Hence { under: vec![], words: "what gb of RDMA-SC says, by induction on paths", says });
         items
     }
@@ -273,17 +264,17 @@ impl<'a> Robustness<'a> {
         let Predicates { rf, mo, rb, po, sc, .. } = &self.of;
         let never = |(name, predicate): (&str, &String)| {
             let name = format!("{name} does not go back in a thread (Theorems 9, 15)");
-            step(&[LDRF], &name, &["a", "b"], related(po, &a, &b), not(related(predicate, &b, &a)))
+            step(&[LDRF], &name, &["a", "b"], app(po, [&a, &b]), not(app(predicate, [&b, &a])))
         };
-        let met = and([related("same.cell", &a, &b), related(&self.of.conflict, &a, &b)]);
+        let met = and([app("same.cell", [&a, &b]), app(&self.of.conflict, [&a, &b])]);
         let meet = |(name, predicate): (&str, &String)| {
             let name = format!("{name} relates accesses of a cell, one of which writes");
-            step(&[], &name, &["a", "b"], related(predicate, &a, &b), met.clone())
+            step(&[], &name, &["a", "b"], app(predicate, [&a, &b]), met.clone())
         };
         let all = [("rf", rf), ("mo", mo), ("rb", rb)];
         let mut items: Vec<Item> = all.map(meet).into_iter().chain(all.map(never)).collect();
-        let given = and([related(sc, &a, &b), related("same.thread", &a, &b)]);
-        items.push(step(&[LDRF], "sc inside a thread is po (Theorems 9, 15)", &["a", "b"], given, related(po, &a, &b)));
+        let given = and([app(sc, [&a, &b]), app("same.thread", [&a, &b])]);
+        items.push(step(&[LDRF], "sc inside a thread is po (Theorems 9, 15)", &["a", "b"], given, app(po, [&a, &b])));
         items
     }
 
@@ -292,15 +283,15 @@ impl<'a> Robustness<'a> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let both = [LDRF, CYCLE];
         let same = |a: &Term, b: &Term| equal(thread(a), thread(b));
-        let (one, two, last) = (next(&a), next(&next(&a)), of_sub("last", &a));
+        let (one, two, last) = (next(&a), next(&next(&a)), app("last", [&a]));
         let subs = |all: &[&Term]| -> Vec<(Term, &'static str)> { all.iter().map(|s| ((*s).clone(), SUB)).collect() };
         let around_a = subs(&[&one, &two, &last]);
         let given = and([on(&a), not(hb(&a, &one))]);
-        let in_thread = and([same(&a, &one), related(&self.of.po, &a, &one)]);
+        let in_thread = and([same(&a, &one), app(&self.of.po, [&a, &one])]);
         let name = "what is in sc and not in hb is po (Theorems 8, 14)";
         let mut items = vec![step(&[CYCLE], name, &["a"], given, in_thread).with(&around_a)];
         let given = and([on(&a), on(&b), on(&c), same(&a, &b), same(&b, &c)]);
-        let alike = or([equal(a.clone(), b.clone()), equal(b.clone(), c.clone()), equal(a.clone(), c.clone())]);
+        let alike = or([equal(&a, &b), equal(&b, &c), equal(&a, &c)]);
         let two_at_most = step(&both, "of a thread at most two are on the cycle", &["a", "b", "c"], given, alike);
         items.push(two_at_most.with(&subs(&[&next(&a), &next(&b), &next(&c)])));
         let given = and([on(&a), same(&a, &one)]);
@@ -312,12 +303,12 @@ impl<'a> Robustness<'a> {
         items.push(step(&[], "what is public is of a cell", &["a"], public(&a), touches));
         let joined = |s: &Term| and([not(same(s, &a)), talk(&thread(&a), &home(&one), &home(s))]);
         let nodes = |subs: &[&Term]| -> Vec<(Term, &'static str)> {
-            let of = |s: &&Term| [home(s), of_sub("to", &of_sub("event", s)), of_sub("node", &thread(s))];
-            subs.iter().flat_map(of).map(|n| (n, "Node")).collect()
+            let of = |s: &Term| [home(s), app("to", [app("event", [s])]), app("node", [thread(s)])];
+            subs.iter().copied().flat_map(of).map(|n| (n, "Node")).collect()
         };
         let speaks = |of: &[&Term]| [subs(of), nodes(of)].concat();
         items.push(step(&both, "Lemma 2, first", &["a"], given.clone(), joined(&two)).with(&speaks(&[&one, &two])));
-        let given_on = and([given.clone(), on(&b), joined(&b), not(equal(next(&b), a.clone()))]);
+        let given_on = and([given.clone(), on(&b), joined(&b), not(equal(next(&b), &a))]);
         let then = step(&both, "Lemma 2, then", &["a", "b"], given_on, joined(&next(&b)));
         items.push(then.with(&[subs(&[&one]), vec![(home(&one), "Node")], speaks(&[&b, &next(&b)])].concat()));
         let at_last = talk(&thread(&a), &home(&a), &home(&one));

@@ -207,7 +207,7 @@ impl<'a> Cases<'a> {
         if !self.is_named(scene, role) {
             scene.given.push(self.model.there_is(kind, role, SUB, &call, &at));
         }
-        app(&format!("the.{}", role.name), &[call, at])
+        app(&format!("the.{}", role.name), [call, at])
     }
 
     /// Decides an obligation. `Fails` and `Unknown` leave open whether it follows, because the cases use instances
@@ -463,7 +463,7 @@ impl<'a> Cases<'a> {
             (None, Some((rf, read))) => {
                 scene.reported.push(read.clone());
                 let source = ("source".to_owned(), SUB.to_owned());
-                self.both(&scene, &source, &app(&rf, &[symbol("source"), read]), false, to, progress);
+                self.both(&scene, &source, &app(&rf, [symbol("source"), read]), false, to, progress);
             }
             (None, None) => {
                 let answer = ask(Effort::Full);
@@ -533,29 +533,28 @@ impl<'a> Cases<'a> {
         let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };
         let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
         let things = self.things(scene, ground);
-        let mut value = |read: &Term| ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
+        let mut value = |read: &Term| ground.simplified(&app("read", [read])).to_string();
         let reported: Vec<String> = scene.reported.iter().map(&mut value).collect();
         // The known sources of split reads, and their calls.
         let (mut found, mut behind) = (Vec::new(), Vec::new());
         for (read, thing) in scene.reported.iter().cartesian_product(&things) {
-            let mut is_source =
-                |rf: &String| ground.is_known(&app(rf, &[thing.thing.clone(), read.clone()])) == Some(true);
+            let mut is_source = |rf: &String| ground.is_known(&app(rf, [&thing.thing, &read])) == Some(true);
             let mut relations = things.iter().filter(|t| t.thing == *read).filter_map(|t| t.source.as_ref());
             if thing.writes && relations.any(&mut is_source) {
-                behind.push(ground.simplified(&app("call", std::slice::from_ref(&thing.thing))));
+                behind.push(ground.simplified(&app("call", [&thing.thing])));
                 found.push(&thing.thing);
             }
         }
         let mut open = Vec::new();
         for thing in things.iter().filter(|thing| !scene.reported.contains(&thing.thing)) {
             let (read, Some(rf)) = (&thing.thing, &thing.source) else { continue };
-            let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, &[t.thing.clone(), read.clone()]));
+            let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, [&t.thing, &read]));
             if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
-                let value = ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
+                let value = ground.simplified(&app("read", [read])).to_string();
                 let is_spoken_of = goal.contains(&value) || goal.contains(&read.to_string());
                 let is_named = to.to_string().contains(&read.to_string());
                 let is_next = reported.contains(&value) || scene.is_about(read);
-                let call = ground.simplified(&app("call", std::slice::from_ref(read)));
+                let call = ground.simplified(&app("call", [read]));
                 let is_behind = reported.contains(&value) && behind.contains(&call);
                 let mut is_before = |source: &Term| {
                     let pair = [read.clone(), source.clone()];
@@ -650,7 +649,7 @@ fn partners(model: &LibraryTheory<'_>, ready: &PreparedTheory) -> BTreeMap<usize
     let [c, d] = ["c", "d"].map(symbol);
     let matched_by = |partner: &Partner, k: usize, promise: &Role| {
         let a = the(promise, &c, &own(&c));
-        if known(k, k, &app(&partner.of, std::slice::from_ref(&a))) != Some(true) {
+        if known(k, k, &app(&partner.of, [&a])) != Some(true) {
             return None;
         }
         let mut assumption = BTreeSet::new();
@@ -714,7 +713,7 @@ mod tests {
     #[test]
     fn subevents_have_one_of_the_roles() {
         of_slock(|model, cases| {
-            let of = app("call", &[symbol("s")]);
+            let of = app("call", [symbol("s")]);
             let is_not = |k: usize| not(model.is_kind(&model.parts.kinds[k], &of));
             let is_about_nothing = |from: Term| cases.is_about_nothing(&obligation(("s", SUB), from, truth(false)));
             assert!(is_about_nothing(and([is_not(0), is_not(1)])));
@@ -734,7 +733,7 @@ mod tests {
 
     #[test]
     fn values_of_subevents_and_promises_are_reported_from_other_terms() {
-        let of = |name: &str| app(name, &[symbol("s")]);
+        let of = |name: &str| app(name, [symbol("s")]);
         assert!(is_of_values(&equal(of("read"), symbol("v"))));
         assert!(is_of_values(&equal(symbol("v"), of("abs.wrote"))));
         assert!(!is_of_values(&equal(of("call"), symbol("v"))));

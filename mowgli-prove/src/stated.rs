@@ -53,13 +53,13 @@ impl LibraryTheory<'_> {
         let statement = Obligation { name: lemma.words.to_owned(), of, hints: Vec::new(), from, to };
         let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
         let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
-        let is_before = |of: LemmaVar| app("po.call", &[earlier.var(of), sorted.var(of)]);
+        let is_before = |of: LemmaVar| app("po.call", [earlier.var(of), sorted.var(of)]);
         // The lemma holds for the earlier calls or subevents, by induction.
         let of: Vec<(String, &str)> = lemma.of.iter().map(|v| (earlier.name(*v), sort(*v))).collect();
         let of: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
         let comes = match along {
             Along::Po(call) => is_before(call),
-            Along::Hb(sub) => app("hb", &[earlier.sub(sub)?, sorted.sub(sub)?]),
+            Along::Hb(sub) => app("hb", [earlier.sub(sub)?, sorted.sub(sub)?]),
         };
         let given = and([comes, self.hypotheses(&earlier)?]);
         let hypothesis = all(&of, implies(given, self.facts(&earlier, &lemma.then)?));
@@ -75,7 +75,7 @@ impl LibraryTheory<'_> {
     fn is_next(&self, call: &Term) -> Term {
         let b = symbol("last");
         let next = equal(add(index(&b), 1), index(call));
-        let is_before = app("po.call", &[b.clone(), call.clone()]);
+        let is_before = app("po.call", [&b, &call]);
         let last = any(&[("last", "Call")], and([self.same_object(&b, call), is_before, next]));
         implies(self.same_object(call, call), or([equal(index(call), symbol("0")), last]))
     }
@@ -106,12 +106,12 @@ impl LibraryTheory<'_> {
             Fact::Number(of) => number(&sorted.value(*of)?),
             Fact::Equal(a, b) => compared(a, b, equal)?,
             Fact::Less(a, b) => compared(a, b, less)?,
-            Fact::Hb(a, b) => app("hb", &[sorted.sub(*a)?, sorted.sub(*b)?]),
+            Fact::Hb(a, b) => app("hb", [sorted.sub(*a)?, sorted.sub(*b)?]),
             Fact::SameObject(a, b) => self.same_object(&sorted.var(*a), &sorted.var(*b)),
             Fact::On(one, on) => {
                 let thread_of = |v: LemmaVar| if v.sort == Sort::Call { thread(&sorted.var(v)) } else { sorted.var(v) };
                 match on.sort {
-                    Sort::Node => equal(app("node", &[thread_of(*one)]), sorted.var(*on)),
+                    Sort::Node => equal(app("node", [thread_of(*one)]), sorted.var(*on)),
                     Sort::Call | Sort::Thread => equal(thread_of(*one), thread_of(*on)),
                 }
             }
@@ -130,7 +130,7 @@ impl LibraryTheory<'_> {
                 };
                 equal(object(*a)?, object(*b)?)
             }
-            Fact::Before(a, b) => app("po.call", &[sorted.var(*a), sorted.var(*b)]),
+            Fact::Before(a, b) => app("po.call", [sorted.var(*a), sorted.var(*b)]),
             Fact::Partners(a, b) => {
                 let calls = [*a, *b].map(|v| sorted.kind(v).map(|kind| (kind, sorted.var(v))));
                 let [a, b] = calls;
@@ -223,7 +223,7 @@ impl<'k> Sorted<'k> {
     }
 
     fn value(&self, of: Of) -> Result<Term, Refusal> {
-        Ok(app(if of.access == Access::Reads { "read" } else { "wrote" }, &[self.sub(of)?]))
+        Ok(app(if of.access == Access::Reads { "read" } else { "wrote" }, [self.sub(of)?]))
     }
 
     /// Returns the formula "this is a number", and the number.

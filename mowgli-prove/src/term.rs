@@ -34,10 +34,16 @@ pub fn symbol(name: &str) -> Term {
     Term::App(name.into(), Vec::new())
 }
 
+impl From<&Term> for Term {
+    fn from(term: &Term) -> Self {
+        term.clone()
+    }
+}
+
 /// Applies a symbol.
 #[must_use]
-pub fn app(name: &str, to: &[Term]) -> Term {
-    Term::App(name.into(), to.to_vec())
+pub fn app<T: Into<Term>>(name: &str, to: impl IntoIterator<Item = T>) -> Term {
+    Term::App(name.into(), to.into_iter().map(Into::into).collect())
 }
 
 /// Makes a truth value.
@@ -77,32 +83,34 @@ pub fn or(parts: impl IntoIterator<Item = Term>) -> Term {
 
 /// Makes a negation.
 #[must_use]
-pub fn not(of: Term) -> Term {
+pub fn not(of: impl Into<Term>) -> Term {
+    let of = of.into();
     if of == truth(true) {
         truth(false)
     } else if of == truth(false) {
         truth(true)
     } else {
-        app("not", &[of])
+        app("not", [of])
     }
 }
 
 /// Makes an implication.
 #[must_use]
 pub fn implies(from: Term, to: Term) -> Term {
-    if from == truth(true) { to } else { app("=>", &[from, to]) }
+    if from == truth(true) { to } else { app("=>", [from, to]) }
 }
 
 /// Makes an equality.
 #[must_use]
-pub fn equal(a: Term, b: Term) -> Term {
-    if a == b { truth(true) } else { app("=", &[a, b]) }
+pub fn equal(a: impl Into<Term>, b: impl Into<Term>) -> Term {
+    let (a, b) = (a.into(), b.into());
+    if a == b { truth(true) } else { app("=", [a, b]) }
 }
 
 /// Makes the formula "`a` is less than `b`", for integers.
 #[must_use]
 pub fn less(a: Term, b: Term) -> Term {
-    app("<", &[a, b])
+    app("<", [a, b])
 }
 
 /// Adds a constant to an integer.
@@ -111,15 +119,15 @@ pub fn add(a: Term, k: i64) -> Term {
     let by = symbol(&k.unsigned_abs().to_string());
     match k {
         0 => a,
-        1.. => app("+", &[a, by]),
-        _ => app("-", &[a, by]),
+        1.. => app("+", [a, by]),
+        _ => app("-", [a, by]),
     }
 }
 
 /// Makes a conditional term: the first term if the condition holds, else the second.
 #[must_use]
 pub fn choose(condition: Term, then: Term, otherwise: Term) -> Term {
-    if then == otherwise { then } else { app("ite", &[condition, then, otherwise]) }
+    if then == otherwise { then } else { app("ite", [condition, then, otherwise]) }
 }
 
 fn variables(of: &[(&str, &str)]) -> Vec<BoundVariable> {
@@ -446,10 +454,10 @@ mod tests {
             &[("a", "Sub"), ("b", "Sub")],
             "Bool",
             and([
-                app("before", &[symbol("a"), symbol("b")]),
+                app("before", [symbol("a"), symbol("b")]),
                 not(any(
                     &[("c", "Sub")],
-                    and([app("before", &[symbol("a"), symbol("c")]), app("before", &[symbol("c"), symbol("b")])]),
+                    and([app("before", [symbol("a"), symbol("c")]), app("before", [symbol("c"), symbol("b")])]),
                 )),
             ]),
         );
@@ -463,8 +471,8 @@ mod tests {
             &[("a", "Sub"), ("b", "Sub")],
             or([
                 equal(symbol("a"), symbol("b")),
-                app("before", &[symbol("a"), symbol("b")]),
-                app("before", &[symbol("b"), symbol("a")]),
+                app("before", [symbol("a"), symbol("b")]),
+                app("before", [symbol("b"), symbol("a")]),
             ]),
         );
         assert_eq!(three.holds(&total), Ok(true));

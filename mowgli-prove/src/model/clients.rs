@@ -76,8 +76,8 @@ impl LibraryTheory<'_> {
             for (mate, partner) in self.matching() {
                 theory.function(&mate, &[ABS], ABS);
                 let a = symbol("a");
-                let has = partner.is(&a, &app(&mate, std::slice::from_ref(&a)));
-                let given = app(&partner.of, std::slice::from_ref(&a));
+                let has = partner.is(&a, &app(&mate, [&a]));
+                let given = app(&partner.of, [&a]);
                 theory.axiom("each has its partner", all(&[("a", ABS)], implies(given, has)));
             }
         }
@@ -91,9 +91,9 @@ impl LibraryTheory<'_> {
         };
         let pairs = promises(k, &c).into_iter().cartesian_product(promises(l, &d)).collect::<Vec<_>>();
         let matching = self.matching();
-        let ways = matching.iter().flat_map(|(_, partner)| {
-            pairs.iter().map(|(a, b)| and([app(&partner.of, std::slice::from_ref(a)), partner.is(a, b)]))
-        });
+        let ways = matching
+            .iter()
+            .flat_map(|(_, partner)| pairs.iter().map(|(a, b)| and([app(&partner.of, [a]), partner.is(a, b)])));
         let ways: Vec<Term> = ways.collect();
         (self.has_assumptions() && !ways.is_empty()).then(|| or(ways))
     }
@@ -113,7 +113,7 @@ impl LibraryTheory<'_> {
         let call = concrete.call(&a);
         let promised = promises.roles.iter().map(|(_, r)| the(r, &call, &own(&call)));
         let matching = self.matching();
-        let matching = promised.cartesian_product(&matching).map(|(promise, (mate, _))| app(mate, &[promise]));
+        let matching = promised.cartesian_product(&matching).map(|(promise, (mate, _))| app(mate, [promise]));
         let calls: Vec<Term> = matching.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
         let roles = concrete.roles.iter().filter(|(_, r)| r.library.text() == of && r.each.is_none());
         let there = roles
@@ -123,7 +123,7 @@ impl LibraryTheory<'_> {
             name: format!("{of} requires: {words}"),
             of: vec![("a".to_owned(), SUB)],
             hints: Vec::new(),
-            from: app(&partner.of, std::slice::from_ref(&a)),
+            from: app(&partner.of, [&a]),
             to: or(there),
         }
     }
@@ -216,8 +216,8 @@ impl LibraryTheory<'_> {
         theory.function("nth.call", &["Call"], self.count_sort());
         theory.function("po.call", &["Call", "Call"], "Bool");
         let [a, b, c] = ["a", "b", "c"].map(symbol);
-        let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
-        let thread = |a: &Term| app("thread", std::slice::from_ref(a));
+        let po = |a: &Term, b: &Term| app("po.call", [a, b]);
+        let thread = |a: &Term| app("thread", [a]);
         let same = equal(thread(&a), thread(&b));
         let two = [("a", "Call"), ("b", "Call")];
         theory.axiom("po is irreflexive", all(&[("a", "Call")], not(po(&a, &a))));
@@ -226,7 +226,7 @@ impl LibraryTheory<'_> {
             all(&[("a", "Call"), ("b", "Call"), ("c", "Call")], implies(and([po(&a, &b), po(&b, &c)]), po(&a, &c))),
         );
         theory.axiom("po is inside threads", all(&two, implies(po(&a, &b), same.clone())));
-        let differ = not(equal(a.clone(), b.clone()));
+        let differ = not(equal(&a, &b));
         theory
             .axiom("po is total on each thread", all(&two, implies(and([same, differ]), or([po(&a, &b), po(&b, &a)]))));
         self.objects(theory);
@@ -260,12 +260,12 @@ impl LibraryTheory<'_> {
         theory.function(EARLIER_ROUND, &[ROUND, ROUND], "Bool");
         theory.function(NO_ROUND, &[], ROUND);
         let [a, b, c] = ["a", "b", "c"].map(symbol);
-        let earlier = |a: &Term, b: &Term| app(EARLIER_ROUND, &[a.clone(), b.clone()]);
+        let earlier = |a: &Term, b: &Term| app(EARLIER_ROUND, [a, b]);
         theory.axiom("no round is earlier than itself", all(&[("a", ROUND)], not(earlier(&a, &a))));
         let path = and([earlier(&a, &b), earlier(&b, &c)]);
         let three = [("a", ROUND), ("b", ROUND), ("c", ROUND)];
         theory.axiom("earlier rounds are transitive", all(&three, implies(path, earlier(&a, &c))));
-        let one = or([equal(a.clone(), b.clone()), earlier(&a, &b), earlier(&b, &a)]);
+        let one = or([equal(&a, &b), earlier(&a, &b), earlier(&b, &a)]);
         theory.axiom("of two rounds one is earlier", all(&[("a", ROUND), ("b", ROUND)], one));
     }
 }

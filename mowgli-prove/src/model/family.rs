@@ -23,12 +23,12 @@ pub(super) struct TypedSubs<'a> {
 type Having<'a> = (&'a Kind, &'a Role, Pattern);
 
 impl TypedSubs<'_> {
-    pub(super) fn common(&self, name: &str, to: &[Term]) -> Term {
+    pub(super) fn common<T: Into<Term>>(&self, name: &str, to: impl IntoIterator<Item = T>) -> Term {
         app(&format!("{}{name}", self.shared), to)
     }
 
     pub(super) fn call(&self, s: &Term) -> Term {
-        self.common("call", std::slice::from_ref(s))
+        self.common("call", [s])
     }
 
     /// Returns the index of a subevent of a role.
@@ -38,17 +38,17 @@ impl TypedSubs<'_> {
             ROUND => "round",
             _ => "at",
         };
-        self.common(of, std::slice::from_ref(s))
+        self.common(of, [s])
     }
 
     pub(super) fn is(&self, role: &Role, s: &Term) -> Term {
-        equal(self.common("role", std::slice::from_ref(s)), symbol(&role.name))
+        equal(self.common("role", [s]), symbol(&role.name))
     }
 
     /// Returns the term that a leaf of a pattern names, for a subevent.
     pub(super) fn leaf(&self, kind: &Kind, role: &Role, leaf: Leaf, s: &Term) -> Result<Term, Refusal> {
         if leaf == Leaf::Count {
-            return Ok(self.common("nth", std::slice::from_ref(s)));
+            return Ok(self.common("nth", [s]));
         }
         leaf_of(kind, role, leaf, &self.call(s), &self.place(role, s))
     }

@@ -192,7 +192,7 @@ impl<'a> LibraryTheory<'a> {
         if self.parts.kinds.len() == 1 {
             return truth(true);
         }
-        equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
+        equal(app("kind", [call]), symbol(&format!("kind.{}", kind.name)))
     }
 
     /// Returns for each choice below a formula that holds of each of its pairs: the goal of its first law.
@@ -246,13 +246,13 @@ impl<'a> LibraryTheory<'a> {
 
     /// Returns the facts "this subevent has this role, belongs to this call and has this index".
     fn made_of(&self, family: &TypedSubs<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
-        let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
-        facts.push(equal(family.place(role, it), at.clone()));
+        let mut facts = vec![family.is(role, it), equal(family.call(it), call)];
+        facts.push(equal(family.place(role, it), at));
         // A sort of index that the role does not use gets a fixed value of the call, so that the subevent is
         // determined.
         if family.sort == SUB {
             let sort = place_sort(role.each);
-            let is = |of: &str, what: Term| equal(family.common(of, std::slice::from_ref(it)), what);
+            let is = |of: &str, what: Term| equal(family.common(of, [it]), what);
             facts.extend((sort != "Node").then(|| is("at", own(call))));
             facts.extend((sort != "Thread" && self.has_members()).then(|| is("member", thread(call))));
             facts.extend((sort != ROUND && self.has_rounds()).then(|| is("round", symbol(NO_ROUND))));
@@ -278,7 +278,7 @@ impl<'a> LibraryTheory<'a> {
     pub fn valid(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Term {
         let at = match role.each {
             Some(each) => in_range(each, call, place),
-            None => equal(place.clone(), own(call)),
+            None => equal(place, own(call)),
         };
         let way = role.way.map(|way| happens_in(role.position.0, way, call, place));
         and([self.is_kind(kind, call), at].into_iter().chain(way))
@@ -314,7 +314,7 @@ impl<'a> LibraryTheory<'a> {
         let parts = self.lower.iter().flat_map(|e| &e.so).map(|(_, predicate)| predicate.as_str());
         happens_before(&mut theory, ("hb", "hb", SUB), ["ppo"].into_iter().chain(parts));
         let a = symbol("a");
-        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(app("hb", &[a.clone(), a]))));
+        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(app("hb", [a.clone(), a]))));
         Ok(theory)
     }
 
@@ -338,9 +338,9 @@ fn happens_before<'p>(
     parts: impl Iterator<Item = &'p str>,
 ) {
     let [a, b, c] = ["a", "b", "c"].map(symbol);
-    let hb = |a: &Term, b: &Term| app(predicate, &[a.clone(), b.clone()]);
+    let hb = |a: &Term, b: &Term| app(predicate, [a, b]);
     for part in parts {
-        let edge = app(part, &[a.clone(), b.clone()]);
+        let edge = app(part, [&a, &b]);
         theory.axiom(&format!("{name} has {part}"), all(&[("a", sort), ("b", sort)], implies(edge, hb(&a, &b))));
     }
     let path = and([hb(&a, &b), hb(&b, &c)]);

@@ -23,7 +23,7 @@ fn may_be_none(role: &Role) -> bool {
 /// Returns the last thread of an index set of threads, or else the call's own thread.
 pub(super) fn last_of(role: &Role, call: &Term) -> Term {
     match role.each {
-        Some(Each::Members(Members { of, .. })) => app(LAST, &[location(of, call)]),
+        Some(Each::Members(Members { of, .. })) => app(LAST, [location(of, call)]),
         Some(Each::Ended(event)) => ended(event, call),
         _ => thread(call),
     }
@@ -79,7 +79,7 @@ impl LibraryTheory<'_> {
                     of: vec![("a".to_owned(), ABS)],
                     hints: self.hints(&["a"]),
                     from: family.is(promise, &a),
-                    to: app("have.sum", &[family.common("read", &[source]), with]),
+                    to: app("have.sum", [family.common("read", [source]), with]),
                 });
             }
             if let Some(Read::IsNot(datum)) = promise.reads {
@@ -89,7 +89,7 @@ impl LibraryTheory<'_> {
                     of: vec![("a".to_owned(), ABS)],
                     hints: self.hints(&["a"]),
                     from: family.is(promise, &a),
-                    to: not(equal(family.common("read", std::slice::from_ref(&a)), value)),
+                    to: not(equal(family.common("read", [&a]), value)),
                 });
             }
         }
@@ -101,13 +101,13 @@ impl LibraryTheory<'_> {
     pub fn carried(&self) -> Vec<Obligation> {
         let [a, b] = ["a", "b"].map(symbol);
         let part = |(name, predicate): &(&'static str, String)| {
-            let edge = app(predicate, &[a.clone(), b.clone()]);
+            let edge = app(predicate, [&a, &b]);
             Obligation {
                 name: format!("{name}' inside hb"),
                 of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
                 hints: self.hints(&["a", "b"]),
                 from: edge,
-                to: app("hb", &[image(&a), image(&b)]),
+                to: app("hb", [image(&a), image(&b)]),
             }
         };
         self.upper.so.iter().map(part).collect()
@@ -122,7 +122,7 @@ impl LibraryTheory<'_> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let family = self.concrete();
         let subs = |names: &[&str]| names.iter().map(|v| ((*v).to_owned(), SUB)).collect::<Vec<_>>();
-        let at = |of: &Term| family.common("at", std::slice::from_ref(of));
+        let at = |of: &Term| family.common("at", [of]);
         let present = |of: &Term| self.made(&family.call(of), &at(of));
         // A part of so is inside hb by an axiom, so it needs no lemma.
         let is_part = |e: &Encoding, name: &str| e.so.iter().any(|(_, part)| part == name);
@@ -132,8 +132,8 @@ impl LibraryTheory<'_> {
             name: format!("{name} is inside hb"),
             of: subs(&["a", "b"]),
             hints: [present(&a), present(&b)].concat(),
-            from: app(name, &[a.clone(), b.clone()]),
-            to: app("hb", &[a.clone(), b.clone()]),
+            from: app(name, [&a, &b]),
+            to: app("hb", [&a, &b]),
         });
         let pairs = family
             .roles
@@ -148,7 +148,7 @@ impl LibraryTheory<'_> {
                 of: subs(&["a"]),
                 hints: present(&a),
                 from: and([family.is(role, &a)].into_iter().chain(way)),
-                to: app(&rf, &[the(put, &call, &place), a.clone()]),
+                to: app(&rf, [the(put, &call, &place), a.clone()]),
             })
         });
         let is_a_branch = |k: &&Kind| !k.has_unknowns() && (!k.given().is_empty() || !k.ways.is_empty());
@@ -179,7 +179,7 @@ impl LibraryTheory<'_> {
     /// Returns the formulas "the calls of these promises have their subevents".
     pub(super) fn hints(&self, of: &[&str]) -> Vec<Term> {
         let promises = self.promises();
-        let at = |of: &Term| promises.common("at", std::slice::from_ref(of));
+        let at = |of: &Term| promises.common("at", [of]);
         let present = |name: &&str| self.present(&promises.call(&symbol(name)), &at(&symbol(name)));
         of.iter().flat_map(present).collect()
     }

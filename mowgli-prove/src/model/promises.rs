@@ -22,9 +22,9 @@ impl LibraryTheory<'_> {
         self.subevents(theory, &family);
         let [a, b, s] = ["a", "b", "s"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
-        theory.define("abs.po", &pair, "Bool", app("po.call", &[family.call(&a), family.call(&b)]));
+        theory.define("abs.po", &pair, "Bool", app("po.call", [family.call(&a), family.call(&b)]));
         theory.define("abs.same.event", &pair, "Bool", equal(family.call(&a), family.call(&b)));
-        let nth = [family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)])];
+        let nth = [family.common("nth", [&s]), app("nth.call", [family.call(&s)])];
         theory.axiom("the n-th promise is of the n-th call", all(&[("s", ABS)], app("=", &nth)));
         self.shared(theory, &family)
     }
@@ -48,10 +48,10 @@ impl LibraryTheory<'_> {
                 let Some(role) = g.get(&(k, p)).map(|r| &kind.concrete[*r]) else { continue };
                 let call = family.call(&s);
                 let it = the(role, &call, &place_of(role, &call, &family.place(promise, &s), &last_of(role, &call)));
-                let mut facts = vec![equal(image(&s), it.clone())];
+                let mut facts = vec![equal(image(&s), &it)];
                 // v_R of the specification is that of the implementation wherever it is free.
                 if matches!(promise.reads, Some(Read::Any | Read::IsNot(_))) {
-                    facts.push(equal(app("abs.read", std::slice::from_ref(&s)), app("read", &[it])));
+                    facts.push(equal(app("abs.read", [&s]), app("read", [it])));
                 }
                 let words = format!("for {} stands {}", promise.words, role.words);
                 theory.axiom(&words, all(&[("s", ABS)], implies(family.is(promise, &s), and(facts))));
@@ -76,7 +76,7 @@ impl LibraryTheory<'_> {
         let order = self.order_below(g);
         for (position, (name, choice)) in self.upper.choices.iter().enumerate() {
             let may = self.upper.laws[position][0].to.clone();
-            let along = |from: &str| app(from, &[image(&a), image(&b)]);
+            let along = |from: &str| app(from, [image(&a), image(&b)]);
             match (&order, choice) {
                 (Some(order), Choice::ReadsFrom { .. }) => Self::last_source(&mut theory, name, along(order), may),
                 (Some(order), _) => theory.define(name, &pair, "Bool", and([along(order), may])),
@@ -119,8 +119,8 @@ impl LibraryTheory<'_> {
         let [a, b] = ["a", "b"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
         theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
-        let carried = app("hb", &[image(&a), image(&b)]);
-        theory.axiom("g(hb') is inside hb", all(&pair, implies(app("abs.hb", &[a, b]), carried)));
+        let carried = app("hb", [image(&a), image(&b)]);
+        theory.axiom("g(hb') is inside hb", all(&pair, implies(app("abs.hb", [a, b]), carried)));
         let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
         happens_before(&mut theory, ("hb'", "abs.hb", ABS), ["abs.ppo"].into_iter().chain(parts));
         theory
@@ -159,16 +159,16 @@ impl LibraryTheory<'_> {
         let pair = [("a", ABS), ("b", ABS)];
         let [ordered, allowed, last] = ["order", "may", "last"].map(|part| format!("{name}.{part}"));
         theory.define(&ordered, &pair, "Bool", order);
-        let before = app(&ordered, &[a.clone(), b.clone()]);
+        let before = app(&ordered, [&a, &b]);
         theory.define(&allowed, &pair, "Bool", and([before, may]));
         theory.function(&last, &[ABS], ABS);
-        let may = |a: &Term| app(&allowed, &[a.clone(), b.clone()]);
-        let it = app(&last, std::slice::from_ref(&b));
-        let is_last = not(app(&ordered, &[it.clone(), a.clone()]));
+        let may = |a: &Term| app(&allowed, [&a, &b]);
+        let it = app(&last, [&b]);
+        let is_last = not(app(&ordered, [&it, &a]));
         let is_source = and([may(&it), is_last]);
         theory.axiom("of the writes before a read one is the last", all(&pair, implies(may(&a), is_source)));
-        theory.define(name, &pair, "Bool", and([may(&a), equal(a.clone(), it)]));
-        let source = any(&[("c", ABS)], app(name, &[symbol("c"), b.clone()]));
+        theory.define(name, &pair, "Bool", and([may(&a), equal(&a, it)]));
+        let source = any(&[("c", ABS)], app(name, [symbol("c"), b.clone()]));
         theory.axiom("so a read after a write has a source", all(&pair, implies(may(&a), source)));
     }
 
@@ -193,7 +193,7 @@ impl LibraryTheory<'_> {
             let kind = &self.parts.kinds[k];
             let (promise, role) = (&kind.abstract_[p], &kind.concrete[r]);
             let it = the(promise, &family.call(&s), &family.place(role, &s));
-            let is_it = equal(app("promise", std::slice::from_ref(&s)), it);
+            let is_it = equal(app("promise", [&s]), it);
             let words = format!("{} stands for {}", role.words, promise.words);
             theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), is_it)));
         }
@@ -254,7 +254,7 @@ impl LibraryTheory<'_> {
         let (below, _) = self.lower.iter().flat_map(|encoding| &encoding.closures).next().ok_or_else(|| {
             refusal!("{closure} is a closure in the promised relation, and no closure below could be inside it")
         })?;
-        Ok(app(below, &[image(a), image(b)]))
+        Ok(app(below, [image(a), image(b)]))
     }
 }
 

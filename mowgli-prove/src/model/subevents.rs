@@ -42,7 +42,7 @@ impl<'a> LibraryTheory<'a> {
             let valid = self.valid(kind, role, &family.call(&s), &place);
             theory.function(&format!("the.{}", role.name), &["Call", place_sort(role.each)], sort);
             let words = format!("{} in calls of {}: where it is, and that there is no other", role.words, kind.name);
-            let only = equal(s.clone(), the(role, &family.call(&s), &place));
+            let only = equal(&s, the(role, &family.call(&s), &place));
             theory.axiom(&words, all(&[("s", sort)], implies(family.is(role, &s), and([valid, only]))));
             let body = self.there_is(kind, role, sort, &c, &n);
             let of = [("c", "Call"), ("n", place_sort(role.each))];
@@ -57,7 +57,7 @@ impl<'a> LibraryTheory<'a> {
         if family.roles.iter().any(|(_, r)| r.each_event && is_for_nodes(r)) {
             theory.comment("Sets of nodes are gone through in one order.");
             theory.function("below", &["Node", "Node"], "Bool");
-            let less = |a: &Term, b: &Term| app("below", &[a.clone(), b.clone()]);
+            let less = |a: &Term, b: &Term| app("below", [a, b]);
             let c = symbol("c");
             theory.axiom("below is irreflexive", all(&[("a", "Node")], not(less(&a, &a))));
             theory.axiom(
@@ -67,7 +67,7 @@ impl<'a> LibraryTheory<'a> {
                     implies(and([less(&a, &b), less(&b, &c)]), less(&a, &c)),
                 ),
             );
-            let total = or([equal(a.clone(), b.clone()), less(&a, &b), less(&b, &a)]);
+            let total = or([equal(&a, &b), less(&a, &b), less(&b, &a)]);
             theory.axiom("below is total", all(&[("a", "Node"), ("b", "Node")], total));
         }
         let mut inside = Vec::new();
@@ -81,10 +81,10 @@ impl<'a> LibraryTheory<'a> {
                     let is_earlier = match from.each {
                         Some(Each::Members(Members { of, but_first })) => {
                             let earlier = if but_first { EARLIER_OTHER } else { EARLIER };
-                            app(earlier, &[location(of, &family.call(&a)), one, other])
+                            app(earlier, [location(of, &family.call(&a)), one, other])
                         }
-                        Some(Each::Rounds) => app(EARLIER_ROUND, &[one, other]),
-                        _ => app("below", &[one, other]),
+                        Some(Each::Rounds) => app(EARLIER_ROUND, [one, other]),
+                        _ => app("below", [one, other]),
                     };
                     or([is_earlier, same])
                 } else {
@@ -94,7 +94,7 @@ impl<'a> LibraryTheory<'a> {
             let ways = kind.concrete.iter().map(|to| and([family.is(to, &b), later(to)]));
             inside.push(and([family.is(from, &a), or(ways)]));
         }
-        let of_calls = app("po.call", &[family.call(&a), family.call(&b)]);
+        let of_calls = app("po.call", [family.call(&a), family.call(&b)]);
         let of_call = and([equal(family.call(&a), family.call(&b)), or(inside)]);
         theory.define("po", &[("a", SUB), ("b", SUB)], "Bool", or([of_calls, of_call]));
         let mut events: Vec<Term> = Vec::new();
@@ -126,14 +126,14 @@ impl<'a> LibraryTheory<'a> {
                 kinds.iter().filter(|k| k.forms.iter().any(|form| form.method == method)).count() == 1
             });
             if made == 1 && is_alone && kind.is_counted_by(role.position.0) {
-                let same = equal(family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)]));
+                let same = equal(family.common("nth", [&s]), app("nth.call", [family.call(&s)]));
                 let words = format!("the n-th {} is of the n-th {}", role.words, kind.name);
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
             }
             if let Some(first) = self.counted_with(kind, role) {
                 let at = if first.each.is_some() { family.place(role, &s) } else { own(&family.call(&s)) };
                 let other = the(first, &family.call(&s), &at);
-                let same = equal(family.common("nth", std::slice::from_ref(&s)), family.common("nth", &[other]));
+                let same = equal(family.common("nth", [&s]), family.common("nth", [other]));
                 let words = format!("the n-th {} is with the n-th {} in {}", role.words, first.words, kind.name);
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
             }
@@ -161,7 +161,7 @@ impl<'a> LibraryTheory<'a> {
         let (sort, [a, b]) = (family.sort, ["a", "b"].map(symbol));
         let pair = [("a", sort), ("b", sort)];
         let name = |of: &str| format!("{}{of}", family.shared);
-        let thread = |s: &Term| app("thread", &[family.call(s)]);
+        let thread = |s: &Term| app("thread", [family.call(s)]);
         theory.define(&name("same.thread"), &pair, "Bool", equal(thread(&a), thread(&b)));
         theory.define(&name("to"), &pair, "Bool", self.to(family, &a, &b)?);
         let both = [a.clone(), b.clone()];
@@ -172,7 +172,7 @@ impl<'a> LibraryTheory<'a> {
         let s = symbol("s");
         for (kind, role) in &family.roles {
             let term = |datum| datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s));
-            let value = |of: &str| family.common(of, std::slice::from_ref(&s));
+            let value = |of: &str| family.common(of, [&s]);
             let mut facts = Vec::new();
             if let Some(initial) = role.initial {
                 facts.push(equal(value("initial"), term(initial)?));
@@ -282,8 +282,8 @@ impl<'a> LibraryTheory<'a> {
         let s = symbol("s");
         let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
         let (source, term) = self.source(kind, role, from, family, &s);
-        let read = family.common("read", &[term]);
-        let wrote = family.common("wrote", std::slice::from_ref(&s));
+        let read = family.common("read", [term]);
+        let wrote = family.common("wrote", [&s]);
         let (facts, how) = match role.writes {
             Some(Write::Plus(_, datum)) => {
                 let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s))?];

@@ -57,34 +57,34 @@ pub fn constant(value: Val) -> String {
 }
 
 pub(crate) fn own(call: &Term) -> Term {
-    app("node", &[app("thread", std::slice::from_ref(call))])
+    app("node", [app("thread", [call])])
 }
 
 pub(crate) fn thread(call: &Term) -> Term {
-    app("thread", std::slice::from_ref(call))
+    app("thread", [call])
 }
 
 pub(crate) fn location(i: usize, call: &Term) -> Term {
-    app(&format!("location.{i}"), std::slice::from_ref(call))
+    app(&format!("location.{i}"), [call])
 }
 
 /// Returns the formula "this place is in the index set".
 pub(super) fn in_range(each: Each, call: &Term, place: &Term) -> Term {
     match each {
         Each::Members(Members { of, but_first }) => {
-            app(if but_first { OTHER } else { TAKES_PART }, &[location(of, call), place.clone()])
+            app(if but_first { OTHER } else { TAKES_PART }, [location(of, call), place.clone()])
         }
-        Each::Ended(event) => equal(place.clone(), ended(event, call)),
-        Each::Rounds => app(IS_ROUND, &[call.clone(), place.clone()]),
+        Each::Ended(event) => equal(place, ended(event, call)),
+        Each::Rounds => app(IS_ROUND, [call, place]),
         Each::Nodes(Nodes { of, but_own }) => {
             let member = match of {
                 Whole::All => truth(true),
-                Whole::Argument(i) => app(&format!("in.{i}"), &[call.clone(), place.clone()]),
-                Whole::Members(i) => app(HAS_MEMBER, &[location(i, call), place.clone()]),
-                Whole::First(i) => equal(place.clone(), app(FIRST_AT, &[location(i, call)])),
-                Whole::Others(i) => app(HAS_OTHER, &[location(i, call), place.clone()]),
+                Whole::Argument(i) => app(&format!("in.{i}"), [call, place]),
+                Whole::Members(i) => app(HAS_MEMBER, [location(i, call), place.clone()]),
+                Whole::First(i) => equal(place, app(FIRST_AT, [location(i, call)])),
+                Whole::Others(i) => app(HAS_OTHER, [location(i, call), place.clone()]),
             };
-            let other = if but_own { not(equal(place.clone(), own(call))) } else { truth(true) };
+            let other = if but_own { not(equal(place, own(call))) } else { truth(true) };
             and([member, other])
         }
     }
@@ -161,7 +161,7 @@ pub(super) fn place_of(role: &Role, call: &Term, node: &Term, thread: &Term) -> 
 
 /// Returns the thread at which a loop of a call ended, by the position of its last read.
 pub(crate) fn ended(event: usize, call: &Term) -> Term {
-    app(&ended_at(event), std::slice::from_ref(call))
+    app(&ended_at(event), [call])
 }
 
 /// Returns the name of the function from calls to the threads at which their loops ended.
@@ -172,12 +172,12 @@ pub fn ended_at(event: usize) -> String {
 
 /// Returns the term for the subevent or promise of a role.
 pub(crate) fn the(role: &Role, call: &Term, place: &Term) -> Term {
-    app(&format!("the.{}", role.name), &[call.clone(), place.clone()])
+    app(&format!("the.{}", role.name), [call, place])
 }
 
 /// Returns the term for g(s), the subevent that stands for a promise.
 pub(crate) fn image(promise: &Term) -> Term {
-    app("g", std::slice::from_ref(promise))
+    app("g", [promise])
 }
 
 /// Returns the name of the function that gives the value of an argument of an event.
@@ -194,7 +194,7 @@ pub fn number_in(kind: &str, (event, argument, slot): Named) -> String {
 
 /// Returns the formula "in this iteration the event at this position happens in this way".
 pub(super) fn happens_in(event: usize, way: usize, call: &Term, round: &Term) -> Term {
-    app(&way_of(event, way), &[call.clone(), round.clone()])
+    app(&way_of(event, way), [call, round])
 }
 
 /// Returns the name of the predicate of the iterations in which an event happens in this way.

@@ -11,19 +11,19 @@ use super::symbols::{RETURNED, number_in, own, passed_to, plus, result_of, tuple
 
 /// Returns the term that a leaf of a pattern names, for a call and the index of a subevent.
 pub(super) fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, Refusal> {
-    let of_call = |name: String| app(&name, std::slice::from_ref(call));
+    let of_call = |name: String| app(&name, [call]);
     Ok(match leaf {
-        Leaf::Thread => app("thread", std::slice::from_ref(call)),
+        Leaf::Thread => app("thread", [call]),
         Leaf::Own => own(call),
         Leaf::At | Leaf::Member => at.clone(),
-        Leaf::Home(i) => app("home", &[of_call(format!("location.{i}"))]),
+        Leaf::Home(i) => app("home", [of_call(format!("location.{i}"))]),
         Leaf::Node(i) => of_call(format!("node.{i}")),
         Leaf::Location(i) => of_call(format!("location.{i}")),
         Leaf::Identifier(i) => of_call(format!("identifier.{i}")),
         Leaf::Count => return Err(refusal!("{} is counted where it cannot be", role.words)),
         Leaf::Named(of) => {
             let place = place_of_event(kind, role, of.0, call, at)?;
-            app(&number_in(&kind.name, of), &[call.clone(), place])
+            app(&number_in(&kind.name, of), [call.clone(), place])
         }
         Leaf::Datum(datum) => datum_of(kind, role, datum, call, at)?,
     })
@@ -52,11 +52,11 @@ fn datum_at(
     call: &Term,
     place: &dyn Fn(usize) -> Result<Term, Refusal>,
 ) -> Result<Term, Refusal> {
-    let of_call = |name: String| app(&name, std::slice::from_ref(call));
+    let of_call = |name: String| app(&name, [call]);
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
         Datum::Word(i, word) => of_call(format!("datum.{i}.{word}")),
-        Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
+        Datum::Initial(i) => app("init", [of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
         Datum::Returned => of_call(RETURNED.to_owned()),
         Datum::Results(first, words) => {
@@ -68,8 +68,8 @@ fn datum_at(
                 Datum::Passed(_, argument) => passed_to(&kind.name, event, argument),
                 _ => result_of(&kind.name, event),
             };
-            let result = app(&name, &[call.clone(), place(event)?]);
-            if let Datum::Sum(_, k) = datum { app(&plus(k), &[result]) } else { result }
+            let result = app(&name, [call.clone(), place(event)?]);
+            if let Datum::Sum(_, k) = datum { app(&plus(k), [result]) } else { result }
         }
     })
 }
