@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 
-use crate::model::{ABS, Obligation, image};
-use crate::term::{BoundVariable, Term, Theory, TheoryStatement, and, app, equal, symbol};
+use crate::model::{ABS, image};
+use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, and, app, equal, symbol};
 
 /// The definitions of a theory, which decide some formulas without a solver.
 struct Definitions<'a>(BTreeMap<&'a str, (&'a [BoundVariable], &'a Term)>);
@@ -127,13 +127,8 @@ mod tests {
         let mut theory = Theory::default();
         let is = |s: &str, role: &str| equal(app("abs.role", [symbol(s)]), symbol(role));
         theory.define("reads", &[("s", ABS)], "Bool", or([is("s", "read"), is("s", "update")]));
-        let question = Obligation {
-            name: String::new(),
-            of: vec![("a".into(), ABS), ("b".into(), ABS)],
-            hints: Vec::new(),
-            from: and([app("reads", [symbol("a")]), app("rf", [symbol("b"), symbol("a")])]),
-            to: truth(false),
-        };
+        let from = and([app("reads", [symbol("a")]), app("rf", [symbol("b"), symbol("a")])]);
+        let question = Obligation::new("", &[("a", ABS), ("b", ABS)], from, truth(false));
         let stands = ["read", "write", "update"].map(|role| (role.to_owned(), format!("the {role}")));
         let all = cases(&theory, &question, &stands.into_iter().collect());
         // The case split has two roles for a and any role for b.

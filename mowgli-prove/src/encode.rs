@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mowgli_judge::algebra::{Choice, Demand, Key, Rel, RelExpr, Set, Spec};
 
 use crate::error::Refusal;
-use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
+use crate::term::{Obligation, Term, Theory, and, any, app, equal, not, or, symbol, truth};
 
 /// The names of one side: the sort of its subevents, and the prefixes of its symbols.
 #[derive(Clone, Debug)]
@@ -36,33 +36,6 @@ impl SideNames {
     #[must_use]
     pub fn common<T: Into<Term>>(&self, of: &str, to: impl IntoIterator<Item = T>) -> Term {
         app(&format!("{}{of}", self.shared), to)
-    }
-}
-
-/// A law: for all subevents, `from` implies `to`. It is an axiom if the library is below, and an obligation if it is
-/// the implemented one.
-#[derive(Clone, Debug)]
-pub struct Law {
-    /// A description in words.
-    pub words: String,
-    /// The variables for subevents.
-    pub of: Vec<&'static str>,
-    /// The hypothesis.
-    pub from: Term,
-    /// The goal.
-    pub to: Term,
-}
-
-impl Law {
-    fn new(words: String, of: &[&'static str], from: Term, to: Term) -> Self {
-        Self { words, of: of.to_vec(), from, to }
-    }
-
-    /// Returns the law as one closed formula.
-    #[must_use]
-    pub fn closed(&self, sort: &str) -> Term {
-        let of: Vec<(&str, &str)> = self.of.iter().map(|name| (*name, sort)).collect();
-        all(&of, implies(self.from.clone(), self.to.clone()))
     }
 }
 
@@ -97,7 +70,7 @@ pub struct Encoding {
     /// The choices, by the names of their predicates.
     pub choices: Vec<(String, Choice)>,
     /// The laws of each choice. The goal of the first one says which pairs it may have.
-    pub laws: Vec<Vec<Law>>,
+    pub laws: Vec<Vec<Obligation>>,
     /// The closures: the predicate, and the relation under the closure.
     pub closures: Vec<(String, String)>,
     /// The relations in turn, which count: the predicate, and the relation.
@@ -111,7 +84,7 @@ pub struct Encoding {
     /// The demands, with the names of their predicates.
     pub demands: Vec<(&'static str, Demand, String)>,
     /// The laws of the relations in turn.
-    pub of_turns: Vec<Law>,
+    pub of_turns: Vec<Obligation>,
     /// The predicates of translated expressions, by address.
     known: BTreeMap<usize, String>,
     taken: BTreeSet<String>,
@@ -159,6 +132,12 @@ pub fn encode(spec: &Spec, side: SideNames) -> Result<Encoding, Refusal> {
 
 fn pair() -> [Term; 2] {
     ["a", "b"].map(symbol)
+}
+
+/// Makes a law about subevents of a sort: an axiom of a library below, or an obligation of the implemented one.
+fn law(sort: &'static str, words: String, of: &[&str], from: Term, to: Term) -> Obligation {
+    let of: Vec<(&str, &'static str)> = of.iter().map(|variable| (*variable, sort)).collect();
+    Obligation::new(words, &of, from, to)
 }
 
 impl Encoding {
@@ -283,7 +262,7 @@ impl Encoding {
         let event = format!("{}same.event", self.side.shared);
         let one_event = |a: &Term, b: &Term| app(&event, [a, b]);
         let short = name.strip_prefix(&self.side.prefix).unwrap_or(&name).to_owned();
-        let law = |words: &str, of: &[&'static str], from, to| Law::new(format!("{short}: {words}"), of, from, to);
+        let law = |words: &str, of: &[&str], from, to| law(sort, format!("{short}: {words}"), of, from, to);
         let pair = and([is(&from, &a), is(&to, &b), thread, alike]);
         self.of_turns.extend([
             law("pairs are of one thread and alike", &["a", "b"], paired(&a, &b), pair),
@@ -332,6 +311,8 @@ impl Encoding {
         let c = symbol("c");
         let short = name.strip_prefix(&self.side.prefix).unwrap_or(name).to_owned();
         let chosen = |a: &Term, b: &Term| app(name, [a, b]);
+        let sort = self.side.sort;
+        let law = |words: &str, of: &[&str], from, to| law(sort, format!("{short}{words}"), of, from, to);
         let laws = match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads), self.set(writes));
@@ -340,26 +321,26 @@ impl Encoding {
                 let value = |what: &str, of: &Term| self.side.common(what, [of]);
                 let same = self.side.common("same.cell", [&a, &b]);
                 vec![
-                    Law::new(
-                        format!("{short} relates a write and a read of one cell"),
+                    law(
+                        " relates a write and a read of one cell",
                         &["a", "b"],
                         chosen(&a, &b),
                         and([is_write(&a), is_read(&b), same]),
                     ),
-                    Law::new(
-                        format!("{short}: what is read was written"),
+                    law(
+                        ": what is read was written",
                         &["a", "b"],
                         chosen(&a, &b),
                         equal(value("wrote", &a), value("read", &b)),
                     ),
-                    Law::new(
-                        format!("{short}: a read has one source"),
+                    law(
+                        ": a read has one source",
                         &["a", "b", "c"],
                         and([chosen(&a, &c), chosen(&b, &c)]),
                         equal(&a, &b),
                     ),
-                    Law::new(
-                        format!("{short}: a read without a source reads the initial value"),
+                    law(
+                        ": a read without a source reads the initial value",
                         &["a"],
                         and([is_read(&a), initial]),
                         equal(value("read", &a), value("initial", &a)),
@@ -371,19 +352,9 @@ impl Encoding {
                 let is_member = |s: &Term| app(&members, [s]);
                 let class = and([is_member(&a), is_member(&b), app(&same, &pair()), not(equal(&a, &b))]);
                 vec![
-                    Law::new(
-                        format!("{short} relates different members of one class"),
-                        &["a", "b"],
-                        chosen(&a, &b),
-                        class.clone(),
-                    ),
-                    Law::new(
-                        format!("{short} is transitive"),
-                        &["a", "b", "c"],
-                        and([chosen(&a, &b), chosen(&b, &c)]),
-                        chosen(&a, &c),
-                    ),
-                    Law::new(format!("{short} is total"), &["a", "b"], class, or([chosen(&a, &b), chosen(&b, &a)])),
+                    law(" relates different members of one class", &["a", "b"], chosen(&a, &b), class.clone()),
+                    law(" is transitive", &["a", "b", "c"], and([chosen(&a, &b), chosen(&b, &c)]), chosen(&a, &c)),
+                    law(" is total", &["a", "b"], class, or([chosen(&a, &b), chosen(&b, &a)])),
                 ]
             }
             Choice::Orient { pairs } => {
@@ -391,15 +362,10 @@ impl Encoding {
                 let wanted = |a: &Term, b: &Term| app(&pairs, [a, b]);
                 let one = or([chosen(&a, &b), chosen(&b, &a)]);
                 vec![
-                    Law::new(
-                        format!("{short} relates no other pairs"),
-                        &["a", "b"],
-                        chosen(&a, &b),
-                        or([wanted(&a, &b), wanted(&b, &a)]),
-                    ),
-                    Law::new(format!("{short} has every pair one way"), &["a", "b"], wanted(&a, &b), one),
-                    Law::new(
-                        format!("{short} has no pair both ways"),
+                    law(" relates no other pairs", &["a", "b"], chosen(&a, &b), or([wanted(&a, &b), wanted(&b, &a)])),
+                    law(" has every pair one way", &["a", "b"], wanted(&a, &b), one),
+                    law(
+                        " has no pair both ways",
                         &["a", "b"],
                         and([wanted(&a, &b), chosen(&a, &b)]),
                         not(chosen(&b, &a)),
@@ -413,16 +379,16 @@ impl Encoding {
 
     /// Returns the laws of the demands.
     #[must_use]
-    pub fn demanded(&self) -> Vec<Law> {
+    pub fn demanded(&self) -> Vec<Obligation> {
         let [a, b] = pair();
         let law = |(name, demand, predicate): &(&'static str, Demand, String)| match demand {
             Demand::Irreflexive => {
                 let words = format!("{name} is irreflexive");
-                Law::new(words, &["a"], truth(true), not(app(predicate, [&a, &a])))
+                law(self.side.sort, words, &["a"], truth(true), not(app(predicate, [&a, &a])))
             }
             Demand::Empty => {
                 let words = format!("{name} is empty");
-                Law::new(words, &["a", "b"], truth(true), not(app(predicate, [&a, &b])))
+                law(self.side.sort, words, &["a", "b"], truth(true), not(app(predicate, [&a, &b])))
             }
         };
         self.demands.iter().map(law).collect()
@@ -430,14 +396,15 @@ impl Encoding {
 
     /// Returns the laws of the closures: each is transitive and contains the relation under it.
     #[must_use]
-    pub fn of_closures(&self) -> Vec<Law> {
+    pub fn of_closures(&self) -> Vec<Obligation> {
         let [a, b] = pair();
         let c = symbol("c");
         let laws = self.closures.iter().flat_map(|(closure, inner)| {
             let has = |a: &Term, b: &Term| app(closure, [a, b]);
             [
-                Law::new(format!("{closure} has {inner}"), &["a", "b"], app(inner, [&a, &b]), has(&a, &b)),
-                Law::new(
+                law(self.side.sort, format!("{closure} has {inner}"), &["a", "b"], app(inner, [&a, &b]), has(&a, &b)),
+                law(
+                    self.side.sort,
                     format!("{closure} is transitive"),
                     &["a", "b", "c"],
                     and([has(&a, &b), has(&b, &c)]),
@@ -501,8 +468,8 @@ mod tests {
         structure.table("read", move |_| read);
         structure.table("wrote", |p| if p[0] == 0 { 1 } else { 7 });
         structure.table("initial", |_| 0);
-        let fails = |law: &&Law| !structure.holds(&law.closed("Sub")).unwrap();
-        encoding.laws[0].iter().filter(fails).map(|law| law.words.clone()).collect()
+        let fails = |law: &&Obligation| !structure.holds(&law.closed()).unwrap();
+        encoding.laws[0].iter().filter(fails).map(|law| law.name.clone()).collect()
     }
 
     #[test]
@@ -523,7 +490,7 @@ mod tests {
         let holds = |pairs: &[[usize; 2]]| {
             let relations = [(&**closure, pairs), (&**inner, &[[0, 1], [1, 2]][..])];
             let structure = structure(3, &relations);
-            encoding.of_closures().iter().map(|law| structure.holds(&law.closed("Sub")).unwrap()).collect::<Vec<_>>()
+            encoding.of_closures().iter().map(|law| structure.holds(&law.closed()).unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(holds(&[[0, 1], [1, 2], [0, 2]]), [true, true]);
         assert_eq!(holds(&[[0, 1], [1, 2]]), [true, false]);

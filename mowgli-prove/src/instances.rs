@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::Obligation;
-use crate::term::{BoundVariable, Term, Theory, TheoryStatement, and, app, implies, not, or, symbol, truth};
+use crate::term::{
+    BoundVariable, Obligation, Term, Theory, TheoryStatement, and, app, implies, not, or, symbol, truth,
+};
 
 /// A rule for the pool: from each term of the first sort the function makes a term of the second.
 pub type Derived = (&'static str, &'static str, &'static str);
@@ -173,6 +174,5 @@ pub fn instances(
     let (said, declared): (Vec<TheoryStatement>, Vec<TheoryStatement>) =
         ground.0.into_iter().partition(|s| matches!(s, TheoryStatement::Axiom(..)));
     let ground = Theory(declared.into_iter().chain(constants).chain(said).collect());
-    let question = Obligation { name: question.name.clone(), of: Vec::new(), hints: Vec::new(), from, to };
-    (ground, question)
+    (ground, Obligation::new(&*question.name, &[], from, to))
 }

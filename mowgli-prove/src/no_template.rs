@@ -93,7 +93,7 @@ fn consistency(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
     let encoding = encode(spec, side).map_err(|refusal| refusal.about(library))?;
     let laws = encoding.laws.iter().flatten().cloned().chain(encoding.demanded()).chain(encoding.of_closures());
     let so = encoding.so.iter().map(|(name, _)| format!("{name}' inside hb"));
-    Ok(laws.map(|law| law.words).chain(so).collect())
+    Ok(laws.map(|law| law.name).chain(so).collect())
 }
 
 /// Returns the assumptions of the libraries below.
@@ -106,7 +106,7 @@ fn assumption(source: &ProofSource<'_>) -> Result<Vec<String>, Refusal> {
             encode(&assumption, side).map_err(|refusal| refusal.about(format!("the assumptions of {name}")))?;
         let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
         all.extend(words.map(|(((short, ..), law), partner)| {
-            let words = if partner.is_some() { (*short).to_owned() } else { law.words };
+            let words = if partner.is_some() { (*short).to_owned() } else { law.name };
             format!("{name} requires: {words}")
         }));
     }

@@ -13,7 +13,7 @@ use crate::model::{
     constant, data_of, datum_of, guards_of, location, plus, thread,
 };
 use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Whole};
-use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
+use crate::term::{INT, Obligation, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// The relation of calls that are counted together: they are of one thread, and their arguments have the same names.
 pub const ALIKE: &str = "alike";
@@ -280,7 +280,7 @@ impl LibraryTheory<'_> {
     ///
     /// # Errors
     /// If it is unknown which threads take part.
-    pub(crate) fn rounds(&self) -> Result<Vec<crate::model::Obligation>, Refusal> {
+    pub(crate) fn rounds(&self) -> Result<Vec<Obligation>, Refusal> {
         let [c, t, d] = ["c", "t", "d"].map(symbol);
         let of_kind = |kind: &Kind| {
             let [i] = kind.takes_part[..] else {
@@ -288,13 +288,9 @@ impl LibraryTheory<'_> {
             };
             let takes_part = app(TAKES_PART, [location(i, &c), t.clone()]);
             let is_theirs = and([equal(thread(&d), &t), self.same_object(&c, &d), not(less(index(&d), index(&c)))]);
-            Ok(crate::model::Obligation {
-                name: format!("each round of {} has a call of every thread that takes part", kind.name),
-                of: vec![("c".to_owned(), "Call"), ("t".to_owned(), "Thread")],
-                hints: Vec::new(),
-                from: and([self.is_kind(kind, &c), takes_part]),
-                to: any(&[("d", "Call")], is_theirs),
-            })
+            let name = format!("each round of {} has a call of every thread that takes part", kind.name);
+            let (from, to) = (and([self.is_kind(kind, &c), takes_part]), any(&[("d", "Call")], is_theirs));
+            Ok(Obligation::new(name, &[("c", "Call"), ("t", "Thread")], from, to))
         };
         self.parts.kinds.iter().map(of_kind).collect()
     }

@@ -22,7 +22,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
-use crate::encode::{Encoding, Law, SideNames, encode};
+use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::model::Stamps;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
@@ -477,12 +477,8 @@ impl<'a> Plain<'a> {
         let encoding = &self.encoding;
         theory.comment(&format!("The consistency predicate of {}.", self.library));
         let laws = encoding.of_closures().into_iter().chain(encoding.of_turns.iter().cloned());
-        for Law { words, of, from, to } in
-            laws.chain(encoding.laws.iter().flatten().cloned()).chain(encoding.demanded())
-        {
-            let law = Law { words, of, from, to };
-            theory.axiom(&law.words, law.closed(sub));
-        }
+        let laws = laws.chain(encoding.laws.iter().flatten().cloned()).chain(encoding.demanded());
+        laws.for_each(|law| theory.assume(&law));
         theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let hb = |a: &Term, b: &Term| self.names.app("hb", [a, b]);

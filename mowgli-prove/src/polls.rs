@@ -30,9 +30,7 @@ use crate::instances::Derived;
 use crate::plain::{Plain, PlainKind, PlainRole, SortNames};
 use crate::prove::{Proof, ProofOptions};
 use crate::reading::{Numbers, pairs};
-use crate::term::{
-    Structure, Term, Theory, TheoryStatement, all, and, any, app, equal, implies, not, or, symbol, truth,
-};
+use crate::term::{Obligation, Structure, Term, Theory, TheoryStatement, and, app, equal, not, or, symbol, truth};
 use crate::theorem::{Item, Theorem, VisitExecutions, executions, small};
 
 // The sorts: subevents and events of the compiled program, and of the program itself.
@@ -86,24 +84,6 @@ pub const COMPILERS: [(&str, WaitByPolls); 5] = [
 #[must_use]
 pub fn compiler(variant: &str) -> Option<WaitByPolls> {
     COMPILERS.iter().find(|(name, _)| *name == variant).map(|(_, by)| *by)
-}
-
-/// A statement for all elements of some sorts: `from` implies `to`.
-struct Implication {
-    words: String,
-    of: Vec<(&'static str, &'static str)>,
-    from: Term,
-    to: Term,
-}
-
-impl Implication {
-    fn new(words: &str, of: &[(&'static str, &'static str)], from: Term, to: Term) -> Self {
-        Self { words: words.to_owned(), of: of.to_vec(), from, to }
-    }
-
-    fn closed(&self) -> Term {
-        all(&self.of, implies(self.from.clone(), self.to.clone()))
-    }
 }
 
 fn same(name: &str, a: &Term, b: &Term) -> Term {
@@ -164,7 +144,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the rules of the language beside its consistency predicate (SYNC Def. 16).
-    fn language(&self) -> Vec<Implication> {
+    fn language(&self) -> Vec<Obligation> {
         let [s, u, a, e] = ["s", "u", "a", "e"].map(symbol);
         let took = app("took", [&s]);
         let removal = app("removal", [&a, &e]);
@@ -179,20 +159,15 @@ impl<'a> WaitsToPolls<'a> {
         ]);
         let twice = and([known(&a), known(&e), same("thread", &a, &e), same("handle", &a, &e)]);
         let mut rules = vec![
-            Implication::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), app(&self.turn, [&took, &s])),
-            Implication::new(
+            Obligation::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), app(&self.turn, [&took, &s])),
+            Obligation::new(
                 "a poll returns the identifier of what it takes",
                 &[("s", SUB)],
                 self.polls(&s),
                 same("handle", &app("event", [&took]), &app("event", [&s])),
             ),
-            Implication::new(
-                "identifiers of a thread are different",
-                &[("a", EVENT), ("e", EVENT)],
-                twice,
-                equal(a, e),
-            ),
-            Implication::new(
+            Obligation::new("identifiers of a thread are different", &[("a", EVENT), ("e", EVENT)], twice, equal(a, e)),
+            Obligation::new(
                 "what was added to an empty set was removed",
                 &[("a", EVENT), ("e", EVENT)],
                 emptied,
@@ -202,7 +177,7 @@ impl<'a> WaitsToPolls<'a> {
         for rf in self.reads_from() {
             let read = app(rf, [&u, &s]);
             let source = app(rf, [&app("source", [&s]), &s]);
-            rules.push(Implication::new("source is what is read from", &[("u", SUB), ("s", SUB)], read, source));
+            rules.push(Obligation::new("source is what is read from", &[("u", SUB), ("s", SUB)], read, source));
         }
         rules
     }
@@ -227,32 +202,27 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Returns the rules that f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
-    fn abstraction(&self) -> Result<Vec<Implication>, Refusal> {
+    fn abstraction(&self) -> Result<Vec<Obligation>, Refusal> {
         let [c, x, y, s] = ["c", "x", "y", "s"].map(symbol);
         let [fx, fy] = [&x, &y].map(|e| app("f", [e]));
         let two = [("x", EVENT), ("y", EVENT)];
         let at = app("at", [&c]);
         let mut rules = vec![
-            Implication::new(
-                "what stands for a call is of it",
-                &[("c", CALL)],
-                truth(true),
-                equal(app("f", [&at]), &c),
-            ),
-            Implication::new(
+            Obligation::new("what stands for a call is of it", &[("c", CALL)], truth(true), equal(app("f", [&at]), &c)),
+            Obligation::new(
                 "f keeps threads",
                 &[("x", EVENT)],
                 truth(true),
                 equal(app("thread", [&x]), app("w.thread", [&fx])),
             ),
-            Implication::new(
+            Obligation::new(
                 "f keeps program order",
                 &two,
                 app("before", [&x, &y]),
                 or([equal(&fx, &fy), app("w.before", [&fx, &fy])]),
             ),
-            Implication::new("f keeps program order, back", &two, app("w.before", [&fx, &fy]), app("before", [&x, &y])),
-            Implication::new(
+            Obligation::new("f keeps program order, back", &two, app("w.before", [&fx, &fy]), app("before", [&x, &y])),
+            Obligation::new(
                 "what stands for a call goes to its node",
                 &[("c", CALL)],
                 not(self.waits(&c)),
@@ -263,13 +233,13 @@ impl<'a> WaitsToPolls<'a> {
             let stands = self.counterpart(kind)?;
             let words = format!("{} stands for {}", stands.name, kind.name);
             let is = self.below.is_kind(&at, stands);
-            rules.push(Implication::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is));
+            rules.push(Obligation::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is));
             for (role, below) in kind.roles.iter().zip(&stands.roles) {
                 let name = &self.above.roles[*role].name;
                 let is = self.above.has_role(&s, |r| r.name == *name);
                 let part = self.below.part(*below, &app("at", [&app("w.event", [&s])]));
                 let words = format!("g of {name}");
-                rules.push(Implication::new(&words, &[("s", PROMISE)], is, equal(app("g", [&s]), part)));
+                rules.push(Obligation::new(&words, &[("s", PROMISE)], is, equal(app("g", [&s]), part)));
             }
         }
         let g = app("g", [&s]);
@@ -277,21 +247,21 @@ impl<'a> WaitsToPolls<'a> {
             let is = self.below.has_role(&g, |r| r.name == role.name);
             let words = format!("what g takes to {}", role.name);
             let from = self.above.has_role(&s, |r| self.counterparts(r).contains(&b));
-            rules.push(Implication::new(&words, &[("s", PROMISE)], is, from));
+            rules.push(Obligation::new(&words, &[("s", PROMISE)], is, from));
         }
         let alike = ["cell", "read", "wrote", "initial"].map(|name| equal(app(name, [&g]), app(&ABOVE.of(name), [&s])));
         let operates = not(self.waits(&app("w.event", [&s])));
-        rules.push(Implication::new("g keeps cells and values", &[("s", PROMISE)], operates, and(alike)));
+        rules.push(Obligation::new("g keeps cells and values", &[("s", PROMISE)], operates, and(alike)));
         let back = equal(app("up", [&g]), &s);
-        rules.push(Implication::new("g takes no two to one", &[("s", PROMISE)], truth(true), back));
+        rules.push(Obligation::new("g takes no two to one", &[("s", PROMISE)], truth(true), back));
         let touches = self.below.has_role(&s, |role| role.has_cell);
         let stands = equal(app("g", [&app("up", [&s])]), &s);
-        rules.push(Implication::new("what touches memory stands for something", &[("s", SUB)], touches, stands));
+        rules.push(Obligation::new("what touches memory stands for something", &[("s", SUB)], touches, stands));
         Ok(rules)
     }
 
     /// Returns the rules of the compiler that the proof needs. `read_off` keeps those that hold in samples.
-    fn compiled(&self) -> Vec<Implication> {
+    fn compiled(&self) -> Vec<Obligation> {
         let [c, n, x] = ["c", "n", "x"].map(symbol);
         let (at, added, asked) = (app("at", [&c]), app("added", [&c]), app("asked", [&c, &n]));
         let open = |n: &Term| app("open", [&app("w.id", [&c]), n]);
@@ -304,7 +274,7 @@ impl<'a> WaitsToPolls<'a> {
         ]);
         let each = |kind: &PlainKind| {
             let words = format!("{} is added to the set of its identifier and node", kind.name);
-            Implication::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is_added.clone())
+            Obligation::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is_added.clone())
         };
         let is_asked = and([
             app("found.empty", [&asked]),
@@ -314,21 +284,21 @@ impl<'a> WaitsToPolls<'a> {
         ]);
         let polled = app("polled", [&x]);
         let is_polled = and([self.is(&polled, &["Poll"]), app("before", [&polled, &x]), same("handle", &polled, &x)]);
-        let mut rules: Vec<Implication> = self.named().map(each).collect();
-        rules.push(Implication::new(
+        let mut rules: Vec<Obligation> = self.named().map(each).collect();
+        rules.push(Obligation::new(
             "a wait finds the sets of its identifier empty, for each node",
             &[("c", CALL), ("n", "Node")],
             self.waits(&c),
             is_asked,
         ));
         let removes = self.is(&x, &["SetRemove"]);
-        rules.push(Implication::new("what is removed was polled before", &[("x", EVENT)], removes, is_polled));
+        rules.push(Obligation::new("what is removed was polled before", &[("x", EVENT)], removes, is_polled));
         rules
     }
 
     /// Returns the theory of all executions of compiled programs, with the program above. `rules` are those of the
     /// compiler.
-    fn theory(&self, rules: &[Implication]) -> Result<Theory, Refusal> {
+    fn theory(&self, rules: &[Obligation]) -> Result<Theory, Refusal> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
         ["Handle", "Opened", EVENT, SUB, CALL, PROMISE].into_iter().for_each(|sort| theory.sort(sort));
@@ -349,10 +319,10 @@ impl<'a> WaitsToPolls<'a> {
         theory.define("poll", &[("c", CALL), ("d", CALL)], EVENT, app("polled", [&removal]));
         for (heading, rules) in [("The language.", &self.language()), ("f and g.", &self.abstraction()?)] {
             theory.comment(heading);
-            rules.iter().for_each(|rule| theory.axiom(&rule.words, rule.closed()));
+            rules.iter().for_each(|rule| theory.assume(rule));
         }
         theory.comment("The compiler.");
-        rules.iter().for_each(|rule| theory.axiom(&rule.words, rule.closed()));
+        rules.iter().for_each(|rule| theory.assume(rule));
         Ok(theory)
     }
 
@@ -382,7 +352,7 @@ impl<'a> WaitsToPolls<'a> {
         }
     }
 
-    fn theorem(&self, rules: &[Implication]) -> Result<Theorem, Refusal> {
+    fn theorem(&self, rules: &[Obligation]) -> Result<Theorem, Refusal> {
         Ok(Theorem {
             about: "SYNC Theorem 6, for every program: outcomes with polls are outcomes with waits.".to_owned(),
             theory: self.theory(rules)?,
@@ -556,7 +526,7 @@ impl<'a> WaitsToPolls<'a> {
 
     /// Returns the rules of the compiler that hold in these executions, and complaints about those that do not hold or
     /// that no execution exercises.
-    fn read_off(&self, visit: VisitExecutions<'_>) -> Result<(Vec<Implication>, Vec<Refusal>), Error> {
+    fn read_off(&self, visit: VisitExecutions<'_>) -> Result<(Vec<Obligation>, Vec<Refusal>), Error> {
         let theory = self.theory(&[])?;
         let rules = self.compiled();
         // For each rule: whether it holds in all executions, and whether its hypothesis holds in one.
@@ -566,7 +536,7 @@ impl<'a> WaitsToPolls<'a> {
             let mut look = || -> Result<(), Contradiction> {
                 let structure = self.read(&theory, execution)?;
                 for (rule, (holds, reported)) in rules.iter().zip(&mut known) {
-                    *reported = *reported || structure.holds(&any(&rule.of, rule.from.clone()))?;
+                    *reported = *reported || structure.holds(&rule.some(&rule.from))?;
                     *holds = *holds && structure.holds(&rule.closed())?;
                 }
                 Ok(())
@@ -583,7 +553,7 @@ impl<'a> WaitsToPolls<'a> {
                 kept.push(rule);
             } else {
                 let so = if reported { "is not so in compiled programs" } else { "is seen in no compiled program" };
-                others.push(refusal!("this {so}: {}", rule.words));
+                others.push(refusal!("this {so}: {}", rule.name));
             }
         }
         Ok((kept, others))

@@ -28,13 +28,13 @@ use rayon::prelude::*;
 use crate::cases::cases;
 use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
 use crate::kind::{Kind, Read, Role};
-use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ModelInput, Obligation, ROUND};
+use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ModelInput, ROUND};
 use crate::no_template::{OpenObligation, obligations};
 use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
 use crate::source::ProofSource;
 use crate::split::{CaseResult, Cases};
 use crate::stated::Stated;
-use crate::term::{Structure, Term, Theory, and, any, app, symbol};
+use crate::term::{Obligation, Structure, Term, Theory, and, any, app, symbol};
 use crate::witness::structure;
 
 /// The options of a proof search.
@@ -664,17 +664,14 @@ struct HypothesisSearch {
 
 impl HypothesisSearch {
     fn new(question: &Obligation, row: &ObligationResult) -> Self {
-        let of: Vec<(String, String)> =
-            question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
-        let some = |term: &Term| Term::Any(of.clone(), term.clone().into());
         let from = &question.from;
         let parts = match from {
             Term::App(name, parts) if &**name == "and" => parts.iter().map(|part| (part.clone(), false)).collect(),
             whole => vec![(whole.clone(), false)],
         };
-        let parts = parts.into_iter().map(|(part, holds)| (some(&part), holds)).collect();
+        let parts = parts.into_iter().map(|(part, holds)| (question.some(&part), holds)).collect();
         let needs_none = row.witnessed || matches!(row.closed, Some(Closed::Definition | Closed::Nothing));
-        Self { given: some(from), holds: false, needs_none, parts }
+        Self { given: question.some(from), holds: false, needs_none, parts }
     }
 
     fn look(&mut self, structure: &Structure<'_>) -> Result<(), Contradiction> {

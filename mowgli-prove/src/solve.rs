@@ -7,8 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::model::Obligation;
-use crate::term::{Theory, TheoryStatement, not};
+use crate::term::{Obligation, Theory, TheoryStatement, not};
 
 /// A solver on the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -31,11 +31,11 @@ use crate::area::{Area, Areas};
 use crate::encode::Partner;
 use crate::ground::Ground;
 use crate::kind::{Kind, Role};
-use crate::model::{ABS, LibraryTheory, Obligation, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
+use crate::model::{ABS, LibraryTheory, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
 use crate::ready::PreparedTheory;
 use crate::solve::{Effort, Query, SolverAnswer, SolverProgram, ask_all};
-use crate::term::{BoundVariable, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
+use crate::term::{BoundVariable, Obligation, Term, Theory, TheoryStatement, any, app, implies, not, symbol, truth};
 
 /// The maximal number of reads in one case whose sources are split, because each split multiplies the cases by the number of
 /// roles that write.
@@ -691,8 +691,7 @@ mod tests {
     }
 
     fn obligation(of: (&str, &'static str), from: Term, to: Term) -> Obligation {
-        let of = vec![(of.0.to_owned(), of.1)];
-        Obligation { name: "of a test".to_owned(), of, hints: Vec::new(), from, to }
+        Obligation::new("of a test", &[of], from, to)
     }
 
     /// A call is an acquire or a release. If it is neither, every case is contradictory; if it is not an acquire, one

@@ -5,10 +5,10 @@ use mowgli_core::lemma::{Access, Along, Fact, Lemma, LemmaVar, Num, Of, Sort};
 
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
-use crate::model::{LibraryTheory, Obligation, ended, location, own, the, thread};
+use crate::model::{LibraryTheory, ended, location, own, the, thread};
 use crate::numbers::{index, int, number};
 use crate::pattern::{ArgumentForm, Each};
-use crate::term::{Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
+use crate::term::{Obligation, Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// A lemma for calls of some kinds.
 pub(crate) struct Stated {
@@ -49,8 +49,8 @@ impl LibraryTheory<'_> {
     fn stated_of(&self, sorted: &Sorted<'_>) -> Result<Stated, Refusal> {
         let lemma = sorted.lemma;
         let (from, to) = (self.hypotheses(sorted)?, self.facts(sorted, &lemma.then)?);
-        let of: Vec<(String, &'static str)> = lemma.of.iter().map(|v| (v.name.to_owned(), sort(*v))).collect();
-        let statement = Obligation { name: lemma.words.to_owned(), of, hints: Vec::new(), from, to };
+        let of: Vec<(&str, &'static str)> = lemma.of.iter().map(|v| (v.name, sort(*v))).collect();
+        let statement = Obligation::new(lemma.words, &of, from, to);
         let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
         let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
         let is_before = |of: LemmaVar| app("po.call", [earlier.var(of), sorted.var(of)]);

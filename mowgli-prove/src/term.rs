@@ -192,6 +192,47 @@ impl fmt::Display for Term {
     }
 }
 
+/// A statement: for all elements of some sorts, `from` implies `to`. It is an axiom where it is known, as of a library
+/// below, and an obligation where a solver has to show it.
+#[derive(Clone, Debug)]
+pub struct Obligation {
+    /// A description in the words of the paper.
+    pub name: String,
+    /// The variables, with their sorts.
+    pub of: Vec<(String, &'static str)>,
+    /// Instances of axioms for these variables: they help a solver, and follow from the theory.
+    pub hints: Vec<Term>,
+    /// The hypothesis, beside the theory.
+    pub from: Term,
+    /// The goal.
+    pub to: Term,
+}
+
+impl Obligation {
+    /// Makes an obligation without hints.
+    #[must_use]
+    pub fn new(name: impl Into<String>, of: &[(&str, &'static str)], from: Term, to: Term) -> Self {
+        let of = of.iter().map(|(variable, sort)| ((*variable).to_owned(), *sort)).collect();
+        Self { name: name.into(), of, hints: Vec::new(), from, to }
+    }
+
+    /// Returns the obligation as one closed formula.
+    #[must_use]
+    pub fn closed(&self) -> Term {
+        all(&self.variables(), implies(self.from.clone(), self.to.clone()))
+    }
+
+    /// Returns the formula "some elements satisfy this formula about the variables", such as the hypothesis.
+    #[must_use]
+    pub fn some(&self, formula: &Term) -> Term {
+        any(&self.variables(), formula.clone())
+    }
+
+    fn variables(&self) -> Vec<(&str, &str)> {
+        self.of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect()
+    }
+}
+
 /// One statement of a theory.
 #[derive(Clone, Debug)]
 pub enum TheoryStatement {
@@ -243,6 +284,11 @@ impl Theory {
     /// Adds an axiom.
     pub fn axiom(&mut self, words: &str, body: Term) {
         self.0.push(TheoryStatement::Axiom(words.to_owned(), body));
+    }
+
+    /// Adds a statement as an axiom.
+    pub fn assume(&mut self, known: &Obligation) {
+        self.axiom(&known.name, known.closed());
     }
 
     /// Returns the axioms.

@@ -20,10 +20,9 @@ use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};
 use crate::instances::{Derived, instances};
-use crate::model::Obligation;
 use crate::prove::{Closed, ObligationResult, Proof, ProofOptions};
 use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
-use crate::term::{Structure, Term, Theory};
+use crate::term::{Obligation, Structure, Term, Theory};
 
 /// A hypothesis: its name and its formulas.
 pub struct Hypothesis {
@@ -79,9 +78,7 @@ impl Item {
     /// Makes a step about these constants.
     #[must_use]
     pub fn step(under: &[&'static str], name: &str, of: &[(&str, &'static str)], from: Term, to: Term) -> Self {
-        let of = of.iter().map(|(constant, sort)| ((*constant).to_owned(), *sort)).collect();
-        let obligation = Obligation { name: name.to_owned(), of, hints: Vec::new(), from, to };
-        Self::Step { under: under.to_vec(), obligation, with: Vec::new() }
+        Self::Step { under: under.to_vec(), obligation: Obligation::new(name, of, from, to), with: Vec::new() }
     }
 
     /// Returns the step with more terms for the pool of instances.
@@ -226,8 +223,7 @@ fn reported(answer: SolverAnswer) -> SolverAnswer {
 /// Returns the hypotheses of a step, and the formula "something satisfies what the step takes as given".
 fn step(item: &Item) -> Option<(&Vec<&'static str>, Term)> {
     let Item::Step { under, obligation, .. } = item else { return None };
-    let of = obligation.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
-    Some((under, Term::Any(of, obligation.from.clone().into())))
+    Some((under, obligation.some(&obligation.from)))
 }
 
 /// Visits the executions of these programs, with their calls replaced by these implementations, until `visit` returns

@@ -136,11 +136,11 @@ impl Compared {
             operators(rel, &mut self.operators);
         }
         for law in encoding.of_closures().iter().chain(&encoding.of_turns) {
-            assert_eq!(structure.holds(&law.closed("Sub")), Ok(true), "{}", law.words);
+            assert_eq!(structure.holds(&law.closed()), Ok(true), "{}", law.name);
         }
         let laws = encoding.laws.iter().flatten().cloned().chain(encoding.demanded());
         let broken: Vec<String> =
-            laws.filter(|law| structure.holds(&law.closed("Sub")) != Ok(true)).map(|law| law.words).collect();
+            laws.filter(|law| structure.holds(&law.closed()) != Ok(true)).map(|law| law.name).collect();
         let judged = consistent(libraries, name, execution, None);
         assert_eq!(judged.is_ok(), broken.is_empty(), "{name}: the judge says {judged:?}, the laws {broken:?}");
         if broken.is_empty() {

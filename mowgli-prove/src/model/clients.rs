@@ -8,14 +8,14 @@ use crate::encode::Partner;
 use crate::error::Refusal;
 use crate::kind::Kind;
 use crate::pattern::{ArgumentForm, Each};
-use crate::term::{INT, Term, Theory, all, and, app, equal, implies, not, or, symbol};
+use crate::term::{INT, Obligation, Term, Theory, all, and, app, equal, implies, not, or, symbol};
 
 use super::symbols::{
     ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, TUPLE, constant, ended_at, ends_of, happens_in,
     in_range, number_in, own, passed_to, place_sort, result_of, the, way_of,
 };
 use super::values::guarded;
-use super::{LibraryTheory, Obligation, library};
+use super::{LibraryTheory, library};
 
 impl LibraryTheory<'_> {
     /// Returns the theory of calls and their subevents with the assumptions of the implemented library. Also returns
@@ -44,10 +44,8 @@ impl LibraryTheory<'_> {
                 if let Some(partner) = partner {
                     obligations.push(self.partnered(library(encoding), name, partner));
                 } else {
-                    let of = law.of.iter().map(|v| ((*v).to_owned(), SUB)).collect();
-                    let name = format!("{} requires: {}", library(encoding), law.words);
-                    let (from, to) = (law.from.clone(), law.to.clone());
-                    obligations.push(Obligation { name, of, hints: Vec::new(), from, to });
+                    let name = format!("{} requires: {}", library(encoding), law.name);
+                    obligations.push(Obligation { name, ..law });
                 }
             }
         }
@@ -70,7 +68,7 @@ impl LibraryTheory<'_> {
             theory.0.extend(encoding.relations.0.iter().cloned());
             for (law, partner) in encoding.demanded().into_iter().zip(&encoding.partners) {
                 if partner.is_none() {
-                    theory.axiom(&law.words, law.closed(ABS));
+                    theory.assume(&law);
                 }
             }
             for (mate, partner) in self.matching() {
@@ -119,13 +117,7 @@ impl LibraryTheory<'_> {
         let there = roles
             .cartesian_product(&calls)
             .map(|((kind, role), call)| and([self.is_kind(kind, call), partner.is(&a, &the(role, call, &own(call)))]));
-        Obligation {
-            name: format!("{of} requires: {words}"),
-            of: vec![("a".to_owned(), SUB)],
-            hints: Vec::new(),
-            from: app(&partner.of, [&a]),
-            to: or(there),
-        }
+        Obligation::new(format!("{of} requires: {words}"), &[("a", SUB)], app(&partner.of, [&a]), or(there))
     }
 
     /// Declares calls, threads, nodes and arguments.

@@ -60,21 +60,6 @@ fn library(encoding: &Encoding) -> &str {
     prefix.strip_prefix(ASSUMED).unwrap_or(prefix).trim_end_matches('.')
 }
 
-/// A statement for the solver to show: `from` implies `to`, in every execution.
-#[derive(Clone, Debug)]
-pub struct Obligation {
-    /// A description in the words of the paper.
-    pub name: String,
-    /// The constants of the statement, with their sorts.
-    pub of: Vec<(String, &'static str)>,
-    /// Instances of axioms for these constants: they help a solver, and follow from the theory.
-    pub hints: Vec<Term>,
-    /// The hypothesis, beside the theory.
-    pub from: Term,
-    /// The goal.
-    pub to: Term,
-}
-
 /// The error for specifications with pairs that come in turn.
 const COUNTED: &str = "pairs that come in turn are counted, which is not first-order";
 
@@ -303,7 +288,7 @@ impl<'a> LibraryTheory<'a> {
             theory.0.extend(encoding.relations.0.iter().cloned());
             let laws = encoding.of_closures().into_iter().chain(encoding.laws.iter().flatten().cloned());
             for law in laws.chain(encoding.demanded()) {
-                theory.axiom(&law.words, law.closed(SUB));
+                theory.assume(&law);
             }
         }
         if self.has_assumptions() {

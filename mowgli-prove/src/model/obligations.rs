@@ -3,16 +3,16 @@
 use mowgli_core::ids::Name;
 use mowgli_judge::algebra::Choice;
 
-use crate::encode::{Encoding, Law};
+use crate::encode::Encoding;
 use crate::error::Refusal;
 use crate::kind::{Kind, Read, Role, Write};
 use crate::pattern::{Each, Leaf, Members};
-use crate::term::{Term, all, and, app, equal, implies, not, or, symbol, truth};
+use crate::term::{Obligation, Term, and, app, equal, implies, not, or, symbol, truth};
 
 use super::family::TypedSubs;
 use super::symbols::{ABS, LAST, SUB, ended, happens_in, image, location, own, place_of, the, thread};
 use super::values::{datum_of, leaf_of};
-use super::{LibraryTheory, Obligation, library};
+use super::{LibraryTheory, library};
 
 /// True for roles indexed by a set that may be empty and has no named element: iterations, or threads without the
 /// first.
@@ -44,21 +44,6 @@ fn puts_before<'k>(kind: &'k Kind, role: &Role) -> Vec<&'k Role> {
     all.into_iter().filter(|r| Some(r.position.0) == last).collect()
 }
 
-impl Obligation {
-    /// Returns the obligation as one closed formula.
-    #[must_use]
-    pub fn closed(&self) -> Term {
-        let of: Vec<(&str, &str)> = self.of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
-        all(&of, implies(self.from.clone(), self.to.clone()))
-    }
-}
-
-fn of_law(law: &Law, hints: Vec<Term>) -> Obligation {
-    let name = law.words.clone();
-    let of = law.of.iter().map(|v| ((*v).to_owned(), ABS)).collect();
-    Obligation { name, of, hints, from: law.from.clone(), to: law.to.clone() }
-}
-
 impl LibraryTheory<'_> {
     /// Returns the obligations of condition 3: the laws of the choices, the demands, and the written values.
     ///
@@ -67,33 +52,25 @@ impl LibraryTheory<'_> {
     pub fn consistency(&self) -> Result<Vec<Obligation>, Refusal> {
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
         let laws = laws.chain(self.upper.of_closures());
-        let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
+        let mut all: Vec<Obligation> = laws.collect();
         let a = symbol("a");
         let family = self.promises();
         for (kind, promise) in &family.roles {
             if let Some(Write::Plus(from, datum)) = promise.writes {
                 let (_, source) = self.source(kind, promise, from, &family, &a);
                 let with = datum_of(kind, promise, datum, &family.call(&a), &family.place(promise, &a))?;
-                all.push(Obligation {
-                    name: format!("{} of {} has a sum to write", promise.family, kind.name),
-                    of: vec![("a".to_owned(), ABS)],
-                    hints: self.hints(&["a"]),
-                    from: family.is(promise, &a),
-                    to: app("have.sum", [family.common("read", [source]), with]),
-                });
+                let name = format!("{} of {} has a sum to write", promise.family, kind.name);
+                let has_sum = app("have.sum", [family.common("read", [source]), with]);
+                all.push(Obligation::new(name, &[("a", ABS)], family.is(promise, &a), has_sum));
             }
             if let Some(Read::IsNot(datum)) = promise.reads {
                 let value = datum_of(kind, promise, datum, &family.call(&a), &family.place(promise, &a))?;
-                all.push(Obligation {
-                    name: format!("{} does not read what it must not", promise.words),
-                    of: vec![("a".to_owned(), ABS)],
-                    hints: self.hints(&["a"]),
-                    from: family.is(promise, &a),
-                    to: not(equal(family.common("read", [&a]), value)),
-                });
+                let name = format!("{} does not read what it must not", promise.words);
+                let differs = not(equal(family.common("read", [&a]), value));
+                all.push(Obligation::new(name, &[("a", ABS)], family.is(promise, &a), differs));
             }
         }
-        Ok(all)
+        Ok(all.into_iter().map(|obligation| self.hinted(obligation)).collect())
     }
 
     /// Returns the obligations of condition 2, one for each part of so': it is inside hb.
@@ -101,14 +78,8 @@ impl LibraryTheory<'_> {
     pub fn carried(&self) -> Vec<Obligation> {
         let [a, b] = ["a", "b"].map(symbol);
         let part = |(name, predicate): &(&'static str, String)| {
-            let edge = app(predicate, [&a, &b]);
-            Obligation {
-                name: format!("{name}' inside hb"),
-                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
-                hints: self.hints(&["a", "b"]),
-                from: edge,
-                to: app("hb", [image(&a), image(&b)]),
-            }
+            let (edge, carried) = (app(predicate, [&a, &b]), app("hb", [image(&a), image(&b)]));
+            self.hinted(Obligation::new(format!("{name}' inside hb"), &[("a", ABS), ("b", ABS)], edge, carried))
         };
         self.upper.so.iter().map(part).collect()
     }
@@ -121,19 +92,13 @@ impl LibraryTheory<'_> {
     pub fn lemmas(&self) -> Vec<Vec<Obligation>> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let family = self.concrete();
-        let subs = |names: &[&str]| names.iter().map(|v| ((*v).to_owned(), SUB)).collect::<Vec<_>>();
-        let at = |of: &Term| family.common("at", [of]);
-        let present = |of: &Term| self.made(&family.call(of), &at(of));
         // A part of so is inside hb by an axiom, so it needs no lemma.
         let is_part = |e: &Encoding, name: &str| e.so.iter().any(|(_, part)| part == name);
         let orders = self.lower.iter().flat_map(|e| e.choices.iter().filter(move |(name, _)| !is_part(e, name)));
         let orders = orders.filter(|(_, c)| matches!(c, Choice::Order { .. }));
-        let orders = orders.map(|(name, _)| Obligation {
-            name: format!("{name} is inside hb"),
-            of: subs(&["a", "b"]),
-            hints: [present(&a), present(&b)].concat(),
-            from: app(name, [&a, &b]),
-            to: app("hb", [&a, &b]),
+        let orders = orders.map(|(name, _)| {
+            let (ordered, happens) = (app(name, [&a, &b]), app("hb", [&a, &b]));
+            Obligation::new(format!("{name} is inside hb"), &[("a", SUB), ("b", SUB)], ordered, happens)
         });
         let pairs = family
             .roles
@@ -143,23 +108,17 @@ impl LibraryTheory<'_> {
             let rf = self.reads_from(role.library)?;
             let (call, place) = (family.call(&a), family.place(role, &a));
             let way = put.way.map(|way| happens_in(put.position.0, way, &call, &place));
-            Some(Obligation {
-                name: format!("in {} {} reads what {} wrote", kind.name, role.words, put.words),
-                of: subs(&["a"]),
-                hints: present(&a),
-                from: and([family.is(role, &a)].into_iter().chain(way)),
-                to: app(&rf, [the(put, &call, &place), a.clone()]),
-            })
+            let name = format!("in {} {} reads what {} wrote", kind.name, role.words, put.words);
+            let from = and([family.is(role, &a)].into_iter().chain(way));
+            Some(Obligation::new(name, &[("a", SUB)], from, app(&rf, [&the(put, &call, &place), &a])))
         });
         let is_a_branch = |k: &&Kind| !k.has_unknowns() && (!k.given().is_empty() || !k.ways.is_empty());
-        let branches = self.parts.kinds.iter().filter(is_a_branch).map(|kind| Obligation {
-            name: format!("no call is {}", kind.words()),
-            of: vec![("c".to_owned(), "Call")],
-            hints: self.made(&c, &own(&c)),
-            from: self.is_kind(kind, &c),
-            to: truth(false),
+        let branches = self.parts.kinds.iter().filter(is_a_branch).map(|kind| {
+            let name = format!("no call is {}", kind.words());
+            Obligation::new(name, &[("c", "Call")], self.is_kind(kind, &c), truth(false))
         });
-        vec![orders.collect(), found.collect(), branches.collect()]
+        let hinted = |obligation| self.hinted(obligation);
+        vec![orders.map(hinted).collect(), found.map(hinted).collect(), branches.map(hinted).collect()]
     }
 
     /// Returns the reads-from choice of a library below.
@@ -176,17 +135,25 @@ impl LibraryTheory<'_> {
         self.parts.kinds.iter().position(is)
     }
 
-    /// Returns the formulas "the calls of these promises have their subevents".
-    pub(super) fn hints(&self, of: &[&str]) -> Vec<Term> {
-        let promises = self.promises();
-        let at = |of: &Term| promises.common("at", [of]);
-        let present = |name: &&str| self.present(&promises.call(&symbol(name)), &at(&symbol(name)));
-        of.iter().flat_map(present).collect()
+    /// Returns an obligation with hints: the calls of its variables have their subevents.
+    fn hinted(&self, obligation: Obligation) -> Obligation {
+        let hints = obligation.of.iter().flat_map(|(name, sort)| self.hints(&symbol(name), sort)).collect();
+        Obligation { hints, ..obligation }
     }
 
-    /// Returns the formulas "the call has its promises and the subevents of its implementation", for one index each.
-    fn present(&self, call: &Term, node: &Term) -> Vec<Term> {
-        [self.made(call, node), self.there(ABS, &self.promises(), call, node)].concat()
+    /// Returns the formulas "the call of this subevent or promise, or this call, has its subevents", and its promises if
+    /// it is one, for one index each.
+    fn hints(&self, of: &Term, sort: &str) -> Vec<Term> {
+        let family = if sort == ABS { self.promises() } else { self.concrete() };
+        let at = |of: &Term| family.common("at", [of]);
+        match sort {
+            SUB => self.made(&family.call(of), &at(of)),
+            ABS => {
+                let (call, at) = (family.call(of), at(of));
+                [self.made(&call, &at), self.there(ABS, &family, &call, &at)].concat()
+            }
+            _ => self.made(of, &own(of)),
+        }
     }
 
     /// Returns the formulas "the call has the subevents of its implementation".
@@ -236,20 +203,14 @@ impl LibraryTheory<'_> {
             let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
             Ok((r.family.clone(), node))
         };
-        let of: Vec<(String, &'static str)> = vec![("c".into(), "Call"), ("n".into(), "Node"), ("k".into(), "Node")];
+        let of = [("c", "Call"), ("n", "Node"), ("k", "Node")];
         let mut all = Vec::new();
         let mut plain = 0;
         let image = the(role, &n);
         let exists = self.valid(kind, role, &c, &place(role, &n));
         let words = format!("{} of {}", promise.family, kind.name);
         if matches!(role.each, Some(Each::Nodes(_))) && role.each != promise.each {
-            all.push(Obligation {
-                name: format!("g({words}) exists"),
-                of: of.clone(),
-                hints: Vec::new(),
-                from: given.clone(),
-                to: exists,
-            });
+            all.push(Obligation::new(format!("g({words}) exists"), &of, given.clone(), exists));
         }
         let (family, node) = stamp(promise, &n)?;
         for (other, has_node) in &self.stamps.families {
@@ -288,13 +249,8 @@ impl LibraryTheory<'_> {
                     continue;
                 }
                 let side = if is_before { "before" } else { "after" };
-                all.push(Obligation {
-                    name: format!("condition 1 for {words}, a0 = {other} {side} it"),
-                    of: of.clone(),
-                    hints: Vec::new(),
-                    from: and([given.clone(), wanted]),
-                    to,
-                });
+                let name = format!("condition 1 for {words}, a0 = {other} {side} it");
+                all.push(Obligation::new(name, &of, and([given.clone(), wanted]), to));
             }
         }
         Ok(Some((all, plain)))
