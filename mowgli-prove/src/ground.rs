@@ -766,7 +766,7 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::model::{Concretisation, LibraryTheory, ModelInput, ROUND};
+    use crate::model::{Concretisation, LibraryTheory, ROUND};
     use crate::prove::executions;
     use crate::source::ProofSource;
     use crate::term::{Structure, all, implies};
@@ -826,7 +826,7 @@ mod tests {
             structure.table(&name, move |_| call);
             constants.push((name.clone(), "Call".to_owned()));
             let it = symbol(&name);
-            ground.given(&model.is_kind(&model.parts.kinds[k], &it));
+            ground.given(&model.is_kind(&model.kinds[k], &it));
             ground.name("Call", &it);
             for thing in model.things(&it, k, [&nodes, &threads, &rounds], false, &|_| true) {
                 if !structure.holds(&thing.given).unwrap() {
@@ -860,8 +860,7 @@ mod tests {
         let entry = named(&all, library).unwrap();
         let source = ProofSource::published(entry);
         let kinds = source.kinds().unwrap();
-        let (specification, library, below) = (source.specification, source.library, source.below);
-        let model = LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below }).unwrap();
+        let model = LibraryTheory::new(&source, &kinds).unwrap();
         let mut of_pairs = model.typed();
         typed(&mut of_pairs);
         let ready = PreparedTheory::new(&model.below, &of_pairs);

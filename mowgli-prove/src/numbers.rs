@@ -51,17 +51,15 @@ impl LibraryTheory<'_> {
     /// Returns the numbers that templates add to results.
     #[must_use]
     pub fn added(&self) -> BTreeSet<i64> {
-        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
-        let data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
+        let roles = self.kinds.iter().flat_map(Kind::roles);
+        let data = roles.flat_map(data_of).chain(self.kinds.iter().flat_map(guards_of));
         data.filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(k) } else { None }).collect()
     }
 
     /// True if the theory speaks of numbers: a template adds or compares some, or lemmas may count matching calls.
     fn has_numbers(&self) -> bool {
         let ends_loop = |r: &Role| !r.above.is_empty();
-        self.has_assumptions()
-            || !self.added().is_empty()
-            || self.parts.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
+        self.has_assumptions() || !self.added().is_empty() || self.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
     }
 
     /// Returns the sort of counts.
@@ -88,7 +86,7 @@ impl LibraryTheory<'_> {
         theory.function(LAST, &["Location"], "Thread");
         theory.function(EARLIER, &["Location", "Thread", "Thread"], "Bool");
         let [c, t, u, n] = ["c", "t", "u", "n"].map(symbol);
-        for kind in self.parts.kinds {
+        for kind in self.kinds {
             for i in objects_of(kind) {
                 let x = location(i, &c);
                 let takes_part = |t: &Term| app(TAKES_PART, [&x, &t]);
@@ -140,7 +138,7 @@ impl LibraryTheory<'_> {
 
     /// True if it matters which thread is the first to take part in an object.
     fn has_roles(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
+        let roles = self.kinds.iter().flat_map(Kind::roles);
         roles.into_iter().any(|r| match r.each {
             Some(Each::Members(members)) => members.but_first,
             Some(Each::Nodes(nodes)) => matches!(nodes.of, Whole::First(_) | Whole::Others(_)),
@@ -150,7 +148,7 @@ impl LibraryTheory<'_> {
 
     /// True if it matters which threads take part in objects.
     fn has_objects(&self) -> bool {
-        !self.parts.kinds.iter().all(|kind| objects_of(kind).is_empty())
+        !self.kinds.iter().all(|kind| objects_of(kind).is_empty())
     }
 
     /// Returns the formula "the thread of the call, and some last thread, take part in its objects", if that matters.
@@ -203,7 +201,7 @@ impl LibraryTheory<'_> {
     /// Returns the formula "the two calls are of one method and have the same names as arguments", where templates can
     /// say so.
     pub(crate) fn same_object(&self, a: &Term, b: &Term) -> Term {
-        let kinds = self.parts.kinds;
+        let kinds = self.kinds;
         let pairs = kinds.iter().flat_map(|one| kinds.iter().map(move |other| (one, other)));
         or(pairs.filter_map(|(one, other)| {
             let ([f], [g]) = (&one.forms[..], &other.forms[..]) else { return None };
@@ -260,7 +258,7 @@ impl LibraryTheory<'_> {
             Some(Each::Members(Members { of, but_first: false })) => Some(of),
             _ => None,
         };
-        let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
+        let objects: BTreeSet<usize> = self.kinds[kind].concrete.iter().filter_map(of_role).collect();
         objects.into_iter().map(|i| app(LAST, [location(i, call)])).collect()
     }
 
@@ -271,16 +269,20 @@ impl LibraryTheory<'_> {
             Some(Each::Nodes(Nodes { of: Whole::Members(i), .. })) => Some(i),
             _ => None,
         };
-        let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
+        let objects: BTreeSet<usize> = self.kinds[kind].concrete.iter().filter_map(of_role).collect();
         objects.into_iter().map(|i| app(MEMBER_AT, [location(i, call), node.clone()])).collect()
     }
 
-    /// Returns the obligation that every thread that takes part in the object of a call reaches the round of the call.
-    /// The library has only such executions.
+    /// Returns the obligations that every thread that takes part in the object of a call reaches the round of the call,
+    /// if the library has only such executions.
     ///
     /// # Errors
     /// If it is unknown which threads take part.
     pub(crate) fn rounds(&self) -> Result<Vec<Obligation>, Refusal> {
+        let specified = self.source.specification.get(self.source.library);
+        if !specified.is_some_and(|library| library.has_rounds()) {
+            return Ok(Vec::new());
+        }
         let [c, t, d] = ["c", "t", "d"].map(symbol);
         let of_kind = |kind: &Kind| {
             let [i] = kind.takes_part[..] else {
@@ -292,6 +294,6 @@ impl LibraryTheory<'_> {
             let (from, to) = (and([self.is_kind(kind, &c), takes_part]), any(&[("d", "Call")], is_theirs));
             Ok(Obligation::new(name, &[("c", "Call"), ("t", "Thread")], from, to))
         };
-        self.parts.kinds.iter().map(of_kind).collect()
+        self.kinds.iter().map(of_kind).collect()
     }
 }

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use crate::cases::cases;
 use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
 use crate::kind::{Kind, Read, Role};
-use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ModelInput, ROUND};
+use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use crate::no_template::{OpenObligation, obligations};
 use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
 use crate::source::ProofSource;
@@ -209,8 +209,7 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
     let options = &ProofOptions { limit, ..options.clone() };
     let mut without_calls = Vec::new();
     loop {
-        let (specification, library, below) = (source.specification, source.library, source.below);
-        let mut model = match LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below }) {
+        let mut model = match LibraryTheory::new(source, &kinds) {
             Ok(model) => model,
             Err(refusal) => return Proof::stopped(vec![refusal.into()]),
         };
@@ -224,10 +223,10 @@ pub fn prove(source: &ProofSource<'_>, options: &ProofOptions) -> Proof {
             kinds = rest.map(|(_, kind)| kind.clone()).collect();
             continue;
         }
-        let (stated, mut errors) = stated_lemmas(&mut model, source, options);
+        let (stated, mut errors) = stated_lemmas(&mut model, options);
         shown.extend(stated);
-        let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
-        let mut proof = attempt.made(source, shown).unwrap_or_else(|error| Proof::stopped(vec![error]));
+        let attempt = Attempt { model: &model, options, goes_on };
+        let mut proof = attempt.made(shown).unwrap_or_else(|error| Proof::stopped(vec![error]));
         proof.rows.splice(0..0, without_calls.into_iter().map(|(row, _)| row));
         errors.extend(conditions(source, options.executions).into_iter().map(Error::from));
         proof.errors.extend(errors);
@@ -258,7 +257,6 @@ struct About<'q> {
 
 struct Attempt<'a> {
     model: &'a LibraryTheory<'a>,
-    kinds: &'a [Kind],
     options: &'a ProofOptions,
     /// True if open obligations do not stop the proof, because too little is known of some calls for a proof anyway.
     goes_on: bool,
@@ -292,11 +290,10 @@ fn lemmas(model: &mut LibraryTheory<'_>, options: &ProofOptions) -> Vec<(Obligat
 /// Shows the lemmas that the author states. Each one that is shown becomes an axiom of the theory; the others stay open.
 fn stated_lemmas(
     model: &mut LibraryTheory<'_>,
-    source: &ProofSource<'_>,
     options: &ProofOptions,
 ) -> (Vec<(ObligationResult, Obligation)>, Vec<Error>) {
     let (mut shown, mut errors) = (Vec::new(), Vec::new());
-    for lemma in source.implementation.lemmas() {
+    for lemma in model.source.implementation.lemmas() {
         let stated = model.stated(&lemma).unwrap_or_else(|refusal| {
             errors.push(refusal.into());
             Vec::new()
@@ -333,12 +330,12 @@ fn open(rows: &[ObligationResult]) -> usize {
 }
 
 impl Attempt<'_> {
-    fn made(&self, source: &ProofSource<'_>, lemmas: Vec<(ObligationResult, Obligation)>) -> Result<Proof, Error> {
+    fn made(&self, lemmas: Vec<(ObligationResult, Obligation)>) -> Result<Proof, Error> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
         let (rows, mut questions): (Vec<ObligationResult>, Vec<Obligation>) = lemmas.into_iter().unzip();
         proof.rows = rows;
-        for (k, kind) in self.kinds.iter().enumerate() {
+        for (k, kind) in self.model.kinds.iter().enumerate() {
             for (p, promise) in kind.abstract_.iter().enumerate() {
                 let (role, rows, obligations, plain) = self.image(kind, promise)?;
                 proof.plain += plain;
@@ -359,7 +356,7 @@ impl Attempt<'_> {
             let stands: BTreeMap<String, String> = g
                 .iter()
                 .map(|(&(k, p), &r)| {
-                    let kind = &self.kinds[k];
+                    let kind = &self.model.kinds[k];
                     (kind.abstract_[p].name.clone(), kind.concrete[r].name.clone())
                 })
                 .collect();
@@ -371,9 +368,7 @@ impl Attempt<'_> {
                 asked_of.push(closed(self.model, &assumed, &obligation, (row, true)));
                 assumption.push(obligation);
             }
-            let specified = source.specification.get(source.library);
-            let is_in_rounds = specified.is_some_and(|library| library.has_rounds());
-            let rounds = if is_in_rounds { self.model.rounds()? } else { Vec::new() };
+            let rounds = self.model.rounds()?;
             let larger = self.model.mentions_hb().then(|| self.model.with_larger_hb(&theory));
             let consistency = self.model.consistency()?;
             let of_larger = questions.len()..questions.len() + larger.as_ref().map_or(0, |_| consistency.len());
@@ -403,7 +398,7 @@ impl Attempt<'_> {
             proof.rows.extend(asked_of);
             let limit = self.options.executions;
             let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
-            match self.witnessed(source, (&asked, &proof.rows), &g, limit) {
+            match self.witnessed((&asked, &proof.rows), &g, limit) {
                 Ok((executions, witnessed)) => {
                     proof.executions = executions;
                     for (row, witness) in proof.rows.iter_mut().zip(witnessed) {
@@ -430,7 +425,7 @@ impl Attempt<'_> {
             (reads || writes)
                 && (&promise.family, &promise.reads, &promise.writes) == (&role.family, &role.reads, &role.writes)
         };
-        let pairs = self.kinds.iter().flat_map(|k| k.abstract_.iter().cartesian_product(&k.concrete));
+        let pairs = self.model.kinds.iter().flat_map(|k| k.abstract_.iter().cartesian_product(&k.concrete));
         let parts = pairs.filter(|(promise, role)| does_all(promise, role)).filter_map(|(_, role)| role.cell.as_ref());
         parts.map(|cell| &*cell.text).collect()
     }
@@ -485,7 +480,6 @@ impl Attempt<'_> {
     /// hypothesis holds in one of them.
     fn witnessed(
         &self,
-        source: &ProofSource<'_>,
         (asked, rows): (&[About<'_>], &[ObligationResult]),
         g: &Concretisation,
         limit: Duration,
@@ -499,7 +493,7 @@ impl Attempt<'_> {
         // If loops have iterations, one execution must have two of them before the last, because axioms speak of their
         // order.
         let mut turned = !self.model.has_rounds();
-        executions(source, self.model.has_rounds(), limit, &mut |execution| {
+        executions(self.model.source, self.model.has_rounds(), limit, &mut |execution| {
             let mut start = 0;
             let found = asked.iter().try_for_each(|About { theory, questions, holds_always }| {
                 let these = start..start + questions.len();

@@ -159,7 +159,7 @@ impl<'a> Cases<'a> {
         let with_promises = theory.0.iter().any(speaks);
         let ready = PreparedTheory::new(theory, &model.typed());
         let partners = partners(model, &ready);
-        let areas = Areas::of(model.parts.kinds);
+        let areas = Areas::of(model.kinds);
         Self { model, ready, with_promises, program, limit, keep: false, areas, partners }
     }
 
@@ -181,7 +181,7 @@ impl<'a> Cases<'a> {
         let call = scene.add_call(self.model, name, k);
         if let Some(&l) = self.partners.get(&k) {
             let partner = scene.add_call(self.model, &format!("{name}.partner"), l);
-            let kinds = &self.model.parts.kinds;
+            let kinds = &self.model.kinds;
             scene.given.extend(self.model.partners((&kinds[k], call.clone()), (&kinds[l], partner)));
         }
         call
@@ -201,7 +201,7 @@ impl<'a> Cases<'a> {
             Some(Each::Rounds) => constant(ROUND),
             None => own(&call),
         };
-        let kind = &self.model.parts.kinds[k];
+        let kind = &self.model.kinds[k];
         scene.given.push(self.model.valid(kind, role, &call, &at));
         // State at least the role of a subevent of another area, because that often suffices to refute the case.
         if !self.is_named(scene, role) {
@@ -298,10 +298,10 @@ impl<'a> Cases<'a> {
                     }
                 });
             }
-            Some((name, "Call")) => (0..self.model.parts.kinds.len()).for_each(|k| {
+            Some((name, "Call")) => (0..self.model.kinds.len()).for_each(|k| {
                 let mut scene = scene.clone();
                 self.add_call(&mut scene, name, k);
-                scene.split.push(format!("{name} is a call {}", self.model.parts.kinds[k].name));
+                scene.split.push(format!("{name} is a call {}", self.model.kinds[k].name));
                 self.start(of, n + 1, &scene, by, progress);
             }),
             Some((name, sort)) => {
@@ -314,7 +314,7 @@ impl<'a> Cases<'a> {
     /// Returns the roles of a sort, with the positions of their kinds of calls.
     fn roles(&self, sort: &str) -> Vec<(usize, &'a Role)> {
         let of = |kind: &'a Kind| if sort == SUB { &kind.concrete } else { &kind.abstract_ };
-        let kinds = self.model.parts.kinds.iter().enumerate();
+        let kinds = self.model.kinds.iter().enumerate();
         kinds.flat_map(|(k, kind)| of(kind).iter().map(move |role| (k, role))).collect()
     }
 
@@ -324,7 +324,7 @@ impl<'a> Cases<'a> {
         let mut ground =
             before.map_or_else(|| Ground::new(&self.ready).recording(self.keep), |before| before.ground.continued());
         let [calls, given] = before.map_or([0, 0], |before| [before.calls, before.given]);
-        let kinds = &self.model.parts.kinds;
+        let kinds = &self.model.kinds;
         for (call, k) in &scene.calls[calls..] {
             ground.given(&self.model.is_kind(&kinds[*k], call));
             ground.given(&self.model.takes_part(&kinds[*k], call));
@@ -498,10 +498,10 @@ impl<'a> Cases<'a> {
             cases.push(without);
         }
         if of.1 == "Call" {
-            for k in 0..self.model.parts.kinds.len() {
+            for k in 0..self.model.kinds.len() {
                 let (mut scene, name) = (scene.clone(), format!("{}.{}", of.0, scene.calls.len()));
                 let call = self.add_call(&mut scene, &name, k);
-                scene.split.push(format!("{name}, a call {}, has {said}", self.model.parts.kinds[k].name));
+                scene.split.push(format!("{name}, a call {}, has {said}", self.model.kinds[k].name));
                 scene.given.push(said.with(&[(of.0.clone(), call)].into()));
                 cases.push(scene);
             }
@@ -591,7 +591,7 @@ impl<'r> CaseFacts<'r> {
         };
         threads.extend(self.calls.iter().flat_map(of_nodes));
         let ends = |(call, k): &(Term, usize)| {
-            ends_of(&model.parts.kinds[*k]).into_iter().map(|event| ended(event, call)).collect::<Vec<Term>>()
+            ends_of(&model.kinds[*k]).into_iter().map(|event| ended(event, call)).collect::<Vec<Term>>()
         };
         threads.extend(self.calls.iter().flat_map(ends));
         nodes.extend(self.calls.iter().map(|(call, _)| own(call)));
@@ -611,7 +611,7 @@ impl<'r> CaseFacts<'r> {
         let call = symbol(name);
         self.constants.push((name.to_owned(), "Call".to_owned()));
         self.calls.push((call.clone(), k));
-        self.given.push(model.is_kind(&model.parts.kinds[k], &call));
+        self.given.push(model.is_kind(&model.kinds[k], &call));
         call
     }
 }
@@ -628,7 +628,7 @@ fn is_of_values(term: &Term) -> bool {
 /// Returns the kinds of calls whose matching call has just one possible kind, with that kind. The matching call is some
 /// promise, so the search tries all promises.
 fn partners(model: &LibraryTheory<'_>, ready: &PreparedTheory) -> BTreeMap<usize, usize> {
-    let kinds = model.parts.kinds;
+    let kinds = model.kinds;
     let known = |k: usize, l: usize, formula: &Term| {
         let mut scene = CaseFacts::default();
         for (name, k) in [("c", k), ("d", l)] {
@@ -675,7 +675,6 @@ mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
-    use crate::model::ModelInput;
     use crate::source::ProofSource;
     use crate::term::{and, equal, or};
 
@@ -685,8 +684,7 @@ mod tests {
         let source = ProofSource::published(named(&all, "slock").unwrap());
         let kinds = source.kinds().unwrap();
         assert_eq!(kinds.len(), 2);
-        let (specification, library, below) = (source.specification, source.library, source.below);
-        let model = LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below }).unwrap();
+        let model = LibraryTheory::new(&source, &kinds).unwrap();
         ask(&model, &Cases::new(&model, &model.below, SolverProgram::Z3, Duration::from_secs(60)))
     }
 
@@ -699,7 +697,7 @@ mod tests {
     #[test]
     fn calls_have_one_of_the_kinds() {
         of_slock(|model, cases| {
-            let is = |k: usize| model.is_kind(&model.parts.kinds[k], &symbol("c"));
+            let is = |k: usize| model.is_kind(&model.kinds[k], &symbol("c"));
             let is_about_nothing = |from: Term| cases.is_about_nothing(&obligation(("c", "Call"), from, truth(false)));
             assert!(is_about_nothing(and([not(is(0)), not(is(1))])));
             assert!(is_about_nothing(and([is(0), is(1)])));
@@ -713,7 +711,7 @@ mod tests {
     fn subevents_have_one_of_the_roles() {
         of_slock(|model, cases| {
             let of = app("call", [symbol("s")]);
-            let is_not = |k: usize| not(model.is_kind(&model.parts.kinds[k], &of));
+            let is_not = |k: usize| not(model.is_kind(&model.kinds[k], &of));
             let is_about_nothing = |from: Term| cases.is_about_nothing(&obligation(("s", SUB), from, truth(false)));
             assert!(is_about_nothing(and([is_not(0), is_not(1)])));
             assert!(!is_about_nothing(is_not(0)));
@@ -724,7 +722,7 @@ mod tests {
     #[test]
     fn an_obligation_that_holds_by_definition_asks_no_solver() {
         of_slock(|model, cases| {
-            let is = |k: usize| model.is_kind(&model.parts.kinds[k], &symbol("c"));
+            let is = |k: usize| model.is_kind(&model.kinds[k], &symbol("c"));
             let decided = cases.decide(&obligation(("c", "Call"), truth(true), or([is(0), is(1)])));
             assert_eq!((decided.answer, decided.asked, decided.closing), (SolverAnswer::Follows, 0, 0));
         });

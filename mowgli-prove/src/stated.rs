@@ -33,7 +33,7 @@ impl LibraryTheory<'_> {
     /// If it applies to no kinds, the last reason for that.
     pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, Refusal> {
         let calls: Vec<LemmaVar> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
-        let choices = calls.iter().map(|_| self.parts.kinds).multi_cartesian_product();
+        let choices = calls.iter().map(|_| self.kinds).multi_cartesian_product();
         let mut said = Vec::new();
         let mut last = refusal!("the lemma that {} is about no call", lemma.words);
         for kinds in choices {

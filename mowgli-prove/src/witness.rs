@@ -75,8 +75,8 @@ pub fn structure(
     theory: &Theory,
     execution: &Execution,
 ) -> Result<Structure<'static>, Contradiction> {
-    let parts = &model.parts;
-    let judged = judge(parts.below, execution).map_err(|why| contradiction!("the judge does not accept it: {why}"))?;
+    let judged =
+        judge(model.source.below, execution).map_err(|why| contradiction!("the judge does not accept it: {why}"))?;
     let mut calls = Vec::new();
     let mut subs: Vec<Element> = Vec::new();
     let mut place = vec![None; execution.subs.len()];
@@ -90,14 +90,14 @@ pub fn structure(
             (0..execution.subs.len()).filter(|&s| execution.groups[execution.subs[s].event] == Some(call)).collect();
         let taken = |kind| as_kind(model, execution, kind, &event.call, &actual, &env);
         let fitting: Vec<(usize, Taken)> =
-            (0..parts.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
+            (0..model.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
         let [(kind, Taken { elements, results, subs: kept })] = &fitting[..] else {
             return Err(contradiction!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
         };
         let (mut passed, mut named) = (BTreeMap::new(), BTreeMap::new());
         left_out += actual.len() - kept.len();
         for ((role, at), &s) in elements.iter().zip(kept) {
-            let event = parts.kinds[*kind].concrete[*role].position.0;
+            let event = model.kinds[*kind].concrete[*role].position.0;
             let args = || execution.events[execution.subs[s].event].call.args.iter().enumerate();
             passed.extend(args().map(|(argument, v)| ((event, argument, *at), *v)));
             let numbers = |(argument, v): (usize, &Val)| {
@@ -118,7 +118,7 @@ pub fn structure(
     }
     let mut promises: Vec<Element> = Vec::new();
     for (call, called) in calls.iter().enumerate() {
-        let placed = parts.kinds[called.kind].abstractly(&called.env);
+        let placed = model.kinds[called.kind].abstractly(&called.env);
         promises.extend(placed.into_iter().map(|(role, at)| Element {
             call,
             role,
@@ -150,7 +150,7 @@ fn as_kind(
     env: &Env,
 ) -> Option<Taken> {
     let own = IndexElement::Node(env.own);
-    let kind = &model.parts.kinds[kind];
+    let kind = &model.kinds[kind];
     kind.forms_of(call).next()?;
     let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
     let is_like = |((r, _), s): (&RoleAt, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
@@ -249,7 +249,7 @@ struct Filled<'m, 'a> {
 
 impl Filled<'_, '_> {
     fn role(&self, s: Element, concrete: bool) -> &Role {
-        let kind = &self.model.parts.kinds[self.calls[s.call].kind];
+        let kind = &self.model.kinds[self.calls[s.call].kind];
         if concrete { &kind.concrete[s.role] } else { &kind.abstract_[s.role] }
     }
 
@@ -285,7 +285,7 @@ impl Filled<'_, '_> {
     fn image(&self, a: Element) -> Option<usize> {
         let role = *self.g.get(&(self.calls[a.call].kind, a.role))?;
         let called = &self.calls[a.call];
-        let each = self.model.parts.kinds[called.kind].concrete[role].each;
+        let each = self.model.kinds[called.kind].concrete[role].each;
         let at = match each {
             Some(Each::Nodes(_)) => a.at,
             Some(Each::Members(members)) => *called.env.places(Each::Members(members)).last()?,
@@ -310,12 +310,12 @@ impl Filled<'_, '_> {
     /// Compares the promises of the templates with the specification's shapes of each call, for the value that its body
     /// returned.
     fn keeps_promises(&self) -> Result<(), Contradiction> {
-        let (ex, parts) = (self.execution, &self.model.parts);
+        let (ex, model) = (self.execution, self.model);
         let mut promises = self.promises.iter().copied().enumerate().peekable();
         for (call, replaced) in ex.calls.iter().enumerate() {
             let event = &replaced.event;
             let own: Vec<(usize, Element)> = std::iter::from_fn(|| promises.next_if(|(_, a)| a.call == call)).collect();
-            let shapes = parts.specification.of(&event.call).shapes(&ex.world, event);
+            let shapes = model.source.specification.of(&event.call).shapes(&ex.world, event);
             let wrong = |what: &str| {
                 contradiction!(
                     "the template of {} is wrong: {what} of {event} is not what the specification says",
@@ -375,7 +375,7 @@ impl Filled<'_, '_> {
             Some(Writes::Is(v)) => Some(Some(v)),
             Some(Writes::Copy(from)) => Some(of(from)),
             Some(Writes::Step(from)) => {
-                Some(of(from).and_then(|v| self.model.parts.specification.of(&event.call).step(event, v)))
+                Some(of(from).and_then(|v| self.model.source.specification.of(&event.call).step(event, v)))
             }
         };
         (role.writes.as_ref().map(|_| self.written_by(a)) != written).then_some("what is written")
@@ -418,7 +418,7 @@ impl Filled<'_, '_> {
     }
 
     fn structure(&self, theory: &Theory, hb: &Pairs) -> Result<Structure<'static>, Contradiction> {
-        let (ex, parts) = (self.execution, &self.model.parts);
+        let (ex, model) = (self.execution, self.model);
         let n = self.subs.len();
         let mut back = vec![0; n];
         self.place
@@ -430,7 +430,7 @@ impl Filled<'_, '_> {
         let wrote: Vec<Option<Val>> = (0..n).map(|s| ex.subs[back[s]].wrote).collect();
         let initial: Vec<Option<Val>> = (0..n)
             .map(|s| {
-                let library = parts.below.of(&ex.events[ex.subs[back[s]].event].call);
+                let library = model.source.below.of(&ex.events[ex.subs[back[s]].event].call);
                 ex.subs[back[s]].sub.cell.map(|cell| library.init(&ex.world, cell))
             })
             .collect();
@@ -591,8 +591,8 @@ impl Filled<'_, '_> {
     }
 
     fn clients(&self, structure: &mut Structure<'static>, values: &[Option<Val>]) {
-        let (ex, parts) = (self.execution, &self.model.parts);
-        let locations = ex.world.locations(parts.library);
+        let (ex, model) = (self.execution, self.model);
+        let locations = ex.world.locations(model.source.library);
         self.members(structure, &locations);
         let identifiers: BTreeSet<Wid> = self
             .calls
@@ -630,7 +630,7 @@ impl Filled<'_, '_> {
         structure.table(IS_ROUND, move |p| flag(rounds.contains(&(p[0], p[1]))));
         structure.table(EARLIER_ROUND, |p| flag(p[0] < p[1]));
         structure.table(NO_ROUND, |_| 0);
-        for (event, ways) in parts.kinds.iter().flat_map(Kind::ways_in_rounds) {
+        for (event, ways) in model.kinds.iter().flat_map(Kind::ways_in_rounds) {
             for way in 0..ways {
                 let is_it = |s: &&Element| {
                     let role = self.role(**s, true);
@@ -641,7 +641,7 @@ impl Filled<'_, '_> {
                 structure.table(&way_of(event, way), move |p| flag(there.contains(&(p[0], p[1]))));
             }
         }
-        for event in parts.kinds.iter().flat_map(ends_of) {
+        for event in model.kinds.iter().flat_map(ends_of) {
             let is_end = |s: &&Element| {
                 let role = self.role(**s, true);
                 role.each == Some(Each::Ended(event))
@@ -681,7 +681,7 @@ impl Filled<'_, '_> {
             let element = index(values, &Some(*value));
             structure.table(&constant(*value), move |_| element);
         }
-        for (k, kind) in parts.kinds.iter().enumerate() {
+        for (k, kind) in model.kinds.iter().enumerate() {
             // Adds the table of a function of a call and an index, for calls of this kind.
             let mut give = |function: String, own: &dyn Fn(&ClientCall) -> Vec<(IndexElement, Val)>| {
                 let calls = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k);
@@ -766,7 +766,7 @@ impl Filled<'_, '_> {
         concrete: bool,
         [reads, wrote, initial]: [Vec<usize>; 3],
     ) {
-        let kinds = self.model.parts.kinds;
+        let kinds = self.model.kinds;
         let roles = |k: usize| if concrete { &kinds[k].concrete } else { &kinds[k].abstract_ };
         let first = |k: usize| (0..k).map(|k| roles(k).len()).sum::<usize>();
         let number: Vec<usize> = all.iter().map(|s| first(self.calls[s.call].kind) + s.role).collect();

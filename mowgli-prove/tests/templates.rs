@@ -24,7 +24,7 @@ use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::sv::{Method as Sv, SvOverWait};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
-use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ModelInput, ROUND};
+use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
 use mowgli_prove::prove::{ProofOptions, executions, prove};
 use mowgli_prove::source::ProofSource;
@@ -103,8 +103,8 @@ fn what_is_a_rust_function_is_named() {
     let kinds = source(nlock, Arc::new(NlockOverWait)).kinds().unwrap();
     let model = |change: fn(&mut Spec)| {
         let below = nlock.below.clone().respecified(WAIT, change);
-        let (specification, library) = (&nlock.specification, NLOCK);
-        LibraryTheory::new(ModelInput { kinds: &kinds, specification, library, below: &below }).err()
+        let source = ProofSource { below: &below, ..source(nlock, Arc::new(NlockOverWait)) };
+        LibraryTheory::new(&source, &kinds).err()
     };
     assert_eq!(model(|_| {}), None);
     let keyed = model(|spec| spec.empty("never", &(same(thread_of) - same(thread_of))));
@@ -697,8 +697,7 @@ fn fits_with(
     most: usize,
     change: impl FnOnce(&mut LibraryTheory<'_>),
 ) -> Result<usize, String> {
-    let parts = ModelInput { kinds, specification: source.specification, library: source.library, below: source.below };
-    let mut model = LibraryTheory::new(parts).map_err(|refusal| refusal.to_string())?;
+    let mut model = LibraryTheory::new(source, kinds).map_err(|refusal| refusal.to_string())?;
     change(&mut model);
     let g = Concretisation::new();
     let mut seen = Ok(0);

@@ -55,7 +55,7 @@ impl LibraryTheory<'_> {
     /// True if the theory of executions has the assumptions on clients. A loop that waits needs them: it waits for a
     /// matching call.
     pub(crate) fn has_assumptions(&self) -> bool {
-        let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
+        let has_loops = self.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
         has_loops && self.assumption.iter().any(|e| e.side.sort == ABS)
     }
 
@@ -132,13 +132,13 @@ impl LibraryTheory<'_> {
         if self.has_rounds() {
             Self::rounds_of_loops(theory);
         }
-        theory.elements("Kind", self.parts.kinds.iter().map(|k| format!("kind.{}", k.name)));
+        theory.elements("Kind", self.kinds.iter().map(|k| format!("kind.{}", k.name)));
         theory.function("kind", &["Call"], "Kind");
         theory.function("thread", &["Call"], "Thread");
         theory.function("node", &["Thread"], "Node");
         theory.function("home", &["Location"], "Node");
         theory.function("init", &["Location"], "Value");
-        let forms = || self.parts.kinds.iter().flat_map(|k| &k.forms);
+        let forms = || self.kinds.iter().flat_map(|k| &k.forms);
         let most = forms().map(|f| f.arguments.len()).max().unwrap_or(0);
         for i in 0..most {
             let has = |argument| forms().any(|f| f.arguments.get(i) == Some(&argument));
@@ -161,7 +161,7 @@ impl LibraryTheory<'_> {
                 theory.function(&format!("datum.{i}.{word}"), &["Call"], "Value");
             }
         }
-        for kind in self.parts.kinds {
+        for kind in self.kinds {
             let sort = |event: usize| {
                 let of_event = kind.concrete.iter().find(|r| r.position.0 == event && r.each_event);
                 place_sort(of_event.and_then(|r| r.each))
@@ -178,7 +178,7 @@ impl LibraryTheory<'_> {
             }
         }
         self.ways_in_rounds(theory);
-        for event in self.parts.kinds.iter().flat_map(ends_of).collect::<BTreeSet<usize>>() {
+        for event in self.kinds.iter().flat_map(ends_of).collect::<BTreeSet<usize>>() {
             theory.function(&ended_at(event), &["Call"], "Thread");
         }
         if self.speaks_of_returned() {
@@ -200,7 +200,7 @@ impl LibraryTheory<'_> {
             theory.function(&format!("{TUPLE}{n}"), &vec!["Value"; n], "Value");
         }
         let c = symbol("c");
-        for kind in self.parts.kinds.iter().filter(|k| !k.given().is_empty()) {
+        for kind in self.kinds.iter().filter(|k| !k.given().is_empty()) {
             let given = and(kind.given().iter().map(|guard| guarded(kind, *guard, &c)));
             let words = format!("what the data of {} are like", kind.words());
             theory.axiom(&words, all(&[("c", "Call")], implies(self.is_kind(kind, &c), given)));
@@ -227,12 +227,12 @@ impl LibraryTheory<'_> {
 
     /// Declares the ways of the events that have a way of their own in each iteration.
     fn ways_in_rounds(&self, theory: &mut Theory) {
-        let most = self.parts.kinds.iter().flat_map(Kind::ways_in_rounds);
+        let most = self.kinds.iter().flat_map(Kind::ways_in_rounds);
         for (event, way) in most.flat_map(|(event, ways)| (0..ways).map(move |way| (event, way))).sorted().dedup() {
             theory.function(&way_of(event, way), &["Call", ROUND], "Bool");
         }
         let [c, n] = ["c", "n"].map(symbol);
-        for kind in self.parts.kinds {
+        for kind in self.kinds {
             for (event, ways) in kind.ways_in_rounds() {
                 let given = and([self.is_kind(kind, &c), in_range(Each::Rounds, &c, &n)]);
                 let way = |way: usize| happens_in(event, way, &c, &n);

@@ -30,7 +30,6 @@ mod values;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_core::ids::Name;
-use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
 use mowgli_judge::algebra::Spec;
 
@@ -38,6 +37,7 @@ use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::pattern::Each;
+use crate::source::ProofSource;
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
 
 use self::family::TypedSubs;
@@ -63,18 +63,6 @@ fn library(encoding: &Encoding) -> &str {
 /// The error for specifications with pairs that come in turn.
 const COUNTED: &str = "pairs that come in turn are counted, which is not first-order";
 
-/// The input of a [`LibraryTheory`].
-pub struct ModelInput<'a> {
-    /// The kinds of calls.
-    pub kinds: &'a [Kind],
-    /// The library with its specification.
-    pub specification: &'a Libraries,
-    /// The name of the library.
-    pub library: Name,
-    /// The libraries below.
-    pub below: &'a Libraries,
-}
-
 /// A subevent or promise that a call may have.
 pub struct Thing {
     /// The sort of its term.
@@ -96,8 +84,10 @@ pub type Concretisation = BTreeMap<(usize, usize), usize>;
 
 /// The theory, except for the part that depends on g.
 pub struct LibraryTheory<'a> {
-    /// The kinds of calls and the libraries.
-    pub parts: ModelInput<'a>,
+    /// The implementation and its libraries.
+    pub source: &'a ProofSource<'a>,
+    /// The kinds of calls.
+    pub kinds: &'a [Kind],
     stamps: Stamps,
     /// The theory of executions of the implementation.
     pub below: Theory,
@@ -115,9 +105,9 @@ impl<'a> LibraryTheory<'a> {
     ///
     /// # Errors
     /// If a specification or a template says something that first-order logic cannot express.
-    pub fn new(parts: ModelInput<'a>) -> Result<Self, Refusal> {
-        let stamps = Stamps::of(parts.below)?;
-        let several = parts.below.names().count() > 1;
+    pub fn new(source: &'a ProofSource<'a>, kinds: &'a [Kind]) -> Result<Self, Refusal> {
+        let stamps = Stamps::of(source.below)?;
+        let several = source.below.names().count() > 1;
         let side = |name: Name| SideNames {
             sort: SUB,
             prefix: format!("{name}."),
@@ -125,28 +115,28 @@ impl<'a> LibraryTheory<'a> {
             own: several.then(|| format!("of.{name}")),
         };
         let encoded = |name: Name| {
-            let spec = parts.below.spec(name).expect("a name of the set");
+            let spec = source.below.spec(name).expect("a name of the set");
             let encoding = encode(spec, side(name)).map_err(|refusal| refusal.about(name))?;
             if encoding.turns.is_empty() { Ok(encoding) } else { Err(Refusal::new(COUNTED).about(name)) }
         };
-        let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
-        if parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
-            let negative = parts.below.names().find(|name| parts.below.spec(*name).is_some_and(Spec::denies_a_path));
+        let lower = source.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
+        if kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
+            let negative = source.below.names().find(|name| source.below.spec(*name).is_some_and(Spec::denies_a_path));
             if let Some(name) = negative {
                 return Err(refusal!("{name} says that there is no path, and what a loop has read might be on one"));
             }
         }
-        let spec = parts.specification.spec(parts.library).ok_or_else(|| refusal!("there is no specification"))?;
-        let side = SideNames { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
-        let upper = encode(spec, side).map_err(|refusal| refusal.about(parts.library))?;
+        let spec = source.specification.spec(source.library).ok_or_else(|| refusal!("there is no specification"))?;
+        let side = SideNames { sort: ABS, prefix: format!("{}.", source.library), shared: "abs.", own: None };
+        let upper = encode(spec, side).map_err(|refusal| refusal.about(source.library))?;
         if !upper.turns.is_empty() {
-            return Err(Refusal::new(COUNTED).about(parts.library));
+            return Err(Refusal::new(COUNTED).about(source.library));
         }
-        let roles = parts.kinds.iter().flat_map(Kind::roles);
-        let guards = parts.kinds.iter().flat_map(guards_of);
+        let roles = kinds.iter().flat_map(Kind::roles);
+        let guards = kinds.iter().flat_map(guards_of);
         let constants = constants(roles.flat_map(data_of).chain(guards)).collect();
-        let below = parts.below.names().map(|name| (name, parts.below, SUB, ""));
-        let assumption = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
+        let below = source.below.names().map(|name| (name, source.below, SUB, ""));
+        let assumption = below.chain([(source.library, source.specification, ABS, "abs.")]);
         let assumption = assumption.filter_map(|(name, libraries, sort, shared)| {
             let own = (several && sort == SUB).then(|| format!("of.{name}"));
             let side = SideNames { sort, prefix: format!("{ASSUMED}{name}."), shared, own };
@@ -156,25 +146,25 @@ impl<'a> LibraryTheory<'a> {
             )
         });
         let assumption = assumption.collect::<Result<Vec<_>, _>>()?;
-        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, assumption, constants };
+        let mut model = Self { source, kinds, stamps, below: Theory::default(), lower, upper, assumption, constants };
         model.below = model.executions()?;
         Ok(model)
     }
 
     fn concrete(&self) -> TypedSubs<'a> {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().map(move |r| (k, r))).collect();
+        let roles = self.kinds.iter().flat_map(|k| k.concrete.iter().map(move |r| (k, r))).collect();
         TypedSubs { sort: SUB, shared: "", roles }
     }
 
     fn promises(&self) -> TypedSubs<'a> {
-        let roles = self.parts.kinds.iter().flat_map(|k| k.abstract_.iter().map(move |r| (k, r))).collect();
+        let roles = self.kinds.iter().flat_map(|k| k.abstract_.iter().map(move |r| (k, r))).collect();
         TypedSubs { sort: ABS, shared: "abs.", roles }
     }
 
     /// Returns the formula "the call is of this kind".
     #[must_use]
     pub fn is_kind(&self, kind: &Kind, call: &Term) -> Term {
-        if self.parts.kinds.len() == 1 {
+        if self.kinds.len() == 1 {
             return truth(true);
         }
         equal(app("kind", [call]), symbol(&format!("kind.{}", kind.name)))
@@ -199,7 +189,7 @@ impl<'a> LibraryTheory<'a> {
         is_named: &dyn Fn(&Role) -> bool,
     ) -> Vec<Thing> {
         let [nodes, threads, rounds] = places;
-        let kind = &self.parts.kinds[k];
+        let kind = &self.kinds[k];
         let here = [own(call)];
         let mut things = Vec::new();
         for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
@@ -249,13 +239,13 @@ impl<'a> LibraryTheory<'a> {
     #[must_use]
     pub fn has_members(&self) -> bool {
         let is_of_threads = |r: &Role| place_sort(r.each) == "Thread";
-        self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
+        self.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
     }
 
     /// True if a role is indexed by the iterations of a loop.
     #[must_use]
     pub fn has_rounds(&self) -> bool {
-        self.parts.kinds.iter().any(Kind::has_rounds)
+        self.kinds.iter().any(Kind::has_rounds)
     }
 
     /// Returns the formula "the call has a subevent of this role with this index".

@@ -113,7 +113,7 @@ impl LibraryTheory<'_> {
             Some(Obligation::new(name, &[("a", SUB)], from, app(&rf, [&the(put, &call, &place), &a])))
         });
         let is_a_branch = |k: &&Kind| !k.has_unknowns() && (!k.given().is_empty() || !k.ways.is_empty());
-        let branches = self.parts.kinds.iter().filter(is_a_branch).map(|kind| {
+        let branches = self.kinds.iter().filter(is_a_branch).map(|kind| {
             let name = format!("no call is {}", kind.words());
             Obligation::new(name, &[("c", "Call")], self.is_kind(kind, &c), truth(false))
         });
@@ -132,7 +132,7 @@ impl LibraryTheory<'_> {
     #[must_use]
     pub fn none_of(&self, lemma: &Obligation) -> Option<usize> {
         let is = |k: &Kind| lemma.to == truth(false) && lemma.from == self.is_kind(k, &symbol("c"));
-        self.parts.kinds.iter().position(is)
+        self.kinds.iter().position(is)
     }
 
     /// Returns an obligation with hints: the calls of its variables have their subevents.

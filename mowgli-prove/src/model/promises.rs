@@ -18,7 +18,7 @@ impl LibraryTheory<'_> {
     /// Declares the promises and their values.
     pub(super) fn promises_of(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let family = self.promises();
-        theory.comment(&format!("What {} promises of each call.", self.parts.library));
+        theory.comment(&format!("What {} promises of each call.", self.source.library));
         self.subevents(theory, &family);
         let [a, b, s] = ["a", "b", "s"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
@@ -43,7 +43,7 @@ impl LibraryTheory<'_> {
         let pair = [("a", ABS), ("b", ABS)];
         theory.comment("g: which subevent of its implementation stands for each of them.");
         theory.function("g", &[ABS], SUB);
-        for (k, kind) in self.parts.kinds.iter().enumerate() {
+        for (k, kind) in self.kinds.iter().enumerate() {
             for (p, promise) in kind.abstract_.iter().enumerate() {
                 let Some(role) = g.get(&(k, p)).map(|r| &kind.concrete[*r]) else { continue };
                 let call = family.call(&s);
@@ -58,8 +58,10 @@ impl LibraryTheory<'_> {
             }
         }
         self.inverse(&mut theory, g);
-        theory
-            .comment(&format!("The consistency predicate of {}, its choices pulled back along g.", self.parts.library));
+        theory.comment(&format!(
+            "The consistency predicate of {}, its choices pulled back along g.",
+            self.source.library
+        ));
         self.vocabulary(&mut theory, &family, &self.upper)?;
         // Split the relations: those defined without choices come first, because choices may be between their members.
         let mut of_choices: BTreeSet<&str> = self.upper.choices.iter().map(|(name, _)| name.as_str()).collect();
@@ -98,7 +100,7 @@ impl LibraryTheory<'_> {
     /// True if the specification speaks of hb.
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
-        self.parts.specification.spec(self.parts.library).is_some_and(Spec::mentions_hb)
+        self.source.specification.spec(self.source.library).is_some_and(Spec::mentions_hb)
     }
 
     /// True if a promise ends no edge of so', and no choice determines so'. Then the earlier its stand-in is, the more happens
@@ -106,7 +108,7 @@ impl LibraryTheory<'_> {
     #[must_use]
     pub fn only_begins(&self, promise: &Role) -> bool {
         let is_no_end = |rel: &Rel| last_set(rel).is_some_and(|set| promise.is_in(set).is_ok_and(|is_in| !is_in));
-        let spec = self.parts.specification.spec(self.parts.library);
+        let spec = self.source.specification.spec(self.source.library);
         spec.is_some_and(|spec| spec.choices.is_empty() && spec.so.iter().all(|(_, rel)| is_no_end(rel)))
     }
 
@@ -129,8 +131,7 @@ impl LibraryTheory<'_> {
     /// Returns an order below that has the images of all promises with a cell, if some image lacks the read or write of
     /// its promise. Then mo' is that order, and the source of each read is the last write before it.
     fn order_below(&self, g: &Concretisation) -> Option<String> {
-        let images =
-            g.iter().map(|(&(k, p), &r)| (&self.parts.kinds[k].abstract_[p], &self.parts.kinds[k].concrete[r]));
+        let images = g.iter().map(|(&(k, p), &r)| (&self.kinds[k].abstract_[p], &self.kinds[k].concrete[r]));
         let of_cells: Vec<(&Role, &Role)> = images.filter(|(promise, _)| promise.cell.is_some()).collect();
         let does = |(promise, image): &(&Role, &Role)| {
             (promise.reads.is_none() || image.reads.is_some()) && (promise.writes.is_none() || image.writes.is_some())
@@ -177,7 +178,7 @@ impl LibraryTheory<'_> {
     pub fn promise_of(&self, g: &Concretisation) -> BTreeMap<(usize, usize), usize> {
         let mut inverse = BTreeMap::new();
         for (&(k, p), &r) in g {
-            let kind = &self.parts.kinds[k];
+            let kind = &self.kinds[k];
             if kind.abstract_[p].each == kind.concrete[r].each {
                 inverse.entry((k, r)).or_insert(p);
             }
@@ -190,7 +191,7 @@ impl LibraryTheory<'_> {
         let (family, s) = (self.concrete(), symbol("s"));
         theory.function("promise", &[SUB], ABS);
         for ((k, r), p) in self.promise_of(g) {
-            let kind = &self.parts.kinds[k];
+            let kind = &self.kinds[k];
             let (promise, role) = (&kind.abstract_[p], &kind.concrete[r]);
             let it = the(promise, &family.call(&s), &family.place(role, &s));
             let is_it = equal(app("promise", [&s]), it);
@@ -205,10 +206,10 @@ impl LibraryTheory<'_> {
     fn pulled_back(&self, name: &str, choice: &Choice, g: &Concretisation) -> Result<String, Refusal> {
         let spec = |library: Name, libraries: &Libraries| libraries.spec(library).cloned();
         let short = name.strip_prefix(&self.upper.side.prefix).unwrap_or(name);
-        let role = spec(self.parts.library, self.parts.specification).and_then(|s| s.role(short));
+        let role = spec(self.source.library, self.source.specification).and_then(|s| s.role(short));
         let mut found = Vec::new();
-        for library in self.parts.below.names() {
-            let spec = spec(library, self.parts.below).expect("a name of the set");
+        for library in self.source.below.names() {
+            let spec = spec(library, self.source.below).expect("a name of the set");
             let alike = spec.choices.iter().filter(|(other, _)| spec.role(other) == role);
             let fitting = alike.filter(|(_, below)| self.relates_images(library, below, choice, g));
             found.extend(fitting.map(|(other, _)| (*other != short, format!("{library}.{other}"))));
@@ -223,7 +224,7 @@ impl LibraryTheory<'_> {
     /// True if the images of all members of the upper choice are of this library and, in an order, members of the lower choice.
     fn relates_images(&self, library: Name, below: &Choice, above: &Choice, g: &Concretisation) -> bool {
         let roles = |(&(k, p), &r): (&(usize, usize), &usize)| {
-            let kind = &self.parts.kinds[k];
+            let kind = &self.kinds[k];
             (&kind.abstract_[p], &kind.concrete[r])
         };
         let is_in = |r: &Role, set: &Set| r.is_in(set) == Ok(true);
@@ -245,7 +246,7 @@ impl LibraryTheory<'_> {
     /// If it is empty, irreflexive or inside hb, so is the closure. A specification that denies a path does not allow
     /// this step.
     fn closure_below(&self, closure: &str, a: &Term, b: &Term) -> Result<Term, Refusal> {
-        let spec = self.parts.specification.spec(self.parts.library);
+        let spec = self.source.specification.spec(self.source.library);
         if spec.is_some_and(Spec::denies_a_path) {
             return Err(refusal!(
                 "{closure} is a closure in the promised relation, and the specification denies a path"

@@ -98,7 +98,7 @@ impl<'a> LibraryTheory<'a> {
         let of_call = and([equal(family.call(&a), family.call(&b)), or(inside)]);
         theory.define("po", &[("a", SUB), ("b", SUB)], "Bool", or([of_calls, of_call]));
         let mut events: Vec<Term> = Vec::new();
-        for kind in self.parts.kinds {
+        for kind in self.kinds {
             let positions: BTreeSet<usize> = kind.concrete.iter().map(|r| r.position.0).collect();
             for position in positions {
                 let roles: Vec<&Role> = kind.concrete.iter().filter(|r| r.position.0 == position).collect();
@@ -116,7 +116,7 @@ impl<'a> LibraryTheory<'a> {
     /// event is the only one with its method, once in each call of one kind, this is the count of the call.
     pub(super) fn counts(&self, theory: &mut Theory, family: &TypedSubs<'_>) {
         let s = symbol("s");
-        let kinds = self.parts.kinds;
+        let kinds = self.kinds;
         // A loop may have had earlier iterations, so a count in a loop is not that of the call.
         for (kind, role) in family.roles.iter().filter(|(_, role)| !role.in_loop) {
             let (library, method, _) = kind.made[role.position.0];
@@ -148,10 +148,7 @@ impl<'a> LibraryTheory<'a> {
             let (of, other, _) = kind.made[first.position.0];
             let pair = [(library, method), (of, other)];
             let is_there = (first.each.is_none() || first.each == role.each) && !first.in_loop;
-            of == library
-                && first.name != role.name
-                && is_there
-                && self.parts.kinds.iter().all(|k| k.makes_together(pair))
+            of == library && first.name != role.name && is_there && self.kinds.iter().all(|k| k.makes_together(pair))
         };
         kind.concrete.iter().take_while(|r| r.name != role.name).find(is_with)
     }
@@ -300,22 +297,22 @@ impl<'a> LibraryTheory<'a> {
 
     /// True if a template uses the result of its call.
     pub(super) fn speaks_of_returned(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
-        let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
+        let roles = self.kinds.iter().flat_map(Kind::roles);
+        let mut data = roles.flat_map(data_of).chain(self.kinds.iter().flat_map(guards_of));
         data.contains(&Datum::Returned)
     }
 
     /// Returns the lengths of the tuples in templates.
     pub(super) fn sizes(&self) -> BTreeSet<usize> {
         let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
-        let guards = self.parts.kinds.iter().flat_map(guards_of).filter_map(of_guard);
-        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
+        let guards = self.kinds.iter().flat_map(guards_of).filter_map(of_guard);
+        let roles = self.kinds.iter().flat_map(Kind::roles);
         roles.flat_map(|role| [role.words_read(), role.words_written()]).flatten().chain(guards).collect()
     }
 
     /// True if a role writes a sum.
     pub(super) fn sums(&self) -> bool {
-        let roles = self.parts.kinds.iter().flat_map(Kind::roles);
+        let roles = self.kinds.iter().flat_map(Kind::roles);
         roles.into_iter().any(|r| matches!(r.writes, Some(Write::Plus(..))))
     }
 }
