@@ -11,13 +11,12 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::encode::{SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::model::{ABS, SUB};
+use crate::model::{ABS, SUB, family};
 use crate::source::ProofSource;
 
 /// An open obligation about which no solver gets a question, and the reason.
@@ -81,7 +80,6 @@ fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core
         let event = Event { thread, call: call.clone(), ret };
         library.shapes(world, &event)
     });
-    let family = |stamp: Stamp| stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
     shapes.flatten().map(|sub| family(sub.stamp)).collect()
 }
 

@@ -199,18 +199,12 @@ pub struct Env {
     pub(crate) own: Node,
     /// The index of the subevent.
     pub at: Option<IndexElement>,
-    pub(crate) nth: Option<usize>,
     pub(crate) args: Vec<Val>,
     pub(crate) homes: Vec<Option<Node>>,
     pub(crate) initial: Vec<Option<Val>>,
     pub(crate) all: NodeSet,
     /// The threads and nodes that take part in the objects that are arguments.
     pub(crate) members: Vec<Participants>,
-    /// The results of its events, by position in the template. An event that is indexed by a set has one result that
-    /// counts.
-    pub results: Vec<Val>,
-    /// The arguments of its events that may be computed, by position of the event and of the argument.
-    pub(crate) passed: Vec<((usize, usize), Val)>,
     /// The result, if it may be computed.
     pub(crate) returned: Option<Val>,
     /// The number of iterations of a loop with effects before the last one, if there is such a loop.
@@ -228,14 +222,11 @@ impl Env {
             thread,
             own: world.node_of(thread),
             at: None,
-            nth: None,
             args: call.args.to_vec(),
             homes: call.args.iter().map(|v| object(v).and_then(|o| o.node)).collect(),
             initial: call.args.iter().map(|v| object(v).map(|o| o.init)).collect(),
             all: world.all_nodes(),
             members: call.args.iter().map(|v| members(world, *v)).collect(),
-            results: Vec::new(),
-            passed: Vec::new(),
             returned: None,
             rounds: None,
             ways: Vec::new(),
@@ -276,25 +267,20 @@ impl Env {
         }
     }
 
-    /// Returns the value of a datum.
+    /// Returns the value of a datum, if it does not depend on events.
     #[must_use]
     pub fn datum(&self, datum: Datum) -> Option<Val> {
         match datum {
             Datum::Argument(i) => Some(self.args[i]),
             Datum::Word(i, word) => word_of(self.args[i], word),
-            Datum::Results(first, words) => self.results.get(first..first + words).map(Val::tuple),
             Datum::Initial(i) => self.initial[i],
             Datum::Constant(value) => Some(value),
-            Datum::Result(event) => self.results.get(event).copied(),
-            Datum::Sum(event, k) => self.results.get(event).map(|v| v.plus(k).unwrap_or(*v)),
             Datum::Returned => self.returned,
-            Datum::Passed(event, argument) => {
-                self.passed.iter().find(|(at, _)| *at == (event, argument)).map(|(_, value)| *value)
-            }
+            Datum::Result(_) | Datum::Results(..) | Datum::Sum(..) | Datum::Passed(..) => None,
         }
     }
 
-    /// True if a leaf that is no datum and not computed stands for this number, object or identifier.
+    /// True if a leaf that depends on the call and its index alone stands for this number, object or identifier.
     pub(crate) fn is(&self, leaf: &Leaf, value: Val) -> bool {
         let is_node = |n: Node| value == Val::Int(n.0.into());
         let is_thread = |t: Tid| value == Val::Int(t.0.into());
@@ -306,8 +292,7 @@ impl Env {
             (Leaf::Home(i), _) => self.homes[*i].is_some_and(is_node),
             (Leaf::Node(i), _) => matches!(self.args[*i], Val::Node(n) if is_node(n)),
             (Leaf::Location(i) | Leaf::Identifier(i), _) => self.args[*i] == value,
-            (Leaf::Count, _) => self.nth.is_some_and(|nth| value.int() == Some(nth as i64)),
-            (Leaf::At | Leaf::Member | Leaf::Named(_) | Leaf::Datum(_), _) => false,
+            (Leaf::At | Leaf::Member | Leaf::Count | Leaf::Named(_) | Leaf::Datum(_), _) => false,
         }
     }
 }

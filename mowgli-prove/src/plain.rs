@@ -17,14 +17,13 @@ use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
 use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::model::Stamps;
+use crate::model::{Stamps, family};
 use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
 
 /// The names of the sorts of subevents and events, and the prefix of all other names.
@@ -128,21 +127,10 @@ pub(crate) fn identifier(event: &Event) -> Option<Val> {
     event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
 }
 
-/// Returns the node of a stamp of a family with one stamp for each node.
-fn node_of(stamp: Stamp) -> Option<Node> {
-    let at = |n: u8| stamp.renamed(&|_| Node(n));
-    if at(1) == at(2) { None } else { (1..=u8::MAX).map(Node).find(|n| at(n.0) == stamp) }
-}
-
 /// Returns the target node of a call: that of its stamps, or else that of its arguments.
 pub(crate) fn to(event: &Event, subs: &[Sub]) -> Option<Node> {
-    let of_stamps = subs.iter().find_map(|sub| node_of(sub.stamp));
+    let of_stamps = subs.iter().find_map(|sub| sub.stamp.node());
     of_stamps.or_else(|| event.call.args.iter().find_map(|v| if let Val::Node(n) = v { Some(*n) } else { None }))
-}
-
-fn family(stamp: Stamp) -> String {
-    let name = stamp.renamed(&|_| Node(1)).to_string();
-    if node_of(stamp).is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
 }
 
 /// Returns the kind of a call: its method, whether it has an identifier where it can have one, and the stamps of its

@@ -29,7 +29,7 @@ use crate::error::{Contradiction, Error, Refusal, refusal};
 use crate::instances::Derived;
 use crate::plain::{Plain, PlainKind, PlainRole, SortNames};
 use crate::prove::{Proof, ProofOptions};
-use crate::reading::{Numbers, pairs};
+use crate::reading::Numbers;
 use crate::term::{Obligation, Structure, Term, Theory, TheoryStatement, and, app, equal, not, or, symbol, truth};
 use crate::theorem::{Item, Theorem, VisitExecutions, executions, small};
 
@@ -480,9 +480,9 @@ impl<'a> WaitsToPolls<'a> {
         self.below.add(&mut structure, read.below, &numbers)?;
         self.above.add_plain(&mut structure, &read.above, &numbers)?;
         let mut took = vec![0; read.below.subs.len()];
-        let turns = pairs(&structure, &self.turn, took.len())?;
+        let turns = structure.pairs(&self.turn, took.len())?;
         turns.into_iter().for_each(|(operation, poll)| took[poll] = operation);
-        structure.table("took", move |p| took[p[0]]);
+        structure.function("took", took);
         self.below.held(&structure, read.below)?;
         self.above.held(&structure, &read.above)?;
         Ok(structure)
@@ -503,20 +503,19 @@ impl<'a> WaitsToPolls<'a> {
         let asked: Vec<Vec<usize>> = calls.clone().map(|c| nodes.iter().map(|n| read.asked(c, *n)).collect()).collect();
         let removal: Vec<Vec<usize>> =
             events.clone().map(|a| events.clone().map(|e| read.removal(a, e)).collect()).collect();
-        let mut table = |name: &str, all: Vec<usize>| structure.table(name, move |p| all[p[0]]);
-        table(
+        structure.function(
             "handle",
             events.clone().map(|e| handles.iter().position(|v| *v == read.handle(e)).unwrap_or(0)).collect(),
         );
-        table("the.set", events.clone().map(|e| set(&read.set(e))).collect());
-        table("found.empty", events.clone().map(|e| usize::from(read.found_empty(e))).collect());
-        table("source", read.sources(choice));
-        table("f", read.f.clone());
-        table("at", read.at.clone());
-        table("g", read.g.clone());
-        table("up", read.up());
-        table("added", calls.map(|c| read.added(c)).collect());
-        table("polled", events.map(|e| read.polled(e)).collect());
+        structure.function("the.set", events.clone().map(|e| set(&read.set(e))).collect());
+        structure.function("found.empty", events.clone().map(|e| usize::from(read.found_empty(e))).collect());
+        structure.function("source", read.sources(choice));
+        structure.function("f", read.f.clone());
+        structure.function("at", read.at.clone());
+        structure.function("g", read.g.clone());
+        structure.function("up", read.up());
+        structure.function("added", calls.map(|c| read.added(c)).collect());
+        structure.function("polled", events.map(|e| read.polled(e)).collect());
         let opened: Vec<usize> = opened.iter().map(set).collect();
         let count = nodes.len();
         structure.table("open", move |p| opened.get(p[0] * count + p[1]).copied().unwrap_or(0));

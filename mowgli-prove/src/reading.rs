@@ -66,21 +66,18 @@ impl Plain<'_> {
     ) -> Result<(), Contradiction> {
         let hb = self.add_plain(structure, execution, numbers)?;
         let n = execution.subs.len();
-        structure.table(&self.names.of("hb"), move |p| usize::from(hb.contains(&(p[0], p[1]))));
+        structure.relation(&self.names.of("hb"), hb);
         let reading = Reading::new(self.libraries, execution, self.library);
         for (name, _) in &self.encoding.choices {
             let short = name.strip_prefix(&self.encoding.side.prefix).unwrap_or(name);
             let chosen = execution.chosen.iter().filter(|c| c.library == self.library && c.name == short);
-            let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().copied()).collect();
-            structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+            structure.relation(name, chosen.flat_map(|c| c.pairs.iter().copied()).collect());
         }
         for (name, rel) in &self.encoding.turns {
-            let pairs = reading.pairs(rel);
-            structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+            structure.relation(name, reading.pairs(rel));
         }
         for (name, inner) in &self.encoding.closures {
-            let pairs = closure(&pairs(structure, inner, n)?);
-            structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+            structure.relation(name, closure(&structure.pairs(inner, n)?));
         }
         Ok(())
     }
@@ -120,12 +117,12 @@ impl Plain<'_> {
             let of = |s: usize| key.of(&reading.view(s));
             let expected: Pairs =
                 (0..n).cartesian_product(0..n).filter(|&(a, b)| of(a).is_some() && of(a) == of(b)).collect();
-            if pairs(structure, name, n)? != expected {
+            if structure.pairs(name, n)? != expected {
                 return Err(contradiction!("{name} is not what samples show"));
             }
         }
         let ppo = execution.ppo(self.libraries);
-        if pairs(structure, &self.names.of("ppo"), n)? == ppo {
+        if structure.pairs(&self.names.of("ppo"), n)? == ppo {
             Ok(())
         } else {
             Err(contradiction!("ppo is not what samples show"))
@@ -164,7 +161,7 @@ impl Plain<'_> {
         structure.size("Cell", cells.len().max(1));
         structure.size("Value", values.len());
         structure.size("Id", ids.len().max(1));
-        let mut table = |name: &str, all: Vec<usize>| structure.table(&of(name), move |p| all[p[0]]);
+        let mut table = |name: &str, all: Vec<usize>| structure.function(&of(name), all);
         let value = |v: Option<Val>| place(values, &v);
         table("event", ex.subs.iter().map(|s| s.event).collect());
         table("role", roles.to_vec());
@@ -185,8 +182,8 @@ impl Plain<'_> {
         if self.names.prefix.is_empty() {
             let nodes: Vec<usize> = ex.world.threads.iter().map(|n| node(Some(*n))).collect();
             let homes: Vec<usize> = cells.iter().map(|c| node(Some(c.node))).chain([0]).collect();
-            structure.table("node", move |p| nodes[p[0]]);
-            structure.table("home", move |p| homes[p[0]]);
+            structure.function("node", nodes);
+            structure.function("home", homes);
         }
     }
 }
@@ -194,18 +191,4 @@ impl Plain<'_> {
 /// Returns the position of an element.
 fn place<T: Ord>(all: &BTreeSet<T>, one: &T) -> usize {
     all.iter().position(|x| x == one).unwrap_or(0)
-}
-
-/// Returns the pairs of a predicate in a structure with this many subevents.
-///
-/// # Errors
-/// Names the symbol that the structure does not have.
-pub fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Result<Pairs, Contradiction> {
-    let mut found = Pairs::new();
-    for (a, b) in (0..n).cartesian_product(0..n) {
-        if structure.apply(predicate, &[a, b])? == 1 {
-            found.insert((a, b));
-        }
-    }
-    Ok(found)
 }

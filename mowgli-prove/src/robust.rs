@@ -8,7 +8,6 @@ use crate::error::{Contradiction, Refusal};
 use crate::instances::Derived;
 use crate::plain::{Plain, SortNames};
 use crate::prove::{Proof, ProofOptions};
-use crate::reading::pairs;
 use crate::term::{Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol};
 use crate::theorem::{Hypothesis, Item, Theorem, executions, small};
 use mowgli_core::execution::{Execution, Pairs};
@@ -339,15 +338,15 @@ impl<'a> Robustness<'a> {
         }
         let paths: Vec<Pairs> = edges.iter().map(closure).collect();
         structure.table("talk", move |p| usize::from(p[1] == p[2] || paths[p[0]].contains(&(p[1], p[2]))));
-        let around = shortest_cycle(&pairs(&structure, &self.of.sc, n)?, n);
+        let around = shortest_cycle(&structure.pairs(&self.of.sc, n)?, n);
         let place = |s: usize| around.iter().position(|x| *x == s);
         let at = |s: usize, by: usize| place(s).map_or(s, |p| around[(p + by) % around.len()]);
         let on: Vec<usize> = (0..n).map(|s| usize::from(place(s).is_some())).collect();
         let (next, last): (Vec<usize>, Vec<usize>) =
             (0..n).map(|s| (at(s, 1), at(s, around.len().saturating_sub(1)))).unzip();
-        structure.table("on", move |p| on[p[0]]);
-        structure.table("next", move |p| next[p[0]]);
-        structure.table("last", move |p| last[p[0]]);
+        structure.function("on", on);
+        structure.function("next", next);
+        structure.function("last", last);
         Ok(structure)
     }
 }

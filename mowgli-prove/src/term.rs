@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
+use itertools::Itertools;
+use mowgli_core::execution::Pairs;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Contradiction, contradiction};
@@ -361,6 +363,16 @@ impl<'a> Structure<'a> {
         self.tables.insert(name.to_owned(), Box::new(of));
     }
 
+    /// Sets the values of a function of one argument.
+    pub fn function(&mut self, name: &str, values: Vec<usize>) {
+        self.table(name, move |p| values[p[0]]);
+    }
+
+    /// Sets the pairs of a relation.
+    pub fn relation(&mut self, name: &str, pairs: Pairs) {
+        self.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+    }
+
     /// Takes the definitions of a theory, and the sorts with known elements.
     pub fn define(&mut self, theory: &Theory) {
         for statement in &theory.0 {
@@ -399,6 +411,20 @@ impl<'a> Structure<'a> {
     /// Names the symbol that the structure does not have.
     pub fn apply(&self, name: &str, to: &[usize]) -> Result<usize, Contradiction> {
         self.call(&name.into(), to.to_vec())
+    }
+
+    /// Returns the pairs of a relation among the first `n` elements.
+    ///
+    /// # Errors
+    /// Names the symbol that the structure does not have.
+    pub fn pairs(&self, name: &str, n: usize) -> Result<Pairs, Contradiction> {
+        let mut found = Pairs::new();
+        for (a, b) in (0..n).cartesian_product(0..n) {
+            if self.apply(name, &[a, b])? == 1 {
+                found.insert((a, b));
+            }
+        }
+        Ok(found)
     }
 
     fn call(&self, name: &Arc<str>, to: Vec<usize>) -> Result<usize, Contradiction> {

@@ -14,7 +14,7 @@ use crate::error::{Contradiction, contradiction};
 use crate::kind::{Guard, Kind, Read, Role, RoleAt, Write};
 use crate::model::{
     Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST,
-    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of,
+    LibraryTheory, MEMBER_AT, NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, family,
     number_in, passed_to, plus, result_of, way_of,
 };
 use crate::pattern::{Datum, Each, Env, IndexElement, Leaf, Named, follows, numbers_in, word_of};
@@ -43,15 +43,34 @@ fn number(of: IndexElement) -> usize {
 struct ClientCall {
     kind: usize,
     env: Env,
-    own: Node,
-    thread: usize,
-    args: Vec<Val>,
     /// The results, by position of the event in the template and its index.
     results: BTreeMap<(usize, IndexElement), Val>,
     /// The computed arguments, by position of the event and number of the argument, and the index of the event.
     passed: BTreeMap<(usize, usize, IndexElement), Val>,
     /// The computed numbers in names, by the index of their event.
     named: BTreeMap<(Named, IndexElement), Val>,
+}
+
+impl ClientCall {
+    /// Returns the index of events without an index set.
+    fn own(&self) -> IndexElement {
+        IndexElement::Node(self.env.own)
+    }
+}
+
+/// Returns the value of a datum where something with this index speaks of it. Results are given by the position and the
+/// index of their event.
+fn datum(env: &Env, results: &BTreeMap<(usize, IndexElement), Val>, at: IndexElement, datum: Datum) -> Option<Val> {
+    let places = [at, IndexElement::Node(env.own)];
+    let result = |event| places.into_iter().find_map(|at| results.get(&(event, at)).copied());
+    match datum {
+        Datum::Result(event) => result(event),
+        Datum::Sum(event, k) => result(event).map(|v| v.plus(k).unwrap_or(v)),
+        Datum::Results(first, words) => {
+            (first..first + words).map(result).collect::<Option<Vec<Val>>>().map(|words| Val::tuple(&words))
+        }
+        other => env.datum(other),
+    }
 }
 
 /// The most words of a tuple, so that the table of tuples stays finite.
@@ -85,7 +104,6 @@ pub fn structure(
         let event = &replaced.event;
         let mut env = Env::new(&execution.world, event.thread, &event.call);
         env.returned = Some(event.ret);
-        let own = execution.world.node_of(event.thread);
         let actual: Vec<usize> =
             (0..execution.subs.len()).filter(|&s| execution.groups[execution.subs[s].event] == Some(call)).collect();
         let taken = |kind| as_kind(model, execution, kind, &event.call, &actual, &env);
@@ -109,9 +127,7 @@ pub fn structure(
             place[s] = Some(subs.len());
             subs.push(Element { call, role: *role, at: *at });
         }
-        let (kind, results) = (*kind, results.clone());
-        let (thread, args) = (event.thread.index(), event.call.args.to_vec());
-        calls.push(ClientCall { kind, env, own, thread, args, results, passed, named });
+        calls.push(ClientCall { kind: *kind, env, results: results.clone(), passed, named });
     }
     if subs.len() + left_out != execution.subs.len() {
         return Err(contradiction!("there are events of no call"));
@@ -119,11 +135,7 @@ pub fn structure(
     let mut promises: Vec<Element> = Vec::new();
     for (call, called) in calls.iter().enumerate() {
         let placed = model.kinds[called.kind].abstractly(&called.env);
-        promises.extend(placed.into_iter().map(|(role, at)| Element {
-            call,
-            role,
-            at: at.unwrap_or(IndexElement::Node(called.own)),
-        }));
+        promises.extend(placed.into_iter().map(|(role, at)| Element { call, role, at: at.unwrap_or(called.own()) }));
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
     filled.keeps_promises()?;
@@ -152,8 +164,7 @@ fn as_kind(
     let own = IndexElement::Node(env.own);
     let kind = &model.kinds[kind];
     kind.forms_of(call).next()?;
-    let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
-    let is_like = |((r, _), s): (&RoleAt, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
+    let is_like = |((r, _), s): (&RoleAt, &usize)| family(execution.subs[*s].sub.stamp) == kind.concrete[*r].family;
     let are_like = |expected: &[RoleAt], actual: &[usize]| {
         expected.len() == actual.len() && expected.iter().zip(actual).all(is_like)
     };
@@ -177,16 +188,8 @@ fn as_kind(
         ((kind.concrete[*role].position.0, at), execution.events[execution.subs[*s].event].ret)
     };
     let results: BTreeMap<(usize, IndexElement), Val> = elements.iter().zip(&actual).map(result).collect();
-    let datum = |datum| match datum {
-        Datum::Result(event) => results.get(&(event, own)).copied(),
-        Datum::Sum(event, k) => results.get(&(event, own)).map(|v| v.plus(k).unwrap_or(*v)),
-        Datum::Results(first, words) => {
-            let words = (first..first + words).map(|event| results.get(&(event, own)).copied());
-            words.collect::<Option<Vec<Val>>>().map(|words| Val::tuple(&words))
-        }
-        other => env.datum(other),
-    };
-    let holds = |guard: &Guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal;
+    let value = |of: Datum| datum(env, &results, own, of);
+    let holds = |guard: &Guard| (value(guard.one) == value(guard.other)) == guard.are_equal;
     let is_of = kind.forms_of(call).any(|form| form.given.iter().all(holds));
     is_of.then_some(Taken { elements, results, subs: actual })
 }
@@ -253,33 +256,16 @@ impl Filled<'_, '_> {
         if concrete { &kind.concrete[s.role] } else { &kind.abstract_[s.role] }
     }
 
-    fn datum(&self, s: Element, datum: Datum) -> Val {
+    fn datum(&self, s: Element, of: Datum) -> Val {
         let called = &self.calls[s.call];
-        let object = |i: usize| called.args[i].loc().and_then(|x| self.execution.world.objects.get(&x));
-        match datum {
-            Datum::Argument(i) => called.args[i],
-            Datum::Word(i, word) => word_of(called.args[i], word).unwrap_or(Val::Unit),
-            Datum::Results(first, words) => Val::tuple(
-                &(first..first + words).map(|event| self.datum(s, Datum::Result(event))).collect::<Vec<Val>>(),
-            ),
-            Datum::Initial(i) => object(i).map_or(Val::Unit, |o| o.init),
-            Datum::Returned => called.env.returned.unwrap_or(Val::Unit),
-            Datum::Constant(value) => value,
+        let value = match of {
             Datum::Passed(event, argument) => {
-                let places = [s.at, IndexElement::Node(called.own)];
-                let at = places.into_iter().find_map(|at| called.passed.get(&(event, argument, at)));
-                at.copied().unwrap_or(Val::Unit)
+                let places = [s.at, called.own()];
+                places.into_iter().find_map(|at| called.passed.get(&(event, argument, at)).copied())
             }
-            Datum::Result(event) => {
-                let places = [s.at, IndexElement::Node(called.own)];
-                let at = places.into_iter().find_map(|at| called.results.get(&(event, at)));
-                at.copied().unwrap_or(Val::Unit)
-            }
-            Datum::Sum(event, k) => {
-                let result = self.datum(s, Datum::Result(event));
-                result.plus(k).unwrap_or(result)
-            }
-        }
+            other => datum(&called.env, &called.results, s.at, other),
+        };
+        value.unwrap_or(Val::Unit)
     }
 
     fn image(&self, a: Element) -> Option<usize> {
@@ -291,7 +277,7 @@ impl Filled<'_, '_> {
             Some(Each::Members(members)) => *called.env.places(Each::Members(members)).last()?,
             Some(Each::Rounds) => return None,
             Some(Each::Ended(_)) => return self.subs.iter().position(|s| s.call == a.call && s.role == role),
-            None => IndexElement::Node(called.own),
+            None => called.own(),
         };
         self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
     }
@@ -387,7 +373,7 @@ impl Filled<'_, '_> {
         match leaf {
             Leaf::Datum(datum) => self.datum(a, *datum) == part,
             Leaf::Named(of) => {
-                let places = [a.at, IndexElement::Node(called.own)];
+                let places = [a.at, called.own()];
                 places.iter().any(|at| called.named.get(&(*of, *at)) == Some(&part))
             }
             other => called.env.at(Some(a.at)).is(other, part),
@@ -445,7 +431,7 @@ impl Filled<'_, '_> {
         values.extend(
             self.calls
                 .iter()
-                .flat_map(|c| c.args.iter().chain(c.results.values()).chain(c.passed.values()).copied().map(Some)),
+                .flat_map(|c| c.env.args.iter().chain(c.results.values()).chain(c.passed.values()).copied().map(Some)),
         );
         values.extend(self.calls.iter().flat_map(|c| c.named.values().copied().chain(c.env.returned).map(Some)));
         let words =
@@ -496,65 +482,49 @@ impl Filled<'_, '_> {
         self.elements(&mut structure, "", &self.subs, true, [reads, wrote, initial]);
         self.elements(&mut structure, "abs.", &self.promises, false, [abs_reads, abs_wrote, abs_initial]);
         let nth = Vec::from_iter((0..n).map(|s| self.nth(back[s])));
-        structure.table("nth", move |p| nth[p[0]]);
+        structure.function("nth", nth);
         let of_calls: Vec<usize> = (0..self.calls.len()).map(|c| self.nth_call(c)).collect();
         let of_promises: Vec<usize> = self.promises.iter().map(|a| of_calls[a.call]).collect();
-        structure.table("nth.call", move |p| of_calls[p[0]]);
-        structure.table("abs.nth", move |p| of_promises[p[0]]);
+        structure.function("nth.call", of_calls);
+        structure.function("abs.nth", of_promises);
         let kept = |&(a, b): &(usize, usize)| Some((self.place[a]?, self.place[b]?));
         let hb: Pairs = hb.iter().filter_map(kept).collect();
         let images: Vec<usize> = self.promises.iter().map(|a| self.image(*a).unwrap_or(0)).collect();
-        structure.table("g", {
-            let images = images.clone();
-            move |p| images[p[0]]
-        });
+        structure.function("g", images.clone());
         let above = hb.clone();
         structure.table("abs.hb", move |p| flag(above.contains(&(images[p[0]], images[p[1]]))));
-        structure.table("hb", move |p| flag(hb.contains(&(p[0], p[1]))));
+        structure.relation("hb", hb);
         let inverse = self.model.promise_of(self.g);
         let promise_of = |s: &Element| {
             let role = *inverse.get(&(self.calls[s.call].kind, s.role))?;
             self.promises.iter().position(|a| *a == Element { role, ..*s })
         };
         let promise: Vec<usize> = self.subs.iter().map(|s| promise_of(s).unwrap_or(0)).collect();
-        structure.table("promise", move |p| promise[p[0]]);
+        structure.function("promise", promise);
         for encoding in self.model.lower.iter().chain(&self.model.assumption) {
             for (name, _) in &encoding.choices {
                 let chosen = ex.chosen.iter().filter(|c| *name == format!("{}.{}", c.library, c.name));
-                let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().filter_map(kept)).collect();
-                structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
+                structure.relation(name, chosen.flat_map(|c| c.pairs.iter().filter_map(kept)).collect());
             }
             // A theory may lack the specifications.
             for (name, inner) in encoding.closures.iter().filter(|(_, inner)| structure.has(inner)).collect::<Vec<_>>()
             {
-                let mut edges = Pairs::new();
-                for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
-                    if structure.apply(inner, &[a, b])? == 1 {
-                        edges.insert((a, b));
-                    }
-                }
-                let pairs = closure(&edges);
-                structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
+                structure.relation(name, closure(&structure.pairs(inner, n)?));
             }
         }
         let matching = self.model.matching().into_iter().filter(|(_, p)| structure.has(&p.relation));
         for (mate, partner) in matching.collect::<Vec<_>>() {
             let n = self.promises.len();
-            let is_mate = |a: usize, b: usize| {
-                let pair = if partner.is_second { [a, b] } else { [b, a] };
-                structure.apply(&partner.relation, &pair)
-            };
             let mut matching = vec![0; n];
-            for (a, b) in (0..n).cartesian_product(0..n) {
-                if is_mate(a, b)? == 1 {
-                    matching[a] = b;
-                }
+            for (one, other) in structure.pairs(&partner.relation, n)? {
+                let (a, b) = if partner.is_second { (one, other) } else { (other, one) };
+                matching[a] = b;
             }
-            structure.table(&mate, move |p| matching[p[0]]);
+            structure.function(&mate, matching);
         }
         for name in self.model.in_order(self.g).into_iter().filter(|name| structure.has(name)).collect::<Vec<_>>() {
             let last = self.last_before(&structure, &name)?;
-            structure.table(&format!("{name}.last"), move |p| last[p[0]]);
+            structure.function(&format!("{name}.last"), last);
         }
         Ok(structure)
     }
@@ -597,7 +567,7 @@ impl Filled<'_, '_> {
         let identifiers: BTreeSet<Wid> = self
             .calls
             .iter()
-            .flat_map(|c| c.args.iter().filter_map(|v| if let Val::Wid(d) = v { Some(*d) } else { None }))
+            .flat_map(|c| c.env.args.iter().filter_map(|v| if let Val::Wid(d) = v { Some(*d) } else { None }))
             .collect();
         let identifiers: Vec<Wid> = identifiers.into_iter().collect();
         for (sort, size) in [
@@ -614,9 +584,9 @@ impl Filled<'_, '_> {
             structure.size(sort, size);
         }
         let of_call = |of: &dyn Fn(&ClientCall) -> usize| self.calls.iter().map(of).collect::<Vec<usize>>();
-        let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
+        let mut give = |name: String, all: Vec<usize>| structure.function(&name, all);
         give("kind".into(), of_call(&|c| c.kind));
-        give("thread".into(), of_call(&|c| c.thread));
+        give("thread".into(), of_call(&|c| c.env.thread.index()));
         let number = |n: Node| number(IndexElement::Node(n));
         give("node".into(), ex.world.threads.iter().map(|n| number(*n)).collect());
         give("home".into(), locations.iter().map(|x| ex.world.home(*x).map_or(0, number)).collect());
@@ -627,7 +597,7 @@ impl Filled<'_, '_> {
         };
         let rounds: BTreeSet<(usize, usize)> = self.subs.iter().filter_map(round).collect();
         structure.size(ROUND, 1 + rounds.iter().map(|(_, n)| *n).max().unwrap_or(0));
-        structure.table(IS_ROUND, move |p| flag(rounds.contains(&(p[0], p[1]))));
+        structure.relation(IS_ROUND, rounds);
         structure.table(EARLIER_ROUND, |p| flag(p[0] < p[1]));
         structure.table(NO_ROUND, |_| 0);
         for (event, ways) in model.kinds.iter().flat_map(Kind::ways_in_rounds) {
@@ -638,7 +608,7 @@ impl Filled<'_, '_> {
                 };
                 let there: BTreeSet<(usize, usize)> =
                     self.subs.iter().filter(is_it).map(|s| (s.call, self::number(s.at))).collect();
-                structure.table(&way_of(event, way), move |p| flag(there.contains(&(p[0], p[1]))));
+                structure.relation(&way_of(event, way), there);
             }
         }
         for event in model.kinds.iter().flat_map(ends_of) {
@@ -650,10 +620,10 @@ impl Filled<'_, '_> {
                 self.subs.iter().filter(is_end).map(|s| (s.call, self::number(s.at))).collect();
             structure.table(&ended_at(event), move |p| ended.get(&p[0]).copied().unwrap_or(0));
         }
-        let most = self.calls.iter().map(|c| c.args.len()).max().unwrap_or(0);
-        let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
+        let most = self.calls.iter().map(|c| c.env.args.len()).max().unwrap_or(0);
+        let mut give = |name: String, all: Vec<usize>| structure.function(&name, all);
         for i in 0..most {
-            let arg = |c: &ClientCall| c.args.get(i).copied().unwrap_or(Val::Unit);
+            let arg = |c: &ClientCall| c.env.args.get(i).copied().unwrap_or(Val::Unit);
             give(format!("location.{i}"), of_call(&|c| arg(c).loc().map_or(0, |x| index(&locations, &x))));
             let identifier = |v| if let Val::Wid(d) = v { index(&identifiers, &d) } else { 0 };
             give(format!("identifier.{i}"), of_call(&|c| identifier(arg(c))));
@@ -666,14 +636,14 @@ impl Filled<'_, '_> {
         }
         for i in 0..most {
             let sets: Vec<_> =
-                self.calls.iter().map(|c| c.args.get(i).and_then(|v| v.nodes()).unwrap_or_default()).collect();
+                self.calls.iter().map(|c| c.env.args.get(i).and_then(|v| v.nodes()).unwrap_or_default()).collect();
             structure.table(&format!("in.{i}"), move |p| {
                 flag(sets[p[0]].contains(Node(u8::try_from(p[1] + 1).unwrap_or(0))))
             });
         }
         let returned = of_call(&|c| index(values, &c.env.returned));
-        structure.table(RETURNED, move |p| returned[p[0]]);
-        let threads = of_call(&|c| c.thread);
+        structure.function(RETURNED, returned);
+        let threads = of_call(&|c| c.env.thread.index());
         // Numbers give program order, because calls of one thread are numbered in it.
         structure.table("po.call", move |p| flag(p[0] < p[1] && threads[p[0]] == threads[p[1]]));
         structure.table("below", |p| flag(p[0] < p[1]));
@@ -727,7 +697,7 @@ impl Filled<'_, '_> {
         let others: Vec<Vec<usize>> = all.iter().map(|members| members[members.len().min(1)..].to_vec()).collect();
         let node_of: Vec<usize> = world.threads.iter().map(|n| number(IndexElement::Node(*n))).collect();
         let first: Vec<usize> = all.iter().map(|members| members.first().map_or(0, |t| node_of[*t])).collect();
-        structure.table(FIRST_AT, move |p| first[p[0]]);
+        structure.function(FIRST_AT, first);
         structure.table(HAS_OTHER, {
             let (others, node_of) = (others.clone(), node_of.clone());
             move |p| flag(others[p[0]].iter().any(|t| node_of[*t] == p[1]))
@@ -771,12 +741,16 @@ impl Filled<'_, '_> {
         let first = |k: usize| (0..k).map(|k| roles(k).len()).sum::<usize>();
         let number: Vec<usize> = all.iter().map(|s| first(self.calls[s.call].kind) + s.role).collect();
         let calls: Vec<usize> = all.iter().map(|s| s.call).collect();
-        let own = |s: &Element| self::number(IndexElement::Node(self.calls[s.call].own));
+        let own = |s: &Element| self::number(self.calls[s.call].own());
         let rounds =
             all.iter().map(|s| if matches!(s.at, IndexElement::Round(_)) { self::number(s.at) } else { 0 }).collect();
         let node = |s: &Element| if matches!(s.at, IndexElement::Node(_)) { self::number(s.at) } else { own(s) };
         let thread = |s: &Element| {
-            if matches!(s.at, IndexElement::Thread(_)) { self::number(s.at) } else { self.calls[s.call].thread }
+            if matches!(s.at, IndexElement::Thread(_)) {
+                self::number(s.at)
+            } else {
+                self.calls[s.call].env.thread.index()
+            }
         };
         let (nodes, threads) = (all.iter().map(node).collect(), all.iter().map(thread).collect());
         for (name, table) in [
@@ -789,7 +763,7 @@ impl Filled<'_, '_> {
             ("wrote", wrote),
             ("initial", initial),
         ] {
-            structure.table(&format!("{shared}{name}"), move |p| table[p[0]]);
+            structure.function(&format!("{shared}{name}"), table);
         }
         for (k, kind) in kinds.iter().enumerate() {
             let roles = if concrete { &kind.concrete } else { &kind.abstract_ };

@@ -12,6 +12,12 @@ use crate::term::{Term, equal, not, truth};
 /// The order of two families of stamps: for equal nodes, and for different nodes.
 type Ordered = (bool, bool);
 
+/// Returns the name of the family of a stamp. The stamps of a family differ in their nodes.
+pub(crate) fn family(stamp: Stamp) -> String {
+    let name = stamp.to_string();
+    if stamp.node().is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
+}
+
 /// The stamp order, by families.
 pub struct Stamps {
     pub(crate) order: BTreeMap<(String, String), Ordered>,
