@@ -117,7 +117,7 @@ impl ObligationResult {
     }
 
     /// True if every solver shows it, or it holds by definition.
-    fn follows(&self) -> bool {
+    pub(crate) fn follows(&self) -> bool {
         self.closed.is_some()
     }
 
@@ -545,6 +545,11 @@ fn answered(
     closed(model, theory, obligation, (row, !cases.is_empty()))
 }
 
+/// True if some solver was asked, and each one that was asked shows the obligation.
+pub(crate) fn all_follow(answers: &[(SolverProgram, SolverAnswer)]) -> bool {
+    !answers.is_empty() && answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows)
+}
+
 /// Adds to a row how it was closed. Drops the answers and questions if no answer of a solver closed a case.
 fn closed(
     model: &LibraryTheory<'_>,
@@ -552,7 +557,7 @@ fn closed(
     obligation: &Obligation,
     (mut row, has_cases): (ObligationResult, bool),
 ) -> ObligationResult {
-    let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows);
+    let follows = all_follow(&row.answers);
     let is_about_nothing = || Cases::new(model, theory, SolverProgram::Z3, Duration::ZERO).is_about_nothing(obligation);
     row.closed = match (follows, row.cases) {
         (false, _) => None,

@@ -20,7 +20,7 @@ use mowgli_core::world::World;
 
 use crate::error::{Contradiction, contradiction};
 use crate::instances::{Derived, instances};
-use crate::prove::{Closed, ObligationResult, Proof, ProofOptions};
+use crate::prove::{Closed, ObligationResult, Proof, ProofOptions, all_follow};
 use crate::solve::{Query, SolverAnswer, SolverProgram, ask};
 use crate::term::{Obligation, Structure, Term, Theory};
 
@@ -123,11 +123,10 @@ impl Theorem {
                 Item::Step { under, obligation, with } => {
                     let (theory, question) = instances(&self.theory(under, &shown), obligation, with, &self.derived);
                     let row = self.asked(options, &theory, &question);
-                    let follows = row.answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows);
-                    if follows {
+                    if row.follows() {
                         shown.push((under.clone(), obligation.name.clone(), obligation.closed()));
                     }
-                    all &= follows;
+                    all &= row.follows();
                     proof.rows.push(row);
                 }
                 Item::Hence { under, words, says } => {
@@ -152,7 +151,7 @@ impl Theorem {
         let solvers = options.solvers.iter();
         let answers: Vec<(SolverProgram, SolverAnswer)> =
             solvers.map(|&solver| (solver, reported(ask(solver, theory, obligation, options.limit).0))).collect();
-        let closed = answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows).then_some(Closed::Solver);
+        let closed = all_follow(&answers).then_some(Closed::Solver);
         let kept = answers.iter().filter(|_| options.keep);
         let questions =
             kept.map(|(solver, answer)| Query::whole(*solver, theory, obligation, answer.clone())).collect();

@@ -27,9 +27,11 @@ use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
 use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
 use mowgli_prove::prove::{ProofOptions, executions, prove};
+use mowgli_prove::robust;
 use mowgli_prove::source::ProofSource;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
+use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 use crate::common::{ByTwo, source};
@@ -472,6 +474,15 @@ fn what_is_open_for_want_of_a_template_is_named() {
     let first_only = of("sv", "first-target-only");
     let row = first_only.rows.iter().find(|row| row.obligation == "condition 1 for aGF of GF").unwrap();
     assert_eq!(row.why.as_deref(), Some("Bcast, Bcast_ have no template"));
+}
+
+/// Without a solver no theorem is proved, though none of its steps gets an answer that leaves it open.
+#[test]
+fn nothing_is_proved_without_a_solver() {
+    let (limit, executions) = (Duration::from_secs(1), Duration::from_secs(1));
+    let options = ProofOptions { solvers: Vec::new(), limit, executions, keep: false };
+    let proof = robust::proved(Cpu::Sc, "published", &options).unwrap();
+    assert!(proof.errors.is_empty() && proof.rows.iter().all(|row| !row.is_shown()));
 }
 
 /// The template says where a computed value goes, and calls that do the same are one kind.
