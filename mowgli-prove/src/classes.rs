@@ -4,6 +4,16 @@ use std::collections::BTreeSet;
 
 use crate::pattern::Datum;
 
+/// Returns the classes of elements that are equal because these pairs are.
+pub(crate) fn classes<T: Ord + Copy>(equal: impl IntoIterator<Item = (T, T)>) -> Vec<BTreeSet<T>> {
+    equal.into_iter().fold(Vec::new(), |classes, (one, other)| {
+        let is_with = |class: &BTreeSet<T>| class.contains(&one) || class.contains(&other);
+        let (with, mut others): (Vec<_>, Vec<_>) = classes.into_iter().partition(is_with);
+        others.push(with.into_iter().flatten().chain([one, other]).collect());
+        others
+    })
+}
+
 /// The classes of data that are equal in all calls of a kind.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Classes(Vec<BTreeSet<Datum>>);
@@ -11,13 +21,7 @@ pub(crate) struct Classes(Vec<BTreeSet<Datum>>);
 impl Classes {
     /// Returns the classes of data that are equal because these pairs are.
     pub fn of(equal: impl IntoIterator<Item = (Datum, Datum)>) -> Self {
-        let add = |classes: Vec<BTreeSet<Datum>>, (one, other)| {
-            let (with, mut others): (Vec<_>, Vec<_>) =
-                classes.into_iter().partition(|class: &BTreeSet<Datum>| class.contains(&one) || class.contains(&other));
-            others.push(with.into_iter().flatten().chain([one, other]).collect());
-            others
-        };
-        Self(equal.into_iter().fold(Vec::new(), add))
+        Self(classes(equal))
     }
 
     fn class(&self, datum: Datum) -> BTreeSet<Datum> {

@@ -11,7 +11,7 @@ use mowgli_core::shape::Family;
 
 use crate::error::{Refusal, refusal};
 use crate::pattern::{
-    ArgumentForm, Datum, Each, Env, IndexElement, Leaf, Named, Pattern, Segment, Times, expanded, tuple,
+    ArgumentForm, Datum, Each, Env, IndexElement, Leaf, Named, Pattern, Segment, Times, expanded, segment_of, tuple,
 };
 
 /// The nodes that stand for all others in questions about stamps, which are Rust functions. A stamp order and a set of
@@ -371,11 +371,7 @@ impl Kind {
 
     /// Returns the segment of the event at a position.
     fn segment(&self, position: usize) -> Option<usize> {
-        let mut start = 0;
-        self.events.iter().position(|segment| {
-            start += segment.len;
-            position < start
-        })
+        segment_of(&self.events, position)
     }
 
     /// True if two methods are called once each and with equal arguments, or neither is called.

@@ -29,6 +29,7 @@ use mowgli_core::library::{Hints, Libraries};
 use mowgli_core::method::{self, Returns};
 use mowgli_core::value::Val;
 
+use crate::classes::classes;
 use crate::error::{Refusal, refusal};
 use crate::kind::Guard;
 use crate::pattern::{ArgumentForm, Datum, Each, Members, Nodes, Segment, Times, Whole};
@@ -183,12 +184,7 @@ fn has_variables(e: Expr) -> bool {
 pub(crate) fn is_contradiction(decided: &[PathCondition]) -> bool {
     let comparison =
         |d: &PathCondition| if let ExprTerm::Op(Op::Eq, a, b) = d.condition.term() { Some((*a, *b)) } else { None };
-    let mut classes: Vec<BTreeSet<Expr>> = Vec::new();
-    for (a, b) in decided.iter().filter(|d| d.holds).filter_map(comparison) {
-        let (with, others) = classes.into_iter().partition(|class| class.contains(&a) || class.contains(&b));
-        classes = others;
-        classes.push(with.into_iter().flatten().chain([a, b]).collect());
-    }
+    let classes = classes(decided.iter().filter(|d| d.holds).filter_map(comparison));
     let literals = |class: &BTreeSet<Expr>| class.iter().filter(|e| literal(**e).is_some()).count();
     let differ = |(a, b): (Expr, Expr)| a == b || classes.iter().any(|class| class.contains(&a) && class.contains(&b));
     classes.iter().any(|class| literals(class) > 1)

@@ -475,6 +475,15 @@ impl Env {
     }
 }
 
+/// Returns the position of the segment with an event or subevent.
+pub(crate) fn segment_of(segments: &[Segment], position: usize) -> Option<usize> {
+    let mut end = 0;
+    segments.iter().position(|segment| {
+        end += segment.len;
+        position < end
+    })
+}
+
 /// Returns the positions of a sequence of segments, with their indices.
 pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<IndexElement>)> {
     let mut start = 0;

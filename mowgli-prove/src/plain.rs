@@ -23,8 +23,8 @@ use mowgli_judge::algebra::{Key, Set, Spec, SubView};
 
 use crate::encode::{Encoding, SideNames, encode};
 use crate::error::{Refusal, refusal};
-use crate::model::{Stamps, family};
-use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
+use crate::model::{Stamps, family, happens_before};
+use crate::term::{Term, Theory, all, and, app, equal, implies, or, symbol, truth};
 
 /// The names of the sorts of subevents and events, and the prefix of all other names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -394,18 +394,12 @@ impl<'a> Plain<'a> {
 
     fn program_order(&self, theory: &mut Theory) {
         let event = self.names.event;
-        let [d, e, f] = ["d", "e", "f"].map(symbol);
+        let [d, e] = ["d", "e"].map(symbol);
         let before = |d: &Term, e: &Term| self.names.app("before", [d, e]);
         let one_thread = equal(self.names.app("thread", [&d]), self.names.app("thread", [&e]));
         let pair = [("d", event), ("e", event)];
-        theory.axiom("po is irreflexive", all(&[("e", event)], not(before(&e, &e))));
-        theory.axiom(
-            "po is transitive",
-            all(
-                &[("d", event), ("e", event), ("f", event)],
-                implies(and([before(&d, &e), before(&e, &f)]), before(&d, &f)),
-            ),
-        );
+        theory.irreflexive("po", &self.names.of("before"), event);
+        theory.transitive("po", &self.names.of("before"), event);
         theory.axiom("po is inside threads", all(&pair, implies(before(&d, &e), one_thread.clone())));
         let either = or([equal(&d, &e), before(&d, &e), before(&e, &d)]);
         theory.axiom("po is total on each thread", all(&pair, implies(one_thread, either)));
@@ -437,7 +431,7 @@ impl<'a> Plain<'a> {
     ///
     /// # Errors
     /// If a set or key depends on more than the data of an event.
-    pub fn relations(&self, theory: &mut Theory, choices: bool) -> Result<(), Refusal> {
+    pub fn relations(&self, theory: &mut Theory) -> Result<(), Refusal> {
         let sub = self.names.sub;
         let pair = [("a", sub), ("b", sub)];
         let [a, b] = ["a", "b"].map(symbol);
@@ -450,12 +444,10 @@ impl<'a> Plain<'a> {
             let same = data.iter().map(|d| self.same(*d, &a, &b));
             theory.define(name, &pair, "Bool", and(reported.into_iter().chain(same)));
         }
-        if choices {
-            for (name, _) in &self.encoding.choices {
-                theory.function(name, &[sub, sub], "Bool");
-            }
-            theory.0.extend(self.encoding.relations.0.iter().cloned());
+        for (name, _) in &self.encoding.choices {
+            theory.function(name, &[sub, sub], "Bool");
         }
+        theory.0.extend(self.encoding.relations.0.iter().cloned());
         Ok(())
     }
 
@@ -468,20 +460,10 @@ impl<'a> Plain<'a> {
         let laws = laws.chain(encoding.laws.iter().flatten().cloned()).chain(encoding.demanded());
         laws.for_each(|law| theory.assume(&law));
         theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
-        let [a, b, c] = ["a", "b", "c"].map(symbol);
-        let hb = |a: &Term, b: &Term| self.names.app("hb", [a, b]);
-        let pair = [("a", sub), ("b", sub)];
-        let [name, ppo] = ["hb", "ppo"].map(|name| self.names.of(name));
-        for predicate in std::iter::once(&ppo).chain(encoding.so.iter().map(|(_, predicate)| predicate)) {
-            let edge = app(predicate, [&a, &b]);
-            theory.axiom(&format!("{name} has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
-        }
-        let path = and([hb(&a, &b), hb(&b, &c)]);
-        theory.axiom(
-            &format!("{name} is transitive"),
-            all(&[("a", sub), ("b", sub), ("c", sub)], implies(path, hb(&a, &c))),
-        );
-        theory.axiom(&format!("{name} is irreflexive"), all(&[("a", sub)], not(hb(&a, &a))));
+        let [hb, ppo] = ["hb", "ppo"].map(|name| self.names.of(name));
+        let parts = encoding.so.iter().map(|(_, predicate)| predicate);
+        happens_before(theory, (&hb, &hb, sub), std::iter::once(&ppo).chain(parts).map(String::as_str));
+        theory.irreflexive(&hb, &hb, sub);
     }
 }
 

@@ -307,10 +307,10 @@ impl<'a> WaitsToPolls<'a> {
         let removal = app("removal", [&app("added", [&c]), &app("asked", [&d, &app("w.to", [&c])])]);
         let (mut below, mut above) = (Theory::default(), Theory::default());
         self.below.vocabulary(&mut below)?;
-        self.below.relations(&mut below, true)?;
+        self.below.relations(&mut below)?;
         self.below.consistency(&mut below);
         self.above.vocabulary(&mut above)?;
-        self.above.relations(&mut above, true)?;
+        self.above.relations(&mut above)?;
         let is_new = |s: &TheoryStatement| !matches!(s, TheoryStatement::Sort(_));
         theory.0.extend(below.0.into_iter().filter(is_new).map(|s| self.with_sources(s)));
         let pulled = self.pulled()?;

@@ -132,7 +132,7 @@ impl<'a> Robustness<'a> {
         let mut theory = Theory::default();
         Plain::sorts(&mut theory);
         self.plain.vocabulary(&mut theory)?;
-        self.plain.relations(&mut theory, true)?;
+        self.plain.relations(&mut theory)?;
         self.plain.consistency(&mut theory);
         self.talk(&mut theory);
         theory.comment("A cycle.");

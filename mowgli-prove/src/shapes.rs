@@ -24,7 +24,7 @@ use mowgli_core::value::Val;
 
 use crate::error::{Refusal, refusal};
 use crate::paths::{PathCondition, SymbolicExecutor, UNKNOWN, is_contradiction};
-use crate::pattern::{Each, Segment, Times};
+use crate::pattern::{Each, Segment, Times, segment_of};
 
 /// The variable for the node that indexes a subevent or its event.
 pub(crate) const AT: Var = Var { number: UNKNOWN - 1, name: "n" };
@@ -324,15 +324,6 @@ impl Shaper<'_> {
             }),
         }
     }
-}
-
-/// Returns the position of the segment with a subevent.
-fn segment_of(segments: &[Segment], position: usize) -> Option<usize> {
-    let mut end = 0;
-    segments.iter().position(|segment| {
-        end += segment.len;
-        position < end
-    })
 }
 
 /// Returns the elements of a list, or of the set of one node.

@@ -288,6 +288,28 @@ impl Theory {
         self.0.push(TheoryStatement::Axiom(words.to_owned(), body));
     }
 
+    /// Adds the axiom that a relation on a sort is irreflexive.
+    pub fn irreflexive(&mut self, name: &str, relation: &str, sort: &str) {
+        let itself = app(relation, [symbol("a"), symbol("a")]);
+        self.axiom(&format!("{name} is irreflexive"), all(&[("a", sort)], not(itself)));
+    }
+
+    /// Adds the axiom that a relation on a sort is transitive.
+    pub fn transitive(&mut self, name: &str, relation: &str, sort: &str) {
+        let related = |a: &str, b: &str| app(relation, [symbol(a), symbol(b)]);
+        let path = implies(and([related("a", "b"), related("b", "c")]), related("a", "c"));
+        self.axiom(&format!("{name} is transitive"), all(&[("a", sort), ("b", sort), ("c", sort)], path));
+    }
+
+    /// Adds the axioms that a relation on a sort is a strict total order.
+    pub fn total_order(&mut self, name: &str, relation: &str, sort: &str) {
+        self.irreflexive(name, relation, sort);
+        self.transitive(name, relation, sort);
+        let [a, b] = ["a", "b"].map(symbol);
+        let total = or([equal(&a, &b), app(relation, [&a, &b]), app(relation, [&b, &a])]);
+        self.axiom(&format!("{name} is total"), all(&[("a", sort), ("b", sort)], total));
+    }
+
     /// Adds a statement as an axiom.
     pub fn assume(&mut self, known: &Obligation) {
         self.axiom(&known.name, known.closed());

@@ -207,16 +207,13 @@ impl LibraryTheory<'_> {
         }
         theory.function("nth.call", &["Call"], self.count_sort());
         theory.function("po.call", &["Call", "Call"], "Bool");
-        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let [a, b] = ["a", "b"].map(symbol);
         let po = |a: &Term, b: &Term| app("po.call", [a, b]);
         let thread = |a: &Term| app("thread", [a]);
         let same = equal(thread(&a), thread(&b));
         let two = [("a", "Call"), ("b", "Call")];
-        theory.axiom("po is irreflexive", all(&[("a", "Call")], not(po(&a, &a))));
-        theory.axiom(
-            "po is transitive",
-            all(&[("a", "Call"), ("b", "Call"), ("c", "Call")], implies(and([po(&a, &b), po(&b, &c)]), po(&a, &c))),
-        );
+        theory.irreflexive("po", "po.call", "Call");
+        theory.transitive("po", "po.call", "Call");
         theory.axiom("po is inside threads", all(&two, implies(po(&a, &b), same.clone())));
         let differ = not(equal(&a, &b));
         theory
@@ -251,13 +248,6 @@ impl LibraryTheory<'_> {
         theory.function(IS_ROUND, &["Call", ROUND], "Bool");
         theory.function(EARLIER_ROUND, &[ROUND, ROUND], "Bool");
         theory.function(NO_ROUND, &[], ROUND);
-        let [a, b, c] = ["a", "b", "c"].map(symbol);
-        let earlier = |a: &Term, b: &Term| app(EARLIER_ROUND, [a, b]);
-        theory.axiom("no round is earlier than itself", all(&[("a", ROUND)], not(earlier(&a, &a))));
-        let path = and([earlier(&a, &b), earlier(&b, &c)]);
-        let three = [("a", ROUND), ("b", ROUND), ("c", ROUND)];
-        theory.axiom("earlier rounds are transitive", all(&three, implies(path, earlier(&a, &c))));
-        let one = or([equal(&a, &b), earlier(&a, &b), earlier(&b, &a)]);
-        theory.axiom("of two rounds one is earlier", all(&[("a", ROUND), ("b", ROUND)], one));
+        theory.total_order("the order of rounds", EARLIER_ROUND, ROUND);
     }
 }

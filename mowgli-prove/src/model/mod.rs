@@ -38,7 +38,7 @@ use crate::error::{Refusal, refusal};
 use crate::kind::{Kind, Role};
 use crate::pattern::Each;
 use crate::source::ProofSource;
-use crate::term::{Term, Theory, all, and, app, equal, implies, not, symbol, truth};
+use crate::term::{Term, Theory, all, and, app, equal, implies, symbol, truth};
 
 use self::family::TypedSubs;
 pub use self::stamps::Stamps;
@@ -289,8 +289,7 @@ impl<'a> LibraryTheory<'a> {
         theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
         let parts = self.lower.iter().flat_map(|e| &e.so).map(|(_, predicate)| predicate.as_str());
         happens_before(&mut theory, ("hb", "hb", SUB), ["ppo"].into_iter().chain(parts));
-        let a = symbol("a");
-        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(app("hb", [a.clone(), a]))));
+        theory.irreflexive("hb", "hb", SUB);
         Ok(theory)
     }
 
@@ -308,18 +307,15 @@ impl<'a> LibraryTheory<'a> {
 
 /// Adds the axioms of a happens-before order: it is transitive and has each of these parts. The triple is its
 /// name, its predicate and the sort of its members.
-fn happens_before<'p>(
+pub(crate) fn happens_before<'p>(
     theory: &mut Theory,
     (name, predicate, sort): (&str, &str, &str),
     parts: impl Iterator<Item = &'p str>,
 ) {
-    let [a, b, c] = ["a", "b", "c"].map(symbol);
-    let hb = |a: &Term, b: &Term| app(predicate, [a, b]);
+    let [a, b] = ["a", "b"].map(symbol);
     for part in parts {
-        let edge = app(part, [&a, &b]);
-        theory.axiom(&format!("{name} has {part}"), all(&[("a", sort), ("b", sort)], implies(edge, hb(&a, &b))));
+        let edge = implies(app(part, [&a, &b]), app(predicate, [&a, &b]));
+        theory.axiom(&format!("{name} has {part}"), all(&[("a", sort), ("b", sort)], edge));
     }
-    let path = and([hb(&a, &b), hb(&b, &c)]);
-    let of = [("a", sort), ("b", sort), ("c", sort)];
-    theory.axiom(&format!("{name} is transitive"), all(&of, implies(path, hb(&a, &c))));
+    theory.transitive(name, predicate, sort);
 }

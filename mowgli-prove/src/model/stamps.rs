@@ -61,13 +61,17 @@ impl Stamps {
 
     /// Returns the formula "this stamp is before that one".
     pub(super) fn before(&self, (f, m): (&str, Option<Term>), (g, n): (&str, Option<Term>)) -> Term {
+        self.ordered(f, g, &equal(m.unwrap_or(truth(true)), n.unwrap_or(truth(true))))
+    }
+
+    /// Returns the formula "a stamp of the first family is before one of the second". `same` says that they have equal
+    /// nodes, or no nodes.
+    pub(super) fn ordered(&self, f: &str, g: &str, same: &Term) -> Term {
         match self.order.get(&(f.to_owned(), g.to_owned())) {
             None | Some((false, false)) => truth(false),
             Some((true, true)) => truth(true),
-            Some((same, _)) => {
-                let is_same = equal(m.unwrap_or(truth(true)), n.unwrap_or(truth(true)));
-                if *same { is_same } else { not(is_same) }
-            }
+            Some((true, false)) => same.clone(),
+            Some((false, true)) => not(same),
         }
     }
 }

@@ -57,18 +57,7 @@ impl<'a> LibraryTheory<'a> {
         if family.roles.iter().any(|(_, r)| r.each_event && is_for_nodes(r)) {
             theory.comment("Sets of nodes are gone through in one order.");
             theory.function("below", &["Node", "Node"], "Bool");
-            let less = |a: &Term, b: &Term| app("below", [a, b]);
-            let c = symbol("c");
-            theory.axiom("below is irreflexive", all(&[("a", "Node")], not(less(&a, &a))));
-            theory.axiom(
-                "below is transitive",
-                all(
-                    &[("a", "Node"), ("b", "Node"), ("c", "Node")],
-                    implies(and([less(&a, &b), less(&b, &c)]), less(&a, &c)),
-                ),
-            );
-            let total = or([equal(&a, &b), less(&a, &b), less(&b, &a)]);
-            theory.axiom("below is total", all(&[("a", "Node"), ("b", "Node")], total));
+            theory.total_order("below", "below", "Node");
         }
         let mut inside = Vec::new();
         for (kind, from) in &family.roles {
@@ -241,13 +230,10 @@ impl<'a> LibraryTheory<'a> {
         for from in &families {
             let mut later = Vec::new();
             for to in &families {
-                let how = match self.stamps.order.get(&((*from).to_owned(), (*to).to_owned())) {
-                    None | Some((false, false)) => continue,
-                    Some((true, true)) => truth(true),
-                    Some((true, false)) => same.clone(),
-                    Some((false, true)) => not(same.clone()),
-                };
-                later.push(and([is_in(to, b)?, how]));
+                let is_before = self.stamps.ordered(from, to, &same);
+                if is_before != truth(false) {
+                    later.push(and([is_in(to, b)?, is_before]));
+                }
             }
             ways.push(and([is_in(from, a)?, or(later)]));
         }
