@@ -169,12 +169,7 @@ fn a_loop_through_all_threads_ends_at_one() {
             kinds[0].concrete.last_mut().unwrap().cell = own;
         }),
     ];
-    for (what, change) in changes {
-        let mut changed = kinds.clone();
-        change(&mut changed);
-        let found = fits(&changed, &source);
-        assert!(found.is_err(), "{what} was not noticed: {found:?}");
-    }
+    are_noticed(&kinds, &source, &changes);
 }
 
 /// The rounds of a loop with effects are alike, and the last one is separate.
@@ -552,12 +547,7 @@ fn a_tuple_is_known_word_by_word() {
         }),
         ("another word is written", |kinds| kinds[8].concrete[1].writes = Some(Write::Is(Datum::Word(1, 1)))),
     ];
-    for (what, change) in changes {
-        let mut changed = kinds.clone();
-        change(&mut changed);
-        let found = fits(&changed, &source);
-        assert!(found.is_err(), "{what} was not noticed: {found:?}");
-    }
+    are_noticed(&kinds, &source, &changes);
 }
 
 #[test]
@@ -596,12 +586,7 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
             kinds[3].concrete = swapped.concrete;
         }),
     ];
-    for (what, change) in changes {
-        let mut changed = kinds.clone();
-        change(&mut changed);
-        let found = fits(&changed, &source);
-        assert!(found.is_err(), "{what} was not noticed: {found:?}");
-    }
+    are_noticed(&kinds, &source, &changes);
 }
 
 /// Returns the published SV with a change: if a condition holds, a write writes another value.
@@ -731,6 +716,16 @@ fn fits_with(
 /// A change to a template.
 type Change = fn(&mut Vec<Kind>);
 
+/// Asserts that with each of these changes the templates fit no more.
+fn are_noticed(kinds: &[Kind], source: &ProofSource<'_>, changes: &[(&str, Change)]) {
+    for (what, change) in changes {
+        let mut changed = kinds.to_vec();
+        change(&mut changed);
+        let found = fits(&changed, source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+}
+
 #[test]
 fn templates_that_do_not_fit_are_noticed() {
     let all = catalogue();
@@ -759,10 +754,5 @@ fn templates_that_do_not_fit_are_noticed() {
             read.concrete[0].family = "aMF".to_owned();
         }),
     ];
-    for (what, change) in changes {
-        let mut changed = kinds.clone();
-        change(&mut changed);
-        let found = fits(&changed, &source);
-        assert!(found.is_err(), "{what} was not noticed: {found:?}");
-    }
+    are_noticed(&kinds, &source, &changes);
 }
