@@ -350,7 +350,7 @@ impl Encoding {
             Choice::Order { members, key } => {
                 let (members, same) = (self.set(members), self.key(key));
                 let is_member = |s: &Term| app(&members, [s]);
-                let class = and([is_member(&a), is_member(&b), app(&same, &pair()), not(equal(&a, &b))]);
+                let class = and([is_member(&a), is_member(&b), app(&same, pair()), not(equal(&a, &b))]);
                 vec![
                     law(" relates different members of one class", &["a", "b"], chosen(&a, &b), class.clone()),
                     law(" is transitive", &["a", "b", "c"], and([chosen(&a, &b), chosen(&b, &c)]), chosen(&a, &c)),

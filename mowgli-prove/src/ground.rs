@@ -669,7 +669,7 @@ impl<'a> Ground<'a> {
 
     fn term(&self, id: TermId) -> Term {
         let (name, to) = &self.nodes[id];
-        app(self.names.name(*name), &to.iter().map(|t| self.term(*t)).collect::<Vec<_>>())
+        app(self.names.name(*name), to.iter().map(|t| self.term(*t)))
     }
 
     /// Returns the formulas for which atoms stand, by their names.
@@ -751,7 +751,7 @@ impl<'a> Ground<'a> {
             return symbol(known);
         }
         let to: Vec<Term> = to.iter().map(|part| self.shortened(*part, theory, short)).collect();
-        let whole = app(self.names.name(*name), &to);
+        let whole = app(self.names.name(*name), to);
         let Some((name, sort)) = as_short else { return whole };
         short.insert(id);
         theory.define(&name, &[], sort, whole);

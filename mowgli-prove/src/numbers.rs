@@ -89,7 +89,7 @@ impl LibraryTheory<'_> {
         for kind in self.kinds {
             for i in objects_of(kind) {
                 let x = location(i, &c);
-                let takes_part = |t: &Term| app(TAKES_PART, [&x, &t]);
+                let takes_part = |t: &Term| app(TAKES_PART, [&x, t]);
                 let given = |of: Term| and([self.is_kind(kind, &c), of]);
                 let node = app("node", [&t]);
                 theory.axiom(
@@ -115,7 +115,7 @@ impl LibraryTheory<'_> {
                         implies(given(takes_part(&t)), and([takes_part(&last), is_last])),
                     ),
                 );
-                let earlier = |t: &Term, u: &Term| app(EARLIER, [&x, &t, &u]);
+                let earlier = |t: &Term, u: &Term| app(EARLIER, [&x, t, u]);
                 theory.axiom(
                     "members come one after the other",
                     all(

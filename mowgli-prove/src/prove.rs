@@ -705,7 +705,7 @@ fn named(term: &Term) -> String {
 /// Returns the formula "some call has two iterations of a loop with effects before the last one".
 fn turns_twice() -> Term {
     let [c, r, s] = ["c", "r", "s"].map(symbol);
-    let is_round = |round: &Term| app(IS_ROUND, [&c, &round]);
+    let is_round = |round: &Term| app(IS_ROUND, [&c, round]);
     let both = and([is_round(&r), is_round(&s), app(EARLIER_ROUND, [&r, &s])]);
     any(&[("c", "Call"), ("r", ROUND), ("s", ROUND)], both)
 }

@@ -538,7 +538,7 @@ impl<'a> Cases<'a> {
         // The known sources of split reads, and their calls.
         let (mut found, mut behind) = (Vec::new(), Vec::new());
         for (read, thing) in scene.reported.iter().cartesian_product(&things) {
-            let mut is_source = |rf: &String| ground.is_known(&app(rf, [&thing.thing, &read])) == Some(true);
+            let mut is_source = |rf: &String| ground.is_known(&app(rf, [&thing.thing, read])) == Some(true);
             let mut relations = things.iter().filter(|t| t.thing == *read).filter_map(|t| t.source.as_ref());
             if thing.writes && relations.any(&mut is_source) {
                 behind.push(ground.simplified(&app("call", [&thing.thing])));
@@ -548,7 +548,7 @@ impl<'a> Cases<'a> {
         let mut open = Vec::new();
         for thing in things.iter().filter(|thing| !scene.reported.contains(&thing.thing)) {
             let (read, Some(rf)) = (&thing.thing, &thing.source) else { continue };
-            let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, [&t.thing, &read]));
+            let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, [&t.thing, read]));
             if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
                 let value = ground.simplified(&app("read", [read])).to_string();
                 let is_spoken_of = goal.contains(&value) || goal.contains(&read.to_string());

@@ -75,7 +75,7 @@ impl LibraryTheory<'_> {
     fn is_next(&self, call: &Term) -> Term {
         let b = symbol("last");
         let next = equal(add(index(&b), 1), index(call));
-        let is_before = app("po.call", [&b, &call]);
+        let is_before = app("po.call", [&b, call]);
         let last = any(&[("last", "Call")], and([self.same_object(&b, call), is_before, next]));
         implies(self.same_object(call, call), or([equal(index(call), symbol("0")), last]))
     }

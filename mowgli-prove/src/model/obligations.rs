@@ -141,8 +141,8 @@ impl LibraryTheory<'_> {
         Obligation { hints, ..obligation }
     }
 
-    /// Returns the formulas "the call of this subevent or promise, or this call, has its subevents", and its promises if
-    /// it is one, for one index each.
+    /// Returns the formulas "the call of this subevent or promise, or this call, has its subevents", for one index
+    /// each. The call of a promise has its promises too.
     fn hints(&self, of: &Term, sort: &str) -> Vec<Term> {
         let family = if sort == ABS { self.promises() } else { self.concrete() };
         let at = |of: &Term| family.common("at", [of]);

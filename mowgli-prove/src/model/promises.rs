@@ -163,7 +163,7 @@ impl LibraryTheory<'_> {
         let before = app(&ordered, [&a, &b]);
         theory.define(&allowed, &pair, "Bool", and([before, may]));
         theory.function(&last, &[ABS], ABS);
-        let may = |a: &Term| app(&allowed, [&a, &b]);
+        let may = |a: &Term| app(&allowed, [a, &b]);
         let it = app(&last, [&b]);
         let is_last = not(app(&ordered, [&it, &a]));
         let is_source = and([may(&it), is_last]);
