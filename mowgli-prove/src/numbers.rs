@@ -273,8 +273,8 @@ impl LibraryTheory<'_> {
         objects.into_iter().map(|i| app(MEMBER_AT, [location(i, call), node.clone()])).collect()
     }
 
-    /// Returns the obligations that every thread that takes part in the object of a call reaches the round of the call,
-    /// if the library has only such executions.
+    /// Returns the obligations that every thread that takes part in the object of a call reaches the round of the call.
+    /// There are none if the library also has other executions.
     ///
     /// # Errors
     /// If it is unknown which threads take part.

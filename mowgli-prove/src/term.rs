@@ -194,8 +194,8 @@ impl fmt::Display for Term {
     }
 }
 
-/// A statement: for all elements of some sorts, `from` implies `to`. It is an axiom if it is known, such as a law of a
-/// library below, and an obligation if a solver has to show it.
+/// A statement: for all elements of some sorts, `from` implies `to`. A known one is an axiom, such as a law of a library
+/// below. It is an obligation if a solver has to show it.
 #[derive(Clone, Debug)]
 pub struct Obligation {
     /// A description in the words of the paper.
