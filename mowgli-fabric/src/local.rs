@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst, fence};
 
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{NodeSet, Tid};
 
 use crate::agreement;
 use crate::company::Company;
 use crate::emitted::mowgli_port::{self, Id, List, Word};
 use crate::left;
-use crate::mapped::{MappedWords, SharedFile};
+use crate::mapped::{MappedWords, SharedFile, fetch_to_write};
 use crate::memory::{LINE, LOADS, MemoryWord, STORES, are_in_a_row};
 use crate::port::{Fault, Port, RemoteFabric};
 use crate::stack::Stack;
@@ -29,6 +29,12 @@ pub(crate) struct LocalMemory<'a> {
     /// The number of iterations of a loop that waits between two yields of the processor.
     spins: u32,
 }
+
+/// The largest number of words that are fetched at once. A CPU fetches about ten lines at a time.
+const MOST_FETCHED: usize = 8 * LINE;
+
+/// The length of a table with an entry for each node, which have the numbers 1, 2 and so on.
+const NODES: usize = NodeSet::MOST as usize + 1;
 
 enum Storage {
     Own(Vec<AtomicI64>),
@@ -103,8 +109,8 @@ impl<'a> LocalMemory<'a> {
 
 impl RemoteFabric for LocalMemory<'_> {
     fn port(&self, _: Tid) -> Box<dyn Port + '_> {
-        let (words, places) = (self.words.words(), &*self.places);
-        Box::new(LocalPort { words, places, company: self.company, spins: self.spins, relaxed: 0 })
+        let (words, places, behind) = (self.words.words(), &*self.places, [0; NODES]);
+        Box::new(LocalPort { words, places, company: self.company, spins: self.spins, relaxed: 0, behind })
     }
 
     fn last(&self, x: Word) -> i64 {
@@ -119,6 +125,8 @@ struct LocalPort<'a> {
     spins: u32,
     /// The number of times that it has waited in a loop.
     relaxed: u32,
+    /// For each node, the place behind the last row of words that it has put there.
+    behind: [usize; NODES],
 }
 
 impl LocalPort<'_> {
@@ -142,6 +150,19 @@ impl LocalPort<'_> {
     fn row(&self, all: &[Word]) -> Option<&[AtomicI64]> {
         let first = self.places[all.first()?.at];
         are_in_a_row(all, |x| self.places[x.at]).then(|| &self.words[first..first + all.len()])
+    }
+
+    /// Fetches the words behind a row that was put, if the row before it on that node ended where this one begins. Then the next one
+    /// probably begins where this one ends, as messages in a ring do. A reader waits at that place, so its line is left to the reader.
+    #[inline]
+    fn fetch_behind(&mut self, row: &[Word]) {
+        let [first, .., last] = row else { return };
+        let [begin, end] = [self.places[first.at], self.places[last.at] + 1];
+        let is_next = std::mem::replace(&mut self.behind[first.node as usize], end) == begin;
+        let behind = end + LINE..end + LINE + row.len().min(MOST_FETCHED);
+        if let Some(words) = self.words.get(behind).filter(|_| is_next) {
+            fetch_to_write(words);
+        }
     }
 }
 
@@ -215,7 +236,9 @@ impl mowgli_port::Port for LocalPort<'_> {
                 to.iter().zip(from).rev().for_each(|(to, from)| to.store(from.load(LOADS), STORES));
             }
             _ => to.iter().zip(from).for_each(|(&to, &from)| port.at(to).store(port.at(from).load(LOADS), STORES)),
-        })
+        })?;
+        self.fetch_behind(to);
+        Ok(())
     }
 
     fn rcas(&mut self, to: Word, on: Word, old: i64, new: i64, _: Id) -> Result<(), Fault> {
