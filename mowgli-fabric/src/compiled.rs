@@ -207,6 +207,11 @@ impl<'t> CallPort<'t> {
     pub(crate) fn new(port: &'t mut dyn Port, watch: &'t mut Watch, call: &'t dyn Fn() -> String) -> Self {
         Self { port, watch, call }
     }
+
+    /// Returns a word of the thread's node, if it can be seen without an operation.
+    pub(crate) fn peek(&self, x: Word) -> Option<i64> {
+        self.port.peek(x)
+    }
 }
 
 impl mowgli_port::Port for CallPort<'_> {

@@ -16,7 +16,7 @@ use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
 use crate::compiled::Me;
-use crate::emitted::mowgli_port::{BOT, List, Nodes, only};
+use crate::emitted::mowgli_port::{BOT, List, Nodes, Port as _, only, rem};
 use crate::emitted::objects as code;
 use crate::group::Group;
 use crate::port::Fault;
@@ -164,11 +164,35 @@ impl Ring {
 
     pub(crate) fn next(&self, thread: &mut Thread<'_>) -> Result<Option<List>, Fault> {
         let code = |me: &mut Me<'_>, x: &code::rbl::Object| {
+            poll_for_message(me, x)?;
             let message = code::rbl::receive(me, x)?;
             Ok((!message.is_bot()).then_some(message))
         };
         thread.make(self.0, code, || Call::new(RBL, "Receive", &[self.0.into()]))
     }
+}
+
+/// The number of polls before a receive that may find nothing.
+const POLLS: u32 = 8;
+
+/// Polls until the place of the next message has an end, but not for long. A receive that finds nothing puts a report to the writer, which
+/// delays both of them more than some polls do.
+fn poll_for_message(me: &mut Me<'_>, x: &code::rbl::Object) -> Result<(), Fault> {
+    for _ in 0..POLLS {
+        if has_end(me, x).unwrap_or(true) {
+            break;
+        }
+        me.port.again()?;
+    }
+    Ok(())
+}
+
+/// True if the place of the next message has an end, as `receive` tests it. Returns `None` if that is not known.
+fn has_end(me: &Me<'_>, x: &code::rbl::Object) -> Option<bool> {
+    let at = me.port.peek(x.seen[me.thread as usize])?;
+    let begin = me.node * (x.size + x.size) + rem(at, x.size);
+    let end = me.port.peek(x.word[begin as usize])?;
+    Some((at + 2..=at + x.size).contains(&end))
 }
 
 /// A word that is sequentially consistent (RDMA-SC-RMW, SYNC §4.4). It holds an integer, or another value of one word.

@@ -70,6 +70,11 @@ pub(crate) trait Port: mowgli_port::Port<Fault = Fault> {
         false
     }
 
+    /// Returns a word of the thread's node, if it can be seen without an operation.
+    fn peek(&self, _: Word) -> Option<i64> {
+        None
+    }
+
     /// Lets others run while the thread waits in a loop.
     fn relax(&mut self) {}
 }
