@@ -105,6 +105,9 @@ struct slot {
     uint64_t compare;
 };
 
+// The largest number of completions that are read together. Each read polls the network, which takes a call of the system.
+enum { COMPLETIONS = 32 };
+
 struct fabric_end {
     struct fabric_node *node;
     // The endpoint of the node, or `own`.
@@ -113,6 +116,10 @@ struct fabric_end {
     struct slot *slots;
     size_t count;
     struct fid_mr *operands;
+    // Completions that were read, their number, and how many of them have been returned.
+    struct fi_cq_entry completions[COMPLETIONS];
+    ssize_t read;
+    ssize_t returned;
 };
 
 static void side_close(struct side *side) {
@@ -324,20 +331,31 @@ void fabric_end_progress(struct fabric_end *end) {
     fi_cq_read(end->active->queue, NULL, 0);
 }
 
+// Returns the slot that is the context of an operation, or the number of slots if there is none.
+static size_t slot_of(const struct fabric_end *end, const void *context) {
+    return context ? (size_t)((const struct slot *)context - end->slots) : end->count;
+}
+
+// Returns the error of an operation that has failed, and writes its slot.
+static int failure(struct fabric_end *end, size_t *slot) {
+    struct fi_cq_err_entry error = {0};
+    ssize_t count = fi_cq_readerr(end->active->queue, &error, 0);
+    if (count < 0) return count == -FI_EAGAIN ? 0 : (int)count;
+    *slot = slot_of(end, error.op_context);
+    return error.err ? -error.err : -FI_EOTHER;
+}
+
 // Writes the slot of an operation that has completed, or the number of slots if there is none. Returns the error of an
 // operation that failed.
 int fabric_end_next(struct fabric_end *end, size_t *slot) {
-    struct fi_cq_entry entry = {0};
-    struct fi_cq_err_entry error = {0};
-    ssize_t count = fi_cq_read(end->active->queue, &entry, 1);
     *slot = end->count;
-    if (count == -FI_EAGAIN || count == 0) return 0;
-    if (count == -FI_EAVAIL) {
-        count = fi_cq_readerr(end->active->queue, &error, 0);
-        if (count < 0) return count == -FI_EAGAIN ? 0 : (int)count;
-        entry.op_context = error.op_context;
-        count = error.err ? -error.err : -FI_EOTHER;
+    if (end->returned == end->read) {
+        ssize_t count = fi_cq_read(end->active->queue, end->completions, COMPLETIONS);
+        if (count == -FI_EAVAIL) return failure(end, slot);
+        if (count <= 0) return count == -FI_EAGAIN ? 0 : (int)count;
+        end->read = count;
+        end->returned = 0;
     }
-    if (entry.op_context) *slot = (struct slot *)entry.op_context - end->slots;
-    return count < 0 ? (int)count : 0;
+    *slot = slot_of(end, end->completions[end->returned++].op_context);
+    return 0;
 }
