@@ -49,6 +49,7 @@
 //! as much as the pairs that its events add. `reachability` prunes a state in which a thread waits for a write that no
 //! thread makes.
 
+mod ended;
 mod iterations;
 mod mirrored;
 mod rounds;
@@ -75,7 +76,7 @@ use crate::thin_air::excludes_thin_air;
 use crate::thread::{Frontier, LastIteration, ThreadState, Threads};
 use crate::value::Val;
 
-use iterations::EndedIterations;
+use ended::EndedIterations;
 
 /// The runs that a program can have.
 pub struct Runs {

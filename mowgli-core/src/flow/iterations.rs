@@ -1,9 +1,9 @@
 //! Iterations that nothing reads: whether the search may leave out all states in which an iteration has ended.
 //!
 //! **Computes** whether a call outside an iteration may read what the iteration writes. The search explores no state with an
-//! ended iteration. It collects these iterations, and the paths to all other states. In the end it inserts each iteration into
-//! each path on which its thread has passed the beginning of the iteration, and on which some thread stands at a call that
-//! reads a cell which the iteration writes. It asks whether that call may read from the iteration.
+//! ended iteration. It collects these iterations, and the paths to all other states. In the end it inserts each iteration
+//! into the paths on which its thread came to it. Where some thread stands at a call that reads a cell of the iteration, it asks
+//! whether the call may read from the iteration.
 //!
 //! **Example.** A push onto the stack of Treiber that fails has written the next word of its node. Another thread reads this
 //! word after it has read the head, which the later, successful iteration has written. This iteration writes the word first.
@@ -15,96 +15,29 @@
 //!
 //! **Cost.** The path to each state, and some steps of a [`Prefix`](crate::search::prefix::Prefix) for each insertion.
 
-use std::cell::{Cell as StdCell, RefCell};
+use std::cell::Cell as StdCell;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::ended::{EndedIteration, EndedIterations, PATHS};
 use super::{Explorer, Positions, Wanted};
-use crate::event::{Cell, Writes};
-use crate::few::Few;
+use crate::event::Cell;
 use crate::ids::Tid;
 use crate::runs::Stop;
 use crate::search::prefix::{Advance, StatePath, Ways, Window};
 use crate::thread::{Frontier, ThreadState};
 use crate::value::Val;
 
-/// The number of paths that the search keeps. If there are more, it explores states with iterations.
-const PATHS: usize = 1 << 16;
-
-/// An iteration that ended without a break.
-struct EndedIteration<'n> {
-    thread: usize,
-    /// The first event, and the one after the last.
-    events: (usize, usize),
-    /// The number of the state in which the thread came to the iteration.
-    from: usize,
-    /// The state of the thread after the iteration.
-    to: &'n ThreadState<'n>,
-}
-
-impl EndedIteration<'_> {
-    /// Returns what it writes; `None` if it writes a copy.
-    fn writes(&self) -> Option<Vec<(Cell, Val)>> {
-        let subs = self.to.run().shapes[self.events.0..self.events.1].iter().flatten();
-        let written = subs.filter_map(|sub| Some((sub.cell?, sub.writes?)));
-        written.map(|(cell, writes)| if let Writes::Is(v) = writes { Some((cell, v)) } else { None }).collect()
-    }
-}
-
-/// The iterations that ended in some state, and what is needed to find out whether they are read.
-pub(super) struct EndedIterations<'n> {
-    /// True if the search leaves out states with such an iteration.
-    are_left_out: bool,
-    all: Vec<EndedIteration<'n>>,
-    /// True if one step ended two iterations, one within the other.
-    are_nested: bool,
-    /// The paths to all states without iterations.
-    paths: Vec<StatePath<'n>>,
-    /// The cells at which a thread looks in a state, by the number of the state.
-    at_call: RefCell<FxHashMap<usize, Few<Cell>>>,
-    /// The cells that are read by other calls than those whose result depends on one cell, or by other subevents of these.
-    read_aside: FxHashSet<Cell>,
-}
-
-impl EndedIterations<'_> {
-    pub(super) fn new(are_left_out: bool) -> Self {
-        let (all, paths, at_call, read_aside) = Default::default();
-        Self { are_left_out, all, are_nested: false, paths, at_call, read_aside }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.all.is_empty()
-    }
-
-    /// Begins again.
-    pub(super) fn clear(&mut self) {
-        *self = Self::new(self.are_left_out);
-    }
-
-    /// Notes the cells at which a thread looks in a state.
-    pub(super) fn note_cells(&self, point: &ThreadState<'_>, cells: &[Cell]) {
-        if self.are_left_out {
-            let mut at_call = self.at_call.borrow_mut();
-            let known = at_call.entry(point.id).or_default();
-            for &cell in cells {
-                if !known.contains(&cell) {
-                    known.push(cell);
-                }
-            }
-        }
-    }
-}
-
 /// An iteration that is inserted into paths.
-struct Insertion<'i, 'n> {
+struct InsertedIteration<'i, 'n> {
     iteration: &'i EndedIteration<'n>,
     writes: Vec<(Cell, Val)>,
     /// The steps of its thread after the insertion, by the addresses of those before. So paths share them.
     steps: FxHashMap<*const Advance<'n>, Rc<Advance<'n>>>,
 }
 
-impl Insertion<'_, '_> {
+impl InsertedIteration<'_, '_> {
     fn writes(&self, cell: Cell) -> bool {
         self.writes.iter().any(|(of, _)| *of == cell)
     }
@@ -183,7 +116,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
         all.iter().any(|iteration| {
             let Some(writes) = iteration.writes() else { return true };
-            let mut insertion = Insertion { iteration, writes, steps: FxHashMap::default() };
+            let mut insertion = InsertedIteration { iteration, writes, steps: FxHashMap::default() };
             (self.problem.limits.expired)()
                 || read_aside.iter().any(|&cell| insertion.writes(cell))
                 || places[&iteration.from].iter().any(|(path, place)| self.is_read_after(path, *place, &mut insertion))
@@ -192,7 +125,7 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// True if some thread that stands at a call after this path may read the iteration, which is inserted at this place. It
     /// skips a call at which the thread stood on a shorter path, if the thread of the iteration had come to it there.
-    fn is_read_after(&self, path: &StatePath<'n>, place: usize, insertion: &mut Insertion<'_, 'n>) -> bool {
+    fn is_read_after(&self, path: &StatePath<'n>, place: usize, insertion: &mut InsertedIteration<'_, 'n>) -> bool {
         let is_new = place + 1 == path.len() || path.len() == self.starts.len();
         let newest = path[path.len() - 1].thread;
         let at_call = self.ended.at_call.borrow();
@@ -204,7 +137,13 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// True if the call at which a thread stands may read the iteration, which is inserted at this place of a path.
-    fn may_read(&self, path: &StatePath<'n>, place: usize, reader: usize, insertion: &mut Insertion<'_, 'n>) -> bool {
+    fn may_read(
+        &self,
+        path: &StatePath<'n>,
+        place: usize,
+        reader: usize,
+        insertion: &mut InsertedIteration<'_, 'n>,
+    ) -> bool {
         let Some(mut path) = self.with_iteration(path, place, insertion) else { return true };
         let (thread, point, now) = (Tid::from_index(reader), last(&path, reader), path[path.len() - 1].now);
         let Frontier::Reads(call) = &point.frontier else { return true };
@@ -248,7 +187,7 @@ impl<'n> Explorer<'_, '_, 'n> {
         &self,
         path: &StatePath<'n>,
         place: usize,
-        insertion: &mut Insertion<'_, 'n>,
+        insertion: &mut InsertedIteration<'_, 'n>,
     ) -> Option<StatePath<'n>> {
         let EndedIteration { thread, events: (start, end), to, .. } = *insertion.iteration;
         let (mut with, mut before) = (path[..place].to_vec(), None);
