@@ -140,7 +140,11 @@ proptest! {
     /// Two equal threads can change places, whatever a third one does. The search in one order of them finds the same runs.
     #[test]
     fn on_equal_threads(
-        equal in prop_oneof![prop::collection::vec(0u8..9, 1..3), prop::collection::vec(statement_or_wait(), 1..3)],
+        equal in prop_oneof![
+            prop::collection::vec(0u8..9, 1..3),
+            prop::collection::vec(statement_or_wait(), 1..3),
+            statements_beside_a_swap(),
+        ],
         other in prop::collection::vec(statement_or_wait(), 0..2),
     ) {
         let world = one_node(3);

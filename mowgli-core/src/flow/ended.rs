@@ -14,12 +14,13 @@ use crate::value::Val;
 pub(super) const PATHS: usize = 1 << 16;
 
 /// An iteration that ended without a break.
+#[derive(Clone, Copy)]
 pub(super) struct EndedIteration<'n> {
     pub thread: usize,
     /// The first event, and the one after the last.
     pub events: (usize, usize),
-    /// The number of the state in which the thread came to the iteration.
-    pub from: usize,
+    /// The state in which the thread came to the iteration.
+    pub from: &'n ThreadState<'n>,
     /// The state of the thread after the iteration.
     pub to: &'n ThreadState<'n>,
 }
@@ -48,7 +49,7 @@ pub(super) struct EndedIterations<'n> {
     pub read_aside: FxHashSet<Cell>,
 }
 
-impl EndedIterations<'_> {
+impl<'n> EndedIterations<'n> {
     pub fn new(are_left_out: bool) -> Self {
         let (all, paths, at_call, read_aside) = Default::default();
         Self { are_left_out, all, are_nested: false, paths, at_call, read_aside }
@@ -56,6 +57,15 @@ impl EndedIterations<'_> {
 
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
+    }
+
+    /// Adds an iteration. Returns whether it is new.
+    pub fn add(&mut self, iteration: EndedIteration<'n>) -> bool {
+        let is_new = self.all.iter().all(|known| known.to.id != iteration.to.id);
+        if is_new {
+            self.all.push(iteration);
+        }
+        is_new
     }
 
     /// Begins again.

@@ -75,13 +75,29 @@ impl<'n> Explorer<'_, '_, 'n> {
             return false;
         };
         self.ended.are_nested |= rounds.next().is_some();
-        if self.ended.all.iter().all(|known| known.to.id != to.id) {
-            let mut steps = self.path.iter().filter(|step| step.thread == thread);
-            let from =
-                steps.find(|step| step.point.run().shapes.len() >= events.0).expect("the iteration began").point.id;
-            self.ended.all.push(EndedIteration { thread, events, from, to });
+        if self.ended.add(EndedIteration { thread, events, from: self.start_of(thread, events.0), to }) {
+            self.add_images_of_iteration(self.ended.all.len() - 1);
         }
         true
+    }
+
+    /// Returns the first state of a thread on the path with so many events.
+    fn start_of(&self, thread: usize, events: usize) -> &'n ThreadState<'n> {
+        let mut steps = self.path.iter().filter(|step| step.thread == thread);
+        steps.find(|step| step.point.run().shapes.len() >= events).expect("the thread has more events").point
+    }
+
+    /// Adds the images of an iteration. Another beginning may come before the one in which an image ends.
+    fn add_images_of_iteration(&mut self, iteration: usize) {
+        let EndedIteration { thread, events, from, to } = self.ended.all[iteration];
+        for a in self.automorphisms {
+            match (self.image(a, thread, from), self.image(a, thread, to)) {
+                (Some(from), Some(to)) => {
+                    _ = self.ended.add(EndedIteration { thread: a.threads[thread].index(), events, from, to })
+                }
+                _ => self.lacks_images = true,
+            }
+        }
     }
 
     /// True if the search must begin again and explore states with iterations, as far as is known before it ends.
@@ -108,7 +124,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     fn is_iteration_read(&self) -> bool {
         let EndedIterations { all, paths, read_aside, .. } = &self.ended;
         let mut places: FxHashMap<usize, Vec<(&StatePath<'n>, usize)>> =
-            all.iter().map(|i| (i.from, Vec::new())).collect();
+            all.iter().map(|i| (i.from.id, Vec::new())).collect();
         for path in paths.iter().filter(|_| !all.is_empty()) {
             for (place, step) in path.iter().enumerate() {
                 places.entry(step.point.id).and_modify(|of| of.push((path, place)));
@@ -119,7 +135,9 @@ impl<'n> Explorer<'_, '_, 'n> {
             let mut insertion = InsertedIteration { iteration, writes, steps: FxHashMap::default() };
             (self.problem.limits.expired)()
                 || read_aside.iter().any(|&cell| insertion.writes(cell))
-                || places[&iteration.from].iter().any(|(path, place)| self.is_read_after(path, *place, &mut insertion))
+                || places[&iteration.from.id]
+                    .iter()
+                    .any(|(path, place)| self.is_read_after(path, *place, &mut insertion))
         })
     }
 

@@ -48,7 +48,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     }
 
     /// Returns the image of a state of thread `t`; `None` if it is not known.
-    fn image(&self, a: &Automorphism, t: usize, point: &'n ThreadState<'n>) -> Option<&'n ThreadState<'n>> {
+    pub(super) fn image(&self, a: &Automorphism, t: usize, point: &'n ThreadState<'n>) -> Option<&'n ThreadState<'n>> {
         let (thread, events) = (a.threads[t], &point.run().trace.events);
         let mut image = self.starts[thread.index()];
         while let Some(event) = events.get(image.run().shapes.len()) {
