@@ -72,6 +72,10 @@ impl<'n> Explorer<'_, '_, 'n> {
         let mut rounds = state.iter().map(|place| place.point).enumerate().flat_map(of_thread);
         let Some((thread, events, to)) = rounds.next() else {
             self.ended.paths.push(self.path.clone());
+            // As long as no iteration has ended, nothing is left out.
+            if self.ended.is_empty() && self.ended.paths.len() > PATHS {
+                self.ended = EndedIterations::new(false);
+            }
             return false;
         };
         self.ended.are_nested |= rounds.next().is_some();
@@ -103,7 +107,7 @@ impl<'n> Explorer<'_, '_, 'n> {
     /// True if the search must begin again and explore states with iterations, as far as is known before it ends.
     pub(super) fn must_explore_iterations(&self) -> bool {
         let EndedIterations { are_left_out, all, are_nested, paths, .. } = &self.ended;
-        *are_left_out && (*are_nested || self.reads_rounds && !all.is_empty() || paths.len() > PATHS)
+        *are_left_out && !all.is_empty() && (*are_nested || self.reads_rounds || paths.len() > PATHS)
     }
 
     /// True if the search must begin again, and now explore states with iterations.
