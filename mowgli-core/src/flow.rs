@@ -109,6 +109,13 @@ enum Wanted {
     Stuck,
 }
 
+impl Wanted {
+    /// True if it collects runs that end.
+    fn has_ended(self) -> bool {
+        matches!(self, Self::Ended | Self::Both)
+    }
+}
+
 /// The number of a thread, and the iterations that it can repeat.
 type OfThread<'n> = (usize, Vec<LastIteration<'n>>);
 
@@ -297,7 +304,6 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
     let waits = wanted == Wanted::Stuck;
-    let waits_for_ends = matches!(wanted, Wanted::Ended | Wanted::Both);
     let mut explorer = Explorer {
         problem,
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen, waits },
@@ -310,7 +316,7 @@ fn explored(problem: &Problem<'_>, wanted: Wanted, automorphisms: &[Automorphism
         bound: None,
         reads_rounds: rounds == 0,
         left_out: LeftOut::default(),
-        ended: EndedIterations::new(rounds > 0 && waits_for_ends && problem.observed.is_empty()),
+        ended: EndedIterations::new(rounds > 0 && wanted.has_ended() && problem.observed.is_empty()),
         is_pruned_early: false,
         pruned: Vec::new(),
         states: 0,
@@ -621,7 +627,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
     ) -> bool {
         let is_first = now == 0 && !waits.contains(&true);
         // If no thread waits, a state is pruned only because some thread cannot end.
-        let asks_ends = is_first && matches!(self.wanted, Wanted::Ended | Wanted::Both);
+        let asks_ends = is_first && self.wanted.has_ended();
         if !(asks_ends || waits.contains(&true)) {
             return false;
         }
@@ -765,7 +771,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
 
     /// Returns the classes of results of the read at which a thread stands. Stuck runs are looked for without classes.
     fn classes(&self, thread: Tid, place: &Position<'n>, cells: &[Cell]) -> Rc<[ReadClass<'n>]> {
-        let is_wanted = matches!(self.wanted, Wanted::Ended | Wanted::Both) && place.point.within().is_some();
+        let is_wanted = self.wanted.has_ended() && place.point.within().is_some();
         let &[cell] = cells else { return Rc::new([]) };
         if !is_wanted {
             return Rc::new([]);
