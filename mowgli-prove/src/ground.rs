@@ -380,7 +380,7 @@ impl<'a> Ground<'a> {
         let (small, large) = if key(a) < key(b) { (a, b) } else { (b, a) };
         if is_fixed(large) {
             self.is_false = true;
-        } else if is_tuple(large) {
+        } else if is_tuple(large) && self.nodes[large].0 == self.nodes[small].0 {
             let words = self.equal(a, b);
             self.assume(words);
         } else {
@@ -794,6 +794,25 @@ mod tests {
         assert!(!ground.is_refuted());
         ground.given(&not(of("q", "c")));
         assert!(ground.is_refuted());
+    }
+
+    /// Two pairs are equal if their words are. A pair and a triple have no words to compare.
+    #[test]
+    fn tuples_are_compared_word_by_word() {
+        let mut theory = Theory::default();
+        theory.sort("Value");
+        for n in [2, 3] {
+            theory.function(&format!("{TUPLE}{n}"), &vec!["Value"; n], "Value");
+        }
+        let of = |words: &[&str]| app(&format!("{TUPLE}{}", words.len()), words.iter().map(|word| symbol(word)));
+        let ready = PreparedTheory::new(&theory, &BTreeMap::new());
+        let mut ground = Ground::new(&ready);
+        ground.given(&equal(of(&["a", "b"]), of(&["a", "c"])));
+        ground.given(&equal(of(&["a", "b"]), of(&["d", "e", "f"])));
+        ground.instantiate();
+        let known = [("b", "c"), ("a", "d")].map(|(x, y)| ground.is_known(&equal(symbol(x), symbol(y))));
+        assert_eq!(known, [Some(true), None]);
+        assert_eq!(ground.is_known(&equal(of(&["d", "e", "f"]), of(&["a", "c"]))), Some(true));
     }
 
     /// Names the calls of a structure one after the other, each with its subevents. The instances about a call extend

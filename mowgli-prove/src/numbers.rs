@@ -171,9 +171,6 @@ impl LibraryTheory<'_> {
         theory.comment("Numbers, and how often a thread has made a call.");
         theory.function("number", &["Value"], "Bool");
         theory.function("int", &["Value"], INT);
-        for k in self.added() {
-            theory.function(&plus(k), &["Value"], "Value");
-        }
         for of in &self.constants {
             let it = symbol(&constant(*of));
             let known = match of {

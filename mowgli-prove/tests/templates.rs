@@ -678,6 +678,18 @@ fn conditions_on_data_are_guards() {
     assert_eq!(without_template(entry, Arc::new(ScRmwOverNlock)), Vec::<String>::new());
 }
 
+/// A guard may compare a sum. The sum is declared before the axiom about the guard.
+#[test]
+fn a_sum_in_a_guard_is_declared_first() {
+    let all = catalogue();
+    let source = source(named(&all, "sc-rmw").unwrap(), Arc::new(OneCas::when(|_, v2, found| v2.is(found + 1))));
+    let kinds = source.kinds().unwrap();
+    let theory = LibraryTheory::new(&source, &kinds).unwrap().below;
+    let printed: String = theory.0.iter().map(|statement| format!("{statement}\n")).collect();
+    let [declared, used] = ["declare-fun plus.1 ", "(plus.1 "].map(|text| printed.find(text).expect("it is printed"));
+    assert!(declared < used, "{printed}");
+}
+
 /// Counts the executions in which all axioms hold, up to the first in which one fails.
 fn fits(kinds: &[Kind], source: &ProofSource<'_>) -> Result<usize, String> {
     fits_with(kinds, source, ENOUGH, |_| {})

@@ -12,7 +12,7 @@ use crate::term::{INT, Obligation, Term, Theory, all, and, app, equal, implies, 
 
 use super::symbols::{
     ABS, EARLIER_ROUND, IS_ROUND, NO_ROUND, RETURNED, ROUND, SUB, TUPLE, constant, ended_at, ends_of, happens_in,
-    in_range, number_in, own, passed_to, place_sort, result_of, the, way_of,
+    in_range, number_in, own, passed_to, place_sort, plus, result_of, the, way_of,
 };
 use super::values::guarded;
 use super::{LibraryTheory, library};
@@ -198,6 +198,9 @@ impl LibraryTheory<'_> {
         }
         for n in self.sizes() {
             theory.function(&format!("{TUPLE}{n}"), &vec!["Value"; n], "Value");
+        }
+        for k in self.added() {
+            theory.function(&plus(k), &["Value"], "Value");
         }
         let c = symbol("c");
         for kind in self.kinds.iter().filter(|k| !k.given().is_empty()) {
