@@ -236,12 +236,17 @@ impl Necessity {
         format!("{caught} of {all} mutants are caught, {survive} survive, {open} are undecided; {same} are equivalent")
     }
 
-    /// Suggests a larger bound if mutants survive: one more call.
+    /// Suggests a larger bound if mutants survive: one more object if a mutant names another one, or else one more call.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
-        let survives = self.rows.iter().any(|row| row.needed == Needed::No);
-        let last = self.bounds.last().filter(|_| survives)?;
-        let larger = Bound { calls: last.calls + 1, total: last.total.map(|total| total + 1), ..last.clone() };
+        let mut survivors = self.rows.iter().filter(|row| row.needed == Needed::No).peekable();
+        survivors.peek()?;
+        let last = self.bounds.last()?;
+        let larger = if last.objects == 1 && survivors.any(|row| row.change.starts_with("another ")) {
+            Bound { objects: 2, ..last.clone() }
+        } else {
+            Bound { calls: last.calls + 1, total: last.total.map(|total| total + 1), ..last.clone() }
+        };
         let variant = if self.variant == "published" { String::new() } else { format!(" --variant {}", self.variant) };
         Some(format!(
             "a survivor may need a larger bound: try mowgli mutants {}{variant} {}",

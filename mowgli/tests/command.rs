@@ -536,6 +536,9 @@ fn further_questions_have_answers_and_errors() {
     ] {
         assert!(mutants.code == 0 && mutants.out.contains(said), "{}", mutants.out);
     }
+    let of_another = mowgli(&["mutants", "spinlock"]);
+    let said = "try mowgli mutants spinlock --threads 2 --nodes 1 --calls 4 --objects 2";
+    assert!(of_another.code == 0 && of_another.out.contains(said), "{}", of_another.out);
     let apart = mowgli(&["distinguish", "bal", "bal-transitive", "--json"]);
     assert!(apart.code == 0 && apart.out.contains(r#""allowed_by":"bal""#), "{}", apart.out);
     let through = mowgli(&["through", "bal"]);
