@@ -215,6 +215,9 @@ type KnownWays<'n> = SmallVec<[Option<Vec<Successor<'n>>>; 4]>;
 /// The number of runs for which one position may stand.
 const RUNS: usize = 256;
 
+/// The number of pruned states that the search keeps.
+const PRUNED: usize = 1 << 16;
+
 /// The last states of each thread: one, or several that differ in what they have read.
 type Final<'n> = Vec<Vec<&'n ThreadState<'n>>>;
 
@@ -243,7 +246,7 @@ struct Explorer<'p, 'a, 'n> {
     ended: EndedIterations<'n>,
     /// True if a state was pruned before the last of these writes was known.
     is_pruned_early: bool,
-    /// The states that were pruned because some thread waits for ever, each with its path and its time.
+    /// The states that were pruned because some thread waits for ever, or earlier ones, each with its path and its time.
     pruned: Vec<(StatePath<'n>, Positions<'n>, u32)>,
     states: u64,
     /// The cache of the writes that threads may still make.
@@ -395,6 +398,16 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             }
         }
         flow
+    }
+
+    /// Keeps a state that was pruned. The first state stands for many, because it comes before all of them.
+    fn keep_pruned(&mut self, state: &Positions<'n>, now: u32) {
+        if self.pruned.len() < PRUNED {
+            self.pruned.push((self.path.clone(), state.clone(), now));
+        } else {
+            let first = self.starts.iter().copied().map(Position::at).collect();
+            self.pruned = vec![(self.path[..self.starts.len()].to_vec(), first, 0)];
+        }
     }
 
     fn prunes_too_much(&self) -> bool {
@@ -610,7 +623,7 @@ impl<'p, 'n> Explorer<'p, '_, 'n> {
             }
         }
         if self.is_blocked(state, &waits, prefix, available, now) {
-            self.pruned.push((self.path.clone(), state.clone(), now));
+            self.keep_pruned(state, now);
             return Successors::Nothing;
         }
         best.map_or(Successors::Waits, |(_, t)| Successors::Goes(t, known[t].take().unwrap_or_default()))

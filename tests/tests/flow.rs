@@ -314,6 +314,31 @@ fn iterations_that_are_left_out_may_be_waited_for() {
     assert_eq!(ends, 0);
 }
 
+/// The first thread leaves its loop, in one branch. The third one then waits for ever, as it seems: it needs what the second thread
+/// writes after it has read what an iteration writes. In a later branch an iteration ends, so the search comes back to that state.
+#[test]
+fn states_before_an_iteration_is_known_are_explored_again() {
+    let [x, y, z, w] = ["x", "y", "z", "w"].map(Loc::new);
+    let mut world = one_node(4);
+    world.objects.extend([z, w].map(|x| (x, wait::word(Node(1)))));
+    let libraries = Libraries::over(to).with(Wait);
+    let writes_while_one = prog! {
+        let v = wait::read(y);
+        if v == Val::Int(1) { wait::write(x, Val::Int(5)) } else { Prog::Break(1, Val::Unit) }
+    };
+    let passes_on = prog! {
+        wait::read(w);
+        let v = wait::read(x);
+        if v == Val::Int(5) { wait::write(z, Val::Int(7)) } else { Prog::unit() }
+    };
+    let writes = [(y, 1), (y, 0), (w, 1), (w, 2), (w, 3)].map(|(x, v)| wait::write(x, Val::Int(v)));
+    let programs =
+        [writes_while_one.repeat(), passes_on, awaited(z), writes.into_iter().reduce(Prog::then).expect("some")];
+    let of = problem(&libraries, &world, &programs, &[]);
+    agree_on(&of).unwrap();
+    assert!(!of.outcomes_by_flow().unwrap().so_far().0.is_empty());
+}
+
 /// Makes a world of two words on one node.
 fn one_node(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
