@@ -39,8 +39,6 @@ pub(super) struct EndedIterations<'n> {
     /// True if the search leaves out states with such an iteration.
     pub are_left_out: bool,
     pub all: Vec<EndedIteration<'n>>,
-    /// True if one step ended two iterations, one within the other.
-    pub are_nested: bool,
     /// The paths to all states without iterations.
     pub paths: Vec<StatePath<'n>>,
     /// The cells at which a thread looks in a state, by the number of the state.
@@ -52,7 +50,7 @@ pub(super) struct EndedIterations<'n> {
 impl<'n> EndedIterations<'n> {
     pub fn new(are_left_out: bool) -> Self {
         let (all, paths, at_call, read_aside) = Default::default();
-        Self { are_left_out, all, are_nested: false, paths, at_call, read_aside }
+        Self { are_left_out, all, paths, at_call, read_aside }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -62,7 +62,8 @@ impl<'n> Explorer<'_, '_, 'n> {
         }
     }
 
-    /// True if the search leaves out a state and all states after it, because an iteration has ended in it.
+    /// True if the search leaves out a state and all states after it, because an iteration has ended in it. A step ends one iteration at
+    /// most. The next one reads something in another step, or else it is like the first one, and the thread is at the bound.
     pub(super) fn leaves_out(&mut self, state: &Positions<'n>) -> bool {
         if !self.ended.are_left_out {
             return false;
@@ -78,7 +79,6 @@ impl<'n> Explorer<'_, '_, 'n> {
             }
             return false;
         };
-        self.ended.are_nested |= rounds.next().is_some();
         if self.ended.add(EndedIteration { thread, events, from: self.start_of(thread, events.0), to }) {
             self.add_images_of_iteration(self.ended.all.len() - 1);
         }
@@ -106,8 +106,8 @@ impl<'n> Explorer<'_, '_, 'n> {
 
     /// True if the search must begin again and explore states with iterations, as far as is known before it ends.
     pub(super) fn must_explore_iterations(&self) -> bool {
-        let EndedIterations { are_left_out, all, are_nested, paths, .. } = &self.ended;
-        *are_left_out && !all.is_empty() && (*are_nested || self.reads_rounds || paths.len() > PATHS)
+        let EndedIterations { are_left_out, all, paths, .. } = &self.ended;
+        *are_left_out && !all.is_empty() && (self.reads_rounds || paths.len() > PATHS)
     }
 
     /// True if the search must begin again, and now explore states with iterations.
