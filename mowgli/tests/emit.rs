@@ -33,6 +33,7 @@ fn what_has_no_form_in_c_is_refused_by_name() {
         ("msw:sum", "msw: sum(initial(x)) has no form in C or Rust"),
         ("msw:guard-backward", "msw: the part x.word[size(x) + 1] has an index that goes through no set"),
         ("ticketlock", "ticketlock: x86-tso is a memory model that has no form in C or Rust"),
+        ("rbl:two-queue-pairs", "rbl: Submit: an operation by another queue pair has no form in C or Rust"),
         ("bal:no-fences", "no variant no-fences"),
         ("bla", "no library bla"),
     ] {
@@ -73,6 +74,7 @@ fn what_has_no_form_in_rust_is_refused_by_name() {
     for (name, why) in [
         ("msw:sum", "msw: sum(initial(x)) has no form in C or Rust"),
         ("spinlock", "spinlock: x86-tso is a memory model that has no form in C or Rust"),
+        ("rbl:two-queue-pairs", "rbl: Submit: an operation by another queue pair has no form in C or Rust"),
         ("bal:no-fences", "no variant no-fences"),
     ] {
         let refused = mowgli(&["emit", "rust", name]);

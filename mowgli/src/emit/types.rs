@@ -146,7 +146,11 @@ impl Types<'_> {
             Stmt::Call(call) => {
                 let signature = self.signatures.get(&(call.library, call.method));
                 let unknown = || NoForm(format!("{}::{} has no form in C or Rust", call.library, call.method));
-                Ok(signature.ok_or_else(unknown)?.returns)
+                let signature = signature.ok_or_else(unknown)?;
+                // Nothing is written for the usual way. So another one must not get here.
+                let ways = call.args.iter().zip(&signature.takes).filter(|(_, of)| **of == Type::Way);
+                ways.map(|(way, _)| self.expr(*way)).collect::<Result<Vec<_>, _>>()?;
+                Ok(signature.returns)
             }
             Stmt::Let(var, first, rest) => {
                 let first = self.of(first, breaks)?;
