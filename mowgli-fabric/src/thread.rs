@@ -370,6 +370,18 @@ impl<'a> Thread<'a> {
         }
     }
 
+    /// Ends an iteration of a loop that waits, for a port of emitted code. Over the machine, a run that can only repeat such iterations fails.
+    /// So all iterations of the loop have to be alike; [`Thread::pause`] is for other loops.
+    ///
+    /// # Errors
+    /// If the fabric ends the wait.
+    pub fn again(&mut self) -> Result<(), Fault> {
+        match &mut self.end {
+            Backend::Fabric(port) => port.again(),
+            Backend::Tape(_) => Ok(()),
+        }
+    }
+
     /// Runs a program.
     ///
     /// # Errors
