@@ -11,7 +11,7 @@ use mowgli_fabric::{Atomic, Fabric, Fault, Group, NodeLock, Ring};
 mod memory;
 #[path = "../data/mowgli_port.rs"]
 mod mowgli_port;
-#[path = "../tests/emitted/objects.rs"]
+#[path = "../../mowgli-fabric/src/emitted/objects.rs"]
 #[rustfmt::skip]
 mod objects;
 

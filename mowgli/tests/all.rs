@@ -18,9 +18,6 @@ mod x86;
 
 #[path = "common/ask.rs"]
 mod ask;
-#[path = "emitted/objects.rs"]
-#[rustfmt::skip]
-mod objects;
 #[path = "../data/mowgli_port.rs"]
 mod mowgli_port;
 #[path = "common/page.rs"]

@@ -1,51 +1,34 @@
-//! Emitted Rust runs: over the machine of `mowgli-fabric` it has the results of the interpreted bodies.
+//! Emitted Rust runs: over the machine of `mowgli-fabric`, random clients of each library and variant have the results of
+//! the interpreted bodies.
+//!
+//! The emitted code is compiled as one program, `emitted/calls.rs`. A process of it makes the calls of a thread. Threads of
+//! `mowgli-fabric` make the operations of these calls.
 
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::mem::{Discriminant, discriminant};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+
+use itertools::Itertools as _;
+use mowgli::emit::{RUST_PORT, in_rust};
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::method;
+use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::value::Val;
-use mowgli_core::world::Object;
+use mowgli_core::world::{Object, World as Objects};
 use mowgli_fabric::{Fabric, Fault, Group};
-use mowgli_libraries::bal::{BAL_PUTS, BAL_TRANSITIVE};
-use mowgli_libraries::rbl::{Rbl, ring};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_libraries::kvstore::KVSTORE;
+use mowgli_rdma::wait::{Method, WAIT, word};
+use tempfile::TempDir;
 
-use crate::mowgli_port::{BOT, Id, List, World, checksum, only, packed, unpacked};
-use crate::objects::{
-    Me, Own, bal, bal_puts, bal_transitive, counter, map, nlock, queue, rbl, rbl_weak, sc_rmw, slock, sv, trylock,
-    wlock,
-};
+use crate::mowgli_port::{BOT, List, Port as _, Word, World, checksum, packed, unpacked};
 use crate::port::{FabricNames, FabricThread, numbers};
-use crate::ran::mowgli;
-
-/// The command that writes `emitted/objects.rs`. Interpreted operations, of which the port here is made, hold no checksum. So the
-/// variant `hashed` is compared in `mowgli-fabric/tests/compiled.rs`.
-const COMMAND: [&str; 16] = [
-    "emit",
-    "rust",
-    "sv",
-    "bal",
-    "bal-transitive",
-    "bal-puts",
-    "wlock",
-    "slock",
-    "nlock",
-    "trylock",
-    "sc-rmw",
-    "rbl:one-put",
-    "rbl-weak",
-    "counter",
-    "queue",
-    "map",
-];
-
-#[test]
-fn the_objects_are_those_that_the_command_writes() {
-    let printed = mowgli(&COMMAND);
-    let command = COMMAND.join(" ");
-    assert!(
-        printed.out == include_str!("emitted/objects.rs"),
-        "write it again: cargo run -- {command} > mowgli/tests/emitted/objects.rs"
-    );
-}
+use crate::ran::{file, mowgli};
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
 const OF_FABRIC: [&str; 14] = [
@@ -80,7 +63,7 @@ fn checksums_differ_where_one_word_does() {
     let mut all: Vec<[i64; 3]> = (-500..500).flat_map(|v| [[v, 7, BOT], [7, v, BOT], [7, BOT, v << 40]]).collect();
     all.sort_unstable();
     all.dedup();
-    let sums: std::collections::BTreeSet<i64> = all.iter().map(|words| checksum(words)).collect();
+    let sums: BTreeSet<i64> = all.iter().map(|words| checksum(words)).collect();
     assert_eq!((sums.len(), sums.contains(&BOT)), (all.len(), false));
     assert_ne!(checksum(&[0]), checksum(&[0, 0]));
 }
@@ -104,308 +87,428 @@ fn the_last_thread_of_each_other_node_serves() {
     assert_eq!([1, 2].map(|thread| world.servers(thread).as_slice().to_vec()), [vec![1, 5, 4], vec![2, 3, 4]]);
 }
 
-/// A step of a client: a few calls of one object.
-#[derive(Clone, Copy, Debug)]
-enum Action {
-    Meet,
-    Share(i64),
-    Look,
-    Send,
-    SendAndWait,
-    Flush,
-    /// Each adds to the shared variable of its node, in a section of one of the locks.
-    Locked(&'static str),
-    /// The same in a section of the lock with attempts, if the attempt succeeds.
-    Attempt,
-    Store(i64),
-    Load,
-    Add(i64),
-    Swap(i64, i64),
-    Submit(i64),
-    Receive,
-    SubmitWeakly(i64),
-    ReceiveWeakly,
-    Count,
-    Counted,
-    Enqueue(i64),
-    Dequeue,
-    Insert(i64),
-    Update(i64),
-    Delete,
-    Lookup,
-    MeetTransitively,
-    MeetForPuts,
+/// A library, as a variant that has a form in Rust.
+struct Emitted<'a> {
+    entry: &'a Entry,
+    variant: &'a Variant,
+    text: String,
 }
 
-const LOCKS: [&str; 3] = ["wlock", "slock", "nlock"];
-
-/// Returns the steps of each thread: all meet after each round.
-fn client(random: &mut fastrand::Rng, threads: usize) -> Vec<Vec<Action>> {
-    let action = |random: &mut fastrand::Rng, thread: usize| match random.u32(..22) {
-        0 => Action::Share(random.i64(1..5)),
-        1 => Action::Look,
-        2 => Action::Send,
-        3 => Action::SendAndWait,
-        4 => Action::Flush,
-        5 | 6 => Action::Locked(LOCKS[random.usize(..3)]),
-        7 => Action::Store(random.i64(1..5)),
-        8 => Action::Load,
-        9 => Action::Add(random.i64(1..5)),
-        10 => Action::Swap(random.i64(0..3), random.i64(1..5)),
-        11 => Action::Count,
-        12 => Action::Counted,
-        13 => Action::Enqueue(random.i64(1..5)),
-        14 => Action::Dequeue,
-        15 => Action::Insert(random.i64(1..5)),
-        16 => Action::Update(random.i64(1..5)),
-        17 => Action::Delete,
-        18 => Action::Lookup,
-        19 => Action::Attempt,
-        20 if thread == 0 => Action::SubmitWeakly(random.i64(1..5)),
-        20 => Action::ReceiveWeakly,
-        _ if thread == 0 => Action::Submit(random.i64(1..5)),
-        _ => Action::Receive,
-    };
-    let round = |random: &mut fastrand::Rng, thread, meeting| {
-        let mut all: Vec<Action> = (0..random.usize(1..4)).map(|_| action(random, thread)).collect();
-        all.push(meeting);
-        all
-    };
-    let meetings = [Action::Meet, Action::MeetForPuts, Action::MeetTransitively];
-    (0..threads).map(|thread| meetings.iter().flat_map(|meeting| round(random, thread, *meeting)).collect()).collect()
-}
-
-/// The results of each thread, of one step after the other.
-type Results = Result<Vec<Vec<Vec<i64>>>, Fault>;
-
-/// Runs a client with interpreted bodies. `barrier` is the variant of the barrier.
-fn interpreted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>], barrier: &str) -> Results {
-    let mut group = Group::new(nodes).variant("bal", barrier);
-    let all: Vec<usize> = (0..nodes.len()).collect();
-    group.barrier("bal", &all);
-    group.shared_var("sv");
-    group.weak_lock("wlock", 1);
-    group.strong_lock("slock", 2);
-    group.node_lock("nlock", 1);
-    group.try_lock("trylock", 2);
-    group.atomic("sc-rmw", 2);
-    group.ring("rbl", 0, &all[1..], 4);
-    let threads: Vec<Tid> = all.iter().map(|&t| Tid::from_index(t)).collect();
-    for (library, object) in [
-        ("bal-transitive", Object::new(BAL_TRANSITIVE).members(&threads)),
-        ("bal-puts", Object::new(BAL_PUTS).members(&threads)),
-        ("rbl-weak", ring(Rbl::Weak, threads[0], &threads[1..], 4)),
-    ] {
-        group.object(library, object);
+impl<'a> Emitted<'a> {
+    /// Returns the libraries and variants of the catalogue that have a form in Rust.
+    fn all(entries: &'a [Entry]) -> Vec<Self> {
+        let all = entries.iter().flat_map(|entry| entry.variants.iter().map(move |variant| (entry, variant)));
+        let emitted =
+            |(entry, variant)| Some(Self { entry, variant, text: in_rust(entries, &[(entry, variant)]).ok()? });
+        all.filter_map(emitted).collect()
     }
-    for library in ["counter", "queue", "map"] {
-        group.object(library, Object::new(Name::literal(library)).at(Node(2)));
+
+    fn name(&self) -> String {
+        format!("{}:{}", self.entry.name, self.variant.name)
     }
-    group.run(fabric, |thread| {
-        client[thread.id().index()].iter().map(|action| by_interpreter(thread, *action)).collect()
-    })
+
+    fn module(&self) -> String {
+        self.name().replace(['-', ':'], "_")
+    }
+
+    /// Returns the functions of the library's module, each with the names of the arguments after the first.
+    fn functions(&self) -> Vec<(&str, Vec<&str>)> {
+        let module = format!("\npub mod {} {{\n", self.entry.name.replace('-', "_"));
+        let (_, text) = self.text.split_once(&module).expect("the library");
+        let (text, _) = text.split_once("\n}\n").expect("the end of the library");
+        let functions = text.lines().filter_map(|line| line.strip_prefix("    pub fn ")?.split_once('('));
+        functions
+            .map(|(name, rest)| {
+                let names = rest.split(", ").filter_map(|argument| Some(argument.split_once(": ")?.0));
+                (name.trim_end_matches("<P: Port>"), names.skip(1).collect())
+            })
+            .collect()
+    }
+
+    /// Returns the entry of this variant in `variants!` of `emitted/calls.rs`.
+    fn declaration(&self) -> String {
+        let places = |names: &[&str]| (0..names.len()).join(" ");
+        let functions = self.functions();
+        let functions = functions.iter().map(|(name, names)| format!("{name}({})", places(names))).join(" ");
+        format!("{} {} {{ {functions} }}\n", self.module(), self.entry.name.replace('-', "_"))
+    }
 }
 
-/// Makes the calls of a step by interpreted bodies. Each object has the name of its library.
-fn by_interpreter(thread: &mut mowgli_fabric::Thread<'_>, action: Action) -> Result<Vec<i64>, Fault> {
-    let others: NodeSet = thread.others();
-    let d: Val = Wid(Name::literal("program")).into();
-    let mut call = |library: &'static str, method, args: &[Val]| {
-        let args = [&[Loc::new(library).into()], args].concat();
-        thread.call(&Call::new(Name::literal(library), method, &args))
-    };
-    Ok(numbers(match action {
-        Action::Meet => call("bal", "BAR", &[])?,
-        Action::Share(v) => call("sv", "Write", &[v.into()])?,
-        Action::Look => call("sv", "Read", &[])?,
-        Action::Send => call("sv", "Bcast", &[Val::NoWid, others.into()])?,
-        Action::SendAndWait => {
-            call("sv", "Bcast", &[d, others.into()])?;
-            thread.call(&Call::new(Name::literal("sv"), "Wait", &[d]))?
-        }
-        Action::Flush => thread.call(&Call::new(Name::literal("sv"), "GF", &[others.into()]))?,
-        Action::Locked(lock) => {
-            call(lock, "Acq", &[])?;
-            let seen = call("sv", "Read", &[])?;
-            call("sv", "Write", &[(numbers(seen)[0] + 1).into()])?;
-            call(lock, "Rel", &[])?;
-            seen
-        }
-        Action::Attempt => {
-            let taken = call("trylock", "TryAcq", &[])?;
-            if taken == Val::Bool(true) {
-                let seen = call("sv", "Read", &[])?;
-                call("sv", "Write", &[(numbers(seen)[0] + 1).into()])?;
+/// A process that makes the calls of one thread.
+struct Caller {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Caller {
+    fn start(program: &Path) -> Self {
+        let mut command = Command::new(program);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+        let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
+        Self { process, input, output: BufReader::new(output) }
+    }
+
+    fn say(&mut self, line: &str) {
+        self.input.write_all(format!("{line}\n").as_bytes()).expect("the process reads");
+    }
+
+    /// Returns a word, and the numbers after it.
+    fn answer(&mut self) -> (String, Vec<i64>) {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the process writes");
+        let mut words = line.split_whitespace();
+        let word = words.next().expect("the process goes on").to_owned();
+        (word, words.map(|v| v.parse().expect("a number")).collect())
+    }
+
+    /// Makes a call, whose operations this thread of a group makes.
+    fn call(&mut self, call: &str, port: &mut FabricThread<'_, '_>, world: &World) -> Result<Vec<i64>, Fault> {
+        self.say(call);
+        let mut fault = Fault::Endless("a thread takes no part in the object".to_owned());
+        loop {
+            let (operation, numbers) = self.answer();
+            let at = |v: i64| Word { node: world.words[v as usize].0, at: v as usize };
+            let row = |numbers: &[i64]| numbers.iter().map(|v| at(*v)).collect::<Vec<_>>();
+            let id = |v: i64| v as u32;
+            let result = match (&*operation, &numbers[..]) {
+                ("=", result) => return Ok(result.to_vec()),
+                ("fails", []) => return Err(fault),
+                ("read", &[x]) => port.read(at(x)),
+                ("cas", &[x, old, new]) => port.cas(at(x), old, new),
+                ("xchg", &[x, v]) => port.xchg(at(x), v),
+                ("faa", &[x, v]) => port.faa(at(x), v),
+                (operation, numbers) => {
+                    let done = match (operation, numbers) {
+                        ("write", &[x, v]) => port.write(at(x), v),
+                        ("mfence", []) => port.mfence(),
+                        ("get", &[d, to, from]) => port.get(at(to), at(from), id(d)),
+                        ("put", &[d, to, from]) => port.put(at(to), at(from), id(d)),
+                        ("get_words", [d, words @ ..]) => {
+                            let (to, from) = words.split_at(words.len() / 2);
+                            port.get_words(&row(to), &row(from), id(*d))
+                        }
+                        ("put_words", [d, words @ ..]) => {
+                            let (to, from) = words.split_at(words.len() / 2);
+                            port.put_words(&row(to), &row(from), id(*d))
+                        }
+                        ("rcas", &[to, on, old, new, d]) => port.rcas(at(to), at(on), old, new, id(d)),
+                        ("rfaa", &[to, on, v, d]) => port.rfaa(at(to), at(on), v, id(d)),
+                        ("wait", &[d]) => port.wait(id(d)),
+                        ("rfence", &[n]) => port.rfence(n),
+                        ("again", []) => port.again(),
+                        other => panic!("{other:?} is no operation"),
+                    };
+                    done.map(|()| 0)
+                }
+            };
+            match result {
+                Ok(v) => self.say(&v.to_string()),
+                Err(why) => {
+                    fault = why;
+                    self.say("fails");
+                }
             }
-            let released = call("trylock", "Rel", &[])?;
-            return Ok([numbers(taken), numbers(released)].concat());
         }
-        Action::Store(v) => call("sc-rmw", "Write", &[v.into()])?,
-        Action::Load => call("sc-rmw", "Read", &[])?,
-        Action::Add(v) => call("sc-rmw", "FAA", &[v.into()])?,
-        Action::Swap(old, new) => call("sc-rmw", "CAS", &[old.into(), new.into()])?,
-        Action::Submit(v) => call("rbl", "Submit", &[v.into()])?,
-        Action::Receive => call("rbl", "Receive", &[])?,
-        Action::SubmitWeakly(v) => call("rbl-weak", "Submit", &[v.into()])?,
-        Action::ReceiveWeakly => call("rbl-weak", "Receive", &[])?,
-        Action::Count => call("counter", "Inc", &[])?,
-        Action::Counted => call("counter", "Get", &[])?,
-        Action::Enqueue(v) => call("queue", "Enq", &[v.into()])?,
-        Action::Dequeue => call("queue", "Deq", &[])?,
-        Action::Insert(v) => call("map", "Insert", &[0.into(), v.into()])?,
-        Action::Update(v) => call("map", "Update", &[0.into(), v.into()])?,
-        Action::Delete => call("map", "Delete", &[0.into()])?,
-        Action::Lookup => call("map", "Lookup", &[0.into()])?,
-        Action::MeetTransitively => call("bal-transitive", "BAR", &[])?,
-        Action::MeetForPuts => call("bal-puts", "BAR", &[])?,
-    }))
+    }
 }
 
-/// The objects of a client.
-struct Made {
-    own: Own,
-    meeting: bal::Object,
-    variable: sv::Object,
-    weak: wlock::Object,
-    strong: slock::Object,
-    node: nlock::Object,
-    attempts: trylock::Object,
-    atomic: sc_rmw::Object,
-    ring: rbl::Object,
-    transitive: bal_transitive::Object,
-    for_puts: bal_puts::Object,
-    weak_ring: rbl_weak::Object,
-    counter: counter::Object,
-    queue: queue::Object,
-    map: map::Object,
-    /// The identifier of the client's own operations.
-    program: Id,
+impl Drop for Caller {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
-/// Runs a client with emitted code.
-fn emitted(fabric: Fabric, nodes: &[u8], client: &[Vec<Action>]) -> Results {
-    let node_of: Vec<i64> = nodes.iter().map(|&n| n.into()).collect();
-    let mut world = World::new(node_of.iter().copied().max().unwrap_or(1), &node_of);
-    let all = world.all_threads();
-    let made = Made {
-        own: Own::new(&mut world),
-        meeting: bal::new(&mut world, all.clone()),
-        variable: sv::new(&mut world, 0),
-        weak: wlock::new(&mut world, 1),
-        strong: slock::new(&mut world, 2),
-        node: nlock::new(&mut world, 1),
-        attempts: trylock::new(&mut world, 2),
-        atomic: sc_rmw::new(&mut world, 2, 0),
-        ring: rbl::new(&mut world, all.clone(), 4),
-        transitive: bal_transitive::new(&mut world, all.clone()),
-        for_puts: bal_puts::new(&mut world, all.clone()),
-        weak_ring: rbl_weak::new(&mut world, all, 4),
-        counter: counter::new(&mut world, 2),
-        queue: queue::new(&mut world, 2),
-        map: map::new(&mut world, 2),
-        program: world.id(),
-    };
-    let mut group = Group::new(nodes);
-    let names = FabricNames::add(&mut group, &world);
-    group.run(fabric, |thread| {
-        let number = thread.id().index();
-        let mut me = Me::new(FabricThread { thread, names: &names }, &world, &made.own, number as i64 + 1);
-        client[number].iter().map(|action| by_code(&mut me, &made, *action)).collect()
-    })
+/// The largest number of threads of a client.
+const THREADS: usize = 3;
+
+/// The program with emitted code.
+struct Program {
+    path: PathBuf,
+    /// The program is gone without it.
+    _folder: TempDir,
 }
 
-/// Makes the calls of a step by emitted code.
-fn by_code(me: &mut Me<'_, FabricThread<'_, '_>>, made: &Made, action: Action) -> Result<Vec<i64>, Fault> {
-    let others = me.world.all_nodes() & !only(me.node);
-    let nothing = |(): ()| Vec::new();
-    let one = |v: i64| vec![v];
-    Ok(match action {
-        Action::Meet => nothing(bal::bar(me, &made.meeting)?),
-        Action::Share(v) => nothing(sv::write(me, &made.variable, v)?),
-        Action::Look => one(sv::read(me, &made.variable)?),
-        Action::Send => nothing(sv::bcast(me, &made.variable, 0, others)?),
-        Action::SendAndWait => {
-            sv::bcast(me, &made.variable, made.program, others)?;
-            nothing(sv::wait(me, made.program)?)
+impl Program {
+    fn new(emitted: &[Emitted<'_>]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        file(folder.path(), RUST_PORT.0, RUST_PORT.1);
+        for library in emitted {
+            file(folder.path(), &format!("{}.rs", library.module()), &library.text);
         }
-        Action::Flush => nothing(sv::gf(me, others)?),
-        Action::Locked(lock) => {
-            match lock {
-                "wlock" => wlock::acq(me, &made.weak)?,
-                "slock" => slock::acq(me, &made.strong)?,
-                _ => nlock::acq(me, &made.node)?,
-            }
-            let seen = sv::read(me, &made.variable)?;
-            sv::write(me, &made.variable, seen + 1)?;
-            match lock {
-                "wlock" => wlock::rel(me, &made.weak)?,
-                "slock" => slock::rel(me, &made.strong)?,
-                _ => nlock::rel(me, &made.node)?,
-            }
-            one(seen)
-        }
-        Action::Attempt => {
-            let taken = trylock::try_acq(me, &made.attempts)?;
-            if taken {
-                let seen = sv::read(me, &made.variable)?;
-                sv::write(me, &made.variable, seen + 1)?;
-            }
-            vec![taken.into(), trylock::rel(me, &made.attempts)?.into()]
-        }
-        Action::Store(v) => nothing(sc_rmw::write(me, &made.atomic, v)?),
-        Action::Load => one(sc_rmw::read(me, &made.atomic)?),
-        Action::Add(v) => one(sc_rmw::faa(me, &made.atomic, v)?),
-        Action::Swap(old, new) => one(sc_rmw::cas(me, &made.atomic, old, new)?),
-        Action::Submit(v) => one(rbl::submit(me, &made.ring, &List::of(&[v]))?.into()),
-        Action::Receive => message(rbl::receive(me, &made.ring)?),
-        Action::SubmitWeakly(v) => one(rbl_weak::submit(me, &made.weak_ring, &List::of(&[v]))?.into()),
-        Action::ReceiveWeakly => message(rbl_weak::receive(me, &made.weak_ring)?),
-        Action::Count => one(counter::inc(me, &made.counter)?),
-        Action::Counted => one(counter::get(me, &made.counter)?),
-        Action::Enqueue(v) => one(queue::enq(me, &made.queue, v)?.into()),
-        Action::Dequeue => one(queue::deq(me, &made.queue)?),
-        Action::Insert(v) => one(map::insert(me, &made.map, 0, v)?.into()),
-        Action::Update(v) => one(map::update(me, &made.map, 0, v)?.into()),
-        Action::Delete => one(map::delete(me, &made.map, 0)?.into()),
-        Action::Lookup => one(map::lookup(me, &made.map, 0)?),
-        Action::MeetTransitively => nothing(bal_transitive::bar(me, &made.transitive)?),
-        Action::MeetForPuts => nothing(bal_puts::bar(me, &made.for_puts)?),
-    })
+        let declared: String = emitted.iter().map(Emitted::declaration).collect();
+        let text = format!("{}\nvariants! {{\n{declared}}}\n", include_str!("emitted/calls.rs"));
+        let main = file(folder.path(), "calls.rs", &text);
+        let path = folder.path().join("calls");
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition", "2024", "-D", "warnings", "-o"]).arg(&path).arg(main);
+        let compiled = rustc.output().expect("rustc runs");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        Self { path, _folder: folder }
+    }
+
+    /// Starts a process for each thread of a client.
+    fn callers(&self) -> Vec<Mutex<Caller>> {
+        (0..THREADS).map(|_| Mutex::new(Caller::start(&self.path))).collect()
+    }
 }
 
-/// Returns a message as numbers.
-fn message(received: List) -> Vec<i64> {
-    if received.is_bot() { vec![BOT] } else { received.as_slice().to_vec() }
+/// A client, with the objects of its library and some words.
+struct Sample {
+    world: Objects,
+    client: Client,
 }
 
-/// Compares these clients, each with one seed. Returns how many have other results with the next seed, and how many with
-/// a barrier that lacks a fence.
-fn compared(clients: u64) -> (usize, usize) {
-    let (mut by_seed, mut by_variant) = (0, 0);
-    for seed in 0..clients {
+/// The results of a thread's calls, and the kind of fault with which it ended, if any.
+type Ended = (Vec<Vec<i64>>, Option<Discriminant<Fault>>);
+
+/// Makes calls until one of them fails.
+fn ended(calls: &[Call], mut make: impl FnMut(&Call) -> Result<Vec<i64>, Fault>) -> Ended {
+    let mut results = Vec::new();
+    for call in calls {
+        match make(call) {
+            Ok(result) => results.push(result),
+            Err(fault) => return (results, Some(discriminant(&fault))),
+        }
+    }
+    (results, None)
+}
+
+impl Sample {
+    /// Returns a random client that keeps the assumption of the library. It has operations on words of its own between the calls.
+    fn random(entry: &Entry, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
-        let nodes = [&[1, 2][..], &[1, 2, 1], &[1, 2, 3]][random.usize(..3)];
-        let client = client(&mut random, nodes.len());
-        let run = |seed| emitted(Fabric::Machine { seed }, nodes, &client);
-        let known = interpreted(Fabric::Machine { seed }, nodes, &client, "published");
-        assert!(known.is_ok(), "{client:?}: {known:?}");
-        assert_eq!(run(seed), known, "seed {seed}: {client:?}");
-        by_seed += usize::from(run(seed + 1) != known);
-        by_variant += usize::from(interpreted(Fabric::Machine { seed }, nodes, &client, "no-fence") != known);
+        let library = entry.library().unwrap();
+        loop {
+            let (threads, nodes) = (random.usize(2..=THREADS), random.u8(1..=3));
+            let placement: Vec<Node> = (0..threads).map(|_| Node(random.u8(1..=nodes))).collect();
+            let nodes = placement.iter().max().unwrap().0;
+            let bound = Bound {
+                threads,
+                nodes,
+                calls: 4,
+                objects: random.usize(1..=2),
+                values: vec![1, 2, 3],
+                words: 2,
+                ..Bound::default()
+            };
+            let expired = || false;
+            let mut worlds = entry.subject.worlds(&Objects::new(nodes, &placement), &bound, &expired);
+            // An emitted store begins empty.
+            let has_values =
+                |object: &Object| object.library == KVSTORE && object.init != Val::tuple(&vec![Val::Bot; object.size]);
+            worlds.retain(|world| !world.objects.values().any(has_values));
+            let mut world = random.choice(worlds).unwrap();
+            let of_thread = |random: &mut fastrand::Rng, t: Tid| {
+                let all = entry.subject.calls(&world, t, &bound, &expired);
+                let many = if all.is_empty() { 0 } else { random.usize(1..=bound.calls) };
+                (0..many).map(|_| random.choice(&all).unwrap().clone()).collect()
+            };
+            let mut client = Client { threads: world.tids().map(|t| of_thread(&mut random, t)).collect() };
+            if !client.is_well_formed(library, &world) {
+                continue;
+            }
+            world.objects.extend((1..=nodes).map(|n| (Loc::new(&format!("word{n}")), word(Node(n)))));
+            for (t, calls) in world.tids().zip(&mut client.threads) {
+                let words = method::calls(WAIT, Method::TABLE, &world, t, &bound, &expired);
+                let kinds: BTreeSet<Name> = words.iter().map(|call| call.method).collect();
+                for at in (0..=calls.len()).rev() {
+                    for _ in 0..random.usize(0..=3) {
+                        let kind = random.choice(&kinds).unwrap();
+                        let of_kind: Vec<&Call> = words.iter().filter(|call| call.method == *kind).collect();
+                        let call = random.choice(of_kind).unwrap();
+                        calls.insert(at, call.clone());
+                    }
+                }
+            }
+            return Self { world, client };
+        }
     }
-    (by_seed, by_variant)
+
+    fn group(&self) -> Group {
+        Group::new(&self.world.threads.iter().map(|n| n.0).collect::<Vec<_>>())
+    }
+
+    /// Runs the client with interpreted bodies.
+    fn interpreted(&self, entries: &[Entry], (entry, variant): (&Entry, &Variant), seed: u64) -> Vec<Ended> {
+        let mut group = self.group().interpreted().variant(entry.name, variant.name);
+        let mut below = vec![entry];
+        while let Some(entry) = below.pop() {
+            for name in entry.below.names().filter(|name| *name != WAIT) {
+                let other = named(entries, name.text()).unwrap();
+                group = group.variant(other.name, other.default_variant().unwrap().name);
+                below.push(other);
+            }
+        }
+        for (x, object) in &self.world.objects {
+            group.object(&x.to_string(), object.clone());
+        }
+        let run = |thread: &mut mowgli_fabric::Thread<'_>| {
+            Ok(ended(&self.client.threads[thread.id().index()], |call| thread.call(call).map(numbers)))
+        };
+        group.run(Fabric::Machine { seed }, run).unwrap()
+    }
+
+    /// Runs the client with emitted code.
+    fn emitted(&self, callers: &[Mutex<Caller>], emitted: &Emitted<'_>, seed: u64) -> Vec<Ended> {
+        let (words, objects): (Vec<_>, Vec<_>) =
+            self.world.objects.iter().partition(|(_, object)| object.library == WAIT);
+        let calls = self.client.threads.iter().flatten();
+        let identifiers: BTreeSet<Val> =
+            calls.flat_map(|call| &call.args).filter(|v| matches!(v, Val::Wid(_))).copied().collect();
+        let functions = emitted.functions();
+        let given = functions.iter().find(|(name, _)| *name == "new").map_or(&[][..], |(_, given)| given);
+        let declared = objects.iter().map(|(_, object)| given.iter().map(|given| declared(object, given)).join(" "));
+        let declared = declared.map(|object| object + " ;").collect::<String>();
+        let node_of: Vec<i64> = self.world.threads.iter().map(|n| n.0.into()).collect();
+        let threads = &callers[..node_of.len()];
+        let mut made = threads.iter().enumerate().map(|(t, caller)| {
+            let mut caller = caller.lock().unwrap();
+            let (nodes, of) = (list(&[self.world.nodes.into()]), list(&node_of));
+            caller.say(&format!("{} {} {nodes} {of}", emitted.module(), t + 1));
+            caller.say(&declared);
+            caller.answer()
+        });
+        let (_, made) = made.all_equal_value().expect("all threads make the same words");
+        let mut world = World::new(self.world.nodes.into(), &node_of);
+        world.words = made[1..].iter().copied().tuples().collect();
+        let own = made[0] as u32;
+        world.ids = own + identifiers.len() as u32;
+        let mut group = self.group();
+        let names = FabricNames::add(&mut group, &world);
+        for (x, word) in words {
+            group.object(&x.to_string(), word.clone());
+        }
+        let id =
+            |v: Val| own + 1 + identifiers.iter().position(|d| *d == v).expect("an identifier of the client") as u32;
+        let place = |x: Loc| objects.iter().position(|(y, _)| **y == x).expect("an object of the client");
+        let argument = |v: &Val| match *v {
+            Val::Loc(x) => list(&[place(x) as i64]),
+            Val::NoWid => list(&[0]),
+            Val::Wid(_) => list(&[id(*v).into()]),
+            Val::Nodes(ns) => list(&[ns.iter().fold(0, |all, n| all | 1 << n.0)]),
+            Val::Node(n) => list(&[n.0.into()]),
+            v => list(&numbers(v)),
+        };
+        let of_words = |call: &Call| {
+            let named = |v: &Val| if matches!(v, Val::Wid(_)) { names.id(id(*v)) } else { *v };
+            Call::new(call.library, call.method.text(), &call.args.iter().map(named).collect::<Vec<_>>())
+        };
+        let run = |thread: &mut mowgli_fabric::Thread<'_>| {
+            let at = thread.id().index();
+            let mut caller = threads[at].lock().unwrap();
+            let results = ended(&self.client.threads[at], |call| {
+                if call.library == WAIT {
+                    return thread.call(&of_words(call)).map(numbers);
+                }
+                let function = function_name(call.method.text());
+                let line = std::iter::once(function).chain(call.args.iter().map(argument)).join(" ");
+                caller.call(&line, &mut FabricThread { thread, names: &names }, &world)
+            });
+            caller.say("");
+            Ok(results)
+        };
+        group.run(Fabric::Machine { seed }, run).unwrap()
+    }
+}
+
+/// Returns a part of the declaration of an object, as an argument of `new`.
+fn declared(object: &Object, given: &str) -> String {
+    match given {
+        "node" => list(&[object.node.unwrap().0.into()]),
+        "initial" => list(&numbers(object.init)),
+        "size" => list(&[object.size as i64]),
+        "members" => list(&object.members.iter().map(|t| t.index() as i64 + 1).collect::<Vec<_>>()),
+        other => panic!("no object has {other}"),
+    }
+}
+
+/// Returns numbers as an argument: an empty list is a comma.
+fn list(numbers: &[i64]) -> String {
+    if numbers.is_empty() { ",".to_owned() } else { numbers.iter().map(|v| format!("{v},")).collect() }
+}
+
+/// Returns the name of a method in Rust: `CAS` as `cas`, `TryAcq` as `try_acq`.
+fn function_name(method: &str) -> String {
+    let is_word = method.chars().any(char::is_lowercase);
+    let parts = method.chars().enumerate().map(|(at, c)| {
+        let separator = if is_word && c.is_uppercase() && at > 0 { "_" } else { "" };
+        format!("{separator}{}", c.to_lowercase())
+    });
+    parts.collect()
+}
+
+/// The number of clients with other results, for another seed or in another variant, after which the test seeks no more.
+const ENOUGH: usize = 5;
+
+/// Some clients of a variant.
+#[derive(Debug)]
+struct Counts {
+    /// True if the variant is expected to be correct. Then it may have the results of the default one.
+    is_correct: bool,
+    /// The clients whose calls all return.
+    whole: u64,
+    /// The clients with other results for the next seed, up to [`ENOUGH`].
+    by_seed: usize,
+    /// The clients with other results in the default variant, up to [`ENOUGH`].
+    by_variant: usize,
+}
+
+/// Compares these clients of each variant, each with one seed.
+fn compared(entries: &[Entry], emitted: &[Emitted<'_>], clients: u64) -> Vec<Counts> {
+    let program = Program::new(emitted);
+    let of_variant = |callers: &[Mutex<Caller>], emitted: &Emitted<'_>| {
+        let interpreted = |sample: &Sample, variant, seed| sample.interpreted(entries, (emitted.entry, variant), seed);
+        let is_correct = emitted.variant.expected.is_correct();
+        let mut counts = Counts { is_correct, whole: 0, by_seed: 0, by_variant: 0 };
+        for seed in 0..clients {
+            let sample = Sample::random(emitted.entry, seed);
+            let known = interpreted(&sample, emitted.variant, seed);
+            let found = sample.emitted(callers, emitted, seed);
+            assert_eq!(found, known, "{}, seed {seed}: {:?} {:?}", emitted.name(), sample.world, sample.client);
+            counts.whole += u64::from(known.iter().all(|(_, fault)| fault.is_none()));
+            let is_other = |variant, seed| interpreted(&sample, variant, seed) != known;
+            counts.by_seed += usize::from(counts.by_seed < ENOUGH && is_other(emitted.variant, seed + 1));
+            let default = emitted.entry.default_variant().unwrap();
+            counts.by_variant += usize::from(counts.by_variant < ENOUGH && is_other(default, seed));
+        }
+        counts
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let work = |worker: usize| -> Vec<Counts> {
+        let callers = program.callers();
+        emitted.iter().skip(worker).step_by(workers).map(|emitted| of_variant(&callers, emitted)).collect()
+    };
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..workers).map(|worker| scope.spawn(move || work(worker))).collect();
+        all.into_iter().flat_map(|worker| worker.join().expect("equal results")).collect()
+    })
 }
 
 #[test]
 fn emitted_code_has_the_results_of_the_interpreter() {
-    let (by_seed, by_variant) = compared(40);
-    // The results depend on the schedule and on each operation.
-    assert!(by_seed > 10 && by_variant > 5, "{by_seed} {by_variant}");
+    let entries = catalogue();
+    let mut emitted = Emitted::all(&entries);
+    let is_default = |of: &Emitted<'_>| of.variant.name == of.entry.default_variant().unwrap().name;
+    let is_last = |of: &Emitted<'_>| of.variant.name == of.entry.variants.last().unwrap().name;
+    emitted.retain(|of| is_default(of) || is_last(of));
+    assert!(emitted.len() > 25, "{}", emitted.len());
+    let counts = compared(&entries, &emitted, 3);
+    let [by_seed, by_variant]: [usize; 2] =
+        [|of: &Counts| of.by_seed, |of: &Counts| of.by_variant].map(|n| counts.iter().map(n).sum());
+    let whole: u64 = counts.iter().map(|of| of.whole).sum();
+    // The results depend on the schedule and on each operation, and most calls return.
+    assert!(by_seed > 30 && by_variant > 5 && whole > 60, "{counts:?}");
 }
 
 #[test]
-#[ignore = "takes a minute"]
-fn emitted_code_has_the_results_of_the_interpreter_for_1000_clients() {
-    let (by_seed, by_variant) = compared(1000);
-    assert!(by_seed > 250 && by_variant > 125, "{by_seed} {by_variant}");
+#[ignore = "takes half an hour"]
+fn emitted_code_has_the_results_of_the_interpreter_for_1000_clients_of_each_variant() {
+    let entries = catalogue();
+    let emitted = Emitted::all(&entries);
+    assert!(emitted.len() > 90, "{}", emitted.len());
+    for counts in compared(&entries, &emitted, 1000) {
+        assert!(counts.by_seed > 0 && (counts.by_variant > 0 || counts.is_correct) && counts.whole > 300, "{counts:?}");
+    }
 }
