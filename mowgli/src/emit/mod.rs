@@ -8,6 +8,8 @@
 //! body that is a Rust function, or that keeps a tuple in one word of memory, is refused. A hash becomes a checksum.
 
 mod c;
+mod dictionary;
+mod function;
 mod library;
 mod rust;
 mod text;

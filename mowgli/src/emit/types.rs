@@ -309,8 +309,11 @@ pub(super) fn lists(body: &Body, signatures: &Signatures) -> Vec<usize> {
     found
 }
 
-/// `TryRead` as `try_read`.
+/// `TryRead` as `try_read`, and `BAR` as `bar`.
 pub(super) fn snake(name: &str) -> String {
+    if name.chars().all(char::is_uppercase) {
+        return name.to_lowercase();
+    }
     let mut text = String::new();
     for c in name.chars() {
         if c.is_uppercase() && !text.is_empty() && !text.ends_with(char::is_uppercase) {

@@ -6,12 +6,9 @@ mod names;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::expr::{Expr, ExprTerm, Var};
-use mowgli_core::ids::Loc;
 use mowgli_core::method::Method;
-use mowgli_core::parts::PartTerm;
 
-use crate::emit::library::{Emitted, described, given_to, has_word, role};
+use crate::emit::library::{Emitted, described, has_word, role};
 use crate::emit::types::{Given, NoForm, Signatures, Type};
 use function::CFunction;
 use names::{c_name, function_name, type_name};
@@ -66,11 +63,11 @@ fn begin(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>])
         return Ok(String::new());
     }
     let slot = format!("{}_OWN", library.owner.word.to_uppercase());
-    let mut function = CFunction::new(&library.owner, library.types(&[], signatures), &[]);
+    let mut function = CFunction::new(&library.owner, library.types(&[], signatures), &[], 1);
     function.line(&format!("if (all->own[{slot}]) return;"));
     function.line(&format!("struct {0}_own *own = all->own[{slot}] = mw_array(1, sizeof *own);", library.owner.word));
     make_parts(library, &mut function, true, stack)?;
-    Ok(format!("MW_FN void {}_begin(struct mw *all)\n{{\n{}}}\n", library.owner.word, function.text()))
+    Ok(format!("MW_FN void {}_begin(struct mw *all)\n{{\n{}}}\n", library.owner.word, function.out))
 }
 
 /// Returns the function that makes an object.
@@ -80,7 +77,7 @@ fn make(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>]) 
     }
     let given = library.given();
     let takes = [Type::Object(library.owner.name)];
-    let mut function = CFunction::new(&library.owner, library.types(&takes, signatures), &["x"]);
+    let mut function = CFunction::new(&library.owner, library.types(&takes, signatures), &["x"], 1);
     for below in stack.iter().filter(|below| below.has_own()) {
         function.line(&format!("{}_begin(all);", below.owner.word));
     }
@@ -93,8 +90,8 @@ fn make(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>]) 
         "/* Makes an object: on every node, with the same arguments and in the same order. */\n\
          MW_FN void {0}_new(struct mw *all, struct {0} *x{args})\n{{\n{1}{2}}}\n",
         library.owner.word,
-        unused(["all", "x"], function.text()),
-        function.text()
+        unused(["all", "x"], &function.out),
+        function.out
     ))
 }
 
@@ -105,28 +102,15 @@ fn make_parts(
     stack: &[&Emitted<'_>],
 ) -> Result<(), NoForm> {
     let holder = if own { "own" } else { "x" };
-    let object = match own {
-        true => Expr::from(Loc(library.owner.name)),
-        false => ExprTerm::Arg(0, "x").into(),
-    };
     for (role, _) in library.roles(own)? {
-        let sizes = library.owner.extents[role]
-            .iter()
-            .map(|extent| function.size(extent, object))
-            .collect::<Result<Vec<_>, _>>()?;
+        let sizes = function.sizes(role, own)?;
         if !sizes.is_empty() {
             let count = sizes.iter().map(|size| if sizes.len() == 1 { size.clone() } else { format!("({size})") });
             let count = count.collect_vec().join(" * ");
             function.line(&format!("{holder}->{role} = mw_array({count}, sizeof *{holder}->{role});"));
         }
     }
-    for part in library.parts().filter(|part| part.is_of_library() == own) {
-        make_each(function, part, &part.each, stack)?;
-    }
-    for role in library.identifiers(own) {
-        function.line(&format!("{holder}->{role} = mw_id(all);"));
-    }
-    Ok(())
+    function.make_parts(library, own, stack)
 }
 
 /// Returns the function of a method.
@@ -136,45 +120,17 @@ fn function(library: &Emitted<'_>, method: &Method, signatures: &Signatures) -> 
     let mut types = library.types(&signature.takes, signatures);
     types.body(body)?;
     let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
-    let function = CFunction::new(&library.owner, types, &names);
-    let args = function.args().iter().zip(&signature.takes);
+    let function = CFunction::new(&library.owner, types, &names, 1);
+    let args = function.args.iter().zip(&signature.takes);
     let args = args.map(|(name, of)| format!(", {}{name}", type_name(*of).expect("arguments have values"))).join("");
     let returns = type_name(signature.returns).unwrap_or_else(|| "void ".to_owned());
     let head = format!("MW_FN {returns}{}(struct mw_thread *me{args})", function_name(library.owner.name, method.name));
     let about = method.about.trim().replace('`', "");
-    let names = function.args().to_vec();
+    let names = function.args.clone();
     let text = function.returning(body, signature.returns)?;
     let unused = unused(names.iter().map(String::as_str).chain(["me"]), &text);
     let all = if has_word(&text, "all") { "\tstruct mw *all = me->all;\n" } else { "" };
     Ok(format!("/* {about} */\n{head}\n{{\n{unused}{all}{text}}}\n"))
-}
-
-/// Writes the making of a part, for each element of the sets that its indices go through.
-fn make_each(
-    function: &mut CFunction<'_>,
-    part: &PartTerm,
-    each: &[(Var, Expr)],
-    stack: &[&Emitted<'_>],
-) -> Result<(), NoForm> {
-    if let Some(((var, set), rest)) = each.split_first() {
-        return function.each((*var, true), *set, &mut |function| make_each(function, part, rest, stack));
-    }
-    let object = &part.object;
-    let mut args = vec!["all".to_owned(), function.expr(part.name)?.text];
-    for given in given_to(part, stack) {
-        args.push(match given {
-            Given::Node => object.node.map_or_else(|| Ok("1".to_owned()), |node| function.number(node))?,
-            Given::Initial => function.number(object.init)?,
-            Given::Members => match object.members {
-                Some(members) => function.expr(members)?.text,
-                None => "mw_none()".to_owned(),
-            },
-            Given::Size => function.number(object.size)?,
-            Given::InitialTuple | Given::Words => function.expr(object.init)?.text,
-        });
-    }
-    function.line(&format!("{}_new({});", c_name(object.library), args.join(", ")));
-    Ok(())
 }
 
 fn argument(given: Given) -> &'static str {

@@ -13,8 +13,7 @@ pub(super) fn c_name(library: Name) -> String {
 
 /// Returns the C function of a method: `bal_bar`, or `mw_put` for an operation of the port.
 pub(super) fn function_name(library: Name, method: &str) -> String {
-    let method = if method.chars().all(|c| c.is_uppercase()) { method.to_lowercase() } else { snake(method) };
-    if library == WAIT { format!("mw_{method}") } else { format!("{}_{method}", c_name(library)) }
+    format!("{}_{}", if library == WAIT { "mw".to_owned() } else { word(library) }, snake(method))
 }
 
 /// Returns the declaration of a variable of this type up to its name; `None` if there is no value.

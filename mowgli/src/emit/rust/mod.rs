@@ -6,17 +6,13 @@ mod names;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::expr::{Expr, ExprTerm, Var};
-use mowgli_core::ids::Loc;
 use mowgli_core::method::Method;
-use mowgli_core::parts::PartTerm;
-use mowgli_rdma::wait::WAIT;
 
-use crate::emit::library::{Emitted, described, given_to, has_word, role, word};
+use crate::emit::library::{Emitted, described, has_word, role};
 use crate::emit::text::wrapped;
-use crate::emit::types::{Given, NoForm, Signatures, Type};
+use crate::emit::types::{Given, NoForm, Signatures, Type, snake};
 use function::RustFunction;
-use names::{argument_name, function_name, structure, type_name};
+use names::{argument_name, structure, type_name};
 
 /// The name of the module with the operations, and its text.
 pub const PORT: (&str, &str) = ("mowgli_port.rs", include_str!("../../../data/mowgli_port.rs"));
@@ -97,12 +93,12 @@ fn begin(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>])
     let is_whole = fields.len() == library.roles(true)?.len() + library.identifiers(true).len();
     let rest = (!is_whole).then(|| "..Self::default()".to_owned());
     function.line(&format!("let mut own = Self {{ {} }};", fields.into_iter().chain(rest).join(", ")));
-    make_parts(library, &mut function, true, stack)?;
+    function.make_parts(library, true, stack)?;
     function.line("own");
     Ok(format!(
         "    impl Own {{\n        /// Makes them: see [`super::Own`].\n        \
          pub fn new(world: &mut World) -> Self {{\n{}        }}\n    }}\n",
-        function.text()
+        function.out
     ))
 }
 
@@ -120,15 +116,15 @@ fn make(library: &Emitted<'_>, signatures: &Signatures, stack: &[&Emitted<'_>]) 
         for (role, array) in arrays(library, &mut function, false)? {
             function.line(&format!("x.{role} = {array};"));
         }
-        make_parts(library, &mut function, false, stack)?;
+        function.make_parts(library, false, stack)?;
         function.line("x");
     }
     let args = given.iter().map(|given| format!(", {}: {}", given.name(), argument(*given))).join("");
-    let world = if has_word(function.text(), "world") { "world" } else { "_" };
+    let world = if has_word(&function.out, "world") { "world" } else { "_" };
     Ok(format!(
         "    /// Makes an object: on every node, with the same arguments and in the same order.\n    \
          pub fn new({world}: &mut World{args}) -> Object {{\n{}    }}\n",
-        function.text()
+        function.out
     ))
 }
 
@@ -138,16 +134,9 @@ fn arrays(
     function: &mut RustFunction<'_>,
     own: bool,
 ) -> Result<Vec<(&'static str, String)>, NoForm> {
-    let object = match own {
-        true => Expr::from(Loc(library.owner.name)),
-        false => ExprTerm::Arg(0, "x").into(),
-    };
     let mut found = Vec::new();
     for (role, part) in library.roles(own)? {
-        let sizes = library.owner.extents[role]
-            .iter()
-            .map(|extent| function.size(extent, object))
-            .collect::<Result<Vec<_>, _>>()?;
+        let sizes = function.sizes(role, own)?;
         if !sizes.is_empty() {
             let factors = sizes.iter().filter(|size| *size != "1").collect_vec();
             let count = match &*factors {
@@ -162,56 +151,6 @@ fn arrays(
     Ok(found)
 }
 
-fn make_parts(
-    library: &Emitted<'_>,
-    function: &mut RustFunction<'_>,
-    own: bool,
-    stack: &[&Emitted<'_>],
-) -> Result<(), NoForm> {
-    for part in library.parts().filter(|part| part.is_of_library() == own) {
-        make_each(function, part, &part.each, stack)?;
-    }
-    for role in library.identifiers(own) {
-        function.line(&format!("{}.{role} = world.id();", if own { "own" } else { "x" }));
-    }
-    Ok(())
-}
-
-/// Writes the making of a part, for each element of the sets that its indices go through.
-fn make_each(
-    function: &mut RustFunction<'_>,
-    part: &PartTerm,
-    each: &[(Var, Expr)],
-    stack: &[&Emitted<'_>],
-) -> Result<(), NoForm> {
-    if let Some(((var, set), rest)) = each.split_first() {
-        return function.each((*var, true), *set, &mut |function| make_each(function, part, rest, stack));
-    }
-    let object = &part.object;
-    let mut args = Vec::new();
-    for given in given_to(part, stack) {
-        args.push(match given {
-            Given::Node => object.node.map_or_else(|| Ok("1".to_owned()), |node| function.number(node))?,
-            Given::Initial => function.number(object.init)?,
-            Given::Members => match object.members {
-                Some(members) => function.list(members)?,
-                None => "List::none()".to_owned(),
-            },
-            Given::Size => function.number(object.size)?,
-            Given::InitialTuple | Given::Words => function.list(object.init)?,
-        });
-    }
-    let name = function.expr(part.name)?.text;
-    let name = name.trim_start_matches('&');
-    if object.library == WAIT {
-        function.line(&format!("{name} = world.word({});", args.join(", ")));
-    } else {
-        args.insert(0, "world".to_owned());
-        function.line(&format!("{name} = {}::new({});", word(object.library), args.join(", ")));
-    }
-    Ok(())
-}
-
 fn argument(given: Given) -> &'static str {
     if given.is_list() { "List" } else { "i64" }
 }
@@ -224,15 +163,14 @@ fn function(library: &Emitted<'_>, method: &Method, signatures: &Signatures) -> 
     types.body(body)?;
     let names: Vec<&str> = method.takes.iter().map(|(name, _)| *name).collect();
     let function = RustFunction::new(&library.owner, types, &names, 2);
-    let names = function.args().to_vec();
+    let names = function.args.clone();
     let text = function.returning(body, signature.returns)?;
     // Rust warns of an argument that is not used, unless its name says so.
     let named = |name: &str| if has_word(&text, name) { name.to_owned() } else { format!("_{name}") };
     let args = names.iter().zip(&signature.takes);
     let args = args.map(|(name, of)| format!(", {}: {}", named(name), argument_name(*of, library.owner.name))).join("");
     let about = method.about.trim().lines().map(|line| format!("    /// {}\n", line.trim())).join("");
-    let (name, me, returns) =
-        (function_name(method.name), named("me"), type_name(signature.returns, library.owner.name));
+    let (name, me, returns) = (snake(method.name), named("me"), type_name(signature.returns, library.owner.name));
     Ok(Some(format!(
         "{about}    pub fn {name}<P: Port>({me}: &mut Me<'_, P>{args}) -> Result<{returns}, P::Fault> {{\n{text}    }}\n"
     )))

@@ -4,21 +4,7 @@ use mowgli_core::ids::Name;
 use mowgli_rdma::wait::WAIT;
 
 use crate::emit::library::word;
-use crate::emit::types::{Type, snake};
-
-/// Returns the function of a method up to its arguments: `bal::bar(me`, or `me.port.put(` for an operation of the port.
-pub(super) fn callee(library: Name, method: &str) -> String {
-    if library == WAIT {
-        format!("me.port.{}", function_name(method))
-    } else {
-        format!("{}::{}", word(library), function_name(method))
-    }
-}
-
-/// Returns the Rust function of a method.
-pub(super) fn function_name(method: &str) -> String {
-    if method.chars().all(|c| c.is_uppercase()) { method.to_lowercase() } else { snake(method) }
-}
+use crate::emit::types::Type;
 
 /// Returns the structure of the objects of a library.
 pub(super) fn structure(library: Name) -> String {
