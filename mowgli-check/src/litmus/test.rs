@@ -346,12 +346,6 @@ pub struct TestThread {
 }
 
 impl TestThread {
-    /// True if all its statements run once each, from top to bottom.
-    #[must_use]
-    pub fn is_straight(&self) -> bool {
-        self.statements.iter().all(Statement::is_plain)
-    }
-
     /// Returns the end of the block, or of the two blocks, that the statement at `at` opens.
     ///
     /// # Panics

@@ -212,12 +212,6 @@ impl Matrix {
     pub fn is_subset(&self, other: &Self) -> bool {
         self.bits.iter().zip(&other.bits).all(|(x, y)| x & !y == 0)
     }
-
-    /// Whether no element is related to itself.
-    #[must_use]
-    pub fn is_irreflexive(&self) -> bool {
-        (0..self.n).all(|a| !self.has(a, a))
-    }
 }
 
 impl fmt::Debug for Matrix {
