@@ -4,8 +4,8 @@ use std::path::Path;
 
 use mowgli_fabric::Fault;
 
-use crate::place::{End, Place};
-use crate::plot::{Chart, Series, Span, distribution, draw};
+use crate::common::place::{End, Place};
+use crate::common::plot::{Chart, Series, Span, distribution, draw};
 
 /// Throughput by number of clients, and the latency of calls.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use mowgli_fabric::{Company, Fabric, Fault, Group, Provider, Thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::among::among;
+use super::among::among;
 
 /// The fabric that an example runs over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

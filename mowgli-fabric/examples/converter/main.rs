@@ -5,24 +5,18 @@
 //! less often the controller looks. `... -- machine --variant fence-of-puts --periods 40 --milliseconds 1 --times 20`
 //! finds a seed with which a converter has an older command than the controller believes.
 
-#[path = "../common/among.rs"]
-mod among;
-#[path = "../common/place.rs"]
-mod place;
+#[path = "../common/mod.rs"]
+mod common;
 mod plant;
-#[path = "../common/plot.rs"]
-mod plot;
-#[path = "../common/repeat.rs"]
-mod repeat;
 
 use std::process::ExitCode;
 
 use clap::{Parser, value_parser};
 
-use place::{End, Over, Place, ended};
+use common::place::{End, Over, Place, ended};
+use common::plot::{Chart, Series, distribution, draw};
+use common::repeat::Repeat;
 use plant::{Setting, TARGET, followed, volts, wrong};
-use plot::{Chart, Series, distribution, draw};
-use repeat::Repeat;
 
 /// Simulates a controller of converters, and checks that its commands arrive in order and in time.
 #[derive(Parser)]

@@ -4,17 +4,11 @@
 //! `... -- machine --elsewhere --locks 1 --accounts 2 --clients 1 --transfers 3 --times 300` finds a seed with which accounts that are not
 //! on the nodes of their locks lose money.
 
-#[path = "../common/among.rs"]
-mod among;
 mod bank;
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../common/growth.rs"]
 mod growth;
-#[path = "../common/place.rs"]
-mod place;
-#[path = "../common/plot.rs"]
-mod plot;
-#[path = "../common/repeat.rs"]
-mod repeat;
 
 use std::process::ExitCode;
 
@@ -22,9 +16,9 @@ use clap::builder::RangedU64ValueParser;
 use clap::{Parser, value_parser};
 
 use bank::{Setting, Transfer, wrong};
+use common::place::{End, Over, Place, ended};
+use common::repeat::Repeat;
 use growth::Growth;
-use place::{End, Over, Place, ended};
-use repeat::Repeat;
 
 /// Moves money between accounts under locks, and checks that there is an order of all transfers.
 #[derive(Parser)]

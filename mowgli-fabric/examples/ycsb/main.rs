@@ -5,19 +5,13 @@
 //! machine --variant no-fence --keys 1 --calls 4 --clients 1 --mixes a --times 300` finds a seed with which an update
 //! is late.
 
-#[path = "../common/among.rs"]
-mod among;
 mod clients;
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../common/growth.rs"]
 mod growth;
 #[path = "../store/history.rs"]
 mod history;
-#[path = "../common/place.rs"]
-mod place;
-#[path = "../common/plot.rs"]
-mod plot;
-#[path = "../common/repeat.rs"]
-mod repeat;
 
 use std::process::ExitCode;
 
@@ -26,11 +20,11 @@ use clap::{Parser, ValueEnum, value_parser};
 use mowgli_fabric::Thread;
 
 use clients::Load;
+use common::place::{End, Over, Place, ended};
+use common::plot::Span;
+use common::repeat::Repeat;
 use growth::Growth;
 use history::{Called, Done, wrong};
-use place::{End, Over, Place, ended};
-use plot::Span;
-use repeat::Repeat;
 
 /// Puts load on a key-value store, some of whose keys are used much more often than others.
 #[derive(Parser)]
