@@ -179,6 +179,16 @@ pub fn sections() -> Vec<Lemma> {
     ]
 }
 
+/// The word from which threads take tickets.
+pub(crate) fn dispenser(x: impl Into<Expr>) -> Expr {
+    x.into().part("dispenser", [])
+}
+
+/// The ticket of a thread, on its own node.
+pub(crate) fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("ticket", [t.into()])
+}
+
 /// The ticket that a call reads first.
 #[must_use]
 pub fn ticket_of(c: LemmaVar) -> Num {

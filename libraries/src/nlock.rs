@@ -7,7 +7,7 @@ use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 use crate::entry::bound;
-use crate::lock::{Lock, Method, Sections, home, ticket_of, tickets};
+use crate::lock::{Lock, Method, Sections, dispenser, home, ticket, ticket_of, tickets};
 use crate::prelude::*;
 
 /// The library's name.
@@ -34,16 +34,8 @@ pub const LIBRARY: Lock = Lock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NlockOverWait;
 
-pub(crate) fn dispenser(x: impl Into<Expr>) -> Expr {
-    x.into().part("dispenser", [])
-}
-
 pub(crate) fn released(x: impl Into<Expr>) -> Expr {
     x.into().part("released", [])
-}
-
-pub(crate) fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
-    x.into().part("ticket", [t.into()])
 }
 
 impl Implementation for NlockOverWait {

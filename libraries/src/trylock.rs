@@ -9,8 +9,8 @@ use mowgli_core::method;
 use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::Method as Wait;
 
-use crate::lock::{self, LOCK, Sections};
-use crate::nlock::{NlockOverWait, dispenser, released, ticket};
+use crate::lock::{self, LOCK, Sections, dispenser, ticket};
+use crate::nlock::{NlockOverWait, released};
 use crate::prelude::*;
 
 methods! {

@@ -8,7 +8,7 @@ use mowgli_core::world::{DeclarationForm, DeclarationPart};
 use mowgli_rdma::wait::{Method as Wait, WAIT};
 
 use crate::entry::bound;
-use crate::lock::{Lock, Method, Sections, ticket_of, tickets};
+use crate::lock::{Lock, Method, Sections, dispenser, ticket, ticket_of, tickets};
 use crate::prelude::*;
 use crate::sv::{Method as Sv, SV};
 
@@ -25,19 +25,9 @@ pub const LIBRARY: Lock = Lock {
     first: |_| {},
 };
 
-/// The implementation over RDMA-WAIT-RMW and SV.
+/// The implementation over RDMA-WAIT-RMW and SV. In the paper's names, the dispenser is x_a, and the ticket of t is p_x^t.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WlockOverSv;
-
-/// x_a, the dispenser.
-fn dispenser(x: impl Into<Expr>) -> Expr {
-    x.into().part("dispenser", [])
-}
-
-/// p_x^t, the ticket of a thread.
-fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
-    x.into().part("ticket", [t.into()])
-}
 
 /// x_t, the last ticket that a thread passed on.
 fn passed(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
