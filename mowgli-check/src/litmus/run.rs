@@ -258,15 +258,6 @@ impl Walked {
             None => self.stuck.clone().unwrap_or_default(),
         }
     }
-
-    /// Prints one JSON object.
-    ///
-    /// # Panics
-    /// Never: it consists of strings.
-    #[must_use]
-    pub fn json(&self) -> String {
-        serde_json::to_string(self).expect("strings")
-    }
 }
 
 /// Makes one random run of the machine.

@@ -7,7 +7,7 @@ use mowgli_core::problem::Limits;
 
 use super::bounds::at_least_one;
 use super::network::On;
-use super::out::{keep, parsed, reported, stopped_line, worst};
+use super::out::{json, keep, parsed, reported, stopped_line, worst};
 use super::pdf;
 use crate::catalogue::Catalogue;
 use crate::drawing::{Drawing, Picture};
@@ -144,7 +144,7 @@ struct FindingLine<'a> {
 fn line(explained: &explain::Explained) -> String {
     let explain::Explained { finding, vacuous, test, .. } = explained;
     let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
-    serde_json::to_string(&line).expect("strings and numbers") + "\n"
+    json(&line) + "\n"
 }
 
 /// Returns an explanation in the requested form, if it has that form, and the exit code.

@@ -20,7 +20,7 @@ use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::TableRow;
 
 use super::bounds::at_least_one;
-use super::out::{bar, moving, reported, save};
+use super::out::{bar, json, moving, reported, save};
 use super::shards::{Done, Share, is_shard};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
@@ -230,7 +230,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
         return Ok(());
     }
     let Some(dir) = &args.out else {
-        let text = |g: &Generated| if args.emit == Emit::Json { g.json() } else { g.litmus.clone() };
+        let text = |g: &Generated| if args.emit == Emit::Json { json(g) } else { g.litmus.clone() };
         all.iter().for_each(|g| println!("{}", text(g)));
         return Ok(());
     };
@@ -238,7 +238,7 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
     std::fs::create_dir_all(dir).map_err(|e| InputError::file(dir, e))?;
     match args.emit {
         Emit::Litmus => all.iter().try_for_each(|g| put(&format!("{}.litmus", g.name), &g.litmus))?,
-        Emit::Json => put("tests.jsonl", &all.iter().map(|g| g.json() + "\n").collect::<String>())?,
+        Emit::Json => put("tests.jsonl", &all.iter().map(|g| json(g) + "\n").collect::<String>())?,
         Emit::CVerbs => {
             for (name, text) in [verbs::HEADER, verbs::MAKEFILE] {
                 put(name, text)?;

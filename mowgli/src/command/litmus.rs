@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{Format, Record};
 use super::network::on;
-use super::out::{all_files, bar, failure_code, parsed, reported_in, shown, text_of, warnings, worst};
+use super::out::{all_files, bar, failure_code, json, parsed, reported_in, shown, text_of, warnings, worst};
 use super::shards::{Done, SharedArgs, is_shard};
 use crate::shards::identity::Hash;
 use crate::shards::log::ShardLog;
@@ -245,7 +245,7 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
     }
     let cells = order::worth(&tests, Deadline::after(args.timeout));
     for cell in &cells {
-        println!("{}", if args.json { serde_json::to_string(cell).expect("strings") } else { cell.text() });
+        println!("{}", if args.json { json(cell) } else { cell.text() });
     }
     let stopped = cells.iter().find_map(|c| c.stopped.as_ref());
     if !args.json {

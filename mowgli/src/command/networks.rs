@@ -16,7 +16,7 @@ use mowgli_rdma::Network;
 use mowgli_rdma::presets::PRESETS;
 
 use super::bounds::Within;
-use super::out::{files, is_path, reported_in, save, text_of, worst};
+use super::out::{files, is_path, json, reported_in, save, text_of, worst};
 use super::shards::{Done, SharedArgs, is_shard};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
@@ -122,7 +122,7 @@ impl NetworksArgs {
     /// Prints a cell, if the output is JSON. A share prints nothing.
     fn print(&self, cell: &impl serde::Serialize) {
         if self.json && self.shard().is_none() {
-            println!("{}", serde_json::to_string(cell).expect("strings"));
+            println!("{}", json(cell));
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use crate::catalogue::Catalogue;
 use crate::diagnostic::{self, Colours};
 use crate::error::{Code, InputError};
@@ -49,6 +51,11 @@ pub(super) fn reported_in(json: bool, result: Result<u8, impl Into<Failure>>) ->
         }
         failure
     }))
+}
+
+/// Returns an answer as one JSON object.
+pub(super) fn json(answer: &impl Serialize) -> String {
+    serde_json::to_string(answer).expect("strings, numbers and truth values")
 }
 
 /// Reads a file.

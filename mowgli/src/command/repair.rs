@@ -11,7 +11,7 @@ use mowgli_prove::solve::SolverProgram;
 
 use super::bounds::{Within, at_least_one};
 use super::network::On;
-use super::out::{all_files, bar, moving, parsed, reported_in, save, worst};
+use super::out::{all_files, bar, json, moving, parsed, reported_in, save, worst};
 use crate::catalogue::Catalogue;
 use crate::check::CheckOptions;
 use crate::error::{Code, InputError};
@@ -123,7 +123,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     };
     let found = bodies::repair(entry, variant, &ask)?;
     bar.finish_and_clear();
-    println!("{}", if args.json { found.json() } else { found.text() });
+    println!("{}", if args.json { json(&found) } else { found.text() });
     Ok(found.code())
 }
 
@@ -139,7 +139,7 @@ fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, InputError> 
         limits: Limits { expired: &expired, ..Limits::default() },
     };
     let found = repair(&test, &text, &ask).map_err(|e| e.within(&path.display()))?;
-    println!("{}", if args.json { found.json() } else { found.text() });
+    println!("{}", if args.json { json(&found) } else { found.text() });
     if let (true, Some(cheapest)) = (args.fix, found.repairs.first()) {
         let to = path.with_extension("fixed.litmus");
         save(&to, &cheapest.fixed)?;

@@ -12,7 +12,7 @@ use mowgli_fabric::{Company, Provider};
 
 use super::c::{self, NodeCommands, Random};
 use super::network::On;
-use super::out::{all_files, parsed, reported_in, worst};
+use super::out::{all_files, json, parsed, reported_in, worst};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
 use crate::interrupt::{self, Deadline};
@@ -182,7 +182,7 @@ fn one(
         deadline: Deadline::after(Some(args.timeout)),
     };
     let Some(ran) = run(catalogue, &test, &ask).map_err(in_file)? else { return Ok(0) };
-    println!("{}", if args.json { serde_json::to_string(&ran).expect("strings and numbers") } else { ran.text() });
+    println!("{}", if args.json { json(&ran) } else { ran.text() });
     Ok(ran.code())
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::network::On;
-use super::out::{parsed, stopped_line};
+use super::out::{json, parsed, stopped_line};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::run;
@@ -41,7 +41,7 @@ pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
     let deadline = Deadline::after(args.timeout);
     match run::walk(&test, args.seed, &|| deadline.expired()) {
-        Ok(walked) => Ok((if args.json { walked.json() + "\n" } else { walked.text() }, 0)),
+        Ok(walked) => Ok((if args.json { json(&walked) + "\n" } else { walked.text() }, 0)),
         Err(Failure::Undecided(undecided)) if args.json => Ok((stopped_line(&undecided), 3)),
         Err(failure) => Err(failure.within(&args.file.display())),
     }

@@ -20,14 +20,3 @@ pub struct Generated {
     /// An outcome that only the pivot forbids, as a condition, if there is one.
     pub forbidden: Option<String>,
 }
-
-impl Generated {
-    /// Returns one JSON object.
-    ///
-    /// # Panics
-    /// Never: it consists of strings.
-    #[must_use]
-    pub fn json(&self) -> String {
-        serde_json::to_string(self).expect("strings")
-    }
-}

@@ -584,15 +584,6 @@ impl BodyRepairs {
         lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));
         lines.join("\n") + "\n"
     }
-
-    /// Returns one JSON object.
-    ///
-    /// # Panics
-    /// Never: it consists of strings, numbers and truth values.
-    #[must_use]
-    pub fn json(&self) -> String {
-        serde_json::to_string(self).expect("strings, numbers and truth values")
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The `check --estimate` command: the work of a check.
 
+use super::super::out::json;
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
 use crate::error::{Code, InputError};
@@ -10,7 +11,7 @@ use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
 pub(super) fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, InputError> {
     let found = estimated(args, catalogue, deadline)?;
     for estimate in &found {
-        println!("{}", if args.json { serde_json::to_string(estimate).expect("numbers") } else { estimate.text() });
+        println!("{}", if args.json { json(estimate) } else { estimate.text() });
     }
     Ok(0)
 }

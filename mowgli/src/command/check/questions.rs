@@ -5,7 +5,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::unknown::Unknown;
 use mowgli_libraries::catalogue::named;
 
-use super::super::out::{bar, moving, stopped_line, worst};
+use super::super::out::{bar, json, moving, stopped_line, worst};
 use super::super::shards::is_shard;
 use super::args::{CheckArgs, bounds, chosen};
 use crate::catalogue::Catalogue;
@@ -128,7 +128,7 @@ pub(super) fn check_mutations(
             if !is_shown {
                 return;
             }
-            let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
+            let line = if args.json { json(worth) } else { worth.text() };
             bar.suspend(|| println!("{line}"));
         };
         if is_shown && !args.json {
