@@ -3,14 +3,13 @@
 use std::ops::{Deref, DerefMut};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::ids::{Loc, Node};
 use mowgli_core::world::Object;
 use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::slock::SLOCK;
 use mowgli_libraries::trylock::{Method as Attempt, TRYLOCK};
 use mowgli_libraries::wlock::WLOCK;
 
-use crate::compiled::Me;
 use crate::emitted::objects::{nlock, slock, trylock, wlock};
 use crate::group::Group;
 use crate::port::Fault;
@@ -32,45 +31,37 @@ pub struct NodeLock(Loc);
 #[derive(Clone, Copy, Debug)]
 pub struct TryLock(Loc);
 
-impl WeakLock {
-    /// Takes the lock.
-    ///
-    /// # Errors
-    /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken::<wlock::Object>(self.0, thread)
-    }
+macro_rules! lock {
+    ($Lock:ident, $module:ident, $LIBRARY:ident) => {
+        impl $Lock {
+            /// Takes the lock, and waits until nobody else holds it.
+            ///
+            /// # Errors
+            /// If the holder does not release the lock in time.
+            pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
+                let call = || Call::new($LIBRARY, "Acq", &[self.0.into()]);
+                thread.make(self.0, |me, x: &$module::Object| $module::acq(me, x), call)?;
+                Ok(self.guard(thread))
+            }
+
+            /// Returns the guard of a thread that holds the lock.
+            fn guard<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> LockGuard<'t, 'a> {
+                let release = |lock: Loc, thread: &mut Thread<'_>| {
+                    let call = || Call::new($LIBRARY, "Rel", &[lock.into()]);
+                    thread.make(lock, |me, x: &$module::Object| $module::rel(me, x).map(drop), call)
+                };
+                LockGuard { lock: self.0, thread, release, is_held: true }
+            }
+        }
+    };
 }
 
-impl StrongLock {
-    /// Takes the lock.
-    ///
-    /// # Errors
-    /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken::<slock::Object>(self.0, thread)
-    }
-}
-
-impl NodeLock {
-    /// Takes the lock.
-    ///
-    /// # Errors
-    /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken::<nlock::Object>(self.0, thread)
-    }
-}
+lock!(WeakLock, wlock, WLOCK);
+lock!(StrongLock, slock, SLOCK);
+lock!(NodeLock, nlock, NLOCK);
+lock!(TryLock, trylock, TRYLOCK);
 
 impl TryLock {
-    /// Takes the lock, and waits until nobody else holds it.
-    ///
-    /// # Errors
-    /// If the holder does not release the lock in time.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-        taken::<trylock::Object>(self.0, thread)
-    }
-
     /// Takes the lock if it is free. Returns `None` without waiting if another thread holds it or takes it at the same time.
     ///
     /// # Errors
@@ -78,51 +69,8 @@ impl TryLock {
     pub fn try_lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Option<LockGuard<'t, 'a>>, Fault> {
         let call = || Attempt::TryAcq { x: self.0 }.into();
         let is_taken = thread.make(self.0, |me, x: &trylock::Object| trylock::try_acq(me, x), call)?;
-        Ok(if is_taken { Some(guard::<trylock::Object>(self.0, thread)) } else { None })
+        Ok(if is_taken { Some(self.guard(thread)) } else { None })
     }
-}
-
-/// A lock with emitted code.
-trait EmittedLock: Sized + 'static {
-    const LIBRARY: Name;
-    fn acq(me: &mut Me<'_>, x: &Self) -> Result<(), Fault>;
-    fn rel(me: &mut Me<'_>, x: &Self) -> Result<(), Fault>;
-}
-
-macro_rules! emitted_lock {
-    ($module:ident, $library:ident) => {
-        impl EmittedLock for $module::Object {
-            const LIBRARY: Name = $library;
-
-            fn acq(me: &mut Me<'_>, x: &Self) -> Result<(), Fault> {
-                $module::acq(me, x)
-            }
-
-            fn rel(me: &mut Me<'_>, x: &Self) -> Result<(), Fault> {
-                $module::rel(me, x)?;
-                Ok(())
-            }
-        }
-    };
-}
-
-emitted_lock!(wlock, WLOCK);
-emitted_lock!(slock, SLOCK);
-emitted_lock!(nlock, NLOCK);
-emitted_lock!(trylock, TRYLOCK);
-
-fn taken<'t, 'a, X: EmittedLock>(lock: Loc, thread: &'t mut Thread<'a>) -> Result<LockGuard<'t, 'a>, Fault> {
-    thread.make(lock, X::acq, || Call::new(X::LIBRARY, "Acq", &[lock.into()]))?;
-    Ok(guard::<X>(lock, thread))
-}
-
-/// Returns the guard of a thread that holds the lock.
-fn guard<'t, 'a, X: EmittedLock>(lock: Loc, thread: &'t mut Thread<'a>) -> LockGuard<'t, 'a> {
-    LockGuard { lock, thread, release: released::<X>, is_held: true }
-}
-
-fn released<X: EmittedLock>(lock: Loc, thread: &mut Thread<'_>) -> Result<(), Fault> {
-    thread.make(lock, X::rel, || Call::new(X::LIBRARY, "Rel", &[lock.into()]))
 }
 
 /// A thread that holds a lock. Dropping the guard releases the lock.
