@@ -14,7 +14,6 @@ use miniz_oxide::deflate::compress_to_vec;
 use mowgli_core::execution::Execution;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
-use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Found, Limits};
 use mowgli_core::repair::Limit;
 use mowgli_core::runs::Stop;
@@ -526,38 +525,26 @@ fn graphs(
     wanted: &dyn Fn(&Vec<Val>) -> bool,
     limits: Limits<'_>,
 ) -> Found<BTreeMap<Vec<Val>, Drawing>> {
-    match test.model {
-        Model::CoreRma => {
-            let witnesses = core_rma::witnesses(test, limits);
-            let (found, stop) = witnesses.so_far();
-            let wanted = found.iter().filter(|(o, _)| wanted(o));
-            let drawn = wanted.map(|(o, w)| (o.clone(), Drawing::of_core_rma(test, w))).collect();
-            Found::new(drawn, stop.cloned())
-        }
-        model => graphs_over(&catalogue.libraries(model), test, chain, wanted, limits),
+    if test.model == Model::CoreRma {
+        let witnesses = core_rma::witnesses(test, limits);
+        let (found, stop) = witnesses.so_far();
+        let wanted = found.iter().filter(|(o, _)| wanted(o));
+        let drawn = wanted.map(|(o, w)| (o.clone(), Drawing::of_core_rma(test, w))).collect();
+        return Found::new(drawn, stop.cloned());
     }
-}
-
-fn graphs_over(
-    all: &Libraries,
-    test: &Test,
-    chain: &[Arc<dyn Implementation>],
-    wanted: &dyn Fn(&Vec<Val>) -> bool,
-    limits: Limits<'_>,
-) -> Found<BTreeMap<Vec<Val>, Drawing>> {
+    let (libraries, names) = (catalogue.libraries(test.model), Names::of(test));
     let mut found = BTreeMap::new();
-    let names = Names::of(test);
-    let explored = with_problem(all, test, chain, limits, |problem| {
+    let explored = with_problem(&libraries, test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = test.values(&problem.outcome_of(solver));
             if wanted(&outcome) && !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     let drawn = |judged| {
-                        let scene = Scene { libraries: all, execution: &e, judged: &judged, names: &names };
+                        let scene = Scene { libraries: &libraries, execution: &e, judged: &judged, names: &names };
                         Drawing::new(&test.name, &scene).with_statements(&test.texts())
                     };
-                    found.extend(judge(all, &e).ok().map(|judged| (outcome, drawn(judged))));
+                    found.extend(judge(&libraries, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }
                 solver.restore(snapshot);
             }
@@ -578,27 +565,15 @@ fn reasons(
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Vec<ShownReason> {
-    match test.model {
-        Model::CoreRma => {
-            let witnesses = core_rma::witnesses(test, limits);
-            let (found, _) = witnesses.so_far();
-            let graph = |a: &Assertion| {
-                found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, w)| Drawing::of_core_rma(test, w))
-            };
-            let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
-            test.assertions.iter().map(reason).collect()
-        }
-        _ => reasons_over(catalogue, test, text, implemented, limits),
+    if test.model == Model::CoreRma {
+        let witnesses = core_rma::witnesses(test, limits);
+        let (found, _) = witnesses.so_far();
+        let graph = |a: &Assertion| {
+            found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, w)| Drawing::of_core_rma(test, w))
+        };
+        let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
+        return test.assertions.iter().map(reason).collect();
     }
-}
-
-fn reasons_over(
-    catalogue: &Catalogue,
-    test: &Test,
-    text: &str,
-    implemented: &[String],
-    limits: Limits<'_>,
-) -> Vec<ShownReason> {
     let reason = |found: Decided| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Drawing::explained(&e))));
     match of_test(catalogue, test, text, implemented, limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
