@@ -113,6 +113,27 @@ fn started(ask: &Ask<'_>) -> Result<CompiledProgram, Error> {
 pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
     let begin = Instant::now();
     let expired = || begin.elapsed() > ask.time;
+    in_rounds(ask, |code, world| {
+        let observed: Vec<Cell> = observed(code, world);
+        let mut machine = machine(world, code, ask)?;
+        let runs = machine.explore(&observed, ask.states, &expired);
+        let conflicts = machine.conflicts().map(|(both, _)| both).collect::<Vec<_>>();
+        drop(machine);
+        if let Some(error) = code.error.take() {
+            return Err(error);
+        }
+        if code.is_stale {
+            return Ok(expired().then(|| unfinished(code, world, &runs, begin)));
+        }
+        finished(ask, code, world, &observed, (runs, &conflicts), begin)
+    })
+}
+
+/// Starts a program, and begins a round with more shared memory until `round` has a result.
+fn in_rounds<R>(
+    ask: &Ask<'_>,
+    mut round: impl FnMut(&mut CompiledProgram, &World) -> Result<Option<R>, Error>,
+) -> Result<R, Error> {
     let mut code = started(ask)?;
     for _ in 0..ROUNDS {
         let world = code.begin()?;
@@ -121,29 +142,15 @@ pub fn explore(ask: &Ask<'_>) -> Result<ExploredProgram, Error> {
         if code.is_stale {
             continue;
         }
-        let observed: Vec<Cell> = observed(&code, &world);
-        let mut machine = machine(&world, &mut code, ask)?;
-        let runs = machine.explore(&observed, ask.states, &expired);
-        let conflicts = machine.conflicts().map(|(both, _)| both).collect::<Vec<_>>();
-        drop(machine);
-        if let Some(error) = code.error.take() {
-            return Err(error);
-        }
-        if code.is_stale {
-            if expired() {
-                return Ok(unfinished(&code, world, &runs, begin));
-            }
-            continue;
-        }
-        if let Some(explored) = finished(ask, &mut code, &world, &observed, (runs, &conflicts), begin)? {
-            return Ok(explored);
+        if let Some(result) = round(&mut code, &world)? {
+            return Ok(result);
         }
     }
     Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
 }
 
 /// Returns the result of an exploration whose time was over while it looked for the shared memory. It knows no execution.
-fn unfinished(code: &CompiledProgram, world: World, runs: &MachineRuns, begin: Instant) -> ExploredProgram {
+fn unfinished(code: &CompiledProgram, world: &World, runs: &MachineRuns, begin: Instant) -> ExploredProgram {
     ExploredProgram {
         outcomes: BTreeMap::new(),
         failures: Vec::new(),
@@ -152,7 +159,7 @@ fn unfinished(code: &CompiledProgram, world: World, runs: &MachineRuns, begin: I
         warnings: code.warnings.iter().cloned().collect(),
         stop: Some("the time was over before the shared memory was known; --timeout gives more".to_owned()),
         network: code.network,
-        world,
+        world: world.clone(),
         words: code.cells.0.len(),
         states: runs.states,
         runs: code.process.forks(),
@@ -281,20 +288,9 @@ fn finished(
         recorded.insert(values, own);
     }
     let limit = code.limits.first().cloned();
-    Ok(Some(ExploredProgram {
-        outcomes: recorded,
-        failures: shown,
-        stuck,
-        races: racing,
-        warnings: code.warnings.iter().cloned().collect(),
-        stop: limit.or(runs.stop.map(|stop| stop.to_string())),
-        network: code.network,
-        world: world.clone(),
-        words: code.cells.0.len(),
-        states: runs.states,
-        runs: code.process.forks(),
-        time: begin.elapsed(),
-    }))
+    let stop = limit.or_else(|| runs.stop.as_ref().map(ToString::to_string));
+    let unfinished = unfinished(code, world, &runs, begin);
+    Ok(Some(ExploredProgram { outcomes: recorded, failures: shown, stuck, races: racing, stop, ..unfinished }))
 }
 
 /// The results of random runs.
@@ -354,21 +350,11 @@ struct RoundOfRuns {
 /// If the program cannot be started, or its memory or its calls are not supported.
 pub fn run(ask: &Ask<'_>, times: u64, seed: u64) -> Result<RandomRuns, Error> {
     let begin = Instant::now();
-    let mut code = started(ask)?;
-    for _ in 0..ROUNDS {
-        let world = code.begin()?;
-        epilogue(&mut code, &|x| world.objects.get(&x).map(|object| object.init));
+    in_rounds(ask, |code, world| {
+        let round = round_of_runs(ask, code, world, (times, seed), &|| begin.elapsed() > ask.time)?;
         // Runs before the shared memory was known do not count.
-        if code.is_stale {
-            continue;
-        }
-        let round = round_of_runs(ask, &mut code, &world, (times, seed), &|| begin.elapsed() > ask.time)?;
-        let ran = if code.is_stale { None } else { counted(&mut code, &world, round) };
-        if let Some(ran) = ran {
-            return Ok(ran);
-        }
-    }
-    Err(Error::Program(format!("the shared memory is not known after {ROUNDS} rounds")))
+        Ok(if code.is_stale { None } else { counted(code, world, round) })
+    })
 }
 
 /// Makes the runs of one round. The round is of no use if one of them needs other cells.
