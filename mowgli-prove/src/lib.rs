@@ -5,7 +5,6 @@
 //! the models of a theory. `docs/prove.md` says why the obligations imply the definition, and what they do not cover.
 
 mod area;
-pub mod cases;
 pub mod certificate;
 mod classes;
 mod compiled;

@@ -1,10 +1,9 @@
 //! From a library to a verdict: templates, g, obligations, answers, and the check that some execution meets the
 //! hypotheses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
@@ -23,9 +22,7 @@ use mowgli_core::search::solver::{Decision, Flow};
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Spec};
-use rayon::prelude::*;
 
-use crate::cases::cases;
 use crate::error::{Contradiction, Error, Refusal, contradiction, refusal};
 use crate::kind::{Kind, Read, Role};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, LibraryTheory, ROUND};
@@ -271,11 +268,10 @@ fn lemmas(model: &mut LibraryTheory<'_>, options: &ProofOptions) -> Vec<(Obligat
         let mut rows = Vec::new();
         for lemma in together {
             let start = Instant::now();
-            let row = by_cases(model, &ProofOptions { limit, ..options.clone() }, &model.below, &lemma);
-            let row = row.map(|row| closed(model, &model.below, &lemma, (row, true)));
+            let row = answered(model, &ProofOptions { limit, ..options.clone() }, &model.below, &lemma);
             // If one lemma takes too long, others will, so the limit shrinks.
             limit = if start.elapsed() >= limit { limit.min(LATE) } else { limit };
-            rows.extend(row.map(|row| (lemma, row)));
+            rows.extend(row.follows().then_some((lemma, row)));
         }
         for (lemma, row) in rows {
             model.below.axiom(&format!("shown before: {}", lemma.name), lemma.closed());
@@ -299,7 +295,7 @@ fn stated_lemmas(
             Vec::new()
         });
         for Stated { statement, question } in stated {
-            let row = answered(model, options, &model.below, &question, std::slice::from_ref(&question));
+            let row = answered(model, options, &model.below, &question);
             let is_shown = row.follows();
             let row = ObligationResult { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
             if is_shown {
@@ -326,7 +322,7 @@ const LATE: Duration = Duration::from_secs(5);
 
 /// Returns the number of open obligations.
 fn open(rows: &[ObligationResult]) -> usize {
-    rows.iter().filter(|row| row.cases > 0 && !row.follows()).count()
+    rows.iter().filter(|row| !row.follows()).count()
 }
 
 impl Attempt<'_> {
@@ -353,19 +349,11 @@ impl Attempt<'_> {
         }
         let theory = self.model.promised(&g)?;
         if proof.errors.is_empty() {
-            let stands: BTreeMap<String, String> = g
-                .iter()
-                .map(|(&(k, p), &r)| {
-                    let kind = &self.model.kinds[k];
-                    (kind.abstract_[p].name.clone(), kind.concrete[r].name.clone())
-                })
-                .collect();
             let (assumed, obligations) = self.model.assumed()?;
             let mut assumption = Vec::new();
             let mut asked_of = Vec::new();
             for obligation in obligations {
-                let row = row(self.options, &assumed, &obligation, std::slice::from_ref(&obligation));
-                asked_of.push(closed(self.model, &assumed, &obligation, (row, true)));
+                asked_of.push(answered_as_a_whole(self.model, self.options, &assumed, &obligation));
                 assumption.push(obligation);
             }
             let rounds = self.model.rounds()?;
@@ -374,12 +362,11 @@ impl Attempt<'_> {
             let of_larger = questions.len()..questions.len() + larger.as_ref().map_or(0, |_| consistency.len());
             for obligation in consistency.into_iter().chain(self.model.carried()).chain(rounds) {
                 let theory = larger.as_ref().filter(|_| of_larger.contains(&questions.len())).unwrap_or(&theory);
-                let cases = cases(theory, &obligation, &stands);
                 let open = open(&proof.rows);
                 let solvers = if self.goes_on || open < OPEN { self.options.solvers.clone() } else { Vec::new() };
                 let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
                 let options = ProofOptions { solvers, limit, ..self.options.clone() };
-                proof.rows.push(answered(self.model, &options, theory, &obligation, &cases));
+                proof.rows.push(answered(self.model, &options, theory, &obligation));
                 questions.push(obligation);
             }
             let (first, rest) = questions.split_at(of_larger.end);
@@ -457,8 +444,7 @@ impl Attempt<'_> {
             let mut rows = Vec::new();
             let mut holds = true;
             for obligation in &obligations {
-                let alone = std::slice::from_ref(obligation);
-                let mut row = answered(self.model, self.options, &self.model.below, obligation, alone);
+                let mut row = answered(self.model, self.options, &self.model.below, obligation);
                 row.obligation = format!("{}: by {}", row.obligation, kind.concrete[role].words);
                 holds = row.follows();
                 rows.push(row);
@@ -529,121 +515,77 @@ impl Attempt<'_> {
     }
 }
 
-/// Asks about an obligation by cases, or else as a whole.
+/// Asks about an obligation case by case.
 fn answered(
     model: &LibraryTheory<'_>,
     options: &ProofOptions,
     theory: &Theory,
     obligation: &Obligation,
-    cases: &[Obligation],
 ) -> ObligationResult {
-    let row = by_cases(model, options, theory, obligation).unwrap_or_else(|| {
-        let limit = options.limit.min(LATE);
-        row(&ProofOptions { limit, ..options.clone() }, theory, obligation, cases)
-    });
-    // The obligation is about nothing, because no roles satisfy the hypothesis.
-    closed(model, theory, obligation, (row, !cases.is_empty()))
+    let by_cases = |solver| Cases::new(model, theory, solver, options.limit).keeping(options.keep).decide(obligation);
+    answered_by(model, options, (theory, obligation), &by_cases)
+}
+
+/// Asks about an obligation as a whole.
+fn answered_as_a_whole(
+    model: &LibraryTheory<'_>,
+    options: &ProofOptions,
+    theory: &Theory,
+    obligation: &Obligation,
+) -> ObligationResult {
+    let whole = |solver| {
+        let answer = ask(solver, theory, obligation, options.limit);
+        let kept = options.keep.then(|| Query::whole(solver, theory, obligation, answer.clone()));
+        let closing = usize::from(answer == SolverAnswer::Follows);
+        CaseResult { answer, asked: 1, closing, kept: kept.into_iter().collect() }
+    };
+    answered_by(model, options, (theory, obligation), &whole)
+}
+
+/// Asks one solver after the other about an obligation, until one does not show it.
+fn answered_by(
+    model: &LibraryTheory<'_>,
+    options: &ProofOptions,
+    (theory, obligation): (&Theory, &Obligation),
+    decide: &dyn Fn(SolverProgram) -> CaseResult,
+) -> ObligationResult {
+    let start = Instant::now();
+    let mut row = ObligationResult::named(obligation.name.clone());
+    for &solver in &options.solvers {
+        let CaseResult { answer, asked, closing, kept } = decide(solver);
+        row.cases = row.cases.max(asked);
+        row.closing = row.closing.max(closing);
+        row.questions.extend(kept);
+        row.answers.push((solver, answer));
+        if !all_follow(&row.answers) {
+            // The cases so far do not show it, and nobody knows the others.
+            let not_asked = SolverAnswer::Unknown("not asked as a whole".to_owned());
+            row.questions =
+                options.keep.then(|| Query::whole(solver, theory, obligation, not_asked)).into_iter().collect();
+            break;
+        }
+    }
+    row.time = start.elapsed();
+    if all_follow(&row.answers) {
+        let is_about_nothing =
+            || Cases::new(model, theory, SolverProgram::Z3, Duration::ZERO).is_about_nothing(obligation);
+        row.closed = Some(match (row.cases, row.closing) {
+            (_, 0) if is_about_nothing() => Closed::Nothing,
+            (0, _) => Closed::Definition,
+            (_, 0) => Closed::Cases,
+            _ => Closed::Solver,
+        });
+        if row.closing == 0 {
+            row.answers.clear();
+            row.questions.clear();
+        }
+    }
+    row
 }
 
 /// True if some solver was asked, and each one that was asked shows the obligation.
 pub(crate) fn all_follow(answers: &[(SolverProgram, SolverAnswer)]) -> bool {
     !answers.is_empty() && answers.iter().all(|(_, answer)| *answer == SolverAnswer::Follows)
-}
-
-/// Adds to a row how it was closed. Drops the answers and questions if no answer of a solver closed a case.
-fn closed(
-    model: &LibraryTheory<'_>,
-    theory: &Theory,
-    obligation: &Obligation,
-    (mut row, has_cases): (ObligationResult, bool),
-) -> ObligationResult {
-    let follows = all_follow(&row.answers);
-    let is_about_nothing = || Cases::new(model, theory, SolverProgram::Z3, Duration::ZERO).is_about_nothing(obligation);
-    row.closed = match (follows, row.cases) {
-        (false, _) => None,
-        (true, _) if !has_cases => Some(Closed::Nothing),
-        (true, 0) if is_about_nothing() => Some(Closed::Nothing),
-        (true, 0) => Some(Closed::Definition),
-        _ if row.closing == 0 => Some(Closed::Cases),
-        _ => Some(Closed::Solver),
-    };
-    if follows && row.closed != Some(Closed::Solver) {
-        row.answers.clear();
-        row.questions.clear();
-    }
-    row
-}
-
-/// Shows an obligation from instances of the axioms, case by case, if every solver agrees.
-fn by_cases(
-    model: &LibraryTheory<'_>,
-    options: &ProofOptions,
-    theory: &Theory,
-    obligation: &Obligation,
-) -> Option<ObligationResult> {
-    let start = Instant::now();
-    let [mut asked, mut closing] = [0; 2];
-    let mut questions = Vec::new();
-    for solver in &options.solvers {
-        let cases = Cases::new(model, theory, *solver, options.limit).keeping(options.keep);
-        let CaseResult { answer, asked: count, closing: closed, kept } = cases.decide(obligation);
-        if answer != SolverAnswer::Follows {
-            return None;
-        }
-        asked = asked.max(count);
-        closing = closing.max(closed);
-        questions.extend(kept);
-    }
-    let answers: Vec<(SolverProgram, SolverAnswer)> =
-        options.solvers.iter().map(|solver| (*solver, SolverAnswer::Follows)).collect();
-    let obligation = obligation.name.clone();
-    let row = ObligationResult {
-        cases: asked,
-        closing,
-        answers,
-        time: start.elapsed(),
-        questions,
-        ..ObligationResult::named(obligation)
-    };
-    (!options.solvers.is_empty()).then_some(row)
-}
-
-/// Asks the solvers about an obligation, case by case.
-fn row(options: &ProofOptions, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> ObligationResult {
-    let mut answers = Vec::new();
-    let mut questions = Vec::new();
-    let mut time = Duration::ZERO;
-    for &solver in &options.solvers {
-        let failed = AtomicBool::new(false);
-        let asked = |case| {
-            if failed.load(Ordering::Relaxed) {
-                return (SolverAnswer::Unknown("not asked".to_owned()), Duration::ZERO);
-            }
-            let (answer, time) = ask(solver, theory, case, options.limit);
-            failed.fetch_or(answer != SolverAnswer::Follows, Ordering::Relaxed);
-            (answer, time)
-        };
-        let all: Vec<(SolverAnswer, Duration)> = cases.par_iter().map(asked).collect();
-        time += all.iter().map(|(_, time)| *time).sum();
-        // Take the first failed case that was asked, because cases after a failed one may be skipped.
-        let is_asked =
-            |(answer, time): &&(SolverAnswer, Duration)| *answer != SolverAnswer::Follows && *time > Duration::ZERO;
-        let failed = all.iter().position(|case| is_asked(&case));
-        if options.keep {
-            let asked = all.iter().zip(cases).filter(|((_, time), _)| *time > Duration::ZERO);
-            questions.extend(asked.map(|((answer, _), case)| Query::whole(solver, theory, case, answer.clone())));
-        }
-        answers.push((solver, failed.map_or(SolverAnswer::Follows, |i| all[i].0.clone())));
-    }
-    let obligation = obligation.name.clone();
-    ObligationResult {
-        cases: cases.len(),
-        closing: cases.len(),
-        answers,
-        time,
-        questions,
-        ..ObligationResult::named(obligation)
-    }
 }
 
 /// The number of executions in which the axioms are checked beyond those that the witnesses need.

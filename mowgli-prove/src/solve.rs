@@ -95,16 +95,10 @@ impl fmt::Display for SolverAnswer {
 
 /// Asks whether an obligation follows from a theory. `question` is given up after `limit`.
 #[must_use]
-pub fn ask(
-    program: SolverProgram,
-    theory: &Theory,
-    question: &Obligation,
-    limit: Duration,
-) -> (SolverAnswer, Duration) {
+pub fn ask(program: SolverProgram, theory: &Theory, question: &Obligation, limit: Duration) -> SolverAnswer {
     let start = Instant::now();
     let text = format!("{WHOLE}{}(check-sat)\n", whole(theory, question));
-    let answer = answered(program, start, limit, alone(program, &text, limit));
-    (answer, start.elapsed())
+    answered(program, start, limit, alone(program, &text, limit))
 }
 
 /// Asks a new process one question. Returns its output.

@@ -150,7 +150,7 @@ impl Theorem {
         let start = Instant::now();
         let solvers = options.solvers.iter();
         let answers: Vec<(SolverProgram, SolverAnswer)> =
-            solvers.map(|&solver| (solver, reported(ask(solver, theory, obligation, options.limit).0))).collect();
+            solvers.map(|&solver| (solver, reported(ask(solver, theory, obligation, options.limit)))).collect();
         let closed = all_follow(&answers).then_some(Closed::Solver);
         let kept = answers.iter().filter(|_| options.keep);
         let questions =

@@ -47,7 +47,7 @@ pub use self::symbols::{
     ABS, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, MEMBER_AT, NO_ROUND,
     OTHER, RETURNED, ROUND, SUB, TAKES_PART, TUPLE, constant, ended_at, number_in, passed_to, plus, result_of, way_of,
 };
-pub(crate) use self::symbols::{ended, ends_of, image, location, own, the, thread};
+pub(crate) use self::symbols::{ended, ends_of, location, own, the, thread};
 use self::symbols::{happens_in, in_range, place_sort};
 use self::values::constants;
 pub(crate) use self::values::{data_of, datum_of, guards_of};
