@@ -236,19 +236,36 @@ impl Body {
     pub(crate) fn rewritten(&self, change: &mut dyn FnMut(&CallTerm) -> Option<Self>) -> Self {
         match self.stmt() {
             Stmt::Call(call) => change(call).unwrap_or_else(|| self.clone()),
-            Stmt::Value(_) | Stmt::Break(_) => self.clone(),
+            _ => self.map_parts(&mut |part| part.rewritten(change)),
+        }
+    }
+
+    /// This body with others in place of the bodies directly inside it, from first to last.
+    pub(crate) fn map_parts(&self, rewrite: &mut dyn FnMut(&Self) -> Self) -> Self {
+        match self.stmt() {
+            Stmt::Value(_) | Stmt::Call(_) | Stmt::Break(_) => self.clone(),
             Stmt::Let(var, first, rest) => {
-                let first = first.rewritten(change);
-                Self::sequence(*var, &first, rest.rewritten(change))
+                let first = rewrite(first);
+                Self::sequence(*var, &first, rewrite(rest))
             }
             Stmt::If(condition, yes, no) => {
-                let yes = yes.rewritten(change);
-                Stmt::If(*condition, yes, no.rewritten(change)).into()
+                let yes = rewrite(yes);
+                Stmt::If(*condition, yes, rewrite(no)).into()
             }
-            Stmt::Loop(round) => round.rewritten(change).repeat(),
-            Stmt::For(x, set, round) => Stmt::For(*x, *set, round.rewritten(change)).into(),
-            Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, round.rewritten(change)).into(),
+            Stmt::Loop(round) => rewrite(round).repeat(),
+            Stmt::For(x, set, round) => Stmt::For(*x, *set, rewrite(round)).into(),
+            Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, rewrite(round)).into(),
         }
+    }
+
+    /// The bodies directly inside this one, from first to last.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+        let (one, other) = match self.stmt() {
+            Stmt::Value(_) | Stmt::Call(_) | Stmt::Break(_) => (None, None),
+            Stmt::Let(_, one, other) | Stmt::If(_, one, other) => (Some(one), Some(other)),
+            Stmt::Loop(round) | Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => (Some(round), None),
+        };
+        one.into_iter().chain(other)
     }
 
     /// This body with these arguments of its call, and with variables that no other body has.
@@ -343,18 +360,7 @@ impl Body {
     /// Visits this statement and all that it contains, from first to last.
     pub(crate) fn statements(&self, visit: &mut dyn FnMut(&Self)) {
         visit(self);
-        match self.stmt() {
-            Stmt::Let(_, first, rest) => {
-                first.statements(visit);
-                rest.statements(visit);
-            }
-            Stmt::If(_, yes, no) => {
-                yes.statements(visit);
-                no.statements(visit);
-            }
-            Stmt::Loop(round) | Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => round.statements(visit),
-            Stmt::Value(_) | Stmt::Call(_) | Stmt::Break(_) => {}
-        }
+        self.parts().for_each(|part| part.statements(visit));
     }
 }
 

@@ -139,17 +139,12 @@ impl Selection<'_> {
                 }
                 self.number += 1;
             }
-            Stmt::Let(_, one, other) | Stmt::If(_, one, other) => {
-                self.visit(one, in_loop);
-                self.visit(other, in_loop);
-            }
             Stmt::Loop(round) => {
                 let passed = self.passed;
                 self.visit(round, true);
                 self.passed = passed;
             }
-            Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => self.visit(round, in_loop),
-            Stmt::Value(_) | Stmt::Break(_) => {}
+            _ => body.parts().for_each(|part| self.visit(part, in_loop)),
         }
     }
 }
@@ -551,24 +546,8 @@ impl<'a> DelayWalk<'a> {
 
     /// Rewrites each part of a compound statement.
     fn parts(&mut self, body: &Body, rewrite: fn(&mut Self, &Body) -> Body) -> Body {
-        match body.stmt() {
-            Stmt::Call(_) => {
-                self.number += 1;
-                body.clone()
-            }
-            Stmt::Value(_) | Stmt::Break(_) => body.clone(),
-            Stmt::Let(var, first, rest) => {
-                let first = rewrite(self, first);
-                Body::sequence(*var, &first, rewrite(self, rest))
-            }
-            Stmt::If(condition, yes, no) => {
-                let yes = rewrite(self, yes);
-                Stmt::If(*condition, yes, rewrite(self, no)).into()
-            }
-            Stmt::Loop(round) => rewrite(self, round).repeat(),
-            Stmt::For(x, set, round) => Stmt::For(*x, *set, rewrite(self, round)).into(),
-            Stmt::Collect(x, set, round) => Stmt::Collect(*x, *set, rewrite(self, round)).into(),
-        }
+        self.number += usize::from(matches!(body.stmt(), Stmt::Call(_)));
+        body.map_parts(&mut |part| rewrite(self, part))
     }
 
     fn without_loops(&mut self, body: &Body) -> Body {
