@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use mowgli::emit::{C_PORT, in_c};
+use mowgli::emit::{C_PORT, c_function_name, in_c};
 use mowgli_c::{Ask, ProgramCommand, SourcePlace, Toolchain, explore};
 use mowgli_check::litmus::run::implement;
 use mowgli_core::event::Call;
@@ -354,7 +354,7 @@ impl InC<'_> {
 
     /// Returns a call as a statement. Its result has this name.
     fn call(&self, call: &Call, (number, identifiers): (usize, &[Val]), result: &str) -> String {
-        let method = format!("{}_{}", prefix(call.library), word(call.method.text()));
+        let method = c_function_name(call.library, call.method.text());
         let parameters = self.parameters(&method);
         let object = |x: Loc| format!("&{x}_{number}[me->node]");
         let argument = |(v, parameter): (&Val, &String)| match *v {
@@ -383,19 +383,6 @@ impl InC<'_> {
         let (_, rest) = found.unwrap_or_else(|| panic!("{function} is not in the header"));
         rest.trim_end_matches(')').split(", ").map(str::to_owned).collect()
     }
-}
-
-/// Returns the name of a method in C: `CAS` as `cas`, `TryAcq` as `try_acq`.
-fn word(method: &str) -> String {
-    let is_word = method.chars().any(char::is_lowercase);
-    let mut text = String::new();
-    for c in method.chars() {
-        if is_word && c.is_uppercase() && !text.is_empty() {
-            text.push('_');
-        }
-        text.extend(c.to_lowercase());
-    }
-    text
 }
 
 /// Returns a number or a tuple in C.

@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 
 use itertools::Itertools as _;
-use mowgli::emit::{RUST_PORT, in_rust};
+use mowgli::emit::{RUST_PORT, in_rust, rust_function_name};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::method;
@@ -402,7 +402,7 @@ impl Sample {
                 if call.library == WAIT {
                     return thread.call(&of_words(call)).map(numbers);
                 }
-                let function = function_name(call.method.text());
+                let function = rust_function_name(call.method.text());
                 let line = std::iter::once(function).chain(call.args.iter().map(argument)).join(" ");
                 caller.call(&line, &mut FabricThread { thread, names: &names }, &world)
             });
@@ -427,16 +427,6 @@ fn declared(object: &Object, given: &str) -> String {
 /// Returns numbers as an argument: an empty list is a comma.
 fn list(numbers: &[i64]) -> String {
     if numbers.is_empty() { ",".to_owned() } else { numbers.iter().map(|v| format!("{v},")).collect() }
-}
-
-/// Returns the name of a method in Rust: `CAS` as `cas`, `TryAcq` as `try_acq`.
-fn function_name(method: &str) -> String {
-    let is_word = method.chars().any(char::is_lowercase);
-    let parts = method.chars().enumerate().map(|(at, c)| {
-        let separator = if is_word && c.is_uppercase() && at > 0 { "_" } else { "" };
-        format!("{separator}{}", c.to_lowercase())
-    });
-    parts.collect()
 }
 
 /// The number of clients with other results, for another seed or in another variant, after which the test seeks no more.

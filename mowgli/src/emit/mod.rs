@@ -28,8 +28,9 @@ use crate::error::{Code, InputError};
 use library::Emitted;
 use types::{NoForm, Signature, Signatures, Type};
 
-pub use c::PORT as C_PORT;
+pub use c::{PORT as C_PORT, c_function_name};
 pub use rust::PORT as RUST_PORT;
+pub use types::rust_function_name;
 
 /// The operations of RDMA-WAIT-RMW that the port has.
 const OPERATIONS: [&str; 14] = [

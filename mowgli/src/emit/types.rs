@@ -309,8 +309,9 @@ pub(super) fn lists(body: &Body, signatures: &Signatures) -> Vec<usize> {
     found
 }
 
-/// `TryRead` as `try_read`, and `BAR` as `bar`.
-pub(super) fn snake(name: &str) -> String {
+/// Returns the Rust function of a method: `try_read` for `TryRead`, and `bar` for `BAR`.
+#[must_use]
+pub fn rust_function_name(name: &str) -> String {
     if name.chars().all(char::is_uppercase) {
         return name.to_lowercase();
     }

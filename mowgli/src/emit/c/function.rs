@@ -5,7 +5,7 @@ use mowgli_core::body::{Body, Stmt};
 use mowgli_core::expr::{Expr, ExprTerm, Op, Var};
 use mowgli_core::ids::Name;
 
-use super::names::{c_name, function_name, type_name};
+use super::names::{c_function_name, c_name, type_name};
 use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, sides};
 use crate::emit::library::has_word;
 use crate::emit::text::{free, is_name, is_nothing, wrapped};
@@ -80,7 +80,7 @@ impl Syntax for C {
     }
 
     fn call(library: Name, method: &str, args: Vec<String>) -> String {
-        format!("{}({})", function_name(library, method), ["me".to_owned()].into_iter().chain(args).join(", "))
+        format!("{}({})", c_function_name(library, method), ["me".to_owned()].into_iter().chain(args).join(", "))
     }
 
     fn making(library: Name, name: &str, args: Vec<String>) -> String {

@@ -11,7 +11,9 @@ use mowgli_core::method::Method;
 use crate::emit::library::{Emitted, described, has_word, role};
 use crate::emit::types::{Given, NoForm, Signatures, Type};
 use function::CFunction;
-use names::{c_name, function_name, type_name};
+use names::{c_name, type_name};
+
+pub use names::c_function_name;
 
 /// The name of the header with the operations, and its text.
 pub const PORT: (&str, &str) = ("mowgli_port.h", include_str!("mowgli_port.h"));
@@ -124,7 +126,8 @@ fn function(library: &Emitted<'_>, method: &Method, signatures: &Signatures) -> 
     let args = function.args.iter().zip(&signature.takes);
     let args = args.map(|(name, of)| format!(", {}{name}", type_name(*of).expect("arguments have values"))).join("");
     let returns = type_name(signature.returns).unwrap_or_else(|| "void ".to_owned());
-    let head = format!("MW_FN {returns}{}(struct mw_thread *me{args})", function_name(library.owner.name, method.name));
+    let head =
+        format!("MW_FN {returns}{}(struct mw_thread *me{args})", c_function_name(library.owner.name, method.name));
     let about = method.about.trim().replace('`', "");
     let names = function.args.clone();
     let text = function.returning(body, signature.returns)?;

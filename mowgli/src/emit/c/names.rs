@@ -4,7 +4,7 @@ use mowgli_core::ids::Name;
 use mowgli_rdma::wait::WAIT;
 
 use crate::emit::library::word;
-use crate::emit::types::{Type, snake};
+use crate::emit::types::{Type, rust_function_name};
 
 /// Returns the name of a library in C.
 pub(super) fn c_name(library: Name) -> String {
@@ -12,8 +12,9 @@ pub(super) fn c_name(library: Name) -> String {
 }
 
 /// Returns the C function of a method: `bal_bar`, or `mw_put` for an operation of the port.
-pub(super) fn function_name(library: Name, method: &str) -> String {
-    format!("{}_{}", if library == WAIT { "mw".to_owned() } else { word(library) }, snake(method))
+#[must_use]
+pub fn c_function_name(library: Name, method: &str) -> String {
+    format!("{}_{}", if library == WAIT { "mw".to_owned() } else { word(library) }, rust_function_name(method))
 }
 
 /// Returns the declaration of a variable of this type up to its name; `None` if there is no value.

@@ -12,7 +12,7 @@ use mowgli_rdma::wait::WAIT;
 use crate::emit::function::{Around, FunctionWriter, Syntax, Typed, converted, sides};
 use crate::emit::library::{has_word, word};
 use crate::emit::text::{free, is_name, is_nothing, wrapped};
-use crate::emit::types::{NoForm, Row, Type, snake};
+use crate::emit::types::{NoForm, Row, Type, rust_function_name};
 
 /// Rust.
 pub(super) struct Rust;
@@ -92,7 +92,7 @@ impl Syntax for Rust {
     }
 
     fn call(library: Name, method: &str, args: Vec<String>) -> String {
-        let method = snake(method);
+        let method = rust_function_name(method);
         if library == WAIT {
             return format!("me.port.{method}({})?", args.join(", "));
         }

@@ -10,7 +10,7 @@ use mowgli_core::method::Method;
 
 use crate::emit::library::{Emitted, described, has_word, role};
 use crate::emit::text::wrapped;
-use crate::emit::types::{Given, NoForm, Signatures, Type, snake};
+use crate::emit::types::{Given, NoForm, Signatures, Type, rust_function_name};
 use function::RustFunction;
 use names::{argument_name, structure, type_name};
 
@@ -170,7 +170,8 @@ fn function(library: &Emitted<'_>, method: &Method, signatures: &Signatures) -> 
     let args = names.iter().zip(&signature.takes);
     let args = args.map(|(name, of)| format!(", {}: {}", named(name), argument_name(*of, library.owner.name))).join("");
     let about = method.about.trim().lines().map(|line| format!("    /// {}\n", line.trim())).join("");
-    let (name, me, returns) = (snake(method.name), named("me"), type_name(signature.returns, library.owner.name));
+    let (name, me, returns) =
+        (rust_function_name(method.name), named("me"), type_name(signature.returns, library.owner.name));
     Ok(Some(format!(
         "{about}    pub fn {name}<P: Port>({me}: &mut Me<'_, P>{args}) -> Result<{returns}, P::Fault> {{\n{text}    }}\n"
     )))
