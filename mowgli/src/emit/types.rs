@@ -317,7 +317,7 @@ pub fn rust_function_name(name: &str) -> String {
     }
     let mut text = String::new();
     for c in name.chars() {
-        if c.is_uppercase() && !text.is_empty() && !text.ends_with(char::is_uppercase) {
+        if c.is_uppercase() && !text.is_empty() {
             text.push('_');
         }
         text.extend(c.to_lowercase());
