@@ -28,3 +28,5 @@ mod port;
 mod ran;
 #[path = "common/served.rs"]
 mod served;
+#[path = "common/stack.rs"]
+mod stack;

@@ -21,10 +21,9 @@ use mowgli_core::problem::{Found, Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, well_formed};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
-use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_libraries::kvstore::KVSTORE;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::{WAIT, Wait};
 use mowgli_rdma::{Network, Switches};
@@ -33,6 +32,7 @@ use tempfile::TempDir;
 use crate::explored::COMPILER;
 use crate::needs::{Layer, trial};
 use crate::ran::{file, mowgli};
+use crate::stack::{can_be_made, stack};
 
 /// Lists the tests.
 pub fn trials() -> Vec<Trial> {
@@ -157,10 +157,7 @@ fn some_clients(entry: &Entry, count: usize) -> Vec<(World, Client)> {
 /// Clients of two threads with a call each at least, spread over those within a bound.
 fn clients_within(entry: &Entry, bound: Bound, count: usize) -> Vec<(World, Client)> {
     let (mut all, _) = well_formed(entry.library().unwrap(), &*entry.subject, &[bound], &|| false).all().unwrap();
-    // A store in C begins empty.
-    let has_values =
-        |object: &Object| object.library == KVSTORE && object.init != Val::tuple(&vec![Val::Bot; object.size]);
-    all.retain(|(world, _)| !world.objects.values().any(has_values));
+    all.retain(|(world, _)| can_be_made(world));
     all.retain(|(world, client)| world.threads.len() == 2 && client.threads.iter().all(|calls| !calls.is_empty()));
     let step = (all.len() / count).max(1);
     all.into_iter().rev().step_by(step).take(count).collect()
@@ -181,15 +178,7 @@ fn probed(entry: &Entry, clients: Vec<(World, Client)>) -> Vec<(World, Client)> 
 /// Returns the implementations of a library and of all that it stands on.
 fn chain(entry: &Entry, variant: &str) -> Vec<Arc<dyn Implementation>> {
     let entries = catalogue();
-    let mut all = vec![(entry, entry.variant(variant).unwrap())];
-    let mut at = 0;
-    while let Some((entry, _)) = all.get(at).copied() {
-        for name in entry.below.names().filter(|name| entry.memory.libraries.get(*name).is_none()) {
-            let next = named(&entries, name.text()).unwrap();
-            all.push((next, next.default_variant().unwrap()));
-        }
-        at += 1;
-    }
+    let all = stack(&entries, entry, entry.variant(variant).unwrap());
     all.into_iter().map(|(_, variant)| Arc::clone(&variant.implementation)).collect()
 }
 

@@ -21,6 +21,8 @@ mod herd;
 mod pages;
 mod slurm;
 
+#[path = "common/stack.rs"]
+mod stack;
 #[path = "common/walk.rs"]
 mod walk;
 

@@ -20,15 +20,15 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World as Objects};
 use mowgli_fabric::{Fabric, Fault, Group};
-use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
-use mowgli_libraries::kvstore::KVSTORE;
 use mowgli_rdma::wait::{Method, WAIT, word};
 use tempfile::TempDir;
 
 use crate::mowgli_port::{BOT, List, Port as _, Word, World, checksum, packed, unpacked};
 use crate::port::{FabricNames, FabricThread, numbers};
 use crate::ran::{file, mowgli};
+use crate::stack::{can_be_made, stack};
 
 /// The libraries whose objects `mowgli-fabric` runs by emitted code.
 const OF_FABRIC: [&str; 14] = [
@@ -295,10 +295,7 @@ impl Sample {
             };
             let expired = || false;
             let mut worlds = entry.subject.worlds(&Objects::new(nodes, &placement), &bound, &expired);
-            // An emitted store begins empty.
-            let has_values =
-                |object: &Object| object.library == KVSTORE && object.init != Val::tuple(&vec![Val::Bot; object.size]);
-            worlds.retain(|world| !world.objects.values().any(has_values));
+            worlds.retain(can_be_made);
             let mut world = random.choice(worlds).unwrap();
             let of_thread = |random: &mut fastrand::Rng, t: Tid| {
                 let all = entry.subject.calls(&world, t, &bound, &expired);
@@ -332,15 +329,9 @@ impl Sample {
 
     /// Runs the client with interpreted bodies.
     fn interpreted(&self, entries: &[Entry], (entry, variant): (&Entry, &Variant), seed: u64) -> Vec<Ended> {
-        let mut group = self.group().interpreted().variant(entry.name, variant.name);
-        let mut below = vec![entry];
-        while let Some(entry) = below.pop() {
-            for name in entry.below.names().filter(|name| *name != WAIT) {
-                let other = named(entries, name.text()).unwrap();
-                group = group.variant(other.name, other.default_variant().unwrap().name);
-                below.push(other);
-            }
-        }
+        let all = stack(entries, entry, variant);
+        let chosen = |group: Group, (entry, variant): (&Entry, &Variant)| group.variant(entry.name, variant.name);
+        let mut group = all.into_iter().fold(self.group().interpreted(), chosen);
         for (x, object) in &self.world.objects {
             group.object(&x.to_string(), object.clone());
         }
