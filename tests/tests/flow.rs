@@ -132,7 +132,7 @@ proptest! {
     ]) {
         let world = one_node(threads.len());
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
-        let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
+        let waiting = waiting();
         let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         agree_on(&Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &cells) })?;
     }
@@ -149,7 +149,7 @@ proptest! {
     ) {
         let world = one_node(3);
         let programs = [&equal, &other, &equal].map(|statements| sequence(statements, Val::Int(0)));
-        let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
+        let waiting = waiting();
         let libraries = Libraries::over(to).with(Wait);
         let problem = Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &[]) };
         let stay = ["x", "y"].map(|x| Val::Loc(Loc::new(x))).into_iter().chain([Val::Node(Node(1))]);
@@ -188,7 +188,7 @@ proptest! {
     ]) {
         let world = one_node(threads.len());
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
-        let waiting: Implementations = [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect();
+        let waiting = waiting();
         let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         let observed = Problem { implementations: &waiting, ..problem(&libraries, &world, &programs, &cells) };
         has_the_outcomes_of_all_iterations(&observed)?;
@@ -236,6 +236,11 @@ impl Implementation for Waiting {
         });
         Some(&BODIES)
     }
+}
+
+/// Returns the implementation of the waits in bodies.
+fn waiting() -> Implementations {
+    [(WAITING, Arc::new(Waiting) as Arc<dyn Implementation>)].into_iter().collect()
 }
 
 /// Draws the number of a statement: a write, a read, or a wait in a body.
@@ -309,8 +314,7 @@ fn awaited(x: Loc) -> Prog {
 #[test]
 fn iterations_that_are_left_out_may_be_waited_for() {
     let [x, y, z, w] = ["x", "y", "z", "w"].map(Loc::new);
-    let mut world = one_node(3);
-    world.objects.extend([z, w].map(|x| (x, wait::word(Node(1)))));
+    let world = one_node_with(3, &[x, y, z, w]);
     let libraries = Libraries::over(to).with(Wait);
     let writes_by_number = prog! {
         let v = wait::read(y);
@@ -327,7 +331,7 @@ fn iterations_that_are_left_out_may_be_waited_for() {
             let loops = writes_by_number.clone();
             let one = wait::write(w, Val::Int(1));
             let first = if reads_first { loops.then(wait::read(w)).then(one) } else { loops.then(one) };
-            let numbers = (1..=3).map(|v| wait::write(y, Val::Int(v))).reduce(Prog::then).unwrap();
+            let numbers = written(&[1, 2, 3].map(|v| (y, v)));
             let programs = [first, numbers, order.iter().map(|&x| awaited(x)).reduce(Prog::then).unwrap()];
             is_as_complete_as_it_says(&libraries, &world, &programs, &[]).unwrap();
             let of = problem(&libraries, &world, &programs, &[]);
@@ -342,8 +346,7 @@ fn iterations_that_are_left_out_may_be_waited_for() {
 #[test]
 fn states_before_an_iteration_is_known_are_explored_again() {
     let [x, y, z, w] = ["x", "y", "z", "w"].map(Loc::new);
-    let mut world = one_node(4);
-    world.objects.extend([z, w].map(|x| (x, wait::word(Node(1)))));
+    let world = one_node_with(4, &[x, y, z, w]);
     let libraries = Libraries::over(to).with(Wait);
     let writes_while_one = prog! {
         let v = wait::read(y);
@@ -354,9 +357,8 @@ fn states_before_an_iteration_is_known_are_explored_again() {
         let v = wait::read(x);
         if v == Val::Int(5) { wait::write(z, Val::Int(7)) } else { Prog::unit() }
     };
-    let writes = [(y, 1), (y, 0), (w, 1), (w, 2), (w, 3)].map(|(x, v)| wait::write(x, Val::Int(v)));
-    let programs =
-        [writes_while_one.repeat(), passes_on, awaited(z), writes.into_iter().reduce(Prog::then).expect("some")];
+    let others = written(&[(y, 1), (y, 0), (w, 1), (w, 2), (w, 3)]);
+    let programs = [writes_while_one.repeat(), passes_on, awaited(z), others];
     let of = problem(&libraries, &world, &programs, &[]);
     agree_on(&of).unwrap();
     assert!(!of.outcomes_by_flow().unwrap().so_far().0.is_empty());
@@ -367,8 +369,7 @@ fn states_before_an_iteration_is_known_are_explored_again() {
 #[test]
 fn iterations_are_explored_where_copies_read_or_write_them() {
     let [x, y, z, w, u] = ["x", "y", "z", "w", "u"].map(Loc::new);
-    let mut world = one_node(3);
-    world.objects.extend([z, w, u].map(|x| (x, wait::word(Node(1)))));
+    let world = one_node_with(3, &[x, y, z, w, u]);
     let libraries = Libraries::over(to).with(Wait);
     let until_one = |effect: Prog| {
         prog! {
@@ -377,8 +378,7 @@ fn iterations_are_explored_where_copies_read_or_write_them() {
         }
         .repeat()
     };
-    let others = [(z, 5), (y, 1), (w, 1), (w, 2), (w, 3)].map(|(x, v)| wait::write(x, Val::Int(v)));
-    let others = others.into_iter().reduce(Prog::then).expect("some");
+    let others = written(&[(z, 5), (y, 1), (w, 1), (w, 2), (w, 3)]);
     let d = Wid(Name::literal("d"));
     let copied = |x: Loc, z: Loc| wait::put(x, z, d).then(wait::wait(d));
     for [looping, reading] in [
@@ -395,9 +395,19 @@ fn iterations_are_explored_where_copies_read_or_write_them() {
 
 /// Makes a world of two words on one node.
 fn one_node(threads: usize) -> World {
+    one_node_with(threads, &["x", "y"].map(Loc::new))
+}
+
+/// Makes a world of these words on one node.
+fn one_node_with(threads: usize, words: &[Loc]) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
-    world.objects.extend(["x", "y"].map(|x| (Loc::new(x), wait::word(Node(1)))));
+    world.objects.extend(words.iter().map(|&x| (x, wait::word(Node(1)))));
     world
+}
+
+/// Makes a program that writes these numbers, one after the other.
+fn written(all: &[(Loc, i64)]) -> Prog {
+    Prog::all(all.iter().map(|&(x, v)| wait::write(x, Val::Int(v))))
 }
 
 /// Makes a program of statements by number. The value that was read last flows on, and is the output.
